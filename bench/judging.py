@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from harness.checks import overlapping
+from harness.checks.holds import overlapping
 
 DEVICES = 10_000
 

@@ -18,7 +18,7 @@ import pytest
 
 from harness import errors, processes, writing
 from harness.campaign import campaign_plan, results, run_outcomes
-from harness.checks import judging
+from harness.checks import verdict_files
 from harness.checks.consumption import device_consumption
 from harness.checks.schedulers import scheduler_exclusivity
 from harness.cluster import interfaces
@@ -136,7 +136,7 @@ class RunItem(pytest.Item):
             by_one_scheduler=judgement.violations_of(scheduler_exclusivity.NAME),
         )
 
-    def _execute(self, attempt: int) -> tuple[directories.RunDirectory, judging.Judgement]:
+    def _execute(self, attempt: int) -> tuple[directories.RunDirectory, verdict_files.Judgement]:
         """Plan and execute one attempt on the worker's cluster; retries get derived seeds."""
         loaded = loading.load(self._run.scenario)
         profile = profiles.restore(self._plan.cluster)
@@ -174,7 +174,7 @@ class RunItem(pytest.Item):
         )
 
 
-def _others(judgement: judging.Judgement) -> int:
+def _others(judgement: verdict_files.Judgement) -> int:
     found = judgement.figures
     return found.violations - found.double_allocations - found.stuck
 

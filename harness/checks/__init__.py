@@ -5,9 +5,9 @@ nor does rendering (see `report`). A check that cannot decide returns UNKNOWN, a
 guarantee a run says nothing returns `NotExamined`; the certificate lists the evidence that a VALID
 verdict rests on.
 
-Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_control`, `claim_results`,
+Contents: `api_call_totals`, `certificate`, `check_inputs`, `check_registry`, `claim_control`,
 `conclusions`, `consumption`, `device_exclusivity`, `fault_attribution`, `fault_effects`,
-`fault_records`, `fault_wording`, `figures`, `hold_history`, `judging`, `live_spotter`,
-`memory_figures`, `nodes`, `object_faults`, `observed_runs`, `overlapping`, `pool_changes`,
-`preparations`, `progress`, `schedulers`, `taints`, `verdicts`.
+`fault_records`, `fault_wording`, `figures`, `holds`, `judging`, `live_spotter`, `memory_figures`,
+`nodes`, `object_faults`, `observed`, `observed_runs`, `pool_changes`, `preparations`, `progress`,
+`schedulers`, `taints`, `verdict_files`, `verdicts`.
 """

@@ -4,7 +4,7 @@ import collections
 
 import msgspec
 
-from harness.checks import hold_history
+from harness.checks.holds import hold_history
 from harness.history import histories, records
 
 

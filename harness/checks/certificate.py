@@ -8,14 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness.checks import (
-    api_call_totals,
-    fault_records,
-    hold_history,
-    observed_runs,
-    pool_changes,
-    preparations,
-)
+from harness.checks import api_call_totals, fault_records, observed_runs, pool_changes, preparations
+from harness.checks.holds import hold_history
 from harness.history import histories, records
 
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from harness.checks import hold_history, overlapping, verdicts
+from harness.checks import verdicts
+from harness.checks.holds import hold_conflicts, hold_history
 
 NAME = "device_exclusivity"
 PROMISE = "no device is held by two claims at once"
@@ -37,18 +38,18 @@ def check(
     contended = {hold.device for hold in alone}
     holds = [*alone, *(hold for hold in shares if hold.device in contended)]
     table = frame(holds, end_rv=history.last_rv + 1)
-    pairs = _joined(conflicts(table[: len(alone)]), conflicts_with_shares(table, len(alone)))
-    violations = [_describe(holds[a], holds[b]) for a, b in _in_full(pairs)]
+    found = hold_conflicts.HoldConflicts(table, np.arange(len(holds)) >= len(alone))
+    violations = [_describe(holds[a], holds[b]) for a, b in _in_full(found)]
     examined = [*alone, *shares]
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
-        verdict=_verdict(len(examined), len(pairs)),
+        verdict=_verdict(len(examined), found.total),
         examined_count=len(examined),
-        violation_count=len(pairs),
+        violation_count=found.total,
         violations=violations,
-        others=_others(holds, pairs, {violation.summary for violation in violations}),
-        reason=_reason(examined, table, pairs),
+        others=_others(holds, found, {violation.summary for violation in violations}),
+        reason=_reason(examined, found),
     )
 
 
@@ -84,78 +85,19 @@ def frame(holds: Sequence[hold_history.Hold], *, end_rv: int) -> pd.DataFrame:
     )
 
 
-def conflicts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each pair of overlapping holds of one device by different claims.
-
-    `table` is a result of `frame`. Columns: `first` and `second` (its row numbers, the earlier
-    hold first), `from_rv` and `until_rv` of the overlap; sorted by `from_rv`.
-    """
-    overlaps = overlapping.overlaps(
-        table["device"].cat.codes.to_numpy().astype(np.int64),
-        table["from_rv"].to_numpy(),
-        table["until_rv"].to_numpy(),
-    )
-    uids, until = table["uid"].cat.codes.to_numpy(), table["until_rv"].to_numpy()
-    differs = uids[overlaps.first] != uids[overlaps.second]
-    first, second = overlaps.first[differs], overlaps.second[differs]
-    pairs = pd.DataFrame(
-        {
-            "first": first,
-            "second": second,
-            "from_rv": table["from_rv"].to_numpy()[second],
-            "until_rv": np.minimum(until[first], until[second]),
-        }
-    )
-    return pairs.sort_values(["from_rv", "first", "second"], ignore_index=True)
-
-
-def conflicts_with_shares(table: pd.DataFrame, alone: int) -> pd.DataFrame:
-    """Return one row for each hold of a device that overlaps with another claim's share of it.
-
-    `table` is a result of `frame`: first the rows of holds that let no other claim have the
-    device, `alone` in number, then those of shares. Columns as those of `conflicts`.
-    """
-    devices, uids = (table[key].cat.codes.to_numpy() for key in ("device", "uid"))
-    start, end = (table[key].to_numpy() for key in ("from_rv", "until_rv"))
-    shares = np.arange(alone, len(table))
-    rows: list[tuple[int, int]] = []
-    for row in np.flatnonzero(np.isin(devices[:alone], devices[alone:])):
-        meets = (devices[shares] == devices[row]) & (uids[shares] != uids[row])
-        meets &= (start[shares] < end[row]) & (end[shares] > start[row])
-        rows += [(int(row), int(share)) for share in shares[meets]]
-    ordered = [sorted(pair, key=lambda row: (start[row], row)) for pair in rows]
-    first, second = np.array(ordered, dtype=np.int64).reshape(-1, 2).T
-    return pd.DataFrame(
-        {
-            "first": first,
-            "second": second,
-            "from_rv": start[second],
-            "until_rv": np.minimum(end[first], end[second]),
-        }
-    )
-
-
-def _joined(plain: pd.DataFrame, with_shares: pd.DataFrame) -> pd.DataFrame:
-    if with_shares.empty:
-        return plain
-    joined = pd.concat([plain, with_shares])
-    return joined.sort_values(["from_rv", "first", "second"], ignore_index=True)
-
-
 def _verdict(examined: int, violations: int) -> verdicts.Verdict:
     if violations:
         return verdicts.Verdict.INVALID
     return verdicts.Verdict.VALID if examined else verdicts.Verdict.UNKNOWN
 
 
-def _in_full(pairs: pd.DataFrame) -> list[tuple[int, int]]:
+def _in_full(found: hold_conflicts.HoldConflicts) -> list[hold_conflicts.Pair]:
     """Return the first conflicts, the longest and the last one, in order."""
-    if pairs.empty:
-        return []
-    longest = int((pairs["until_rv"] - pairs["from_rv"]).to_numpy().argmax())
-    chosen = sorted({*range(min(IN_FULL_MAX, len(pairs))), longest, len(pairs) - 1})
-    rows = pairs.loc[chosen, ["first", "second"]].itertuples(index=False)
-    return [(int(first), int(second)) for first, second in rows]
+    chosen = dict.fromkeys(found.first(IN_FULL_MAX))
+    for pair in (found.longest(), found.last()):
+        if pair is not None:
+            chosen[pair] = None
+    return list(chosen)
 
 
 def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.DoubleAllocation:
@@ -219,24 +161,25 @@ def _pods(hold: hold_history.Hold) -> str:
     return ", ".join(sorted(hold.pods)) or "none yet"
 
 
-def _others(holds: Sequence[hold_history.Hold], pairs: pd.DataFrame, listed: set[str]) -> list[str]:
-    rows = pairs[["first", "second"]].head(IN_FULL_MAX + OTHERS_MAX).itertuples(index=False)
-    lines = (_summary(holds[first], holds[second]) for first, second in rows)
+def _others(
+    holds: Sequence[hold_history.Hold], found: hold_conflicts.HoldConflicts, listed: set[str]
+) -> list[str]:
+    pairs = found.first(IN_FULL_MAX + OTHERS_MAX)
+    lines = (_summary(holds[first], holds[second]) for first, second in pairs)
     return list(itertools.islice((line for line in lines if line not in listed), OTHERS_MAX))
 
 
-def _reason(examined: Sequence[hold_history.Hold], table: pd.DataFrame, pairs: pd.DataFrame) -> str:
+def _reason(examined: Sequence[hold_history.Hold], found: hold_conflicts.HoldConflicts) -> str:
     if not examined:
         return "no exclusive allocation of any device was observed, so nothing was examined"
     shared = sum(hold.shared and not hold.exclusive for hold in examined)
     among = _counted(len(examined), "allocation")
     among += f" ({_counted(shared, 'share')})" if shared else ""
     among += f" of {_counted(len({hold.device for hold in examined}), 'device')}"
-    if pairs.empty:
+    if not found.total:
         return f"{among}; no device was held by two claims at once"
-    doubled = table["device"].iloc[pairs["first"]].nunique()
     return (
-        f"{_counted(len(pairs), 'double allocation')} of {_counted(doubled, 'device')} "
+        f"{_counted(found.total, 'double allocation')} of {_counted(found.devices, 'device')} "
         f"among {among}"
     )
 

@@ -9,14 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from harness.checks import (
-    fault_effects,
-    fault_records,
-    fault_wording,
-    hold_history,
-    object_faults,
-    verdicts,
-)
+from harness.checks import fault_effects, fault_records, fault_wording, object_faults, verdicts
+from harness.checks.holds import hold_history
 
 
 def attribute(

@@ -23,7 +23,8 @@ import collections
 import math
 from collections.abc import Callable, Iterable, Iterator
 
-from harness.checks import fault_records, fault_wording, hold_history, verdicts
+from harness.checks import fault_records, fault_wording, verdicts
+from harness.checks.holds import hold_history
 from harness.history import records
 
 NEAR_NS = 1_000_000_000

@@ -9,12 +9,12 @@ from harness.checks import (
     api_call_totals,
     certificate,
     device_exclusivity,
-    hold_history,
     memory_figures,
     pool_changes,
     preparations,
     verdicts,
 )
+from harness.checks.holds import hold_history
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import histories
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from harness.campaign import results
-    from harness.checks import judging
+    from harness.checks import verdict_files
 
 
 def error(title: str, message: str) -> None:
@@ -22,7 +22,7 @@ def warning(title: str, message: str) -> None:
     _print("warning", title, message)
 
 
-def of_judgement(judgement: "judging.Judgement") -> None:
+def of_judgement(judgement: "verdict_files.Judgement") -> None:
     """Annotate a run: INVALID is an error, UNKNOWN a warning."""
     from harness.checks import verdicts
 

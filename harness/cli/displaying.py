@@ -13,7 +13,7 @@ import rich.progress
 import rich.text
 
 from harness import errors
-from harness.checks import figures, judging, memory_figures, verdicts
+from harness.checks import figures, memory_figures, verdict_files, verdicts
 from harness.cli import outputs
 from harness.history import directories
 from harness.report import escaping
@@ -156,13 +156,15 @@ def keeping_evidence(path: pathlib.Path) -> Iterator[None]:
         ) from interruption
 
 
-def document(judgement: judging.Judgement, directory: directories.RunDirectory) -> dict[str, Any]:
+def document(
+    judgement: verdict_files.Judgement, directory: directories.RunDirectory
+) -> dict[str, Any]:
     """Return the JSON document of a run: verdict.json and the run directory."""
     return {**msgspec.to_builtins(judgement), "directory": str(directory.path.resolve())}
 
 
 def show(
-    judgement: judging.Judgement,
+    judgement: verdict_files.Judgement,
     directory: directories.RunDirectory,
     *,
     out: outputs.Output = _PLAIN,
@@ -185,7 +187,7 @@ def show(
 
 
 def show_line(
-    judgement: judging.Judgement,
+    judgement: verdict_files.Judgement,
     path: pathlib.Path,
     *,
     out: outputs.Output = _PLAIN,
@@ -210,7 +212,7 @@ def _line(word: str, style: str, text: str) -> None:
 
 
 def _print(
-    judgement: judging.Judgement, directory: directories.RunDirectory, out: outputs.Output
+    judgement: verdict_files.Judgement, directory: directories.RunDirectory, out: outputs.Output
 ) -> None:
     shown = Console(highlight=False, soft_wrap=True)
     shown.print(f"[{STYLES[judgement.verdict]}]{judgement.verdict}[/]", end=" ")
@@ -220,7 +222,7 @@ def _print(
             shown.print(f"  {line}", markup=False)
 
 
-def _headline(judgement: judging.Judgement, *, in_full: bool) -> str:
+def _headline(judgement: verdict_files.Judgement, *, in_full: bool) -> str:
     """Return scenario, subject and reason on one line.
 
     Unless `in_full`, an incomplete certificate gives a count only, since `_details` lists its gaps.
@@ -232,7 +234,7 @@ def _headline(judgement: judging.Judgement, *, in_full: bool) -> str:
     return f"{judgement.scenario}, {_subject(judgement)}: {reason}"
 
 
-def _subject(judgement: judging.Judgement) -> str:
+def _subject(judgement: verdict_files.Judgement) -> str:
     if judgement.defects:
         return f"with {judgement.subject_title}"
     is_other = judgement.subject != "python"
@@ -240,7 +242,7 @@ def _subject(judgement: judging.Judgement) -> str:
 
 
 def _details(
-    judgement: judging.Judgement, directory: directories.RunDirectory, *, is_verbose: bool
+    judgement: verdict_files.Judgement, directory: directories.RunDirectory, *, is_verbose: bool
 ) -> Iterator[str]:
     violations = [item for check in judgement.checks for item in check.violations]
     for violation in violations[:_VIOLATIONS_SHOWN]:

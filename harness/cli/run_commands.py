@@ -162,14 +162,14 @@ def report(directory: RunPath) -> int:
     """Render the report of a run directory again; judge it first if it has no verdict yet."""
     import os
 
-    from harness.checks import judging
+    from harness.checks import judging, verdict_files
     from harness.history import directories
     from harness.report import publishing
 
     existing = directories.existing(directory)
     examination = judging.examine(existing)
     if os.path.lexists(existing.verdict):
-        judging.require_own(existing, examination.judgement)
+        verdict_files.require_own(existing, examination.judgement)
     publishing.publish(examination)
     print(existing.report)
     return 0

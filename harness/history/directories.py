@@ -124,7 +124,7 @@ class RunDirectory:
 
     @property
     def verdict(self) -> pathlib.Path:
-        """The verdict with its certificate and violations (`checks.judging.Judgement`)."""
+        """The verdict with its certificate and violations (`checks.verdict_files.Judgement`)."""
         return self.path / "verdict.json"
 
     @property

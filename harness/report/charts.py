@@ -4,7 +4,7 @@ import collections
 import dataclasses
 from collections.abc import Iterable, Sequence
 
-from harness.checks import hold_history
+from harness.checks.holds import hold_history
 from harness.report import drawing, evidence, fault_lanes
 
 _LANES_MAX = 120

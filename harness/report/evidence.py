@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from harness.checks import fault_records, hold_history, judging, verdicts
+from harness.checks import fault_records, judging, verdict_files, verdicts
+from harness.checks.holds import hold_history
 from harness.history import histories, records
 from harness.report import remedy_costs
 
@@ -27,7 +28,7 @@ class Evidence:
     """Everything a report shows."""
 
     history: histories.History
-    judgement: judging.Judgement
+    judgement: verdict_files.Judgement
     folded: hold_history.HoldHistory
     faults: fault_records.FaultRecords
     steps: list[list[records.Step]]

@@ -3,14 +3,14 @@
 import re
 import xml.etree.ElementTree as ET
 
-from harness.checks import judging, verdicts
+from harness.checks import verdict_files, verdicts
 from harness.report import escaping
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain, not even escaped."""
 
 
-def render(judgement: judging.Judgement) -> str:
+def render(judgement: verdict_files.Judgement) -> str:
     """Return junit.xml: a test case for the certificate and one for each check.
 
     Checks that examined nothing are skipped cases.

@@ -10,7 +10,7 @@ import pathlib
 import stat
 
 from harness import errors, writing
-from harness.checks import judging
+from harness.checks import judging, verdict_files
 from harness.history import directories
 from harness.report import rendering
 
@@ -33,7 +33,9 @@ def _remove_pages(directory: directories.RunDirectory) -> None:
             page.unlink(missing_ok=True)
 
 
-def _replace_verdict(directory: directories.RunDirectory, judgement: judging.Judgement) -> None:
+def _replace_verdict(
+    directory: directories.RunDirectory, judgement: verdict_files.Judgement
+) -> None:
     """Replace verdict.json; on failure remove an older one, which may be about other evidence.
 
     A link or a FIFO in its place is removed first: it must not be followed or waited for.
@@ -42,7 +44,7 @@ def _replace_verdict(directory: directories.RunDirectory, judgement: judging.Jud
         if os.path.lexists(directory.verdict) and not _is_regular(directory.verdict):
             directory.verdict.unlink()
     try:
-        judging.write(directory, judgement)
+        verdict_files.write(directory, judgement)
     except errors.StorageError:
         with contextlib.suppress(OSError):
             directory.verdict.unlink(missing_ok=True)

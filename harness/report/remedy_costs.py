@@ -5,7 +5,7 @@ import dataclasses
 import statistics
 from collections.abc import Sequence
 
-from harness.checks import hold_history
+from harness.checks.holds import hold_history
 from harness.history import records
 
 PREFIX = "remedy."

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from harness import writing
-from harness.checks import conclusions, judging, verdicts
+from harness.checks import conclusions, judging, verdict_files, verdicts
 from harness.checks.progress import claim_progress
 from harness.history import directories
 from harness.report import charts, escaping, evidence, fault_tables, junit, strips, traces
@@ -52,7 +52,7 @@ def render(directory: directories.RunDirectory) -> None:
     Raises VerdictError if verdict.json is missing or is not the verdict about this evidence.
     """
     examination = judging.examine(directory)
-    judging.require_own(directory, examination.judgement)
+    verdict_files.require_own(directory, examination.judgement)
     write(examination)
 
 
@@ -109,7 +109,7 @@ def _finalize(value: Any) -> Any:
     return escaping.visible(value) if type(value) is str else value  # not Markup, a str subclass
 
 
-def _headline(judgement: judging.Judgement) -> str:
+def _headline(judgement: verdict_files.Judgement) -> str:
     match judgement.verdict:
         case verdicts.Verdict.INVALID:
             return "; ".join(

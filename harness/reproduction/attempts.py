@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from harness import errors
-from harness.checks import device_exclusivity, judging, verdicts
+from harness.checks import device_exclusivity, verdict_files, verdicts
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import plans
@@ -131,7 +131,7 @@ def carrier(plan: plans.Plan, profile: profiles.Profile) -> CarrierChoice:
     return "proxy" if is_special else "auto"
 
 
-def breaks(judgement: judging.Judgement, check: str) -> bool:
+def breaks(judgement: verdict_files.Judgement, check: str) -> bool:
     """Return whether the run broke the guarantee that this check is about."""
     return any(
         item.check == check and item.verdict is verdicts.Verdict.INVALID

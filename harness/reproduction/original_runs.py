@@ -6,7 +6,7 @@ import pathlib
 import pydantic
 
 from harness import errors, seeds
-from harness.checks import judging, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from harness.cluster import providers
 from harness.history import directories, plans
 from harness.reproduction.search import load_axes
@@ -48,7 +48,7 @@ def _require_made_by_run(plan: plans.Plan, path: pathlib.Path) -> None:
         )
 
 
-def _require_invalid(judgement: judging.Judgement, path: pathlib.Path) -> None:
+def _require_invalid(judgement: verdict_files.Judgement, path: pathlib.Path) -> None:
     match judgement.verdict:
         case verdicts.Verdict.VALID:
             raise errors.UsageError(

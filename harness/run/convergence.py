@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from harness import clocks, concurrency
-from harness.checks.progress import observed_objects, stuck_objects, world_states
+from harness.checks.progress import stuck_objects, world_states
 from harness.client import apis, informers
 from harness.history import plans
 
@@ -78,7 +78,7 @@ class ConvergenceWatch:
                 self._known = self._changes, len(found.stuck) + len(found.doubts)
             return self._known[1]
 
-    def note(self, obj: observed_objects.Object, *, gone: bool) -> None:
+    def note(self, obj: world_states.Object, *, gone: bool) -> None:
         """Note the newest state of an object, or that it is gone."""
         with self._guard:
             self._changes += 1
@@ -87,7 +87,7 @@ class ConvergenceWatch:
 
 
 class _Events:
-    def __init__(self, watch: ConvergenceWatch, kind: type[observed_objects.Object]) -> None:
+    def __init__(self, watch: ConvergenceWatch, kind: type[world_states.Object]) -> None:
         self._watch, self._kind = watch, kind
 
     def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:

@@ -1,13 +1,13 @@
 """Rejects a scenario that demands what no run of it can examine (`load.examined`)."""
 
 from harness import errors, suggestions
-from harness.checks import judging
+from harness.checks import check_registry
 from harness.history import plans
 
 
 def require_examinable(plan: plans.Plan) -> None:
     """Raise ScenarioError for an unknown check, and for one that the plan does not ask for."""
-    checks = {check.name: check for check in judging.CHECKS}
+    checks = {check.name: check for check in check_registry.CHECKS}
     for name in plan.requirements.examined:
         if name not in checks:
             raise errors.ScenarioError(

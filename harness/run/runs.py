@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from harness import errors, writing
-from harness.checks import judging
+from harness.checks import judging, verdict_files
 from harness.client import transports
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
@@ -29,7 +29,7 @@ def run(
     *,
     cluster: interfaces.Cluster | None = None,
     progress: progressing.Progress | None = None,
-) -> judging.Judgement:
+) -> verdict_files.Judgement:
     """Execute a run on a cluster (None: on a new one), judge it and write its report.
 
     Raises HarnessError if the run could not be executed; its evidence so far stays in the
@@ -58,7 +58,7 @@ def _seal(directory: directories.RunDirectory, plan: plans.Plan) -> errors.Harne
 
 def _judge(
     directory: directories.RunDirectory, failure: errors.HarnessError | None
-) -> judging.Judgement:
+) -> verdict_files.Judgement:
     """Judge the run directory and publish the report.
 
     Raises `failure`, or the error of publishing, with the verdict on the evidence that was written.

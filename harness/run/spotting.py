@@ -9,8 +9,10 @@ from typing import Any, Protocol
 import msgspec
 
 from harness import concurrency
-from harness.checks import claim_results, hold_history, live_spotter
+from harness.checks import live_spotter
 from harness.checks.consumption import declared_devices, device_consumption
+from harness.checks.holds import hold_history
+from harness.checks.observed import claim_results, observed_claims
 from harness.client import apis, informers
 from harness.history import plans
 
@@ -183,7 +185,7 @@ def _holds_of(claim: Object) -> list[hold_history.Hold]:
     """Return the holds of a claim as it is now."""
     meta = claim["metadata"]
     allocation = claim.get("status", {}).get("allocation")
-    known = None if allocation is None else msgspec.convert(allocation, claim_results.Allocation)
+    known = None if allocation is None else msgspec.convert(allocation, observed_claims.Allocation)
     return [
         hold_history.Hold(
             device=device,

@@ -5,6 +5,7 @@ import msgspec
 from harness.apiserver.storage import watch_cache
 from harness.checks import verdicts
 from harness.checks.nodes import device_readiness
+from harness.checks.observed import folders
 from harness.client import apis
 from harness.history import records
 from harness.subject import assembling, claims, scheduling_attempts
@@ -43,7 +44,7 @@ class Play:
     def judged(self) -> verdicts.CheckResult:
         """Return the verdict about the recorded objects."""
         seen = device_readiness.DeviceReadiness()
-        assert list(seen.follow(self._seen)) == self._seen
+        folders.fold(self._seen, seen)
         return device_readiness.check(seen)
 
     def _bind(self) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import hold_history, verdicts
+from harness.checks import verdicts
 from harness.checks.consumption import declared_devices, device_consumption
+from harness.checks.holds import hold_history
 from harness.cluster.fixtures import fake_objects, pool_slices
 from harness.history import records
 from harness.model import naming
@@ -76,7 +77,7 @@ def perform(play: Play, *defects: str, claims: int = 6) -> verdicts.CheckResult:
             state.add(found[0])
             body.append(_allocated(made, found[0], rv=number + 10))
     declared = declared_devices.DeclaredDevices()
-    return device_consumption.check(hold_history.fold(declared.follow(body)), declared)
+    return device_consumption.check(hold_history.fold(body, declared), declared)
 
 
 def _slices(pools: pool_specs.PoolsSpec) -> Iterator[Object]:

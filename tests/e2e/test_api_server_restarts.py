@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness import clocks
-from harness.checks import judging, verdicts
+from harness.checks import verdict_files, verdicts
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories
@@ -79,5 +79,5 @@ def test_a_run_goes_on_when_its_api_server_comes_back(tmp_path: pathlib.Path, ki
         assert re.search(r"\b[1-9]\d* with unknown outcome", reason(judgement, "operations"))
 
 
-def reason(judgement: judging.Judgement, name: str) -> str:
+def reason(judgement: verdict_files.Judgement, name: str) -> str:
     return next(item.reason for item in judgement.certificate if item.name == name)

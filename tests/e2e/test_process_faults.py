@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from harness import clocks
-from harness.checks import judging, verdicts
+from harness.checks import verdict_files, verdicts
 from harness.history import directories, journal_reader, records
 from harness.run import execution, run_plan, run_processes, runs, supervising
 from harness.scenario import loading, profiles
@@ -63,7 +63,7 @@ def meddling(monkeypatch: pytest.MonkeyPatch, faults: Faults) -> Iterator[None]:
     assert meddler.errors == []
 
 
-def run(tmp_path: pathlib.Path, *overrides: str) -> judging.Judgement:
+def run(tmp_path: pathlib.Path, *overrides: str) -> verdict_files.Judgement:
     loaded = loading.load(
         str(running.scenario(tmp_path)),
         overrides=["traffic.duration_s=6", "traffic.wait_s=20", *overrides],
@@ -77,7 +77,7 @@ def ends(tmp_path: pathlib.Path) -> dict[str, records.ProcessEnded]:
     return {item.process: item for item in body if isinstance(item, records.ProcessEnded)}
 
 
-def require_complete(judgement: judging.Judgement) -> None:
+def require_complete(judgement: verdict_files.Judgement) -> None:
     assert [item for item in judgement.certificate if not item.ok] == []
     assert judgement.verdict is not verdicts.Verdict.UNKNOWN
 

@@ -8,14 +8,14 @@ import psutil
 import pytest
 
 from harness import clocks
-from harness.checks import judging, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from harness.history import directories, journal_reader
 from tests.e2e import running
 
 pytestmark = pytest.mark.e2e
 
 
-def judged(path: pathlib.Path) -> judging.Judgement:
+def judged(path: pathlib.Path) -> verdict_files.Judgement:
     return judging.judge(directories.existing(path))
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import check_inputs, hold_history
+from harness.checks import check_inputs, observed_runs
+from harness.checks.observed import observations
 from harness.checks.progress import world_states, written_books
 from harness.history import plans, records
 from tests.histories import building
@@ -118,7 +119,7 @@ class World:
             resource: [_with_version(item, next(versions)) for item in items]
             for resource, items in (
                 (world_states.SLICES, self.slices),
-                (world_states.TAINT_RULES, self.taint_rules),
+                (observations.TAINT_RULES, self.taint_rules),
                 (world_states.CLAIMS, self.claims),
                 (world_states.PODS, self.pods),
             )
@@ -188,10 +189,9 @@ def judged(
 ) -> check_inputs.CheckInput:
     """The input of a check after a run that ended in this world."""
     body = world.observations() if isinstance(world, World) else world
-    final = world_states.WorldState()
-    folded = hold_history.fold(final.follow(body))
-    for resource in world_states.TYPES:
-        final.keep(resource, folded.stream(resource).live)
     return check_inputs.CheckInput(
-        plan=plan, folded=folded, final=final, phases=tuple(phases), books=books or {}
+        plan=plan,
+        observed=observed_runs.fold(body, plan),
+        phases=tuple(phases),
+        books=books or {},
     )

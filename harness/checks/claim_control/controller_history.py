@@ -5,64 +5,12 @@ Order comes from resourceVersions, because pods and claims are observed by watch
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-import msgspec
+from harness.checks.observed import folders, observations, observed_claims
 
-from harness.history import records
-
-CLAIMS, PODS = "resourceclaims", "pods"
 _ENTRY = "resource.kubernetes.io/pod-claim-name"
 """Annotation of a generated claim: the entry of the pod that it is for."""
-_ENDED = ("Succeeded", "Failed")
-
-
-class _Owner(msgspec.Struct):
-    uid: str
-    kind: str = ""
-    controller: bool = False
-
-
-class _Meta(msgspec.Struct):
-    name: str
-    uid: str
-    namespace: str = ""
-    annotations: dict[str, str] | None = None
-    ownerReferences: list[_Owner] | None = None  # noqa: N815 - the API's spelling
-    deletionTimestamp: str | None = None  # noqa: N815
-
-
-class _Consumer(msgspec.Struct):
-    uid: str = ""
-
-
-class _ClaimStatus(msgspec.Struct):
-    reservedFor: list[_Consumer] | None = None  # noqa: N815
-
-
-class _Claim(msgspec.Struct):
-    metadata: _Meta
-    status: _ClaimStatus = msgspec.field(default_factory=_ClaimStatus)
-
-
-class _Record(msgspec.Struct):
-    name: str
-    resourceClaimName: str | None = None  # noqa: N815
-
-
-class _PodStatus(msgspec.Struct):
-    phase: str = ""
-    resourceClaimStatuses: list[_Record] | None = None  # noqa: N815
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Meta
-    status: _PodStatus = msgspec.field(default_factory=_PodStatus)
-
-
-_claims = msgspec.json.Decoder(_Claim)
-_pods = msgspec.json.Decoder(_Pod)
 EntryKey: TypeAlias = tuple[str, str]
 """Uid of a pod, and the name of an entry of its `spec.resourceClaims`."""
 
@@ -95,7 +43,7 @@ class PodHistory:
     """resourceVersion in which its containers had ended first; None: they have not."""
 
 
-class ControllerHistory:
+class ControllerHistory(folders.Folder):
     """The writes of the claim controller, by pod."""
 
     def __init__(self) -> None:
@@ -110,40 +58,34 @@ class ControllerHistory:
         self._reserved_now: dict[str, frozenset[str]] = {}
         """Uid of a claim -> uids of the pods that it is reserved for now."""
 
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it."""
-        for record in observations:
-            if isinstance(record, records.Observation) and record.type != "FINAL":
-                self._note(record)
-            yield record
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note reservations, and the creation or deletion of a generated claim."""
+        claim, is_gone = seen.object, seen.is_gone
+        self._note_reservations(claim, seen.version, is_gone=is_gone)
+        entry = _entry_of(claim)
+        if entry is not None:
+            self._note_generated(claim, entry, seen.version, is_gone=is_gone)
 
-    def _note(self, record: records.Observation) -> None:
-        is_gone, version = record.type == "DELETED", record.resource_version
-        if record.resource == PODS:
-            self._note_pod(_pods.decode(record.object), version)
-        elif record.resource == CLAIMS:
-            claim = _claims.decode(record.object)
-            self._note_reservations(claim, version, is_gone=is_gone)
-            entry = _entry_of(claim)
-            if entry is not None:
-                self._note_generated(claim, entry, version, is_gone=is_gone)
-
-    def _note_pod(self, pod: _Pod, version: int) -> None:
-        meta, status = pod.metadata, pod.status
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note what is recorded about the pod's claims, and its end."""
+        meta, status = seen.object.metadata, seen.object.status
         found = self.pods.setdefault(
             meta.uid, PodHistory(uid=meta.uid, namespace=meta.namespace, name=meta.name)
         )
         now = {
-            item.name: item.resourceClaimName or "" for item in status.resourceClaimStatuses or ()
+            item.name: item.resource_claim_name or ""
+            for item in status.resource_claim_statuses or ()
         }
-        found.dropped += [(version, entry) for entry in found.recorded if entry not in now]
+        found.dropped += [(seen.version, entry) for entry in found.recorded if entry not in now]
         found.recorded = now
-        if status.phase in _ENDED and found.ended_version is None:
-            found.ended_version = version
+        if seen.object.has_ended and found.ended_version is None:
+            found.ended_version = seen.version
 
-    def _note_reservations(self, claim: _Claim, version: int, *, is_gone: bool) -> None:
+    def _note_reservations(
+        self, claim: observed_claims.Claim, version: int, *, is_gone: bool
+    ) -> None:
         uid = claim.metadata.uid
-        now = frozenset(item.uid for item in claim.status.reservedFor or ())
+        now = frozenset(item.uid for item in claim.status.reserved_for or ())
         if is_gone:
             self._reserved_now.pop(uid, None)
             return
@@ -152,7 +94,7 @@ class ControllerHistory:
         self._reserved_now[uid] = now
 
     def _note_generated(
-        self, claim: _Claim, entry: EntryKey, version: int, *, is_gone: bool
+        self, claim: observed_claims.Claim, entry: EntryKey, version: int, *, is_gone: bool
     ) -> None:
         meta, live = claim.metadata, self._live[entry]
         if is_gone:
@@ -169,12 +111,12 @@ class ControllerHistory:
                     beside=beside,
                 )
             )
-        live[meta.uid] = meta.deletionTimestamp is None
+        live[meta.uid] = meta.deletion_timestamp is None
 
 
-def _entry_of(claim: _Claim) -> EntryKey | None:
+def _entry_of(claim: observed_claims.Claim) -> EntryKey | None:
     """Return the entry of the pod that the claim was generated for; None: a user created it."""
     meta = claim.metadata
-    owners = [item.uid for item in meta.ownerReferences or () if item.controller]
+    owners = [item.uid for item in meta.owner_references or () if item.controller]
     name = (meta.annotations or {}).get(_ENTRY)
     return (owners[0], name) if owners and name is not None else None

@@ -5,13 +5,10 @@ this if its scenario demands that many pods share a claim (`load.reservations_mi
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
-from typing import TypeGuard
-
-import msgspec
 
 from harness.checks import verdicts
-from harness.history import plans, records
+from harness.checks.observed import folders, observations
+from harness.history import plans
 
 NAME = "claim_reservations"
 RESERVATIONS_MAX = 256
@@ -19,28 +16,6 @@ RESERVATIONS_MAX = 256
 PROMISE = f"no claim is reserved for more than {RESERVATIONS_MAX} pods at once"
 IN_FULL_MAX, OTHERS_MAX = 20, 200
 """Violations that are listed in full, and by their summaries."""
-
-
-class _Meta(msgspec.Struct):
-    name: str
-    uid: str
-    namespace: str = ""
-
-
-class _Consumer(msgspec.Struct):
-    uid: str = ""
-
-
-class _Status(msgspec.Struct):
-    reservedFor: list[_Consumer] | None = None  # noqa: N815 - the API's spelling
-
-
-class _Claim(msgspec.Struct):
-    metadata: _Meta
-    status: _Status = msgspec.field(default_factory=_Status)
-
-
-_claims = msgspec.json.Decoder(_Claim)
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -57,7 +32,7 @@ class Excess:
 
 
 @dataclasses.dataclass(slots=True)
-class Reservations:
+class Reservations(folders.Folder):
     """The reservations in all versions of all claims."""
 
     versions: int = 0
@@ -67,34 +42,21 @@ class Reservations:
     excesses: dict[str, Excess] = dataclasses.field(default_factory=dict)
     """By the uid of the claim."""
 
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it."""
-        for record in observations:
-            if _is_version(record):
-                self._note(_claims.decode(record.object), record.resource_version)
-            yield record
-
-    def _note(self, claim: _Claim, version: int) -> None:
-        count = len(claim.status.reservedFor or ())
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Count the reservations of a version that the API server stored."""
+        if seen.is_gone:
+            return
+        count = len(seen.object.status.reserved_for or ())
         self.versions += count > 0
         self.most = max(self.most, count)
         if count > RESERVATIONS_MAX:
-            meta = claim.metadata
+            meta = seen.object.metadata
             found = self.excesses.setdefault(
                 meta.uid,
                 Excess(uid=meta.uid, namespace=meta.namespace, name=meta.name, most=0, versions=[]),
             )
             found.most = max(found.most, count)
-            found.versions.append(version)
-
-
-def _is_version(record: records.Body) -> TypeGuard[records.Observation]:
-    """Return whether this is a new version of a claim that the API server stored."""
-    return (
-        isinstance(record, records.Observation)
-        and record.resource == "resourceclaims"
-        and record.type not in ("DELETED", "FINAL")
-    )
+            found.versions.append(seen.version)
 
 
 def applies(plan: plans.Plan) -> bool:

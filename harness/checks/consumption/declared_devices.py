@@ -6,13 +6,13 @@ counts: the largest capacity, and the smallest consumption. Doubt never becomes 
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from harness.history import records
+from harness.checks.observed import folders, observations, observed_slices
 from harness.model import devices, quantities
 
 PoolKey: TypeAlias = tuple[str, str]
@@ -20,51 +20,6 @@ PoolKey: TypeAlias = tuple[str, str]
 Counter: TypeAlias = tuple[str, str]
 """Counter set and name of a counter in it."""
 Key = TypeVar("Key")
-
-
-class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of an API object; fields that this judge does not read are left out."""
-
-
-class _Value(_Part, frozen=True):
-    value: str = "0"
-
-
-class _Counters(_Part, frozen=True):
-    name: str = ""
-    counter_set: str = ""
-    counters: dict[str, _Value] = {}
-
-
-class _Device(_Part, frozen=True):
-    name: str
-    allow_multiple_allocations: bool | None = None
-    capacity: dict[str, _Value] | None = None
-    consumes_counters: list[_Counters] | None = None
-
-
-class _Pool(_Part, frozen=True):
-    name: str
-
-
-class _Spec(_Part, frozen=True):
-    driver: str
-    pool: _Pool
-    devices: list[_Device] | None = None
-    shared_counters: list[_Counters] | None = None
-
-
-class _Meta(_Part, frozen=True):
-    name: str
-    uid: str = ""
-
-
-class _Slice(_Part, frozen=True):
-    metadata: _Meta
-    spec: _Spec
-
-
-_slices = msgspec.json.Decoder(_Slice)
 
 
 @dataclasses.dataclass(slots=True)
@@ -100,7 +55,7 @@ class DeclaredDevice:
     consumes: dict[Counter, Amounts] = dataclasses.field(default_factory=dict)
 
 
-class DeclaredDevices:
+class DeclaredDevices(folders.Folder):
     """All devices and counters that slices have declared so far."""
 
     def __init__(self) -> None:
@@ -108,27 +63,23 @@ class DeclaredDevices:
         """By `driver/pool/device`."""
         self.counters: dict[PoolKey, dict[Counter, Amounts]] = collections.defaultdict(dict)
 
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it."""
-        for record in observations:
-            if (
-                isinstance(record, records.Observation)
-                and record.resource == "resourceslices"
-                and record.type not in ("DELETED", "FINAL")
-            ):
-                self._add(_slices.decode(record.object), record.resource_version)
-            yield record
+    def see_slice(self, seen: observations.SeenSlice) -> None:
+        """Note a version of a slice."""
+        if not seen.is_gone:
+            self._add(seen.object, seen.version)
 
     def note(self, piece: Mapping[str, Any]) -> None:
         """Note a version of a slice as the API server sends it, decoded."""
-        self._add(msgspec.convert(piece, _Slice), int(piece["metadata"]["resourceVersion"]))
+        self._add(
+            msgspec.convert(piece, observed_slices.Slice), int(piece["metadata"]["resourceVersion"])
+        )
 
     def is_shareable(self, device: str) -> bool | None:
         """Return whether a slice ever allowed shares of a device; None: no slice has it."""
         known = self.devices.get(device)
         return None if known is None else known.is_shareable
 
-    def _add(self, piece: _Slice, rv: int) -> None:
+    def _add(self, piece: observed_slices.Slice, rv: int) -> None:
         spec = piece.spec
         pool = spec.driver, spec.pool.name
         for declared in spec.shared_counters or ():
@@ -142,7 +93,7 @@ class DeclaredDevices:
             _note_device(known, item, rv)
 
 
-def _note_device(known: DeclaredDevice, item: _Device, rv: int) -> None:
+def _note_device(known: DeclaredDevice, item: observed_slices.Device, rv: int) -> None:
     known.is_shareable |= bool(item.allow_multiple_allocations)
     for name, value in (item.capacity or {}).items():
         _add(known.capacity, plain_name(name, known.pool[0]), rv, value)
@@ -151,7 +102,7 @@ def _note_device(known: DeclaredDevice, item: _Device, rv: int) -> None:
             _add(known.consumes, (consumed.counter_set, name), rv, counter)
 
 
-def _add(known: dict[Key, Amounts], key: Key, rv: int, value: _Value) -> None:
+def _add(known: dict[Key, Amounts], key: Key, rv: int, value: observed_slices.Amount) -> None:
     known.setdefault(key, Amounts()).versions.append((rv, quantities.amount(value.value)))
 
 

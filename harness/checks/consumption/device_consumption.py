@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from harness.checks import hold_history, verdicts
+from harness.checks import verdicts
 from harness.checks.consumption import declared_devices, excesses
+from harness.checks.holds import hold_history
 from harness.history import plans
 from harness.model import quantities
 

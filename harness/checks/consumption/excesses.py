@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from harness.checks import hold_history
+from harness.checks.holds import hold_history
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,12 +7,10 @@ of preparations have the real one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
-
-import msgspec
+from collections.abc import Mapping, Sequence
 
 from harness.checks import verdicts
+from harness.checks.observed import folders, observations, observed_claims
 from harness.history import plans, records
 
 NAME = "container_parameters"
@@ -24,71 +22,6 @@ _NO_NAME = re.compile(r"[^a-zA-Z0-9]")
 _Key = tuple[str, str]
 """Namespace and name."""
 Environment = Mapping[str, str]
-
-
-class _Meta(msgspec.Struct):
-    name: str
-    namespace: str = ""
-    uid: str = ""
-
-
-class _Opaque(msgspec.Struct):
-    parameters: dict[str, Any] = {}
-
-
-class _Config(msgspec.Struct):
-    opaque: _Opaque = msgspec.field(default_factory=_Opaque)
-
-
-class _Request(msgspec.Struct):
-    name: str
-
-
-class _Devices(msgspec.Struct):
-    requests: list[_Request] = []
-    config: list[_Config] = []
-
-
-class _ClaimSpec(msgspec.Struct):
-    devices: _Devices = msgspec.field(default_factory=_Devices)
-
-
-class _Claim(msgspec.Struct):
-    metadata: _Meta
-    spec: _ClaimSpec = msgspec.field(default_factory=_ClaimSpec)
-
-
-class _Named(msgspec.Struct):
-    name: str
-    resourceClaimName: str | None = None  # noqa: N815 - the API's spelling
-
-
-class _Resources(msgspec.Struct):
-    claims: list[_Named] = []
-
-
-class _Container(msgspec.Struct):
-    name: str
-    resources: _Resources = msgspec.field(default_factory=_Resources)
-
-
-class _PodSpec(msgspec.Struct):
-    containers: list[_Container] = []
-    resourceClaims: list[_Named] = []  # noqa: N815
-
-
-class _PodStatus(msgspec.Struct):
-    resourceClaimStatuses: list[_Named] = []  # noqa: N815
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Meta
-    spec: _PodSpec
-    status: _PodStatus = msgspec.field(default_factory=_PodStatus)
-
-
-_claims = msgspec.json.Decoder(_Claim)
-_pods = msgspec.json.Decoder(_Pod)
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -103,7 +36,7 @@ def _of_class(plan: plans.Plan) -> dict[str, str]:
     return found
 
 
-class Expectations:
+class Expectations(folders.Folder):
     """The expected environments of the containers of all observed pods."""
 
     def __init__(self) -> None:
@@ -112,16 +45,6 @@ class Expectations:
         self._containers: dict[str, dict[str, list[_Key]]] = {}
         """uid of a pod -> container -> its claims."""
 
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it."""
-        for record in observations:
-            if isinstance(record, records.Observation):
-                if record.resource == "resourceclaims":
-                    self._note_claim(_claims.decode(record.object))
-                elif record.resource == "pods":
-                    self._note_pod(_pods.decode(record.object))
-            yield record
-
     def of(self, started: records.ContainerStarted) -> dict[str, str] | None:
         """Return the variables of a container's claims; None if its pod was not observed."""
         claims = self._containers.get(started.pod_uid, {}).get(started.container)
@@ -129,33 +52,39 @@ class Expectations:
             return None
         return {name: value for key in claims for name, value in self._claims[key].items()}
 
-    def _note_claim(self, claim: _Claim) -> None:
-        key = claim.metadata.namespace, claim.metadata.name
-        self._claims[key] = {
-            **_user_variables(claim.spec.devices.config),
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note the variables of a claim."""
+        meta, asked = seen.object.metadata, seen.object.spec.devices
+        self._claims[meta.namespace, meta.name] = {
+            **_user_variables(asked.config or ()),
             **{
-                _NO_NAME.sub("_", f"claim_{claim.metadata.name}_{request.name}"): "true"
-                for request in claim.spec.devices.requests
+                _NO_NAME.sub("_", f"claim_{meta.name}_{request.name}"): "true"
+                for request in asked.requests or ()
             },
         }
 
-    def _note_pod(self, pod: _Pod) -> None:
-        generated = {item.name: item.resourceClaimName for item in pod.status.resourceClaimStatuses}
-        names = {
-            item.name: item.resourceClaimName or generated.get(item.name)
-            for item in pod.spec.resourceClaims
-        }
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note which containers of a pod use which claims."""
+        pod = seen.object
+        names = pod.claim_names
         self._containers[pod.metadata.uid] = {
             container.name: [
                 (pod.metadata.namespace, claim)
-                for entry in container.resources.claims
+                for entry in container.resources.claims or ()
                 if (claim := names.get(entry.name))
             ]
-            for container in pod.spec.containers
+            for container in pod.spec.containers or ()
         }
 
+    def see_final(self, seen: observations.SeenAny) -> None:
+        """Note a claim or pod that existed at the end."""
+        if seen.resource == observations.CLAIMS:
+            self.see_claim(seen)
+        elif seen.resource == observations.PODS:
+            self.see_pod(seen)
 
-def _user_variables(config: Sequence[_Config]) -> dict[str, str]:
+
+def _user_variables(config: Sequence[observed_claims.Config]) -> dict[str, str]:
     return {
         f"user_{name}": str(value)
         for item in config

@@ -7,12 +7,11 @@ that mean failure. Both are recorded API objects, whose resourceVersions tell th
 
 import bisect
 import dataclasses
-from collections.abc import Iterable, Iterator
-
-import msgspec
+from collections.abc import Iterator, Sequence
 
 from harness.checks import verdicts
-from harness.history import plans, records
+from harness.checks.observed import folders, observations, observed_claims, observed_pods
+from harness.history import plans
 
 NAME = "device_readiness"
 PROMISE = "no pod is bound before its devices are ready"
@@ -24,87 +23,11 @@ _State = tuple[str, ...] | None
 """Why devices of a claim are not ready, empty if they are; None: they have no conditions."""
 
 
-class _Meta(msgspec.Struct):
-    name: str
-    namespace: str = ""
-    uid: str = ""
-
-
-class _Condition(msgspec.Struct):
-    type: str
-    status: str = ""
-
-
-class _Device(msgspec.Struct, rename="camel"):
-    driver: str
-    pool: str
-    device: str
-    share_id: str | None = msgspec.field(default=None, name="shareID")
-    binding_conditions: list[str] = []
-    binding_failure_conditions: list[str] = []
-    conditions: list[_Condition] = []
-
-    @property
-    def id(self) -> tuple[str, str, str, str | None]:
-        return self.driver, self.pool, self.device, self.share_id
-
-
-class _Devices(msgspec.Struct):
-    results: list[_Device] = []
-
-
-class _Allocation(msgspec.Struct):
-    devices: _Devices = msgspec.field(default_factory=_Devices)
-
-
-class _ClaimStatus(msgspec.Struct):
-    allocation: _Allocation | None = None
-    devices: list[_Device] | None = None
-
-
-class _Claim(msgspec.Struct):
-    metadata: _Meta
-    status: _ClaimStatus = msgspec.field(default_factory=_ClaimStatus)
-
-
-class _Named(msgspec.Struct, rename="camel"):
-    name: str
-    resource_claim_name: str | None = None
-
-
-class _PodSpec(msgspec.Struct, rename="camel"):
-    node_name: str = ""
-    resource_claims: list[_Named] | None = None
-
-
-class _PodStatus(msgspec.Struct, rename="camel"):
-    resource_claim_statuses: list[_Named] | None = None
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Meta
-    spec: _PodSpec
-    status: _PodStatus = msgspec.field(default_factory=_PodStatus)
-
-    @property
-    def claims(self) -> list[_Key]:
-        """The claims that the pod uses, as far as they are known."""
-        made = self.status.resource_claim_statuses or ()
-        generated = {item.name: item.resource_claim_name for item in made}
-        named = self.spec.resource_claims or ()
-        names = [item.resource_claim_name or generated.get(item.name) for item in named]
-        return [(self.metadata.namespace, name) for name in names if name]
-
-
-_claims = msgspec.json.Decoder(_Claim)
-_pods = msgspec.json.Decoder(_Pod)
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Binding:
     """A pod when it was seen bound for the first time."""
 
-    pod: _Pod
+    pod: observed_pods.Pod
     version: int
 
 
@@ -118,7 +41,7 @@ class _Early:
     missing: tuple[str, ...]
 
 
-class DeviceReadiness:
+class DeviceReadiness(folders.Folder):
     """When devices of claims became ready, and when pods were bound."""
 
     def __init__(self) -> None:
@@ -129,35 +52,35 @@ class DeviceReadiness:
         self._bound: dict[str, _Binding] = {}
         """By uid of the pod."""
 
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it."""
-        for record in observations:
-            if isinstance(record, records.Observation):
-                if record.resource == "resourceclaims":
-                    self._note_claim(record)
-                elif record.resource == "pods":
-                    self._note_pod(record)
-            yield record
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note whether the devices of a claim are ready."""
+        self._note(seen, None if seen.is_gone else _state_of(seen.object))
 
-    def _note_claim(self, record: records.Observation) -> None:
-        claim = _claims.decode(record.object)
-        key = claim.metadata.namespace, claim.metadata.name
-        state = None if record.type in ("DELETED", "FINAL") else _state_of(claim)
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note that a pod is bound."""
+        if seen.object.spec.node_name:
+            uid = seen.object.metadata.uid
+            self._bound.setdefault(uid, _Binding(seen.object, seen.version))
+
+    def see_final(self, seen: observations.SeenAny) -> None:
+        """Note an object that existed at the end."""
+        if seen.resource == observations.CLAIMS:
+            self._note(seen, None)
+        elif seen.resource == observations.PODS:
+            self.see_pod(seen)
+
+    def _note(self, seen: observations.SeenClaim, state: _State) -> None:
+        key = seen.object.metadata.namespace, seen.object.metadata.name
         states = self._states.setdefault(key, [])
         if not states or states[-1] != state:
             states.append(state)
-            self._versions.setdefault(key, []).append(record.resource_version)
-
-    def _note_pod(self, record: records.Observation) -> None:
-        pod = _pods.decode(record.object)
-        if pod.spec.node_name:
-            self._bound.setdefault(pod.metadata.uid, _Binding(pod, record.resource_version))
+            self._versions.setdefault(key, []).append(seen.version)
 
     def examined(self) -> tuple[int, list[_Early]]:
         """Return the number of uses of devices with conditions, and those that were too early."""
         count, early = 0, []
         for binding in self._bound.values():
-            for key in binding.pod.claims:
+            for key in _claims_of(binding.pod):
                 index = bisect.bisect_left(self._versions.get(key, []), binding.version) - 1
                 state = self._states[key][index] if index >= 0 else None
                 if state is None:
@@ -171,26 +94,41 @@ class DeviceReadiness:
         return count, early
 
 
-def _state_of(claim: _Claim) -> _State:
+def _claims_of(pod: observed_pods.Pod) -> list[_Key]:
+    """Return the claims that the pod uses, as far as they are known."""
+    return [(pod.metadata.namespace, name) for name in pod.claim_names.values()]
+
+
+def _state_of(claim: observed_claims.Claim) -> _State:
     if claim.status.allocation is None:
         return None
     results = claim.status.allocation.devices.results
     awaited = [result for result in results if result.binding_conditions]
     if not awaited:
         return None
-    reported = {item.id: item.conditions for item in claim.status.devices or ()}
+    reported = {_key_of(item): item.conditions or () for item in claim.status.devices or ()}
     return tuple(
-        problem for result in awaited for problem in _problems(result, reported.get(result.id, []))
+        problem
+        for result in awaited
+        for problem in _problems(result, reported.get(_key_of(result), ()))
     )
 
 
-def _problems(result: _Device, conditions: list[_Condition]) -> Iterator[str]:
+def _key_of(
+    item: observed_claims.AllocationResult | observed_claims.DeviceStatus,
+) -> tuple[str, str, str, str | None]:
+    return item.driver, item.pool, item.device, item.share
+
+
+def _problems(
+    result: observed_claims.AllocationResult, conditions: Sequence[observed_claims.Condition]
+) -> Iterator[str]:
     true = {item.type for item in conditions if item.status == "True"}
     name = "/".join((result.driver, result.pool, result.device))
-    for kind in result.binding_conditions:
+    for kind in result.binding_conditions or ():
         if kind not in true:
             yield f"{kind} of {name} was not true"
-    for kind in result.binding_failure_conditions:
+    for kind in result.binding_failure_conditions or ():
         if kind in true:
             yield f"{kind} of {name} was true"
 

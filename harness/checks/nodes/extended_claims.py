@@ -7,63 +7,56 @@ no other check would miss them.
 
 import bisect
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from harness.checks import verdicts
-from harness.checks.progress import extended_resources, observed_objects
+from harness.checks.observed import folders, observations, observed_claims, observed_pods
+from harness.checks.progress import extended_resources
 from harness.history import plans, records
 
 NAME = "extended_claims"
 PROMISE = "every pod that runs has the devices of its extended resource by a claim of its own"
 IN_FULL_MAX, OTHERS_MAX = 20, 200
 """Violations that are listed in full, and by their summaries."""
-_MARK = b"resource.kubernetes.io/extended-resource-claim"
-_pods = msgspec.json.Decoder(observed_objects.Pod)
-_claims = msgspec.json.Decoder(observed_objects.Claim)
 
 
 @dataclasses.dataclass(slots=True)
-class ExtendedClaims:
+class ExtendedClaims(folders.Folder):
     """The pods as they began to run, and all versions of claims for extended resources."""
 
-    running: dict[str, observed_objects.Pod] = dataclasses.field(default_factory=dict)
+    running: dict[str, observed_pods.Pod] = dataclasses.field(default_factory=dict)
     """By UID, each as it was first seen Running."""
     has_gap: bool = False
     """Versions of pods or claims may be missing."""
-    _versions: dict[str, list[tuple[int, observed_objects.Claim]]] = dataclasses.field(
+    _versions: dict[str, list[tuple[int, observed_claims.Claim]]] = dataclasses.field(
         default_factory=dict
     )
     """By `namespace/name`, in the order of their versions."""
 
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it."""
-        for record in observations:
-            if isinstance(record, records.Observation) and record.type not in ("DELETED", "FINAL"):
-                if record.resource == "pods":
-                    self._note_pod(_pods.decode(record.object))
-                elif record.resource == "resourceclaims" and _MARK in bytes(record.object):
-                    self._note_claim(_claims.decode(record.object))
-            elif isinstance(record, records.Gap):
-                self.has_gap = True
-            yield record
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note a pod that runs."""
+        if not seen.is_gone and seen.object.status.phase == "Running":
+            self.running.setdefault(seen.object.metadata.uid, seen.object)
 
-    def claim_at(self, key: str, version: int) -> observed_objects.Claim | None:
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note a version of a claim that the scheduler made for an extended resource."""
+        if seen.is_gone or not extended_resources.is_made_for_one(seen.object):
+            return
+        version = int(seen.object.metadata.resource_version)
+        known = self._versions.setdefault(seen.object.metadata.key, [])
+        bisect.insort(known, (version, seen.object), key=lambda item: item[0])
+
+    def see_gap(self, gap: records.Gap) -> None:
+        """Note that versions may be missing."""
+        del gap
+        self.has_gap = True
+
+    def claim_at(self, key: str, version: int) -> observed_claims.Claim | None:
         """Return a claim as it was at a version of any object; None: there was none."""
         known = self._versions.get(key, [])
         position = bisect.bisect_right(known, version, key=lambda item: item[0])
         return known[position - 1][1] if position else None
-
-    def _note_pod(self, pod: observed_objects.Pod) -> None:
-        if pod.status.phase == "Running":
-            self.running.setdefault(pod.metadata.uid, pod)
-
-    def _note_claim(self, claim: observed_objects.Claim) -> None:
-        version = int(claim.metadata.resource_version)
-        known = self._versions.setdefault(claim.metadata.key, [])
-        bisect.insort(known, (version, claim), key=lambda item: item[0])
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -93,7 +86,7 @@ def check(settings: Mapping[str, Any], seen: ExtendedClaims) -> verdicts.CheckRe
 
 
 def _lack(
-    pod: observed_objects.Pod,
+    pod: observed_pods.Pod,
     resource: extended_resources.ExtendedResource,
     seen: ExtendedClaims,
 ) -> str | None:
@@ -116,10 +109,10 @@ def _lack(
 
 
 def _unmapped(
-    pod: observed_objects.Pod,
+    pod: observed_pods.Pod,
     resource: extended_resources.ExtendedResource,
-    named: observed_objects.ExtendedClaim,
-    claim: observed_objects.Claim,
+    named: observed_pods.ExtendedClaim,
+    claim: observed_claims.Claim,
 ) -> str | None:
     """Return which container has no request of the claim; None if all have."""
     requests = {item.name for item in claim.spec.devices.requests or ()}
@@ -134,7 +127,7 @@ def _unmapped(
     return None
 
 
-_Wrong = Sequence[tuple[observed_objects.Pod, str]]
+_Wrong = Sequence[tuple[observed_pods.Pod, str]]
 
 
 def _verdict(asking: Sequence[object], wrong: _Wrong, *, has_gap: bool) -> verdicts.Verdict:
@@ -153,11 +146,11 @@ def _reason(asking: Sequence[object], wrong: _Wrong, *, has_gap: bool) -> str:
     return f"{len(asking)} pods ran with a claim of their own for their extended resource"
 
 
-def _summary(pod: observed_objects.Pod, why: str) -> str:
+def _summary(pod: observed_pods.Pod, why: str) -> str:
     return f"pod {pod.metadata.name} runs without its extended resource: {why}"
 
 
-def _violation(pod: observed_objects.Pod, why: str) -> verdicts.Violation:
+def _violation(pod: observed_pods.Pod, why: str) -> verdicts.Violation:
     meta = pod.metadata
     return verdicts.Violation(
         guarantee=NAME,

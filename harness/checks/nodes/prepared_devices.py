@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.checks import hold_history, overlapping, preparations, verdicts
+from harness.checks import preparations, verdicts
+from harness.checks.holds import hold_history, overlapping
 from harness.history import plans
 
 NAME = "prepared_devices"

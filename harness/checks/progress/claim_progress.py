@@ -11,7 +11,8 @@ recorder's monotonic clock, because its promise is about time.
 import itertools
 from collections.abc import Sequence
 
-from harness.checks import check_inputs, hold_history, verdicts
+from harness.checks import check_inputs, verdicts
+from harness.checks.holds import hold_history
 from harness.checks.progress import stuck_objects, world_states
 from harness.history import plans, records
 
@@ -46,7 +47,7 @@ def check(given: check_inputs.CheckInput) -> verdicts.Answer:
         rest_s = still_s(given)
     except Unjudgeable as why:
         return _result(verdicts.Verdict.UNKNOWN, given, str(why))
-    found = stuck_objects.find(given.final, given.plan.settings)
+    found = stuck_objects.find(given.observed.final, given.plan.settings)
     stuck = [item for item in found.stuck if not item.is_leak]
     allowed_s = given.plan.progress_s or 0.0
     if stuck and rest_s >= allowed_s:
@@ -71,7 +72,7 @@ def _judge_rest(
     given: check_inputs.CheckInput, found: stuck_objects.Findings
 ) -> verdicts.CheckResult:
     """Return VALID for a run in which nothing is stuck, if it had any pod."""
-    folded = given.folded
+    folded = given.observed.folded
     if not folded.pods:
         return _result(verdicts.Verdict.UNKNOWN, given, "no pod was observed")
     reason = f"{folded.pods_running} pods ran; nothing is stuck"
@@ -88,7 +89,7 @@ def still_s(given: check_inputs.CheckInput) -> float:
 
     Raises Unjudgeable if the evidence does not tell.
     """
-    _require_known_state(given.folded)
+    _require_known_state(given.observed.folded)
     begun_ns = _begun_ns(given)
     ended_ns = _begin(given.phases, STOPPING)
     if ended_ns is None:
@@ -96,7 +97,7 @@ def still_s(given: check_inputs.CheckInput) -> float:
     for phase in given.phases:
         if phase.name in UNFINISHED:
             raise Unjudgeable(f"the run had no time for progress ({phase.name}: {phase.detail})")
-    return max(0, ended_ns - max(begun_ns, given.final.moved_ns)) / 1e9
+    return max(0, ended_ns - max(begun_ns, given.observed.final.moved_ns)) / 1e9
 
 
 def _require_known_state(folded: hold_history.HoldHistory) -> None:
@@ -153,7 +154,7 @@ def _result(
         check=NAME,
         promise=PROMISE,
         verdict=verdict,
-        examined_count=len(given.folded.pods) + len(given.folded.claims),
+        examined_count=len(given.observed.folded.pods) + len(given.observed.folded.claims),
         violation_count=len(stuck),
         violations=[_violation(item, rest_s) for item in stuck[:IN_FULL_MAX]],
         others=[f"STUCK: {item.summary}" for item in stuck[IN_FULL_MAX:][:OTHERS_MAX]],

@@ -10,11 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from harness.checks import live_spotter
-from harness.checks.progress import observed_objects, world_states
+from harness.checks.observed import observed_claims, observed_slices
+from harness.checks.progress import world_states
 from harness.model import devices
-
-_UNCLEAR = ("taints", "consumesCounters", "allowMultipleAllocations", "bindingConditions")
-"""Fields of a device with which an observer cannot know if it may be allocated."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,7 +20,7 @@ class Need:
     """Devices that a pod needs on one node."""
 
     kind: tuple[str, ...]
-    """See `observed_objects.ExactRequest.kind`."""
+    """See `observed_claims.ExactRequest.kind`."""
     count: int
     admin: bool
     """True: a device in use will do."""
@@ -111,12 +109,12 @@ def _by_node(offered: Iterable[_Device]) -> dict[str, list[_Device]]:
     return dict(nodes)
 
 
-def _held(claims: Iterable[observed_objects.Claim]) -> set[str]:
+def _held(claims: Iterable[observed_claims.Claim]) -> set[str]:
     """Return the devices of all allocations except those with admin access."""
     return {result.id for claim in claims for result in claim.results if not result.admin_access}
 
 
-def exclusive(claim: observed_objects.Claim) -> list[str]:
+def exclusive(claim: observed_claims.Claim) -> list[str]:
     """Return `driver/pool/device` of the devices that a claim holds alone."""
     return [
         item.id
@@ -125,9 +123,9 @@ def exclusive(claim: observed_objects.Claim) -> list[str]:
     ]
 
 
-def _offered(slices: Iterable[observed_objects.Slice], *, are_clear: bool) -> Iterator[_Device]:
+def _offered(slices: Iterable[observed_slices.Slice], *, are_clear: bool) -> Iterator[_Device]:
     """Yield the devices; with DeviceTaintRules it is not clear which may be allocated."""
-    pools: dict[tuple[str, str], list[observed_objects.Slice]] = collections.defaultdict(list)
+    pools: dict[tuple[str, str], list[observed_slices.Slice]] = collections.defaultdict(list)
     for piece in sorted(slices, key=lambda piece: piece.metadata.name):
         pools[piece.spec.driver, piece.spec.pool.name].append(piece)
     for pieces in pools.values():
@@ -138,14 +136,24 @@ def _offered(slices: Iterable[observed_objects.Slice], *, are_clear: bool) -> It
                 yield from _devices(spec, are_clear=are_clear)
 
 
-def _devices(spec: observed_objects.SliceSpec, *, are_clear: bool) -> Iterator[_Device]:
+def _devices(spec: observed_slices.SliceSpec, *, are_clear: bool) -> Iterator[_Device]:
     is_plain = are_clear and not spec.shared_counters and not spec.per_device_node_selection
     for device in spec.devices or ():
-        is_clear = is_plain and not any(device.get(key) for key in _UNCLEAR)
-        owner = (device.get("attributes") or {}).get("owner") or {}
+        owner = (device.attributes or {}).get("owner") or {}
         yield _Device(
-            id=str(devices.DeviceID(spec.driver, spec.pool.name, device["name"])),
-            node=spec.node_name if is_clear else "",
+            id=str(devices.DeviceID(spec.driver, spec.pool.name, device.name)),
+            node=spec.node_name if is_plain and not _is_unclear(device) else "",
             driver=spec.driver,
             owner=owner.get("string", ""),
         )
+
+
+def _is_unclear(device: observed_slices.Device) -> bool:
+    """Return whether an observer cannot know if the device may be allocated."""
+    unclear = (
+        device.taints,
+        device.consumes_counters,
+        device.allow_multiple_allocations,
+        device.binding_conditions,
+    )
+    return any(unclear)

@@ -7,7 +7,7 @@ makes the claim for it.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from harness.checks.progress import observed_objects
+from harness.checks.observed import observed_claims, observed_pods
 
 _IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 _ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
@@ -25,10 +25,10 @@ class ExtendedResource:
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """The kind of its requests, as `observed_objects.ExactRequest.kind`."""
+        """The kind of its requests, as `observed_claims.ExactRequest.kind`."""
         return (self._class,)
 
-    def devices_for(self, pod: observed_objects.Pod) -> int:
+    def devices_for(self, pod: observed_pods.Pod) -> int:
         """Return how many devices the containers of a pod need together.
 
         An init container ends before the containers begin, and uses the devices of those after it.
@@ -43,7 +43,7 @@ class ExtendedResource:
                 extra = max(extra, self.amount(container) - later)
         return later + extra
 
-    def amount(self, container: observed_objects.Container) -> int:
+    def amount(self, container: observed_pods.Container) -> int:
         """Return the amount; 0 for a quantity with a suffix, which users of a run do not write."""
         requests = container.resources.requests or {}
         texts = [str(requests.get(name, "0")) for name in self._names]
@@ -51,11 +51,16 @@ class ExtendedResource:
 
 
 def claims_by_pod(
-    claims: Iterable[observed_objects.Claim],
-) -> dict[str, observed_objects.Claim]:
+    claims: Iterable[observed_claims.Claim],
+) -> dict[str, observed_claims.Claim]:
     """Return the claims that the scheduler made for extended resources, by UID of their pods."""
     return {
         claim.metadata.owner: claim
         for claim in claims
-        if claim.metadata.owner and _ANNOTATION in (claim.metadata.annotations or {})
+        if claim.metadata.owner and is_made_for_one(claim)
     }
+
+
+def is_made_for_one(claim: observed_claims.Claim) -> bool:
+    """Return whether the scheduler made the claim for an extended resource."""
+    return _ANNOTATION in (claim.metadata.annotations or {})

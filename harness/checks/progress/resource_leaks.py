@@ -32,18 +32,18 @@ def check(given: check_inputs.CheckInput) -> verdicts.Answer:
     UNKNOWN if leaks had too little time to go. Not examined if the run was not brought to its rest,
     or had no claims.
     """
-    examined = len(given.folded.claims)
+    examined = len(given.observed.folded.claims)
     try:
         rest_s = claim_progress.still_s(given)
     except claim_progress.Unjudgeable as why:
         return verdicts.NotExamined(check=NAME, promise=PROMISE, reason=str(why))
     if not examined:
         return verdicts.NotExamined(check=NAME, promise=PROMISE, reason="no claim was observed")
-    found = stuck_objects.find(given.final, given.plan.settings).stuck
+    found = stuck_objects.find(given.observed.final, given.plan.settings).stuck
     leaks = [item for item in found if item.is_leak]
     allowed_s = given.plan.progress_s or 0.0
     if not leaks:
-        reason = f"claims: {examined}, of which {len(given.final.claims)} remain; nothing is leaked"
+        reason = f"claims: {examined}, of which {len(given.observed.final.claims)} remain; nothing is leaked"
         return _result(verdicts.Verdict.VALID, examined, reason)
     if rest_s < allowed_s:
         early = claim_progress.told_early(leaks, rest_s, allowed_s)

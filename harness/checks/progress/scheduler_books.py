@@ -11,7 +11,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.checks import check_inputs, verdicts
-from harness.checks.progress import device_supply, observed_objects, world_states, written_books
+from harness.checks.observed import observed_claims
+from harness.checks.progress import device_supply, world_states, written_books
 from harness.history import plans
 
 NAME = "scheduler_books"
@@ -32,7 +33,7 @@ class Difference:
     summary: str
     text: str
     """One sentence without its period."""
-    claims: tuple[observed_objects.Claim, ...] = ()
+    claims: tuple[observed_claims.Claim, ...] = ()
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -47,7 +48,7 @@ def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
         difference
         for name, books in given.books.items()
         if books is not None and not refusals[name]
-        for difference in compare(name, books, given.final)
+        for difference in compare(name, books, given.observed.final)
     ]
     examined = [name for name, reason in refusals.items() if not reason]
     return verdicts.CheckResult(
@@ -86,12 +87,12 @@ def _refused(refusals: Mapping[str, str]) -> Iterator[str]:
 
 def _refusal(books: written_books.Books | None, given: check_inputs.CheckInput) -> str:
     """Return why books cannot be compared; empty if they can."""
-    stream = given.folded.stream(world_states.CLAIMS)
+    stream = given.observed.folded.stream(world_states.CLAIMS)
     if books is None:
         return "no books: killed, or stopped before it began"
     if not stream.has_final_list or stream.live != stream.final:
         return "the final state of the claims is not known"
-    quiet_s = (books.ts_ns - given.final.claims_changed_ns) / 1e9
+    quiet_s = (books.ts_ns - given.observed.final.claims_changed_ns) / 1e9
     if quiet_s < QUIET_S:
         return f"stopped while claims changed, or less than {QUIET_S:g} s afterwards"
     return ""
@@ -110,7 +111,7 @@ def compare(
 
 
 def _compare_in_flight(
-    name: str, books: written_books.Books, known: Mapping[str, observed_objects.Claim]
+    name: str, books: written_books.Books, known: Mapping[str, observed_claims.Claim]
 ) -> Iterator[Difference]:
     for uid in books.in_flight:
         called = known[uid].metadata.name if uid in known else uid
@@ -122,10 +123,10 @@ def _compare_in_flight(
 
 
 def _compare_devices(
-    name: str, books: written_books.Books, known: Iterable[observed_objects.Claim]
+    name: str, books: written_books.Books, known: Iterable[observed_claims.Claim]
 ) -> Iterator[Difference]:
     """Compare the devices that count as allocated with those that claims hold alone."""
-    holders: dict[str, list[observed_objects.Claim]] = collections.defaultdict(list)
+    holders: dict[str, list[observed_claims.Claim]] = collections.defaultdict(list)
     for claim in known:
         for device in device_supply.exclusive(claim):
             holders[device].append(claim)
@@ -145,7 +146,7 @@ def _compare_devices(
 
 
 def _compare_claims(
-    name: str, books: written_books.Books, known: Mapping[str, observed_objects.Claim]
+    name: str, books: written_books.Books, known: Mapping[str, observed_claims.Claim]
 ) -> Iterator[Difference]:
     """Compare the claims in the cache with those that exist, at most one difference for each."""
     for uid in sorted(books.claims.keys() - known.keys()):
@@ -165,7 +166,7 @@ def _compare_claims(
             )
 
 
-def _wrong(books: written_books.Books, claim: observed_objects.Claim) -> str:
+def _wrong(books: written_books.Books, claim: observed_claims.Claim) -> str:
     """Return what the cache has instead of a claim; empty if it has the claim."""
     cached = books.claims.get(claim.metadata.uid)
     if cached is None:
@@ -177,7 +178,7 @@ def _wrong(books: written_books.Books, claim: observed_objects.Claim) -> str:
     return ""
 
 
-def _devices(claim: observed_objects.Claim) -> list[str]:
+def _devices(claim: observed_claims.Claim) -> list[str]:
     return sorted(item.id for item in claim.results)
 
 

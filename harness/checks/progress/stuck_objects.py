@@ -10,12 +10,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.checks.progress import (
-    device_supply,
-    extended_resources,
-    observed_objects,
-    world_states,
-)
+from harness.checks.observed import observed_claims, observed_pods
+from harness.checks.progress import device_supply, extended_resources, world_states
 
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""
@@ -30,12 +26,12 @@ class Stuck:
     summary: str
     text: str
     """One sentence without its period."""
-    involved: tuple[observed_objects.Object, ...]
+    involved: tuple[world_states.Object, ...]
 
     @property
     def is_leak(self) -> bool:
         """Return whether a claim is kept that no pod needs; otherwise, a pod does not go on."""
-        return isinstance(self.involved[0], observed_objects.Claim)
+        return isinstance(self.involved[0], observed_claims.Claim)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,8 +49,8 @@ class Findings:
 class _Waiting:
     """A pod that waits for devices."""
 
-    pod: observed_objects.Pod
-    claims: list[observed_objects.Claim]
+    pod: observed_pods.Pod
+    claims: list[observed_claims.Claim]
     """Its claims without an allocation."""
     nodes: set[str] | None
     """Nodes of its other claims; None: any node."""
@@ -102,7 +98,7 @@ class _Search:
 
     # -------------------------------------------------------------------------- pods
 
-    def _examine_pod(self, pod: observed_objects.Pod) -> None:
+    def _examine_pod(self, pod: observed_pods.Pod) -> None:
         if pod.metadata.deletion_timestamp:
             self._add(pod, "is not removed", _deletion(pod))
         elif pod.has_ended or pod.status.phase == "Running" or pod.spec.scheduling_gates:
@@ -112,7 +108,7 @@ class _Search:
         else:
             self._examine_unbound(pod)
 
-    def _examine_unbound(self, pod: observed_objects.Pod) -> None:
+    def _examine_unbound(self, pod: observed_pods.Pod) -> None:
         """Look at the claims of a pod that has no node, and at those that it is to get.
 
         Without any, nothing is known about it.
@@ -120,7 +116,7 @@ class _Search:
         extended = self._extended.devices_for(pod)
         if not pod.spec.resource_claims and not extended:
             return
-        claims: list[observed_objects.Claim] = []
+        claims: list[observed_claims.Claim] = []
         if extended and (made := self._extended_claims.get(pod.metadata.uid)) is not None:
             claims, extended = [made], 0
         for entry, name in _claim_names(pod):
@@ -136,7 +132,7 @@ class _Search:
         self._examine_with_claims(pod, claims, extended)
 
     def _examine_with_claims(
-        self, pod: observed_objects.Pod, claims: list[observed_objects.Claim], extended: int
+        self, pod: observed_pods.Pod, claims: list[observed_claims.Claim], extended: int
     ) -> None:
         open_claims = [claim for claim in claims if claim.status.allocation is None]
         nodes = self._nodes_of(claims)
@@ -149,7 +145,7 @@ class _Search:
             told = f"is not bound, although its claim {names} is allocated"
             self._add(pod, "is not bound", told, *claims)
 
-    def _nodes_of(self, claims: Iterable[observed_objects.Claim]) -> set[str] | None:
+    def _nodes_of(self, claims: Iterable[observed_claims.Claim]) -> set[str] | None:
         """Return the nodes of the allocated devices; None: there are none, or of no node."""
         found = {self._supply.node_of(item.id) for claim in claims for item in claim.results}
         return {node for node in found if node} or None
@@ -186,7 +182,7 @@ class _Search:
 
     # ------------------------------------------------------------------------ claims
 
-    def _examine_claim(self, claim: observed_objects.Claim) -> None:
+    def _examine_claim(self, claim: observed_claims.Claim) -> None:
         if self._has_user(claim):
             self._examine_reservations(claim)
             return
@@ -200,7 +196,7 @@ class _Search:
             told = "is allocated, but no pod uses it"
             self._add(claim, "is leaked", told + _holding(claim))
 
-    def _examine_reservations(self, claim: observed_objects.Claim) -> None:
+    def _examine_reservations(self, claim: observed_claims.Claim) -> None:
         """Look for reservations of pods that are gone, in a claim that others use."""
         stale = [item for item in claim.status.reserved_for or () if not self._is_user(item)]
         if stale:
@@ -209,13 +205,13 @@ class _Search:
             told = f"is still reserved for {len(stale)} pods that are gone or ended: {names}{more}"
             self._add(claim, "is reserved for a pod that is gone", told)
 
-    def _has_user(self, claim: observed_objects.Claim) -> bool:
+    def _has_user(self, claim: observed_claims.Claim) -> bool:
         """Return whether a pod that may still run uses the claim or may get it."""
         if any(self._is_user(item) for item in claim.status.reserved_for or ()):
             return True
         return not claim.metadata.deletion_timestamp and claim.metadata.key in self._wanted
 
-    def _is_user(self, consumer: observed_objects.Consumer) -> bool:
+    def _is_user(self, consumer: observed_claims.Consumer) -> bool:
         return consumer.resource != "pods" or not self._is_gone(consumer.uid)
 
     def _is_gone(self, uid: str) -> bool:
@@ -226,10 +222,10 @@ class _Search:
 
     def _add(
         self,
-        about: observed_objects.Object,
+        about: world_states.Object,
         summary: str,
         told: str,
-        *others: observed_objects.Object,
+        *others: world_states.Object,
     ) -> None:
         kind, meta = type(about).__name__.lower(), about.metadata
         self._stuck.append(
@@ -240,17 +236,17 @@ class _Search:
             )
         )
 
-    def _doubt(self, pod: observed_objects.Pod, why: str) -> None:
+    def _doubt(self, pod: observed_pods.Pod, why: str) -> None:
         self._doubts[f"pod {pod.metadata.name} {why}"] = None
 
 
-def _key(obj: observed_objects.Object) -> str:
+def _key(obj: world_states.Object) -> str:
     return obj.metadata.key
 
 
 def _claim_names(
-    pod: observed_objects.Pod,
-) -> Iterator[tuple[observed_objects.ClaimEntry, str | None]]:
+    pod: observed_pods.Pod,
+) -> Iterator[tuple[observed_pods.ClaimEntry, str | None]]:
     """Yield the entries of a pod that need a claim, with its name; None: it is not generated."""
     generated = {item.name: item for item in pod.status.resource_claim_statuses or ()}
     for entry in pod.spec.resource_claims or ():
@@ -262,7 +258,7 @@ def _claim_names(
             yield entry, name
 
 
-def _wanted(pods: Iterable[observed_objects.Pod]) -> Iterator[str]:
+def _wanted(pods: Iterable[observed_pods.Pod]) -> Iterator[str]:
     """Yield `namespace/name` of the claims of the pods that run or may run."""
     for pod in pods:
         if not pod.has_ended and not pod.metadata.deletion_timestamp:
@@ -272,7 +268,7 @@ def _wanted(pods: Iterable[observed_objects.Pod]) -> Iterator[str]:
                 yield f"{pod.metadata.namespace}/{made.resource_claim_name}"
 
 
-def _is_usable(claim: observed_objects.Claim, pod: observed_objects.Pod) -> bool:
+def _is_usable(claim: observed_claims.Claim, pod: observed_pods.Pod) -> bool:
     """Return whether a pod may use a claim, now or once it is allocated."""
     users = [item.uid for item in claim.status.reserved_for or ()]
     has_room = len(users) < RESERVATIONS_MAX or pod.metadata.uid in users
@@ -280,7 +276,7 @@ def _is_usable(claim: observed_objects.Claim, pod: observed_objects.Pod) -> bool
 
 
 def _counts(
-    claims: Iterable[observed_objects.Claim],
+    claims: Iterable[observed_claims.Claim],
 ) -> collections.Counter[tuple[tuple[str, ...], bool]] | None:
     """Return the devices that claims need by kind and admin access; None: no plain numbers."""
     counts: collections.Counter[tuple[tuple[str, ...], bool]] = collections.Counter()
@@ -293,12 +289,12 @@ def _counts(
     return counts
 
 
-def _deletion(obj: observed_objects.Object) -> str:
+def _deletion(obj: world_states.Object) -> str:
     finalizers = ", ".join(obj.metadata.finalizers or ())
     return "was deleted, but is still there" + (f" with finalizers {finalizers}" * bool(finalizers))
 
 
-def _holding(claim: observed_objects.Claim) -> str:
+def _holding(claim: observed_claims.Claim) -> str:
     held = device_supply.exclusive(claim)
     return f"; it holds {', '.join(held)}" if held else ""
 

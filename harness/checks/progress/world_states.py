@@ -4,33 +4,38 @@ Folded from the observations of a run, or kept up to date while a run goes on. A
 the time of the last change that the scheduler had to react to, or by which it made progress.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
-import msgspec
-
-from harness.checks.progress import observed_objects
+from harness.checks.observed import (
+    folders,
+    observations,
+    observed_claims,
+    observed_pods,
+    observed_slices,
+)
 from harness.history import records
 
-PODS, CLAIMS, SLICES = "pods", "resourceclaims", "resourceslices"
-TAINT_RULES = "devicetaintrules"
-TYPES: dict[str, type[observed_objects.Object]] = {
-    PODS: observed_objects.Pod,
-    CLAIMS: observed_objects.Claim,
-    SLICES: observed_objects.Slice,
+Object: TypeAlias = observed_pods.Pod | observed_claims.Claim | observed_slices.Slice
+PODS, CLAIMS, SLICES = observations.PODS, observations.CLAIMS, observations.SLICES
+TYPES: dict[str, type[Object]] = {
+    PODS: observed_pods.Pod,
+    CLAIMS: observed_claims.Claim,
+    SLICES: observed_slices.Slice,
 }
 """The types of the objects that a state holds, by resource."""
-_rule_decoder = msgspec.json.Decoder(observed_objects.TaintRule)
-_decoders = {plural: msgspec.json.Decoder(kind) for plural, kind in TYPES.items()}
 
 
-class WorldState:
-    """The objects that exist, by uid."""
+class WorldState(folders.Folder):
+    """The objects that exist, by uid.
+
+    Final lists change nothing. Objects that vanished unseen remain; see `keep`.
+    """
 
     def __init__(self) -> None:
-        self.pods: dict[str, observed_objects.Pod] = {}
-        self.claims: dict[str, observed_objects.Claim] = {}
-        self.slices: dict[str, observed_objects.Slice] = {}
+        self.pods: dict[str, observed_pods.Pod] = {}
+        self.claims: dict[str, observed_claims.Claim] = {}
+        self.slices: dict[str, observed_slices.Slice] = {}
         self.taint_rules: set[str] = set()
         """UIDs of the DeviceTaintRules."""
         self.granted: set[tuple[tuple[str, ...], str]] = set()
@@ -41,21 +46,36 @@ class WorldState:
         self.claims_changed_ns = 0
         """Time of the last change of any claim."""
 
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it; final lists change nothing.
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note the newest state of a pod."""
+        self._see(seen)
 
-        Objects that vanished unseen remain; see `keep`.
-        """
-        for record in observations:
-            match record:
-                case records.Observation() if record.type != "FINAL":
-                    self._observe(record)
-                case records.Gap() | records.Listed(purpose="relist"):
-                    self._moved(record.ts_ns)
-                    self._claim_changed(record.ts_ns)
-                case _:
-                    pass
-            yield record
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note the newest state of a claim."""
+        self._see(seen)
+
+    def see_slice(self, seen: observations.SeenSlice) -> None:
+        """Note the newest state of a slice."""
+        self._see(seen)
+
+    def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
+        """Note that a rule exists or is gone."""
+        if seen.is_gone:
+            self.taint_rules.discard(seen.object.metadata.uid)
+        else:
+            self.taint_rules.add(seen.object.metadata.uid)
+        self._moved(seen.ts_ns)
+
+    def see_gap(self, gap: records.Gap) -> None:
+        """Note that changes may be unseen."""
+        self._moved(gap.ts_ns)
+        self._claim_changed(gap.ts_ns)
+
+    def see_list(self, listed: records.Listed) -> None:
+        """Note that changes may have been unseen until now."""
+        if listed.purpose == "relist":
+            self._moved(listed.ts_ns)
+            self._claim_changed(listed.ts_ns)
 
     def keep(self, resource: str, uids: Iterable[str]) -> None:
         """Remove all objects of a resource but these."""
@@ -63,42 +83,27 @@ class WorldState:
         for uid in [uid for uid in table if uid not in kept]:
             del table[uid]
 
-    def note(self, obj: observed_objects.Object, ts_ns: int) -> None:
+    def note(self, obj: Object, ts_ns: int) -> None:
         """Store the newest state of an object."""
         table = self._table(type(obj))
         if _milestones(table.get(obj.metadata.uid)) != _milestones(obj):
             self._moved(ts_ns)
         table[obj.metadata.uid] = obj
-        if isinstance(obj, observed_objects.Claim):
+        if isinstance(obj, observed_claims.Claim):
             self._claim_changed(ts_ns)
             self._note_grants(obj)
 
-    def forget(self, obj: observed_objects.Object, ts_ns: int) -> None:
+    def forget(self, obj: Object, ts_ns: int) -> None:
         """Remove an object that was deleted."""
         self._table(type(obj)).pop(obj.metadata.uid, None)
         if _milestones(obj):
             self._moved(ts_ns)
-        if isinstance(obj, observed_objects.Claim):
+        if isinstance(obj, observed_claims.Claim):
             self._claim_changed(ts_ns)
 
-    def _observe(self, record: records.Observation) -> None:
-        if record.resource == TAINT_RULES:
-            self._note_rule(record)
-        if record.resource not in _decoders:
-            return
-        obj = _decoders[record.resource].decode(record.object)
-        if record.type == "DELETED":
-            self.forget(obj, record.ts_ns)
-        else:
-            self.note(obj, record.ts_ns)
-
-    def _note_rule(self, record: records.Observation) -> None:
-        rule = _rule_decoder.decode(record.object)
-        if record.type == "DELETED":
-            self.taint_rules.discard(rule.metadata.uid)
-        else:
-            self.taint_rules.add(rule.metadata.uid)
-        self._moved(record.ts_ns)
+    def _see(self, seen: observations.SeenAny) -> None:
+        change = self.forget if seen.is_gone else self.note
+        change(seen.object, seen.ts_ns)
 
     def _moved(self, ts_ns: int) -> None:
         self.moved_ns = max(self.moved_ns, ts_ns)
@@ -106,35 +111,35 @@ class WorldState:
     def _claim_changed(self, ts_ns: int) -> None:
         self.claims_changed_ns = max(self.claims_changed_ns, ts_ns)
 
-    def _note_grants(self, claim: observed_objects.Claim) -> None:
+    def _note_grants(self, claim: observed_claims.Claim) -> None:
         asked = {item.name: item.exactly for item in claim.spec.devices.requests or ()}
         for result in claim.results:
             request = asked.get(result.request)
             if request is not None and request.selectors:
                 self.granted.add((request.kind, result.id))
 
-    def _table(self, kind: type[observed_objects.Object]) -> dict[str, Any]:
-        tables: dict[type[observed_objects.Object], dict[str, Any]] = {
-            observed_objects.Pod: self.pods,
-            observed_objects.Claim: self.claims,
-            observed_objects.Slice: self.slices,
+    def _table(self, kind: type[Object]) -> dict[str, Any]:
+        tables: dict[type[Object], dict[str, Any]] = {
+            observed_pods.Pod: self.pods,
+            observed_claims.Claim: self.claims,
+            observed_slices.Slice: self.slices,
         }
         return tables[kind]
 
 
-def _milestones(obj: observed_objects.Object | None) -> Sequence[object]:
+def _milestones(obj: Object | None) -> Sequence[object]:
     """Return what the scheduler waits for or achieves; changes of anything else do not count.
 
     Empty for what does not exist, and for generated claims: they come and go because of their pods,
     and a controller that makes them again and again makes no progress.
     """
     match obj:
-        case observed_objects.Pod():
+        case observed_pods.Pod():
             runs = obj.status.phase == "Running" or obj.has_ended
             return runs, obj.has_ended, obj.metadata.deletion_timestamp
-        case observed_objects.Claim() if obj.metadata.owner is None:
+        case observed_claims.Claim() if obj.metadata.owner is None:
             return (obj.metadata.deletion_timestamp,)
-        case observed_objects.Slice():
+        case observed_slices.Slice():
             return (obj.spec,)
         case _:
             return ()

@@ -5,55 +5,12 @@ managers can be told apart by the pods for which they allocated, if their names 
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-import msgspec
+from harness.checks.observed import folders, observations
 
-from harness.history import records
-
-CLAIMS, PODS = "resourceclaims", "pods"
-_ALLOCATION = b'"f:allocation"'
 AllocationKey: TypeAlias = tuple[str, int]
 """Uid of a claim, and the resourceVersion that allocated it."""
-
-
-class _Manager(msgspec.Struct):
-    manager: str = ""
-    subresource: str = ""
-    fieldsV1: msgspec.Raw = msgspec.Raw(b"")  # noqa: N815 - the API's spelling
-
-
-class _Meta(msgspec.Struct):
-    uid: str
-    managedFields: list[_Manager] | None = None  # noqa: N815
-
-
-class _Consumer(msgspec.Struct):
-    uid: str = ""
-
-
-class _ClaimStatus(msgspec.Struct):
-    allocation: msgspec.Raw = msgspec.Raw(b"")
-    reservedFor: list[_Consumer] | None = None  # noqa: N815
-
-
-class _Claim(msgspec.Struct):
-    metadata: _Meta
-    status: _ClaimStatus = msgspec.field(default_factory=_ClaimStatus)
-
-
-class _PodSpec(msgspec.Struct):
-    schedulerName: str = ""  # noqa: N815
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Meta
-    spec: _PodSpec = msgspec.field(default_factory=_PodSpec)
-
-
-_claims = msgspec.json.Decoder(_Claim)
-_pods = msgspec.json.Decoder(_Pod)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +23,7 @@ class AllocationWriter:
     """Uids of the pods that the claim was reserved for in the same version."""
 
 
-class AllocationWriters:
+class AllocationWriters(folders.Folder):
     """The writers of all allocations."""
 
     def __init__(self) -> None:
@@ -78,37 +35,21 @@ class AllocationWriters:
         self._allocated: set[str] = set()
         """Uids of the claims that are allocated now."""
 
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it."""
-        for record in observations:
-            if isinstance(record, records.Observation) and record.type not in ("DELETED", "FINAL"):
-                self._note(record)
-            yield record
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note which scheduler a pod asks for."""
+        if not seen.is_gone:
+            self.scheduler_names[seen.object.metadata.uid] = seen.object.spec.scheduler_name
 
-    def _note(self, record: records.Observation) -> None:
-        if record.resource == CLAIMS:
-            self._note_claim(_claims.decode(record.object), record.resource_version)
-        elif record.resource == PODS:
-            pod = _pods.decode(record.object)
-            self.scheduler_names[pod.metadata.uid] = pod.spec.schedulerName
-
-    def _note_claim(self, claim: _Claim, version: int) -> None:
-        uid = claim.metadata.uid
-        self.first_seen.setdefault(uid, version)
-        if bytes(claim.status.allocation) in (b"", b"null"):
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note who has allocated a claim, if that is new."""
+        if seen.is_gone:
+            return
+        uid, status = seen.object.metadata.uid, seen.object.status
+        self.first_seen.setdefault(uid, seen.version)
+        if status.allocation is None:
             self._allocated.discard(uid)
         elif uid not in self._allocated:
             self._allocated.add(uid)
-            pods = tuple(item.uid for item in claim.status.reservedFor or ())
-            writer = AllocationWriter(manager=_manager_of(claim), pods=pods)
-            self.by_allocation[uid, version] = writer
-
-
-def _manager_of(claim: _Claim) -> str:
-    """Return the manager of `status.allocation`; empty if the server does not track managers."""
-    managers = [
-        item.manager
-        for item in claim.metadata.managedFields or ()
-        if item.subresource == "status" and _ALLOCATION in bytes(item.fieldsV1)
-    ]
-    return managers[-1] if managers else ""
+            pods = tuple(item.uid for item in status.reserved_for or ())
+            writer = AllocationWriter(manager=seen.object.manager, pods=pods)
+            self.by_allocation[uid, seen.version] = writer

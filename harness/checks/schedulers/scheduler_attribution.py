@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from harness.checks import hold_history, verdicts
+from harness.checks import verdicts
+from harness.checks.holds import hold_history
 from harness.checks.schedulers import scheduler_identities
 
 ISSUE = "kubernetes#128980"

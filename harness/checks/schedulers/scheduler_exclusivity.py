@@ -11,11 +11,15 @@ being: a scheduler that knows a claim has seen every release before it.
 """
 
 import collections
+import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
-from harness.checks import device_exclusivity, hold_history, verdicts
+import numpy as np
+
+from harness.checks import device_exclusivity, verdicts
+from harness.checks.holds import hold_conflicts, hold_history
 from harness.checks.schedulers import scheduler_identities
 
 NAME = "scheduler_exclusivity"
@@ -33,26 +37,34 @@ def check(
     """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not tell."""
     holds = [hold for hold in folded.holds if hold.exclusive]
     search = _Search(holds, schedulers)
-    pairs = list(_pairs(holds, end_rv=folded.last_rv + 1))
-    own = [pair for pair in pairs if search.is_own(pair)]
-    unclear = sum(search.is_unclear(pair) for pair in pairs)
+    table = device_exclusivity.frame(holds, end_rv=folded.last_rv + 1)
+    found = hold_conflicts.HoldConflicts(table)
+    own = np.array([search.is_own(hold) for hold in holds], dtype=bool)
+    unclear = np.array([search.is_unclear(hold) for hold in holds], dtype=bool)
+    counts = _Counts(
+        found.total, int(found.by_second[own].sum()), int(found.by_second[unclear].sum())
+    )
+    shown = found.first(IN_FULL_MAX + OTHERS_MAX, own)
+    pairs = [(holds[first], holds[second]) for first, second in shown]
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
-        verdict=_verdict(holds, own, unclear),
+        verdict=_verdict(holds, counts),
         examined_count=len(holds),
-        violation_count=len(own),
-        violations=[_violation(pair, search) for pair in own[:IN_FULL_MAX]],
-        others=[_summary(pair, search) for pair in own[IN_FULL_MAX:][:OTHERS_MAX]],
-        reason=_reason(holds, pairs, own, unclear),
+        violation_count=counts.own,
+        violations=[_violation(pair, search) for pair in pairs[:IN_FULL_MAX]],
+        others=[_summary(pair, search) for pair in pairs[IN_FULL_MAX:]],
+        reason=_reason(holds, counts),
     )
 
 
-def _pairs(holds: Sequence[hold_history.Hold], *, end_rv: int) -> Iterator[Pair]:
-    """Yield the holds of one device by two claims at once, in the order of their versions."""
-    found = device_exclusivity.conflicts(device_exclusivity.frame(holds, end_rv=end_rv))
-    for first, second in found[["first", "second"]].itertuples(index=False):
-        yield holds[first], holds[second]
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Counts:
+    """Double allocations: all, those of one scheduler, those of which that is not known."""
+
+    pairs: int
+    own: int
+    unclear: int
 
 
 class _Search:
@@ -83,38 +95,34 @@ class _Search:
             until = max(until, math.inf if hold.until_rv is None else hold.until_rv)
             self._since_free[id(hold)] = had
 
-    def is_own(self, pair: Pair) -> bool:
+    def is_own(self, second: hold_history.Hold) -> bool:
         """Return whether one scheduler made both allocations, and no other one had the device."""
-        had = self._since_free[id(pair[1])]
+        had = self._since_free[id(second)]
         return len(had) == 1 and None not in had
 
-    def is_unclear(self, pair: Pair) -> bool:
+    def is_unclear(self, second: hold_history.Hold) -> bool:
         """Return whether it is not known which schedulers had the device."""
-        return None in self._since_free[id(pair[1])]
+        return None in self._since_free[id(second)]
 
     def scheduler_of(self, hold: hold_history.Hold) -> Identity:
         return self._schedulers.of(hold)
 
 
-def _verdict(
-    holds: Sequence[hold_history.Hold], own: Sequence[Pair], unclear: int
-) -> verdicts.Verdict:
-    if own:
+def _verdict(holds: Sequence[hold_history.Hold], counts: _Counts) -> verdicts.Verdict:
+    if counts.own:
         return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if holds and not unclear else verdicts.Verdict.UNKNOWN
+    return verdicts.Verdict.VALID if holds and not counts.unclear else verdicts.Verdict.UNKNOWN
 
 
-def _reason(
-    holds: Sequence[hold_history.Hold], pairs: Sequence[Pair], own: Sequence[Pair], unclear: int
-) -> str:
+def _reason(holds: Sequence[hold_history.Hold], counts: _Counts) -> str:
     if not holds:
         return "no exclusive allocation of any device was observed, so nothing was examined"
-    if own:
-        return f"{len(own)} of {len(pairs)} double allocations are of one scheduler by itself"
-    if unclear:
-        return f"it is not known which scheduler made {unclear} of {len(pairs)} double allocations"
-    if pairs:
-        return f"none of {len(pairs)} double allocations is of one scheduler by itself"
+    if counts.own:
+        return f"{counts.own} of {counts.pairs} double allocations are of one scheduler by itself"
+    if counts.unclear:
+        return f"it is not known which scheduler made {counts.unclear} of {counts.pairs} double allocations"
+    if counts.pairs:
+        return f"none of {counts.pairs} double allocations is of one scheduler by itself"
     return "no scheduler gave a device to two claims"
 
 

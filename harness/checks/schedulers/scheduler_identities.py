@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.checks import hold_history
+from harness.checks.holds import hold_history
 from harness.checks.schedulers import allocation_writers
 from harness.history import plans
 from harness.model import naming

@@ -5,104 +5,9 @@ a rule that selects it makes it tainted, whatever the slices say.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
 
-import msgspec
-
-from harness.history import records
+from harness.checks.observed import folders, observations, observed_cluster
 from harness.model import devices
-
-BLOCKING = ("NoSchedule", "NoExecute")
-"""The effects of taints that keep a device from being allocated."""
-
-
-class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of an API object; fields that this judge does not read are left out."""
-
-
-class _Taint(_Part, frozen=True):
-    effect: str = ""
-
-    @property
-    def is_blocking(self) -> bool:
-        return self.effect in BLOCKING
-
-
-class _Device(_Part, frozen=True):
-    name: str
-    taints: list[_Taint] | None = None
-
-
-class _Pool(_Part, frozen=True):
-    name: str
-
-
-class _SliceSpec(_Part, frozen=True):
-    driver: str
-    pool: _Pool
-    devices: list[_Device] | None = None
-
-
-class _Selector(_Part, frozen=True):
-    driver: str | None = None
-    pool: str | None = None
-    device: str | None = None
-
-    def selects(self, device: devices.DeviceID) -> bool:
-        wanted = (self.driver, self.pool, self.device)
-        return all(name in (None, own) for name, own in zip(wanted, device, strict=True))
-
-
-class _RuleSpec(_Part, frozen=True):
-    taint: _Taint
-    device_selector: _Selector | None = None
-    """None: the rule selects nothing."""
-
-
-class _Options(_Part, frozen=True):
-    tolerations: list[msgspec.Raw] | None = None
-
-
-class _Request(_Part, frozen=True):
-    exactly: _Options | None = None
-    first_available: list[_Options] | None = None
-
-    @property
-    def tolerates(self) -> bool:
-        options = [*filter(None, [self.exactly]), *(self.first_available or ())]
-        return any(option.tolerations for option in options)
-
-
-class _Requests(_Part, frozen=True):
-    requests: list[_Request] | None = None
-
-
-class _ClaimSpec(_Part, frozen=True):
-    devices: _Requests = _Requests()
-
-
-class _Meta(_Part, frozen=True):
-    uid: str
-
-
-class _Slice(_Part, frozen=True):
-    metadata: _Meta
-    spec: _SliceSpec
-
-
-class _Rule(_Part, frozen=True):
-    metadata: _Meta
-    spec: _RuleSpec
-
-
-class _Claim(_Part, frozen=True):
-    metadata: _Meta
-    spec: _ClaimSpec = _ClaimSpec()
-
-
-_slices = msgspec.json.Decoder(_Slice)
-_rules = msgspec.json.Decoder(_Rule)
-_claims = msgspec.json.Decoder(_Claim)
 
 
 @dataclasses.dataclass(slots=True)
@@ -114,24 +19,19 @@ class _Span:
 
 
 @dataclasses.dataclass(slots=True)
-class TaintTimelines:
+class TaintTimelines(folders.Folder):
     """Slices and rules in all their versions, and the claims that tolerate taints."""
 
     _clear: dict[str, list[_Span]] = dataclasses.field(default_factory=dict)
     """By `driver/pool/device`: the versions of slices that list it without such a taint."""
     _open: dict[str, list[_Span]] = dataclasses.field(default_factory=dict)
     """The spans of the newest version of each slice, by its uid."""
-    _tainting: dict[str, list[tuple[_RuleSpec, _Span]]] = dataclasses.field(default_factory=dict)
+    _tainting: dict[str, list[tuple[observed_cluster.TaintRuleSpec, _Span]]] = dataclasses.field(
+        default_factory=dict
+    )
     """The versions of each rule, by its uid."""
     _tolerant: set[str] = dataclasses.field(default_factory=set)
     """UIDs of the claims with tolerations."""
-
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it."""
-        for record in observations:
-            if isinstance(record, records.Observation) and record.type != "FINAL":
-                self._note(record)
-            yield record
 
     def tolerates(self, claim: str) -> bool:
         """Return whether a claim, by its uid, has tolerations."""
@@ -169,37 +69,32 @@ class TaintTimelines:
 
     # ------------------------------------------------------------------- observations
 
-    def _note(self, record: records.Observation) -> None:
-        match record.resource:
-            case "resourceslices":
-                self._note_slice(record)
-            case "devicetaintrules":
-                self._note_rule(record)
-            case "resourceclaims" if record.type in ("ADDED", "LISTED"):
-                claim = _claims.decode(record.object)
-                if any(item.tolerates for item in claim.spec.devices.requests or ()):
-                    self._tolerant.add(claim.metadata.uid)
-            case _:
-                pass
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note whether a new claim tolerates taints."""
+        if seen.type in ("ADDED", "LISTED"):
+            requests = seen.object.spec.devices.requests or ()
+            if any(option.tolerations for request in requests for option in request.options):
+                self._tolerant.add(seen.object.metadata.uid)
 
-    def _note_slice(self, record: records.Observation) -> None:
-        piece, version = _slices.decode(record.object), record.resource_version
-        for span in self._open.pop(piece.metadata.uid, ()):
+    def see_slice(self, seen: observations.SeenSlice) -> None:
+        """Note which devices a version of a slice lists without a blocking taint."""
+        uid, spec, version = seen.object.metadata.uid, seen.object.spec, seen.version
+        for span in self._open.pop(uid, ()):
             span.until = version
-        if record.type == "DELETED":
+        if seen.is_gone:
             return
-        opened = self._open[piece.metadata.uid] = []
-        for device in piece.spec.devices or ():
+        opened = self._open[uid] = []
+        for device in spec.devices or ():
             if not any(taint.is_blocking for taint in device.taints or ()):
                 span = _Span(version)
                 opened.append(span)
-                key = devices.DeviceID(piece.spec.driver, piece.spec.pool.name, device.name)
+                key = devices.DeviceID(spec.driver, spec.pool.name, device.name)
                 self._clear.setdefault(str(key), []).append(span)
 
-    def _note_rule(self, record: records.Observation) -> None:
-        rule, version = _rules.decode(record.object), record.resource_version
-        versions = self._tainting.setdefault(rule.metadata.uid, [])
+    def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
+        """Note a version of a rule."""
+        versions = self._tainting.setdefault(seen.object.metadata.uid, [])
         if versions:
-            versions[-1][1].until = version
-        if record.type != "DELETED":
-            versions.append((rule.spec, _Span(version)))
+            versions[-1][1].until = seen.version
+        if not seen.is_gone:
+            versions.append((seen.object.spec, _Span(seen.version)))

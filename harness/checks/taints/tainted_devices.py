@@ -6,7 +6,8 @@ it sees.
 
 from collections.abc import Mapping, Sequence
 
-from harness.checks import hold_history, verdicts
+from harness.checks import verdicts
+from harness.checks.holds import hold_history
 from harness.checks.taints import attempt_views, taint_timelines
 from harness.history import plans
 

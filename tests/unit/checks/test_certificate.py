@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.checks import api_call_totals, certificate, hold_history, judging, verdicts
+from harness.checks import api_call_totals, certificate, judging, verdict_files, verdicts
+from harness.checks.holds import hold_history
 from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, language
 
@@ -114,14 +115,14 @@ DAMAGES: dict[str, tuple[damages.Damage, set[str]]] = {
 
 def _judge(
     tmp_path: pathlib.Path, text: str, damage: damages.Damage | None = None, **options: Any
-) -> judging.Judgement:
+) -> verdict_files.Judgement:
     directory = building.build(tmp_path / "run", text, **options)
     if damage is not None:
         damage(directory)
     return judging.judge(directory)
 
 
-def _failed(judgement: judging.Judgement) -> set[str]:
+def _failed(judgement: verdict_files.Judgement) -> set[str]:
     return {item.name for item in judgement.certificate if not item.ok}
 
 

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.checks import check_inputs, conclusions, judging, verdicts
+from harness.checks import (
+    check_inputs,
+    check_registry,
+    conclusions,
+    judging,
+    verdict_files,
+    verdicts,
+)
 from harness.history import plans
 from harness.report import publishing
 from tests.histories import building
@@ -33,11 +40,13 @@ def _judge(
     monkeypatch: pytest.MonkeyPatch,
     *answers: verdicts.Answer,
     demanded: Sequence[str] = (),
-) -> judging.Judgement:
-    def checked(answer: verdicts.Answer) -> judging.Check:
-        return judging.Check(answer.check, answer.promise, lambda given: answer)
+) -> verdict_files.Judgement:
+    def checked(answer: verdicts.Answer) -> check_registry.Check:
+        return check_registry.Check(answer.check, answer.promise, lambda given: answer)
 
-    monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS[:1], *map(checked, answers)))
+    monkeypatch.setattr(
+        check_registry, "CHECKS", (*check_registry.CHECKS[:1], *map(checked, answers))
+    )
     wanted = plans.Requirements(allocations_min=0, pods_running_min=0, examined=list(demanded))
     return judging.judge(building.build(path / "run", "a+D1 b+D2", requirements=wanted))
 
@@ -119,8 +128,8 @@ def test_every_outlet_shows_what_was_not_examined(
         del given
         return SILENT
 
-    check = judging.Check("silent", "it rains", silent)
-    monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS[:1], check))
+    check = check_registry.Check("silent", "it rains", silent)
+    monkeypatch.setattr(check_registry, "CHECKS", (*check_registry.CHECKS[:1], check))
     directory = building.build(tmp_path / "run", "a+D1")
     publishing.publish(judging.examine(directory))
     document = json.loads(directory.verdict.read_bytes())

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.checks import device_exclusivity, hold_history, judging, verdicts
+from harness.checks import device_exclusivity, judging, verdicts
 from harness.checks.consumption import declared_devices, device_consumption
+from harness.checks.holds import hold_history
 from harness.history import records
 from tests.histories import building, damages, shared_devices
 from tests.histories.shared_devices import claim, device_id, gone, slices
@@ -23,7 +24,7 @@ def read(
     body: Iterable[records.Body],
 ) -> tuple[hold_history.HoldHistory, declared_devices.DeclaredDevices]:
     declared = declared_devices.DeclaredDevices()
-    return hold_history.fold(declared.follow(body)), declared
+    return hold_history.fold(body, declared), declared
 
 
 def consumption(*body: records.Body) -> verdicts.CheckResult:

@@ -9,10 +9,11 @@ from harness.checks import (
     device_exclusivity,
     fault_attribution,
     fault_records,
-    hold_history,
     judging,
+    verdict_files,
     verdicts,
 )
+from harness.checks.holds import hold_history
 from harness.history import records
 from tests.histories import building, fault_words, language
 
@@ -251,8 +252,8 @@ def test_a_run_without_faults_says_nothing_of_them(tmp_path: pathlib.Path) -> No
 
 def test_verdict_json_names_them(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", "a+D1 /lose-response:a b+D1")
-    judging.write(directory, judging.judge(directory))
-    [violation] = judging.read(directory)["checks"][0]["violations"]
+    verdict_files.write(directory, judging.judge(directory))
+    [violation] = verdict_files.read(directory)["checks"][0]["violations"]
     assert [effect["fault"] for effect in violation["faults"]] == ["lose-response"]
     assert violation["attribution"].startswith("the response to the status write of a was lost")
-    judging.require_own(directory, judging.judge(directory))
+    verdict_files.require_own(directory, judging.judge(directory))

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import fault_records, judging, verdicts
+from harness.checks import fault_records, judging, verdict_files, verdicts
 from harness.history import plans, records
 from tests.histories import building, damages
 
@@ -19,14 +19,14 @@ def _judged(
     *damage: damages.Damage,
     text: str = TEXT,
     faults: list[plans.PlannedFault] | None = None,
-) -> judging.Judgement:
+) -> verdict_files.Judgement:
     directory = building.build(tmp_path / "run", text, faults=faults)
     for do in damage:
         do(directory)
     return judging.judge(directory)
 
 
-def _reason(judgement: judging.Judgement) -> str:
+def _reason(judgement: verdict_files.Judgement) -> str:
     """The reason of an item that does not hold, and that alone makes the run UNKNOWN."""
     [item] = [item for item in judgement.certificate if item.name == "faults"]
     assert not item.ok

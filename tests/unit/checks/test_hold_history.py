@@ -8,7 +8,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.checks import device_exclusivity, hold_history
+from harness.checks import device_exclusivity
+from harness.checks.holds import hold_conflicts, hold_history
 from harness.history import records
 from tests.histories import language
 
@@ -78,10 +79,12 @@ def _occupied(folded: hold_history.HoldHistory) -> Occupancy:
 def _found(folded: hold_history.HoldHistory) -> set[tuple[str, frozenset[str]]]:
     holds = [hold for hold in folded.holds if hold.exclusive]
     table = device_exclusivity.frame(holds, end_rv=folded.last_rv + 1)
-    found = device_exclusivity.conflicts(table)
+    found = hold_conflicts.HoldConflicts(table)
+    pairs = found.first(found.total)
+    assert len(pairs) == found.total
     return {
         (holds[first].device, frozenset((holds[first].uid, holds[second].uid)))
-        for first, second in zip(found["first"], found["second"], strict=True)
+        for first, second in pairs
     }
 
 

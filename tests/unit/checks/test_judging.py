@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.checks import check_inputs, judging, verdicts
+from harness.checks import check_inputs, check_registry, judging, verdict_files, verdicts
 from harness.history import directories, plans
 from tests.histories import building, damages
 
@@ -108,11 +108,11 @@ def test_a_check_that_breaks_is_unknown_and_says_how(
         raise ZeroDivisionError("who would have thought")
 
     monkeypatch.setattr(
-        judging,
+        check_registry,
         "CHECKS",
         (
-            judging.Check("fine", "it works", lambda given: _result(VALID)),
-            judging.Check("broken", "it works", broken),
+            check_registry.Check("fine", "it works", lambda given: _result(VALID)),
+            check_registry.Check("broken", "it works", broken),
         ),
     )
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1"))
@@ -130,7 +130,11 @@ def test_a_violation_wins_over_a_check_that_breaks(
     def broken(given: check_inputs.CheckInput) -> verdicts.CheckResult:
         raise RuntimeError
 
-    monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS, judging.Check("broken", "", broken)))
+    monkeypatch.setattr(
+        check_registry,
+        "CHECKS",
+        (*check_registry.CHECKS, check_registry.Check("broken", "", broken)),
+    )
     directory = building.build(tmp_path / "run", "a+D1 b+D1")
     assert judging.judge(directory).verdict is INVALID
 
@@ -138,10 +142,10 @@ def test_a_violation_wins_over_a_check_that_breaks(
 def test_a_check_that_the_plan_does_not_ask_for_has_no_result(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = judging.Check(
+    asked = check_registry.Check(
         "asked", "", lambda given: _result(INVALID), applies=lambda plan: bool(plan.progress_s)
     )
-    monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS, asked))
+    monkeypatch.setattr(check_registry, "CHECKS", (*check_registry.CHECKS, asked))
     directory = building.build(tmp_path / "run", "a+D1")
     assert [item.check for item in judging.judge(directory).checks] == ["device_exclusivity"]
     plans.write(directory.plan, msgspec.structs.replace(plans.read(directory.plan), progress_s=5.0))
@@ -151,7 +155,7 @@ def test_a_check_that_the_plan_does_not_ask_for_has_no_result(
 def test_no_checks_at_all_are_unknown(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "CHECKS", ())
+    monkeypatch.setattr(check_registry, "CHECKS", ())
     assert judging.judge(building.build(tmp_path / "run", "a+D1")).verdict is UNKNOWN
 
 
@@ -163,8 +167,8 @@ BUSY = " ".join(f"a{i}=D{i % 7},D{i % 5} p{i}* a{i}^p{i}" for i in range(30))
 def test_the_verdict_is_read_as_it_was_written(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", BUSY)
     judgement = judging.judge(directory)
-    judging.write(directory, judgement)
-    assert judging.read(directory) == msgspec.to_builtins(judgement)
+    verdict_files.write(directory, judgement)
+    assert verdict_files.read(directory) == msgspec.to_builtins(judgement)
 
 
 def test_judging_twice_gives_the_same_bytes(tmp_path: pathlib.Path) -> None:
@@ -172,7 +176,7 @@ def test_judging_twice_gives_the_same_bytes(tmp_path: pathlib.Path) -> None:
     damages.unfinished_call()(directory)
     seen = set()
     for _ in range(2):
-        judging.write(directory, judging.judge(directory))
+        verdict_files.write(directory, judging.judge(directory))
         seen.add(directory.verdict.read_bytes())
     assert len(seen) == 1
 
@@ -181,10 +185,10 @@ def test_so_does_judging_in_another_process_with_other_hashes(tmp_path: pathlib.
     directory = building.build(tmp_path / "run", BUSY)
     code = (
         "import pathlib, sys\n"
-        "from harness.checks import judging\n"
+        "from harness.checks import judging, verdict_files\n"
         "from harness.history import directories\n"
         "directory = directories.existing(pathlib.Path(sys.argv[1]))\n"
-        "judging.write(directory, judging.judge(directory))\n"
+        "verdict_files.write(directory, judging.judge(directory))\n"
     )
     seen = set()
     for seed in ("1", "2"):
@@ -193,14 +197,14 @@ def test_so_does_judging_in_another_process_with_other_hashes(tmp_path: pathlib.
             [sys.executable, "-c", code, str(directory.path)], env=environment, check=True
         )
         seen.add(directory.verdict.read_bytes())
-    judging.write(directory, judging.judge(directory))
+    verdict_files.write(directory, judging.judge(directory))
     assert seen == {directory.verdict.read_bytes()}
 
 
 def test_judging_changes_no_evidence(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", BUSY)
     before = {path.name: path.read_bytes() for path in directory.path.iterdir() if path.is_file()}
-    judging.write(directory, judging.judge(directory))
+    verdict_files.write(directory, judging.judge(directory))
     after = {path.name: path.read_bytes() for path in directory.path.iterdir() if path.is_file()}
     del after["verdict.json"]
     assert after == before
@@ -216,4 +220,4 @@ def test_a_verdict_that_cannot_be_read_says_what_to_do(
     if damage is not None:
         directory.verdict.write_bytes(damage)
     with pytest.raises(errors.VerdictError, match="Judge the run again: flake-hunt check "):
-        judging.read(directory)
+        verdict_files.read(directory)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.checks import api_call_totals, judging, verdicts
+from harness.checks import api_call_totals, judging, verdict_files, verdicts
 from harness.history import directories, histories, records
 from tests.histories import building, damages
 
@@ -46,7 +46,7 @@ def replaced(directory: directories.RunDirectory) -> None:
     building.write(directory.steps(SUCCESSOR), [step], process="scheduler")
 
 
-def judged(tmp_path: pathlib.Path, *done: damages.Damage) -> judging.Judgement:
+def judged(tmp_path: pathlib.Path, *done: damages.Damage) -> verdict_files.Judgement:
     step = building.step(0, "scheduling", "gather.started", 1)
     directory = building.build(tmp_path / "run", TEXT, steps=[step])
     for damage in done:
@@ -54,7 +54,7 @@ def judged(tmp_path: pathlib.Path, *done: damages.Damage) -> judging.Judgement:
     return judging.judge(directory)
 
 
-def reasons(judgement: judging.Judgement, *, ok: bool) -> dict[str, str]:
+def reasons(judgement: verdict_files.Judgement, *, ok: bool) -> dict[str, str]:
     return {item.name: item.reason for item in judgement.certificate if item.ok is ok}
 
 

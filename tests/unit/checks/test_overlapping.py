@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.checks import overlapping
+from harness.checks.holds import overlapping
 
 Interval = tuple[int, int, int]
 """key, start, end"""

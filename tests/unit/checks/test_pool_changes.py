@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from harness.checks import judging, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from harness.history import directories, journal_writer, records
 from harness.report import rendering
 from harness.run import goals
@@ -47,7 +47,7 @@ def with_changes(
     return directory
 
 
-def item(judgement: judging.Judgement) -> tuple[bool, str]:
+def item(judgement: verdict_files.Judgement) -> tuple[bool, str]:
     [found] = [one for one in judgement.certificate if one.name == "pool-changes"]
     return found.ok, found.reason
 
@@ -62,7 +62,7 @@ def test_all_that_was_demanded_was_made(tmp_path: pathlib.Path) -> None:
 
 def test_the_report_has_a_row_for_each_change(tmp_path: pathlib.Path) -> None:
     directory = with_changes(tmp_path / "run", ALL)
-    judging.write(directory, judging.judge(directory))
+    verdict_files.write(directory, judging.judge(directory))
     rendering.render(directory)
     page = directory.report.read_text()
     cells = ('<td class="n">2</td><td class="n">2</td><td class="n">1</td>', "<td>taint-1</td>")

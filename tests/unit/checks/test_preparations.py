@@ -3,7 +3,7 @@
 import pathlib
 from typing import Any
 
-from harness.checks import judging, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from harness.history import histories, records
 from harness.report import rendering
 from tests.histories import building, damages, language
@@ -52,7 +52,7 @@ def test_the_totals_are_figures_and_in_the_report(tmp_path: pathlib.Path) -> Non
     assert totals is not None
     assert (totals.prepared, totals.unprepared, totals.still_prepared) == (3, 3, 1)
     assert totals.failed == {"prepare DeviceHeld": 2, "prepare NotReserved": 1}
-    judging.write(directory, judgement)
+    verdict_files.write(directory, judgement)
     rendering.render(directory)
     page = directory.report.read_text()
     assert "3 prepared, 3 unprepared, 1 still prepared at the end." in page

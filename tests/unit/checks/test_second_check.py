@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness.checks import check_inputs, judging, verdicts
+from harness.checks import check_inputs, check_registry, judging, verdict_files, verdicts
 from harness.cli import displaying, outputs
 from harness.history import directories
 from harness.report import publishing
@@ -17,7 +17,7 @@ NAME, PROMISE = "allocation_stability", "an allocation never changes in place"
 
 def changes_in_place(given: check_inputs.CheckInput) -> verdicts.CheckResult:
     """Find claims that release one device and take another in a single commit."""
-    history = given.folded
+    history = given.observed.folded
     ended = {(hold.uid, hold.until_rv) for hold in history.holds}
     violations = [
         verdicts.Violation(
@@ -48,8 +48,8 @@ def changes_in_place(given: check_inputs.CheckInput) -> verdicts.CheckResult:
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    check = judging.Check(NAME, PROMISE, changes_in_place)
-    monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS, check))
+    check = check_registry.Check(NAME, PROMISE, changes_in_place)
+    monkeypatch.setattr(check_registry, "CHECKS", (*check_registry.CHECKS, check))
 
 
 def _published(path: pathlib.Path, text: str) -> directories.RunDirectory:
@@ -86,7 +86,7 @@ def test_verdict_json_has_its_violations(directory: directories.RunDirectory) ->
     ]
     assert document["figures"]["violations"] == 1
     assert document["figures"]["double_allocations"] == 0
-    judging.require_own(directory, judging.judge(directory))
+    verdict_files.require_own(directory, judging.judge(directory))
 
 
 def test_the_page_shows_it(directory: directories.RunDirectory) -> None:

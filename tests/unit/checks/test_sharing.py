@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import hold_history, judging, live_spotter, verdicts
+from harness.checks import judging, live_spotter, verdicts
+from harness.checks.holds import hold_history
 from harness.history import records
 from harness.subject import claims
 from tests.histories import building, damages, language

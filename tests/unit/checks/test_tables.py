@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.checks import device_exclusivity, hold_history, verdicts
+from harness.checks import device_exclusivity, verdicts
+from harness.checks.holds import hold_conflicts, hold_history
 from tests.histories import language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -162,8 +163,8 @@ def test_a_claim_is_never_in_conflict_with_itself() -> None:
         )
         for rv, uid in enumerate(["a", "a", "b"], start=1)
     ]
-    found = device_exclusivity.conflicts(device_exclusivity.frame(twice, end_rv=9))
-    assert list(zip(found["first"], found["second"], strict=True)) == [(0, 2), (1, 2)]
+    found = hold_conflicts.HoldConflicts(device_exclusivity.frame(twice, end_rv=9))
+    assert (found.total, found.first(9)) == (2, [(0, 2), (1, 2)])
 
 
 def _many(pairs: int) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import hold_history, verdicts
+from harness.checks import verdicts
+from harness.checks.holds import hold_history
 from harness.checks.taints import attempt_views, taint_timelines, tainted_devices
 from harness.history import histories, journal_writer, records
 from harness.scenario import loading
@@ -71,7 +72,7 @@ def claim(version: int, *, allocated: str | None = None, tolerations: Sequence[O
 def judge(body: Iterable[records.Body], view: attempt_views.View | None) -> verdicts.CheckResult:
     """The result for one claim that is allocated at the end, by an attempt with this view."""
     timelines = taint_timelines.TaintTimelines()
-    folded = hold_history.fold(timelines.follow(body))
+    folded = hold_history.fold(body, timelines)
     return tainted_devices.check(folded, timelines, {"c": view} if view else {})
 
 

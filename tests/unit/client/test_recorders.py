@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from harness import clocks, processes
-from harness.checks import hold_history
+from harness.checks.holds import hold_history
 from harness.client import apis, recorders, transports
 from harness.history import directories, journal_reader, journal_writer, plans, records
 

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from harness.checks import device_exclusivity, hold_history, verdicts
+from harness.checks import device_exclusivity, verdicts
+from harness.checks.holds import hold_history
 from harness.history import records
 from harness.report import explaining
 from tests.histories import language

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.checks import judging, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from harness.history import directories, plans, records
 from harness.report import publishing, rendering, traces
 from tests.histories import building, damages, language
@@ -33,7 +33,7 @@ def _render(
     directory = building.build(path / "run", text, steps=races.steps(lines), **options)
     for do in damage:
         do(directory)
-    judging.write(directory, judging.judge(directory))
+    verdict_files.write(directory, judging.judge(directory))
     rendering.render(directory)
     return directory
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import msgspec
 import pytest
 
-from harness.checks import judging, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from harness.checks.progress import claim_progress
 from harness.report import junit, rendering
 from tests.histories import building, worlds
@@ -15,7 +15,7 @@ STUCK = "STUCK: 1 violation of “every pod that can run runs”"
 
 
 @pytest.fixture
-def judgement(tmp_path: pathlib.Path) -> judging.Judgement:
+def judgement(tmp_path: pathlib.Path) -> verdict_files.Judgement:
     """A double allocation, and a pod that waits while a device is idle."""
     found = judging.judge(building.build(tmp_path / "run", "a+D1 b+D1"))
     world = worlds.World(
@@ -30,21 +30,21 @@ def judgement(tmp_path: pathlib.Path) -> judging.Judgement:
     return msgspec.structs.replace(found, checks=checks)
 
 
-def test_the_headline_names_both(judgement: judging.Judgement) -> None:
+def test_the_headline_names_both(judgement: verdict_files.Judgement) -> None:
     double = "1 violation of “no device is held by two claims at once”"
     assert rendering._headline(judgement) == f"{double}; {STUCK}"
 
 
-def test_the_headline_names_what_is_stuck_alone(judgement: judging.Judgement) -> None:
+def test_the_headline_names_what_is_stuck_alone(judgement: verdict_files.Judgement) -> None:
     alone = msgspec.structs.replace(judgement, checks=judgement.checks[1:])
     assert rendering._headline(alone) == STUCK
 
 
-def test_only_the_double_allocation_has_a_strip(judgement: judging.Judgement) -> None:
+def test_only_the_double_allocation_has_a_strip(judgement: verdict_files.Judgement) -> None:
     assert len(verdicts.double_allocations(judgement.checks)) == 1
 
 
-def test_junit_has_a_failure_for_each(judgement: judging.Judgement) -> None:
+def test_junit_has_a_failure_for_each(judgement: verdict_files.Judgement) -> None:
     suite = ET.fromstring(junit.render(judgement).encode())
     failures = {
         case.get("name"): failure.get("message", "")

@@ -9,6 +9,7 @@ import pytest
 
 from harness.checks import fault_records, verdicts
 from harness.checks.claim_control import controller_history, controller_records
+from harness.checks.observed import folders
 from harness.history import plans, records
 from tests.histories import building
 
@@ -33,7 +34,7 @@ def pod(version: int, *, phase: str = "Running", **recorded: str | None) -> reco
         {"name": name} | ({"resourceClaimName": claim} if claim else {})
         for name, claim in recorded.items()
     ]
-    meta = {"name": "pod", "namespace": SPACE, "uid": POD}
+    meta = {"name": "pod", "namespace": SPACE, "uid": POD, "resourceVersion": str(version)}
     return _observation(
         "pods",
         version,
@@ -55,6 +56,7 @@ def claim(
         "name": name,
         "namespace": SPACE,
         "uid": f"uid-{name}",
+        "resourceVersion": str(version),
         "annotations": {"resource.kubernetes.io/pod-claim-name": entry},
         "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": POD, "controller": True}],
     }
@@ -72,8 +74,7 @@ def judge(
     applied: Sequence[records.FaultApplied] = (),
 ) -> verdicts.CheckResult:
     history = controller_history.ControllerHistory()
-    for _ in history.follow(observed):
-        pass
+    folders.fold(observed, history)
     faults = fault_records.FaultRecords(applications=applied)
     plan = building.plan(faults=[building.fault(kind) for kind in planned])
     return controller_records.check(history, plan, faults)

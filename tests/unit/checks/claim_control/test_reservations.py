@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from harness.checks import judging, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from harness.checks.claim_control import reservations
 from harness.history import plans
 from tests.histories import building
@@ -19,11 +19,11 @@ def _full(pods: int) -> str:
 
 def _judge(
     path: pathlib.Path, text: str, requirements: plans.Requirements = SHARED
-) -> judging.Judgement:
+) -> verdict_files.Judgement:
     return judging.judge(building.build(path / "run", text, requirements=requirements))
 
 
-def _result(judgement: judging.Judgement) -> verdicts.CheckResult:
+def _result(judgement: verdict_files.Judgement) -> verdicts.CheckResult:
     (found,) = [item for item in judgement.checks if item.check == reservations.NAME]
     return found
 

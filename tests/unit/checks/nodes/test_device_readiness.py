@@ -8,6 +8,7 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.nodes import device_readiness
+from harness.checks.observed import folders
 from harness.history import records
 from tests.unit.checks.nodes import plans_of
 
@@ -41,7 +42,7 @@ def claim(
         if true:
             reported = [{"type": name, "status": "True"} for name in true]
             status["devices"] = [{**DEVICE, "conditions": reported}]
-    meta = {"name": "c", "namespace": "tests", "uid": "uid-of-c"}
+    meta = {"name": "c", "namespace": "tests", "uid": "uid-of-c", "resourceVersion": "1"}
     return observed("resourceclaims", version, {"metadata": meta, "status": status}, kind)
 
 
@@ -49,7 +50,7 @@ def pod(version: int, *, node: str = "worker-0", generated: bool = False) -> rec
     entry = {"name": "entry", **({} if generated else {"resourceClaimName": "c"})}
     statuses = [{"name": "entry", "resourceClaimName": "c"}] if generated else []
     document = {
-        "metadata": {"name": "p", "namespace": "tests", "uid": "uid-of-p"},
+        "metadata": {"name": "p", "namespace": "tests", "uid": "uid-of-p", "resourceVersion": "1"},
         "spec": {"resourceClaims": [entry], **({"nodeName": node} if node else {})},
         "status": {"resourceClaimStatuses": statuses},
     }
@@ -58,7 +59,7 @@ def pod(version: int, *, node: str = "worker-0", generated: bool = False) -> rec
 
 def checked(*observations: records.Observation) -> verdicts.CheckResult:
     seen = device_readiness.DeviceReadiness()
-    assert list(seen.follow(observations)) == list(observations)
+    folders.fold(observations, seen)
     return device_readiness.check(seen)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from harness.checks import preparations, verdicts
 from harness.checks.nodes import leftover_preparations
-from harness.checks.progress import observed_objects, world_states
+from harness.checks.observed import observed_claims, observed_pods
+from harness.checks.progress import world_states
 from harness.history import records
 from tests.histories import building
 from tests.unit.checks.nodes import plans_of
@@ -32,12 +33,12 @@ def _final(*, phase: str = "Running") -> world_states.WorldState:
     """A world with a pod `p` that claim `used` is reserved for, and a claim `unused`."""
     final = world_states.WorldState()
     documents: list[tuple[Any, dict[str, Any]]] = [
-        (observed_objects.Pod, {"name": "p", "status": {"phase": phase}}),
+        (observed_pods.Pod, {"name": "p", "status": {"phase": phase}}),
         (
-            observed_objects.Claim,
+            observed_claims.Claim,
             {"name": "used", "status": {"reservedFor": [{"name": "p", "uid": "uid-p"}]}},
         ),
-        (observed_objects.Claim, {"name": "unused", "status": {}}),
+        (observed_claims.Claim, {"name": "unused", "status": {}}),
     ]
     for kind, document in documents:
         name = document["name"]

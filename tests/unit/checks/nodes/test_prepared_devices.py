@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.checks import hold_history, preparations, verdicts
+from harness.checks import preparations, verdicts
+from harness.checks.holds import hold_history
 from harness.checks.nodes import prepared_devices
 from tests.unit.checks.nodes import plans_of
 

@@ -206,7 +206,7 @@ def _fits(
 @hypothesis.given(small_worlds())
 def test_both_find_the_same(world: worlds.World) -> None:
     given = worlds.judged(world, plan=worlds.plan())
-    found = stuck_objects.find(given.final, given.plan.settings)
+    found = stuck_objects.find(given.observed.final, given.plan.settings)
     brute = Brute(world)
     about = [item.summary.split(maxsplit=2) for item in found.stuck]
     served = {name for kind, name, told in about if kind == "pod" and told.startswith("waits")}

@@ -7,12 +7,8 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.progress import (
-    claim_progress,
-    extended_resources,
-    observed_objects,
-    resource_leaks,
-)
+from harness.checks.observed import observed_pods
+from harness.checks.progress import claim_progress, extended_resources, resource_leaks
 from tests.histories import worlds
 from tests.histories.worlds import World
 
@@ -127,7 +123,7 @@ def test_the_devices_for_a_pod(spec: Object, devices: int) -> None:
     }
     resource = extended_resources.ExtendedResource(settings)
     made = {"metadata": {"name": "p", "uid": "p", "resourceVersion": "1"}, "spec": spec}
-    assert resource.devices_for(msgspec.convert(made, observed_objects.Pod)) == devices
+    assert resource.devices_for(msgspec.convert(made, observed_pods.Pod)) == devices
 
 
 def test_a_claim_for_extended_resources_does_not_outlive_its_pod() -> None:

@@ -6,14 +6,15 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.progress import claim_progress, observed_objects, world_states
+from harness.checks.observed import folders, observations
+from harness.checks.progress import claim_progress, world_states
 from harness.history import records
 from tests.histories import worlds
 
 PODS, CLAIMS, SLICES = world_states.PODS, world_states.CLAIMS, world_states.SLICES
 
 
-def convert(resource: str, document: dict[str, Any]) -> observed_objects.Object:
+def convert(resource: str, document: dict[str, Any]) -> world_states.Object:
     return msgspec.convert(document, world_states.TYPES[resource])
 
 
@@ -76,13 +77,13 @@ def test_a_taint_rule_is_known_while_it_exists() -> None:
     )
     for number, (kind, known) in enumerate([("ADDED", {"uid-r"}), ("DELETED", set())], start=1):
         rule = records.Observation(
-            resource=world_states.TAINT_RULES,
+            resource=observations.TAINT_RULES,
             type=kind,  # type: ignore[arg-type]
             resource_version=number,
             ts_ns=number,
             object=raw,
         )
-        assert list(state.follow([rule])) == [rule]
+        folders.fold([rule], state)
         assert (state.taint_rules, state.moved_ns) == (known, number)
 
 
@@ -100,7 +101,7 @@ def test_what_vanishes_in_a_gap_is_gone_and_the_gap_counts_as_progress() -> None
     kept = [item for item in seen if not (item.type == "FINAL" and item.resource == PODS)]
     body = [*lists[:3], *kept[:3], gap, relist, *lists[3:], *kept[3:]]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    assert (given.final.pods, given.final.moved_ns) == ({}, late_ns)
+    assert (given.observed.final.pods, given.observed.final.moved_ns) == ({}, late_ns)
     answer = claim_progress.check(given)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.violations == []

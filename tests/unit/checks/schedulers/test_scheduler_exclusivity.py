@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import device_exclusivity, hold_history, verdicts
+from harness.checks import device_exclusivity, verdicts
+from harness.checks.holds import hold_history
 from harness.checks.schedulers import (
     allocation_writers,
     scheduler_attribution,
@@ -188,7 +189,7 @@ def _observation(resource: str, version: int, obj: Mapping[str, Any]) -> records
 
 def _found(plan: plans.Plan, *observed: records.Observation) -> list[str]:
     writers = allocation_writers.AllocationWriters()
-    folded = hold_history.fold(writers.follow(observed))
+    folded = hold_history.fold(observed, writers)
     schedulers = scheduler_identities.SchedulersOfHolds(scheduler_identities.planned(plan), writers)
     return [str(schedulers.of(hold)) for hold in folded.holds]
 

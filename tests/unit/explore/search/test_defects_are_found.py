@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.checks import judging, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from harness.client import informers
 from harness.explore.output import html_page, run_directory, stories
 from harness.explore.search import causality_curve, search_campaign, shrink_world, tokens
@@ -225,7 +225,7 @@ def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
     assert [item.name for item in judgement.certificate if not item.ok] == []
     (violation,) = verdicts.double_allocations(judgement.checks)
     assert {holder.name for holder in violation.holders} == {"claim-1", "claim-2"}
-    judging.write(directory, judgement)
+    verdict_files.write(directory, judgement)
     rendering.render(directory)
     page = directory.report.read_text()
     assert f"flake-hunt replay {token}" in page

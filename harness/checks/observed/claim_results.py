@@ -2,33 +2,8 @@
 
 import dataclasses
 
-import msgspec
-
 from harness.checks import live_spotter
-from harness.model import devices
-
-
-class Result(msgspec.Struct):
-    """An entry of `status.allocation.devices.results`."""
-
-    driver: str
-    pool: str
-    device: str
-    adminAccess: bool | None = None  # noqa: N815 - the API's spelling
-    shareID: str | None = None  # noqa: N815
-    consumedCapacity: dict[str, str] | None = None  # noqa: N815
-
-
-class Devices(msgspec.Struct):
-    """The `devices` of an allocation."""
-
-    results: list[Result] = []
-
-
-class Allocation(msgspec.Struct):
-    """The `status.allocation` of a claim."""
-
-    devices: Devices = msgspec.field(default_factory=Devices)
+from harness.checks.observed import observed_claims
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,21 +29,20 @@ class Held:
 _NOT = Held()
 
 
-def held(allocation: Allocation | None) -> dict[str, Held]:
+def held(allocation: observed_claims.Allocation | None) -> dict[str, Held]:
     """Return `driver/pool/device` -> how it is held, for an allocation; None holds nothing.
 
     A device with several results is exclusive if one of them is.
     """
     found: dict[str, Held] = {}
     for item in allocation.devices.results if allocation else []:
-        device = str(devices.DeviceID(item.driver, item.pool, item.device))
-        found[device] = found.get(device, _NOT).joined(_of(item))
+        found[item.id] = found.get(item.id, _NOT).joined(_of(item))
     return found
 
 
-def _of(item: Result) -> Held:
-    if live_spotter.is_exclusive(admin=item.adminAccess, share=item.shareID):
+def _of(item: observed_claims.AllocationResult) -> Held:
+    if live_spotter.is_exclusive(admin=item.admin_access, share=item.share):
         return Held(exclusive=True)
-    if item.adminAccess:
+    if item.admin_access:
         return _NOT
-    return Held(shared=True, consumed=tuple((item.consumedCapacity or {}).items()))
+    return Held(shared=True, consumed=tuple((item.consumed_capacity or {}).items()))

@@ -7,52 +7,10 @@ hold is assumed to be as short as the observations allow, so that doubt never be
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
-from harness.checks import claim_results
+from harness.checks.observed import claim_results, folders, observations, observed_claims
 from harness.history import records
 
-CLAIMS, PODS = "resourceclaims", "pods"
-
-
-class _Meta(msgspec.Struct):
-    name: str
-    uid: str
-    resourceVersion: str  # noqa: N815 - the API's spelling
-    namespace: str = ""
-
-
-class _Consumer(msgspec.Struct):
-    name: str
-    resource: str = ""
-
-
-class _ClaimStatus(msgspec.Struct):
-    allocation: claim_results.Allocation | None = None
-    reservedFor: list[_Consumer] | None = None  # noqa: N815
-
-
-class _Claim(msgspec.Struct):
-    metadata: _Meta
-    status: _ClaimStatus = msgspec.field(default_factory=_ClaimStatus)
-
-
-class _PodStatus(msgspec.Struct):
-    phase: str = ""
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Meta
-    status: _PodStatus = msgspec.field(default_factory=_PodStatus)
-
-
-class _Any(msgspec.Struct):
-    metadata: _Meta
-
-
-_claims = msgspec.json.Decoder(_Claim)
-_pods = msgspec.json.Decoder(_Pod)
-_any = msgspec.json.Decoder(_Any)
+CLAIMS, PODS = observations.CLAIMS, observations.PODS
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -132,7 +90,7 @@ class _Relist:
     seen: set[str] = dataclasses.field(default_factory=set)
 
 
-class HoldHistory:
+class HoldHistory(folders.Folder):
     """All holds of a run, and the completeness of the observations behind them."""
 
     def __init__(self) -> None:
@@ -165,19 +123,12 @@ class HoldHistory:
         for resource in list(self._relists):
             self._end_relist(resource, ts_ns)
 
-    def add(self, record: records.Body) -> None:
-        """Fold the next record of the recorder."""
-        match record:
-            case records.Observation():
-                self._observe(record)
-            case records.Listed():
-                self._begin_list(record)
-            case records.Gap():
-                self.stream(record.resource).gaps.append(record)
-            case _:
-                pass
+    def see_gap(self, gap: records.Gap) -> None:
+        """Note a gap, in which objects may have changed."""
+        self.stream(gap.resource).gaps.append(gap)
 
-    def _begin_list(self, listed: records.Listed) -> None:
+    def see_list(self, listed: records.Listed) -> None:
+        """Note that a list begins."""
         stream = self.stream(listed.resource)
         self.last_rv = max(self.last_rv, listed.resource_version)
         match listed.purpose:
@@ -192,34 +143,35 @@ class HoldHistory:
         if listed.purpose != "final":
             stream.last_rv = max(stream.last_rv, listed.resource_version)
 
-    def _observe(self, record: records.Observation) -> None:
-        stream = self.stream(record.resource)
-        meta = _any.decode(record.object).metadata
-        if record.type == "FINAL":
-            stream.final[meta.uid] = record.resource_version
-            return
-        stream.observed += 1
-        self.last_rv = max(self.last_rv, record.resource_version)
-        if record.type != "LISTED":
-            if record.resource_version <= stream.last_rv:
-                stream.disordered.append(record.resource_version)
-            stream.last_rv = record.resource_version
-        if record.type == "DELETED":
-            stream.live.pop(meta.uid, None)
-        else:
-            stream.live[meta.uid] = record.resource_version
-        self._fold(record, meta)
+    def see_final(self, seen: observations.SeenAny) -> None:
+        """Note an object that existed at the end."""
+        self.stream(seen.resource).final[seen.object.metadata.uid] = seen.version
 
-    def _fold(self, record: records.Observation, meta: _Meta) -> None:
-        relist = self._relists.get(record.resource) if record.type == "LISTED" else None
-        if record.resource == CLAIMS:
-            self._fold_claim(record, certain_rv=relist.certain_rv if relist else None)
-        elif record.resource == PODS:
-            self._fold_pod(record)
+    def see_any(self, seen: observations.SeenAny) -> None:
+        """Fold the next version of an object."""
+        stream, uid = self.stream(seen.resource), seen.object.metadata.uid
+        stream.observed += 1
+        self.last_rv = max(self.last_rv, seen.version)
+        if seen.type != "LISTED":
+            if seen.version <= stream.last_rv:
+                stream.disordered.append(seen.version)
+            stream.last_rv = seen.version
+        if seen.is_gone:
+            stream.live.pop(uid, None)
+        else:
+            stream.live[uid] = seen.version
+        self._fold(seen)
+
+    def _fold(self, seen: observations.SeenAny) -> None:
+        relist = self._relists.get(seen.resource) if seen.type == "LISTED" else None
+        if seen.resource == CLAIMS:
+            self._fold_claim(seen, certain_rv=relist.certain_rv if relist else None)
+        elif seen.resource == PODS:
+            self._fold_pod(seen)
         if relist is not None:
             relist.left -= 1
-            relist.seen.add(meta.uid)
-            self._end_relist_if_read(record.resource, record.ts_ns)
+            relist.seen.add(seen.object.metadata.uid)
+            self._end_relist_if_read(seen.resource, seen.ts_ns)
 
     def _end_relist_if_read(self, resource: str, ts_ns: int) -> None:
         """After the last object of a list, release the claims that vanished during the gap."""
@@ -236,11 +188,11 @@ class HoldHistory:
 
     # ------------------------------------------------------------------------ claims
 
-    def _fold_claim(self, record: records.Observation, *, certain_rv: int | None) -> None:
-        claim = _claims.decode(record.object)
-        uid, rv, ts_ns = claim.metadata.uid, record.resource_version, record.ts_ns
+    def _fold_claim(self, seen: observations.SeenClaim, *, certain_rv: int | None) -> None:
+        claim, rv, ts_ns = seen.object, seen.version, seen.ts_ns
+        uid = claim.metadata.uid
         life = self.claims.setdefault(uid, Life(claim.metadata.name, ts_ns))
-        if record.type == "DELETED":
+        if seen.is_gone:
             life.gone_ns = ts_ns
             self._release(uid, {}, rv, ts_ns)
             return
@@ -263,10 +215,14 @@ class HoldHistory:
             self._open.pop(uid, None)
 
     def _take(
-        self, claim: _Claim, held: Mapping[str, claim_results.Held], rv: int, ts_ns: int
+        self,
+        claim: observed_claims.Claim,
+        held: Mapping[str, claim_results.Held],
+        rv: int,
+        ts_ns: int,
     ) -> None:
         meta = claim.metadata
-        pods = {item.name for item in claim.status.reservedFor or () if item.resource == "pods"}
+        pods = {item.name for item in claim.status.reserved_for or () if item.resource == PODS}
         mine = self._open.setdefault(meta.uid, {}) if held else {}
         for device, how in held.items():
             if device not in mine:
@@ -286,21 +242,17 @@ class HoldHistory:
 
     # -------------------------------------------------------------------------- pods
 
-    def _fold_pod(self, record: records.Observation) -> None:
-        pod = _pods.decode(record.object)
-        life = self.pods.setdefault(pod.metadata.uid, Life(pod.metadata.name, record.ts_ns))
-        if record.type == "DELETED":
-            life.gone_ns = record.ts_ns
-        elif pod.status.phase == "Running" and life.ready_ns is None:
-            life.ready_ns = record.ts_ns
+    def _fold_pod(self, seen: observations.SeenPod) -> None:
+        meta, phase = seen.object.metadata, seen.object.status.phase
+        life = self.pods.setdefault(meta.uid, Life(meta.name, seen.ts_ns))
+        if seen.is_gone:
+            life.gone_ns = seen.ts_ns
+        elif phase == "Running" and life.ready_ns is None:
+            life.ready_ns = seen.ts_ns
 
 
-def fold(observations: Iterable[records.Body]) -> HoldHistory:
-    """Return the hold history of all records of the recorder."""
+def fold(body: Iterable[records.Body], *beside: folders.Folder) -> HoldHistory:
+    """Return the hold history of all records of the recorder, which `beside` folds as well."""
     folded = HoldHistory()
-    ts_ns = 0
-    for record in observations:
-        folded.add(record)
-        ts_ns = record.ts_ns if isinstance(record, records.Observation) else ts_ns
-    folded.end(ts_ns)
+    folders.fold(body, *beside, folded)
     return folded

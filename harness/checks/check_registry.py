@@ -1,0 +1,135 @@
+"""The registry of the checks: what each guarantees, and in which runs.
+
+A new check is a module with NAME, PROMISE, `check` and `applies`, and an entry in CHECKS.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from harness.checks import check_inputs, device_exclusivity, verdicts
+from harness.checks.claim_control import controller_records, reservations
+from harness.checks.consumption import device_consumption
+from harness.checks.nodes import (
+    container_parameters,
+    device_readiness,
+    extended_claims,
+    leftover_preparations,
+    prepared_devices,
+)
+from harness.checks.progress import claim_progress, resource_leaks, scheduler_books
+from harness.checks.schedulers import scheduler_exclusivity, scheduler_identities
+from harness.checks.taints import tainted_devices
+from harness.history import plans
+
+
+def _always(plan: plans.Plan) -> bool:
+    del plan
+    return True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Check:
+    """A guarantee and the pure function that checks it."""
+
+    name: str
+    promise: str
+    """The guarantee as a clause."""
+    run: Callable[[check_inputs.CheckInput], verdicts.Answer]
+    applies: Callable[[plans.Plan], bool] = _always
+    """Return True if a run with this plan owes the guarantee; others have no result of it."""
+
+
+CHECKS: tuple[Check, ...] = (
+    Check(
+        device_exclusivity.NAME,
+        device_exclusivity.PROMISE,
+        lambda given: device_exclusivity.check(
+            given.observed.folded, given.observed.declared.is_shareable
+        ),
+    ),
+    Check(
+        device_consumption.NAME,
+        device_consumption.PROMISE,
+        lambda given: device_consumption.check(given.observed.folded, given.observed.declared),
+        applies=device_consumption.applies,
+    ),
+    Check(
+        scheduler_exclusivity.NAME,
+        scheduler_exclusivity.PROMISE,
+        lambda given: scheduler_exclusivity.check(given.observed.folded, given.schedulers),
+        applies=scheduler_identities.are_several,
+    ),
+    Check(
+        leftover_preparations.NAME,
+        leftover_preparations.PROMISE,
+        lambda given: leftover_preparations.check(
+            given.prepared, given.observed.final, given.phases
+        ),
+        applies=leftover_preparations.applies,
+    ),
+    Check(
+        controller_records.NAME,
+        controller_records.PROMISE,
+        lambda given: controller_records.check(given.observed.controller, given.plan, given.faults),
+        applies=controller_records.applies,
+    ),
+    Check(
+        reservations.NAME,
+        reservations.PROMISE,
+        lambda given: reservations.check(given.observed.reserved),
+        applies=reservations.applies,
+    ),
+    Check(
+        tainted_devices.NAME,
+        tainted_devices.PROMISE,
+        lambda given: tainted_devices.check(
+            given.observed.folded, given.observed.taints, given.views
+        ),
+        applies=tainted_devices.applies,
+    ),
+    Check(
+        claim_progress.NAME,
+        claim_progress.PROMISE,
+        claim_progress.check,
+        applies=claim_progress.applies,
+    ),
+    Check(
+        resource_leaks.NAME,
+        resource_leaks.PROMISE,
+        resource_leaks.check,
+        applies=resource_leaks.applies,
+    ),
+    Check(
+        prepared_devices.NAME,
+        prepared_devices.PROMISE,
+        lambda given: prepared_devices.check(given.prepared, given.observed.folded.holds),
+        applies=prepared_devices.applies,
+    ),
+    Check(
+        device_readiness.NAME,
+        device_readiness.PROMISE,
+        lambda given: device_readiness.check(given.observed.readiness),
+        applies=device_readiness.applies,
+    ),
+    Check(
+        container_parameters.NAME,
+        container_parameters.PROMISE,
+        lambda given: container_parameters.check(
+            given.plan, given.started, given.observed.parameters
+        ),
+        applies=container_parameters.applies,
+    ),
+    Check(
+        extended_claims.NAME,
+        extended_claims.PROMISE,
+        lambda given: extended_claims.check(given.plan.settings, given.observed.extended),
+        applies=extended_claims.applies,
+    ),
+    Check(
+        scheduler_books.NAME,
+        scheduler_books.PROMISE,
+        scheduler_books.check,
+        applies=scheduler_books.applies,
+    ),
+)
+"""All checks; verdict.json, the report, JUnit and the terminal show their results in this order."""

@@ -1,0 +1,6 @@
+"""Holds: which claim held which device from when to when, and which of them overlap.
+
+Guarantees do not belong here (see the checks).
+
+Contents: `hold_conflicts`, `hold_history`, `overlapping`.
+"""

@@ -1,0 +1,118 @@
+"""Gives the records of the recorder to all who fold them: one pass, each object decoded once."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+from harness.checks.observed import observations
+from harness.history import records
+
+Seer: TypeAlias = Callable[[observations.SeenAny], None]
+
+
+class Folder:
+    """Folds observations; a folder overrides the methods of what it wants to see.
+
+    Methods of a kind see each version of an object that a watch or a list delivered, in the order
+    of the records. Objects of the final lists are given to `see_final` alone.
+    """
+
+    def see_any(self, seen: observations.SeenAny) -> None:
+        """See an object of any resource, before the method of its kind does."""
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """See a ResourceClaim."""
+
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """See a pod."""
+
+    def see_slice(self, seen: observations.SeenSlice) -> None:
+        """See a ResourceSlice."""
+
+    def see_node(self, seen: observations.SeenNode) -> None:
+        """See a node."""
+
+    def see_class(self, seen: observations.SeenClass) -> None:
+        """See a DeviceClass."""
+
+    def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
+        """See a DeviceTaintRule."""
+
+    def see_final(self, seen: observations.SeenAny) -> None:
+        """See an object of a final list."""
+
+    def see_list(self, listed: records.Listed) -> None:
+        """See that a list begins; its objects follow."""
+
+    def see_gap(self, gap: records.Gap) -> None:
+        """See a gap in the watch of a resource."""
+
+    def end(self, ts_ns: int) -> None:
+        """See that there are no more records; `ts_ns` is the time of the last observation."""
+
+
+_METHODS = {
+    observations.CLAIMS: "see_claim",
+    observations.PODS: "see_pod",
+    observations.SLICES: "see_slice",
+    observations.NODES: "see_node",
+    observations.CLASSES: "see_class",
+    observations.TAINT_RULES: "see_taint_rule",
+}
+
+
+def fold(body: Iterable[records.Body], *folders: Folder) -> None:
+    """Give every record to the folders, in this order.
+
+    Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError if an object is not one of the
+    API.
+    """
+    seers = _Seers(folders)
+    ts_ns = 0
+    for record in body:
+        match record:
+            case records.Observation():
+                seen = observations.decode(record)
+                ts_ns = record.ts_ns
+                for see in seers.of(seen):
+                    see(seen)
+            case records.Listed():
+                for folder in folders:
+                    folder.see_list(record)
+            case records.Gap():
+                for folder in folders:
+                    folder.see_gap(record)
+            case _:
+                pass
+    for folder in folders:
+        folder.end(ts_ns)
+
+
+class _Seers:
+    """The methods that see an object, by its resource; those that do nothing are left out."""
+
+    def __init__(self, folders: Sequence[Folder]) -> None:
+        self._final = _overridden(folders, "see_final")
+        self._any = _overridden(folders, "see_any")
+        self._by_resource = {
+            resource: _overridden(folders, "see_any", method)
+            for resource, method in _METHODS.items()
+        }
+
+    def of(self, seen: observations.SeenAny) -> Sequence[Seer]:
+        """Return the methods that see this one, in order."""
+        if seen.type == "FINAL":
+            return self._final
+        return self._by_resource.get(seen.resource, self._any)
+
+
+def _overridden(folders: Iterable[Folder], *methods: str) -> list[Seer]:
+    def is_own(folder: Folder, method: str) -> bool:
+        return getattr(type(folder), method) is not getattr(Folder, method)
+
+    found: list[Any] = [
+        getattr(folder, method)
+        for folder in folders
+        for method in methods
+        if is_own(folder, method)
+    ]
+    return found

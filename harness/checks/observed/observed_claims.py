@@ -1,0 +1,172 @@
+"""The ResourceClaims that were observed, as far as checks read them."""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from harness.checks.observed import observed_metadata
+from harness.model import devices
+
+
+class ExactRequest(observed_metadata.Part, frozen=True):
+    """The `exactly` of a DeviceRequest."""
+
+    device_class_name: str = ""
+    allocation_mode: str = "ExactCount"
+    count: int = 1
+    admin_access: bool = False
+    selectors: list[Any] | None = None
+    tolerations: list[Any] | None = None
+    capacity: Any = None
+
+    @property
+    def is_plain_count(self) -> bool:
+        """True for a request of a number of whole devices."""
+        return self.allocation_mode == "ExactCount" and not self.capacity
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """The class and the selectors: requests of one kind are satisfied by the same devices."""
+        return self.device_class_name, *map(str, self.selectors or ())
+
+
+class SubRequest(ExactRequest, frozen=True):
+    """An entry of `firstAvailable`; results name it `<request>/<name>`."""
+
+    name: str = ""
+
+
+class Request(observed_metadata.Part, frozen=True):
+    """A DeviceRequest of a claim."""
+
+    name: str = ""
+    exactly: ExactRequest | None = None
+    first_available: list[SubRequest] | None = None
+
+    @property
+    def options(self) -> list[ExactRequest]:
+        """The request, or its alternatives."""
+        return [*filter(None, [self.exactly]), *(self.first_available or ())]
+
+
+class Constraint(observed_metadata.Part, frozen=True):
+    """An entry of `constraints`."""
+
+    requests: list[str] | None = None
+    """None: all requests."""
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+
+class Opaque(observed_metadata.Part, frozen=True):
+    """The `opaque` of a configuration."""
+
+    driver: str = ""
+    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Config(observed_metadata.Part, frozen=True):
+    """A configuration, of a claim or of its class."""
+
+    requests: list[str] | None = None
+    opaque: Opaque = Opaque()
+
+
+class DeviceClaim(observed_metadata.Part, frozen=True):
+    """The devices that a claim asks for."""
+
+    requests: list[Request] | None = None
+    constraints: list[Constraint] | None = None
+    config: list[Config] | None = None
+
+
+class ClaimSpec(observed_metadata.Part, frozen=True):
+    """The spec of a claim."""
+
+    devices: DeviceClaim = DeviceClaim()
+
+
+class AllocationResult(observed_metadata.Part, frozen=True):
+    """One device of an allocation."""
+
+    driver: str
+    pool: str
+    device: str
+    request: str = ""
+    admin_access: bool | None = None
+    share: str | None = msgspec.field(default=None, name="shareID")
+    consumed_capacity: dict[str, str] | None = None
+    tolerations: list[Any] | None = None
+    binding_conditions: list[str] | None = None
+    binding_failure_conditions: list[str] | None = None
+
+    @property
+    def id(self) -> str:
+        """`driver/pool/device`."""
+        return str(devices.DeviceID(self.driver, self.pool, self.device))
+
+
+class AllocatedDevices(observed_metadata.Part, frozen=True):
+    """The devices of an allocation."""
+
+    results: list[AllocationResult] = msgspec.field(default_factory=list)
+
+
+class Allocation(observed_metadata.Part, frozen=True):
+    """The `status.allocation` of a claim."""
+
+    devices: AllocatedDevices = AllocatedDevices()
+    node_selector: Any = None
+    """A NodeSelector as JSON; None: any node."""
+
+
+class Consumer(observed_metadata.Part, frozen=True):
+    """An entry of `status.reservedFor`."""
+
+    name: str
+    uid: str = ""
+    resource: str = ""
+
+
+class Condition(observed_metadata.Part, frozen=True):
+    """A condition that a driver reports about a device."""
+
+    type: str
+    status: str = ""
+
+
+class DeviceStatus(observed_metadata.Part, frozen=True):
+    """An entry of `status.devices`."""
+
+    driver: str
+    pool: str
+    device: str
+    share: str | None = msgspec.field(default=None, name="shareID")
+    conditions: list[Condition] | None = None
+
+
+class ClaimStatus(observed_metadata.Part, frozen=True):
+    """The status of a claim."""
+
+    allocation: Allocation | None = None
+    reserved_for: list[Consumer] | None = None
+    devices: list[DeviceStatus] | None = None
+
+
+class Claim(observed_metadata.ApiObject, frozen=True):
+    """A ResourceClaim."""
+
+    KIND: ClassVar[str] = "ResourceClaim"
+    spec: ClaimSpec = ClaimSpec()
+    status: ClaimStatus = ClaimStatus()
+
+    @property
+    def results(self) -> list[AllocationResult]:
+        """The allocated devices; empty without an allocation."""
+        return self.status.allocation.devices.results if self.status.allocation else []
+
+    @property
+    def manager(self) -> str:
+        """Field manager of `status.allocation`; empty if the server does not track managers."""
+        managers = self.metadata.managed_fields or ()
+        return next((item.manager for item in reversed(managers) if item.has_allocation), "")

@@ -1,0 +1,55 @@
+"""The nodes, DeviceClasses and DeviceTaintRules that were observed, as far as checks read them."""
+
+from typing import Any, ClassVar
+
+from harness.checks.observed import observed_claims, observed_metadata, observed_slices
+from harness.model import devices
+
+
+class TaintSelector(observed_metadata.Part, frozen=True):
+    """The `deviceSelector` of a DeviceTaintRule."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+    def selects(self, device: devices.DeviceID) -> bool:
+        """Return whether the rule is about a device."""
+        wanted = (self.driver, self.pool, self.device)
+        return all(name in (None, own) for name, own in zip(wanted, device, strict=True))
+
+
+class TaintRuleSpec(observed_metadata.Part, frozen=True):
+    """The spec of a DeviceTaintRule."""
+
+    taint: observed_slices.Taint = observed_slices.Taint()
+    device_selector: TaintSelector | None = None
+    """None: the rule selects nothing."""
+
+
+class TaintRule(observed_metadata.ApiObject, frozen=True):
+    """A DeviceTaintRule."""
+
+    KIND: ClassVar[str] = "DeviceTaintRule"
+    spec: TaintRuleSpec = TaintRuleSpec()
+
+
+class Node(observed_metadata.ApiObject, frozen=True):
+    """A node; its labels are in its metadata."""
+
+    KIND: ClassVar[str] = "Node"
+
+
+class DeviceClassSpec(observed_metadata.Part, frozen=True):
+    """The spec of a DeviceClass."""
+
+    selectors: list[Any] | None = None
+    config: list[observed_claims.Config] | None = None
+    extended_resource_name: str = ""
+
+
+class DeviceClass(observed_metadata.ApiObject, frozen=True):
+    """A DeviceClass."""
+
+    KIND: ClassVar[str] = "DeviceClass"
+    spec: DeviceClassSpec = DeviceClassSpec()

@@ -1,0 +1,101 @@
+"""The pods that were observed, as far as checks read them."""
+
+from typing import Any, ClassVar
+
+from harness.checks.observed import observed_metadata
+
+
+class ClaimEntry(observed_metadata.Part, frozen=True):
+    """An entry of a pod's `spec.resourceClaims`."""
+
+    name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class GeneratedClaim(observed_metadata.Part, frozen=True):
+    """An entry of a pod's `status.resourceClaimStatuses`."""
+
+    name: str
+    resource_claim_name: str | None = None
+    """None: the entry needs no claim."""
+
+
+class UsedClaim(observed_metadata.Part, frozen=True):
+    """An entry of a container's `resources.claims`."""
+
+    name: str
+    request: str = ""
+    """Empty: all requests of the claim."""
+
+
+class Resources(observed_metadata.Part, frozen=True):
+    """The resources of a container."""
+
+    requests: dict[str, Any] | None = None
+    claims: list[UsedClaim] | None = None
+
+
+class Container(observed_metadata.Part, frozen=True):
+    """A container or an init container."""
+
+    name: str = ""
+    resources: Resources = Resources()
+    restart_policy: str = ""
+
+
+class PodSpec(observed_metadata.Part, frozen=True):
+    """The spec of a pod."""
+
+    node_name: str = ""
+    scheduler_name: str = ""
+    scheduling_gates: list[Any] | None = None
+    resource_claims: list[ClaimEntry] | None = None
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+
+
+class RequestMapping(observed_metadata.Part, frozen=True):
+    """An entry of `requestMappings`: a container may use the devices of a request."""
+
+    container_name: str = ""
+    request_name: str = ""
+
+
+class ExtendedClaim(observed_metadata.Part, frozen=True):
+    """A pod's `status.extendedResourceClaimStatus`."""
+
+    resource_claim_name: str
+    request_mappings: list[RequestMapping] | None = None
+
+
+class PodStatus(observed_metadata.Part, frozen=True):
+    """The status of a pod."""
+
+    phase: str = ""
+    resource_claim_statuses: list[GeneratedClaim] | None = None
+    extended_resource_claim_status: ExtendedClaim | None = None
+
+
+class Pod(observed_metadata.ApiObject, frozen=True):
+    """A pod."""
+
+    KIND: ClassVar[str] = "Pod"
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def has_ended(self) -> bool:
+        """True for a pod that will not run any more."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def claim_names(self) -> dict[str, str]:
+        """Entry of `spec.resourceClaims` -> name of its claim, as far as it is known."""
+        made = self.status.resource_claim_statuses or ()
+        generated = {item.name: item.resource_claim_name for item in made}
+        entries = self.spec.resource_claims or ()
+        named = {
+            item.name: item.resource_claim_name or generated.get(item.name) for item in entries
+        }
+        return {entry: name for entry, name in named.items() if name}

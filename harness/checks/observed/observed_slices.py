@@ -1,0 +1,84 @@
+"""The ResourceSlices that were observed, as far as checks read them, and their taints."""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from harness.checks.observed import observed_metadata
+
+BLOCKING = ("NoSchedule", "NoExecute")
+"""The effects of taints that keep a device from being allocated."""
+
+
+class Taint(observed_metadata.Part, frozen=True):
+    """A taint of a device."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+    time_added: str | None = None
+
+    @property
+    def is_blocking(self) -> bool:
+        """True if it keeps the device from being allocated."""
+        return self.effect in BLOCKING
+
+
+class Amount(observed_metadata.Part, frozen=True):
+    """The value of a capacity or counter, as a quantity."""
+
+    value: str = "0"
+    request_policy: Any = None
+
+
+class Counters(observed_metadata.Part, frozen=True):
+    """Counters that a pool offers (`name`), or that a device consumes (`counter_set`)."""
+
+    name: str = ""
+    counter_set: str = ""
+    counters: dict[str, Amount] = msgspec.field(default_factory=dict)
+
+
+class Device(observed_metadata.Part, frozen=True):
+    """A device of a slice."""
+
+    name: str
+    attributes: dict[str, Any] | None = None
+    capacity: dict[str, Amount] | None = None
+    taints: list[Taint] | None = None
+    consumes_counters: list[Counters] | None = None
+    allow_multiple_allocations: bool | None = None
+    node_name: str | None = None
+    node_selector: Any = None
+    all_nodes: bool | None = None
+    binds_to_node: bool | None = None
+    binding_conditions: list[str] | None = None
+    binding_failure_conditions: list[str] | None = None
+
+
+class Pool(observed_metadata.Part, frozen=True):
+    """The `pool` of a slice."""
+
+    name: str
+    generation: int = 0
+    resource_slice_count: int = 1
+
+
+class SliceSpec(observed_metadata.Part, frozen=True):
+    """The spec of a ResourceSlice."""
+
+    driver: str
+    pool: Pool
+    node_name: str = ""
+    node_selector: Any = None
+    all_nodes: bool | None = None
+    per_device_node_selection: bool | None = None
+    shared_counters: list[Counters] | None = None
+    devices: list[Device] | None = None
+
+
+class Slice(observed_metadata.ApiObject, frozen=True):
+    """A ResourceSlice."""
+
+    KIND: ClassVar[str] = "ResourceSlice"
+    spec: SliceSpec

@@ -1,0 +1,110 @@
+"""A judgement and its file, verdict.json, which has to fit the evidence beside it."""
+
+from typing import Any
+
+import msgspec
+
+from harness import errors, writing
+from harness.checks import certificate, figures, verdicts
+from harness.history import directories, files
+
+SCHEMA_VERSION = 5
+"""Schema of verdict.json."""
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict about a run and everything it rests on: the content of verdict.json."""
+
+    schema: int = SCHEMA_VERSION
+    run_id: str
+    scenario: str
+    subject: str
+    defects: list[str]
+    remedies: list[str]
+    seed: int
+    verdict: verdicts.Verdict
+    reason: str
+    certificate: list[certificate.Item]
+    checks: list[verdicts.CheckResult]
+    not_examined: list[verdicts.NotExamined]
+    """The guarantees about which the run says nothing, also those that its plan does not owe."""
+    figures: figures.Figures
+    evidence: dict[str, str]
+    """Name of every judged file -> its SHA-256."""
+
+    @property
+    def subject_title(self) -> str:
+        """The subject for titles: its defects and remedies, or its kind."""
+        kind = "python" if self.remedies else "correct subject"
+        base = self.subject if self.subject != "python" else kind
+        return " + ".join([", ".join(self.defects) or base, *self.remedies])
+
+    def violations_of(self, check: str) -> int:
+        """Return the number of violations that a check found; 0 if it did not run."""
+        return sum(item.violation_count for item in self.checks if item.check == check)
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a command that ends with this judgement."""
+        return self.verdict.exit_code
+
+
+def encode(judgement: Judgement) -> bytes:
+    """Return the content of verdict.json, indented."""
+    return msgspec.json.format(msgspec.json.encode(judgement), indent=2) + b"\n"
+
+
+def write(directory: directories.RunDirectory, judgement: Judgement) -> None:
+    """Replace verdict.json atomically."""
+    writing.replace(directory.verdict, encode(judgement))
+
+
+def read(directory: directories.RunDirectory) -> dict[str, Any]:
+    """Return the document in verdict.json.
+
+    Raises VerdictError if it is missing, damaged, or has another schema.
+    """
+    try:
+        content = files.read_small(directory.verdict)
+        schema = msgspec.json.decode(content, type=_Head).schema
+        document: dict[str, Any] = msgspec.json.decode(content)
+    except (errors.HistoryError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _reject(directory, f"expected the verdict of a run ({error})") from error
+    if schema != SCHEMA_VERSION:
+        raise _reject(directory, f"expected schema {SCHEMA_VERSION}, got {schema}")
+    return document
+
+
+class _Head(msgspec.Struct):
+    schema: int
+    evidence: dict[str, str] = {}
+
+
+def require_own(directory: directories.RunDirectory, judgement: Judgement) -> None:
+    """Reject a verdict.json that differs from this judgement of the evidence beside it.
+
+    Raises VerdictError if the evidence was changed, or if the verdict was edited, copied from
+    another run, or written by another version of the judges.
+    """
+    document = read(directory)
+    run_id = document.get("run_id")
+    if run_id != judgement.run_id:
+        raise _reject(
+            directory, f"expected the verdict on run {judgement.run_id}, got that on {run_id!r:.60}"
+        )
+    evidence = document.get("evidence", {})
+    changed = sorted(
+        name
+        for name in evidence.keys() | judgement.evidence.keys()
+        if evidence.get(name) != judgement.evidence.get(name)
+    )
+    if changed:
+        raise _reject(directory, f"the evidence has changed since ({', '.join(changed)} differ)")
+    if document != msgspec.to_builtins(judgement):
+        raise _reject(directory, "it was edited, or written by another version of Flake Hunt")
+
+
+def _reject(directory: directories.RunDirectory, why: str) -> errors.VerdictError:
+    return errors.VerdictError(
+        f"{directory.verdict}: {why}. Judge the run again: flake-hunt check {directory.path}"
+    )

@@ -1,0 +1,146 @@
+"""One pass over the records gives each folder what it wants to see, decoded once."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks.observed import folders, observations, observed_metadata
+from harness.history import records
+
+META = {"name": "x", "uid": "uid-x", "resourceVersion": "7", "namespace": "n"}
+SLICE = {"driver": "d", "pool": {"name": "p"}}
+METHODS = {
+    observations.CLAIMS: "claim",
+    observations.PODS: "pod",
+    observations.SLICES: "slice",
+    observations.NODES: "node",
+    observations.CLASSES: "class",
+    observations.TAINT_RULES: "taint rule",
+    "leases": "",
+}
+
+
+class Everything(folders.Folder):
+    """Notes what it sees, and every object."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.objects: list[observed_metadata.ApiObject] = []
+
+    def see_any(self, seen: observations.SeenAny) -> None:
+        self.seen.append("any")
+        self.objects.append(seen.object)
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        self._see("claim", seen)
+
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        self._see("pod", seen)
+
+    def see_slice(self, seen: observations.SeenSlice) -> None:
+        self._see("slice", seen)
+
+    def see_node(self, seen: observations.SeenNode) -> None:
+        self._see("node", seen)
+
+    def see_class(self, seen: observations.SeenClass) -> None:
+        self._see("class", seen)
+
+    def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
+        self._see("taint rule", seen)
+
+    def see_final(self, seen: observations.SeenAny) -> None:
+        self._see("final", seen)
+
+    def see_list(self, listed: records.Listed) -> None:
+        self.seen.append(f"list {listed.purpose}")
+
+    def see_gap(self, gap: records.Gap) -> None:
+        self.seen.append(f"gap {gap.after_resource_version}")
+
+    def end(self, ts_ns: int) -> None:
+        self.seen.append(f"end {ts_ns}")
+
+    def _see(self, what: str, seen: observations.SeenAny) -> None:
+        self.seen.append(what)
+        self.objects.append(seen.object)
+
+
+class OnlyPods(folders.Folder):
+    """Wants pods."""
+
+    def __init__(self) -> None:
+        self.objects: list[observed_metadata.ApiObject] = []
+
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        self.objects.append(seen.object)
+
+
+def observed(
+    resource: str, kind: Any = "MODIFIED", **fields: dict[str, Any]
+) -> records.Observation:
+    return records.Observation(
+        resource=resource,
+        type=kind,
+        resource_version=7,
+        ts_ns=3,
+        object=msgspec.Raw(json.dumps({"metadata": META, **fields}).encode()),
+    )
+
+
+@pytest.mark.parametrize("resource", METHODS)
+def test_the_method_of_its_kind_sees_the_same_object_as_the_method_for_all(resource: str) -> None:
+    folder = Everything()
+    folders.fold([observed(resource, spec=SLICE)], folder)
+    assert folder.seen == [*filter(None, ["any", METHODS[resource]]), "end 3"]
+    assert len({id(obj) for obj in folder.objects}) == 1
+    assert folder.objects[0].metadata.key == "n/x"
+
+
+def test_final_objects_are_seen_apart_from_versions() -> None:
+    folder = Everything()
+    folders.fold([observed(observations.PODS, "FINAL")], folder)
+    assert folder.seen == ["final", "end 3"]
+
+
+def test_lists_and_gaps_are_seen_in_their_order() -> None:
+    folder = Everything()
+    gap = records.Gap(resource="pods", after_resource_version=5, reason="410", ts_ns=1)
+    listed = records.Listed(resource="pods", purpose="relist", resource_version=7, count=1, ts_ns=2)
+    folders.fold([gap, listed, observed("pods", "LISTED")], folder)
+    assert folder.seen == ["gap 5", "list relist", "any", "pod", "end 3"]
+
+
+def test_several_folders_share_one_object_and_see_only_what_they_want() -> None:
+    everything, pods = Everything(), OnlyPods()
+    folders.fold([observed("pods"), observed("resourceclaims")], everything, pods)
+    assert len(pods.objects) == 1
+    assert pods.objects[0] is everything.objects[0]
+
+
+@pytest.mark.parametrize("broken", [b"[]", b"{}", b'{"metadata": {"name": "x"}}', b"\xff"])
+def test_what_is_no_object_is_an_error(broken: bytes) -> None:
+    record = msgspec.structs.replace(observed("leases"), object=msgspec.Raw(broken))
+    with pytest.raises((msgspec.DecodeError, UnicodeDecodeError)):
+        folders.fold([record], Everything())
+
+
+def test_the_manager_of_an_allocation_is_the_last_one_that_owns_it() -> None:
+    owns: dict[str, Any] = {"f:status": {"f:allocation": {}}}
+    managers = [
+        {"manager": "a", "subresource": "status", "fieldsV1": owns},
+        {"manager": "b", "subresource": "status", "fieldsV1": owns},
+        {"manager": "c", "subresource": "status", "fieldsV1": {"f:status": {"f:devices": {}}}},
+        {"manager": "d", "fieldsV1": owns},
+    ]
+    seen = observations.decode(
+        msgspec.structs.replace(
+            observed("resourceclaims"),
+            object=msgspec.Raw(
+                json.dumps({"metadata": {**META, "managedFields": managers}}).encode()
+            ),
+        )
+    )
+    assert seen.object.manager == "b"
