@@ -31,6 +31,8 @@ class ServerCommand:
     """Keep every commit on disk, so that the server can be restarted."""
     runtime_config: tuple[str, ...] = ()
     """API versions to serve in addition to the default ones."""
+    feature_gates: tuple[str, ...] = ()
+    """Feature gates to switch, as `NAME=true`."""
     watch_history: int = 100_000
     """Commits of each resource that watches can resume from."""
 
@@ -67,6 +69,8 @@ class ServerCommand:
         ports = ("--port", self.port, "--tls-port", self.tls_port)
         data = ("--data-dir", self.data) if self.on_disk else ()
         more = [word for item in self.runtime_config for word in ("--runtime-config", item)]
+        if self.feature_gates:
+            more += ["--feature-gates", ",".join(self.feature_gates)]
         history = ("--watch-history", self.watch_history)
         return [str(word) for word in (*written, *ports, *data, *history, *more, "--faults")]
 
@@ -201,6 +205,10 @@ class Provider:
                 tls_port=self._profile.tls_port,
                 on_disk=self._profile.storage == "disk",
                 runtime_config=tuple(self._profile.runtime_config),
+                feature_gates=tuple(
+                    f"{name}={str(is_on).lower()}"
+                    for name, is_on in sorted(self._profile.feature_gates.items())
+                ),
                 watch_history=self._profile.watch_history,
             ),
         )

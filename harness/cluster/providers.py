@@ -2,7 +2,8 @@
 
 from harness import errors
 from harness.cluster import embedded_cluster, existing_cluster, interfaces
-from harness.scenario import profiles
+from harness.cluster.local import binaries
+from harness.scenario import cluster_features, profiles, specs
 
 Cluster = interfaces.Cluster
 
@@ -22,6 +23,30 @@ def of(profile: profiles.Profile) -> interfaces.Provider:
             from harness.cluster.local import local_cluster  # imports cryptography
 
             return local_cluster.Provider(profile)
+
+
+def suited(profile: profiles.Profile, scenario: specs.Scenario) -> profiles.Profile:
+    """Return the profile with what it leaves open chosen for the scenario.
+
+    The feature gates and API versions that the scenario needs are switched on, if it is a cluster
+    that the run starts. Raises UsageError if its version of Kubernetes lacks one, and
+    UnusableClusterError if the version cannot be found out.
+    """
+    needs = bool(cluster_features.needed(scenario))
+    version = _version(profile) if needs else None
+    return profiles.suited(profile, scenario, version)
+
+
+def _version(profile: profiles.Profile) -> cluster_features.Version | None:
+    """Return the version of Kubernetes of a cluster that a run starts; None: it starts none."""
+    match profile:
+        case profiles.KindProfile():
+            return cluster_features.version_of(profile.kubernetes)
+        case profiles.LocalProfile():
+            usable(profile)
+            found = binaries.version(binaries.find("kube-apiserver", profile.binaries))
+            return cluster_features.version_of(found)
+    return None
 
 
 def usable(profile: profiles.Profile) -> interfaces.Provider:

@@ -131,8 +131,8 @@ def profile_of(run: OriginalRun, chosen: profiles.Profile | None) -> profiles.Pr
     Raises UnusableClusterError if this machine cannot start it.
     """
     profile = chosen or profiles.restore(run.plan.cluster_profile)
-    profile = profiles.suited(profile, run.scenario)
     try:
+        profile = providers.suited(profile, run.scenario)
         providers.usable(profile)
     except errors.UsageError as error:
         if profile.provider == "embedded":

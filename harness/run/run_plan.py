@@ -58,7 +58,7 @@ def plan(
     known_remedies.require_known(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
     selectors.require_satisfiable(loaded.scenario)
-    profile = profiles.suited(cluster or profiles.load("embedded"), loaded.scenario)
+    profile = providers.suited(cluster or profiles.load("embedded"), loaded.scenario)
     provider = providers.usable(profile)
     run_id = secrets.token_hex(4)
     scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
@@ -74,6 +74,7 @@ def plan(
         on=provider.capabilities,
         folder=binaries or getattr(profile, "binaries", ""),
     )
+    subject = subjects.with_features(subject, scenario)
     scenario = scenario.model_copy(update={"subject": subject})
     faults = planning.plan(
         scenario,

@@ -95,6 +95,9 @@ def configuration(
     one, as the configuration requires.
     """
     initial = max(1, math.ceil(subject.backoff_initial_s))
+    profile: dict[str, Any] = {"schedulerName": scheduler.scheduler_name}
+    if arguments := _dynamic_resources(subject):
+        profile["pluginConfig"] = [{"name": "DynamicResources", "args": arguments}]
     return {
         "apiVersion": API_VERSION,
         "kind": "KubeSchedulerConfiguration",
@@ -108,8 +111,28 @@ def configuration(
         },
         "podInitialBackoffSeconds": initial,
         "podMaxBackoffSeconds": max(initial, math.ceil(subject.backoff_max_s)),
-        "profiles": [{"schedulerName": scheduler.scheduler_name}],
+        "profiles": [profile],
     }
+
+
+def _dynamic_resources(subject: specs.SubjectSpec) -> dict[str, Any]:
+    """Return the DynamicResourcesArgs that differ from the defaults; empty: none.
+
+    kube-scheduler 1.34 has no `bindingTimeout`, later ones none below a second, and those in which
+    binding conditions are off refuse it (kubernetes#134905).
+    """
+    defaults, changed = specs.SubjectSpec(), dict[str, str]()
+    if subject.filter_timeout_s != defaults.filter_timeout_s:
+        changed["filterTimeout"] = _duration(subject.filter_timeout_s)
+    if subject.binding_timeout_s != defaults.binding_timeout_s:
+        changed["bindingTimeout"] = _duration(max(1.0, subject.binding_timeout_s))
+    named = {"apiVersion": API_VERSION, "kind": "DynamicResourcesArgs"}
+    return {**named, **changed} if changed else {}
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds as a duration of Go, in whole milliseconds."""
+    return f"{round(seconds * 1000)}ms"
 
 
 def _leader_election(

@@ -15,7 +15,7 @@ from harness.cluster import interfaces
 from harness.cluster.local import binaries
 from harness.model import naming
 from harness.run import known_defects, scheduler_commands
-from harness.scenario import specs
+from harness.scenario import cluster_features, specs
 
 SCHEDULER_NAME = "flake-hunt"
 """Default `schedulerName`; further schedulers get a number as suffix."""
@@ -23,6 +23,8 @@ PROCESS = "scheduler"
 """Process name of the first scheduler; further ones get a number as suffix."""
 CONTROLLER: Literal["claim-controller"] = "claim-controller"
 """Process name of the Python claim controller, and the subcommand that runs it."""
+BINDING_TIMEOUT_SINCE = (1, 35)
+"""First version of kube-scheduler with the argument bindingTimeout (kubernetes#134905)."""
 FORMS = (
     "python, kube-scheduler[=PATH], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …'"
 )
@@ -81,6 +83,33 @@ def resolve(
     if controller == "cluster":
         _require_own_controller(known_defects.of_part(defects, CONTROLLER))
     return subject.model_copy(update={"schedulers": named, "claim_controller": controller})
+
+
+def with_features(subject: specs.SubjectSpec, scenario: specs.Scenario) -> specs.SubjectSpec:
+    """Return the subject with the feature gates of kube-schedulers that the scenario needs.
+
+    Raises UsageError for one that lacks a feature, or an argument that the subject sets.
+    """
+    schedulers = [
+        _with_gates(item, scenario) if isinstance(item, specs.KubeScheduler) else item
+        for item in subject.schedulers
+    ]
+    return subject.model_copy(update={"schedulers": schedulers})
+
+
+def _with_gates(scheduler: specs.KubeScheduler, scenario: specs.Scenario) -> specs.KubeScheduler:
+    waits = scenario.subject.binding_timeout_s != specs.SubjectSpec().binding_timeout_s
+    if not (waits or cluster_features.needed(scenario)):
+        return scheduler
+    version = cluster_features.version_of(binaries.version(pathlib.Path(scheduler.binary)))
+    cluster_features.require_on(scenario, version, scheduler.feature_gates, where=PROCESS)
+    if waits and version < BINDING_TIMEOUT_SINCE:
+        raise errors.UsageError(
+            "expected a kube-scheduler of 1.35 or newer for subject.binding_timeout_s, because "
+            f"older ones always wait 600 s, got {scheduler.binary} of {version[0]}.{version[1]}"
+        )
+    gates = {**cluster_features.gates(scenario, version), **scheduler.feature_gates}
+    return scheduler.model_copy(update={"feature_gates": gates})
 
 
 def _require_own_controller(defects: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import pydantic
 from pydantic import json_schema
 
 from harness import errors
-from harness.scenario import documents, fields, pool_changes, specs
+from harness.scenario import cluster_features, documents, fields, specs
 
 WatchCache: TypeAlias = Literal["auto", "on", "off"]
 
@@ -49,6 +49,8 @@ class EmbeddedProfile(ProfileSpec):
     runtime_config: list[str] = pydantic.Field(default_factory=list)
     """API versions to serve in addition to the default ones, as `resource.k8s.io/v1beta2=true`;
     a scenario with DeviceTaintRules adds theirs."""
+    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
+    """Feature gates of the API server, such as DRAListTypeAttributes."""
     watch_history: Annotated[int, pydantic.Field(ge=1, le=10_000_000)] = 100_000
     """Commits of each resource that watches can resume from; kube-apiserver's watch cache holds
     about as many at most. The server's memory grows by them."""
@@ -143,8 +145,9 @@ class KubeconfigProfile(ProfileSpec):
     and service accounts and deletes namespaces; our claim controller is not started."""
 
 
-_RULES = "resource.k8s.io/v1beta2=true"
-"""The version of DeviceTaintRules."""
+EMBEDDED_VERSION = (1, 36)
+"""Version of Kubernetes that the embedded API server is like; it has all gates of DRA on, apart
+from those that are alpha there."""
 _RESTARTS = ("restart-api-server", "nemesis")
 """Kinds of faults that restart the API server, or may."""
 Profile: TypeAlias = EmbeddedProfile | LocalProfile | KindProfile | KubeconfigProfile
@@ -176,15 +179,39 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Profile:
     return _validate(document, path).model_copy(update={"chosen": chosen})
 
 
-def suited(profile: Profile, scenario: specs.Scenario) -> Profile:
-    """Return the profile with what it leaves open (`auto`) chosen for the scenario."""
+def suited(
+    profile: Profile, scenario: specs.Scenario, version: cluster_features.Version | None = None
+) -> Profile:
+    """Return the profile with what it leaves open (`auto`) chosen for the scenario.
+
+    `version`: that of the Kubernetes to start, to switch on the features that the scenario needs;
+    None: none is switched on. Raises UsageError if the version lacks one.
+    """
     restarts = any(fault.kind in _RESTARTS for fault in scenario.faults)
     match profile:
         case EmbeddedProfile():
             return _suited_embedded(profile, scenario, restarts=restarts)
-        case LocalProfile(watch_cache="auto") | KindProfile(watch_cache="auto"):
-            return profile.model_copy(update={"watch_cache": "off" if restarts else "on"})
+        case LocalProfile() | KindProfile():
+            changed: dict[str, Any] = _features(profile, scenario, version) if version else {}
+            if profile.watch_cache == "auto":
+                changed["watch_cache"] = "off" if restarts else "on"
+            return profile.model_copy(update=changed)
     return profile
+
+
+def _features(
+    profile: LocalProfile | KindProfile,
+    scenario: specs.Scenario,
+    version: cluster_features.Version,
+) -> dict[str, Any]:
+    """Return the feature gates and API versions of the profile with those that are needed."""
+    cluster_features.require_on(scenario, version, profile.feature_gates, where=profile.name)
+    gates = cluster_features.gates(scenario, version)
+    served = cluster_features.runtime_config(scenario, version)
+    return {
+        "feature_gates": {**gates, **profile.feature_gates},
+        "runtime_config": {**served, **profile.runtime_config},
+    }
 
 
 def _suited_embedded(
@@ -193,9 +220,10 @@ def _suited_embedded(
     changed: dict[str, Any] = {}
     if profile.storage == "auto":
         changed["storage"] = "disk" if restarts else "memory"
-    changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
-    if changes.needs_rules and _RULES not in profile.runtime_config:
-        changed["runtime_config"] = [*profile.runtime_config, _RULES]
+    served = cluster_features.runtime_config(scenario, EMBEDDED_VERSION)
+    wanted = [f"{name}={value}" for name, value in served.items()]
+    missing = [item for item in wanted if item not in profile.runtime_config]
+    changed["runtime_config"] = [*profile.runtime_config, *missing]
     return profile.model_copy(update=changed)
 
 

@@ -150,15 +150,15 @@ class SubjectSpec(Spec):
     """How the Python scheduler reserves a claim that has an allocation for one more pod: by an
     update, as kube-scheduler does, or by a patch, as it did before kubernetes#124931."""
     binding_timeout_s: Seconds = 600.0
-    """Seconds in which an allocated device with binding conditions has to be ready, for the Python
-    scheduler; kube-scheduler's bindingTimeout is 600."""
+    """Seconds in which an allocated device with binding conditions has to be ready; for a
+    kube-scheduler that the run starts, its bindingTimeout, of at least 1, from 1.35 on."""
     backoff_initial_s: Seconds = 1.0
     """kube-scheduler's podInitialBackoffSeconds."""
     backoff_max_s: Seconds = 10.0
     """kube-scheduler's podMaxBackoffSeconds."""
     filter_timeout_s: Annotated[float, pydantic.Field(ge=0, le=3600)] = 10.0
-    """Time limit of our scheduler for the search for devices on one node; 0: none.
-    kube-scheduler keeps its own default, which is the same."""
+    """Time limit in seconds for the search for devices on one node, and the filterTimeout of a
+    kube-scheduler that the run starts; 0: none."""
     parallelism: Annotated[int, pydantic.Field(ge=1, le=64)] = 1
     """Threads of our scheduler that filter nodes. One is fastest in Python; kube-scheduler has
     16."""

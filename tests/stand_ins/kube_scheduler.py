@@ -10,6 +10,7 @@ import argparse
 import json
 import pathlib
 import sys
+from typing import Any
 
 import jsonschema
 
@@ -24,6 +25,21 @@ class Flags(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:  # type: ignore[override]
         sys.exit(f"Error: {message}")
+
+
+def timeouts(profile: dict[str, Any]) -> dict[str, float]:
+    """The durations of DynamicResourcesArgs, all in milliseconds."""
+    given = {
+        key: value
+        for item in profile.get("pluginConfig", ())
+        for key, value in item["args"].items()
+    }
+    names = {"filterTimeout": "filter_timeout_s", "bindingTimeout": "binding_timeout_s"}
+    return {
+        names[key]: int(value.removesuffix("ms")) / 1000
+        for key, value in given.items()
+        if key in names
+    }
 
 
 def main() -> int:
@@ -54,6 +70,7 @@ def main() -> int:
         subject_process.SubjectOptions(
             kubeconfig=pathlib.Path(connection["kubeconfig"]),
             scheduler_name=profile["schedulerName"],
+            **timeouts(profile),
         )
     )
     print('E1121 10:00:00.000000 1 run.go:72] "command failed" err="finished without leader elect"')

@@ -97,6 +97,35 @@ def test_leader_election_is_off_unless_the_scenario_asks_for_it(tmp_path: pathli
 
 
 @pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({}, None),
+        ({"filter_timeout_s": 0}, {"filterTimeout": "0ms"}),
+        (
+            {"filter_timeout_s": 2.5, "binding_timeout_s": 80_000},
+            {"filterTimeout": "2500ms", "bindingTimeout": "80000000ms"},
+        ),
+        ({"binding_timeout_s": 0.5}, {"bindingTimeout": "1000ms"}),
+    ],
+)
+def test_timeouts_of_the_plugin_are_given_if_they_are_not_the_defaults(
+    chosen: dict[str, float], expected: dict[str, str] | None
+) -> None:
+    made = scheduler_commands.configuration(
+        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+        specs.SubjectSpec(**chosen),  # type: ignore[arg-type]
+        kubeconfig=pathlib.Path("k"),
+        namespace="space",
+        protobuf=False,
+    )
+    jsonschema.Draft202012Validator(SCHEMA).validate(made)
+    (profile,) = made["profiles"]
+    named = {"apiVersion": made["apiVersion"], "kind": "DynamicResourcesArgs"}
+    wanted = expected and [{"name": "DynamicResources", "args": {**named, **expected}}]
+    assert profile.get("pluginConfig") == wanted
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"apiVersion": "kubescheduler.config.k8s.io/v1beta3"},

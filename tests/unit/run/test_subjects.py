@@ -183,6 +183,41 @@ def test_the_version_and_path_of_kube_scheduler_are_found(tmp_path: pathlib.Path
     assert subjects.versions(subject) == {"scheduler": "kube-scheduler v1.36.4"}
 
 
+def kube_scheduler(tmp_path: pathlib.Path, version: str, **more: Any) -> specs.KubeScheduler:
+    """One that prints this version."""
+    path = tmp_path / "kube-scheduler"
+    path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
+    path.chmod(0o755)
+    return specs.KubeScheduler(kind="kube-scheduler", binary=str(path), **more)
+
+
+def test_a_kube_scheduler_gets_the_feature_gates_that_the_scenario_needs(
+    tmp_path: pathlib.Path,
+) -> None:
+    scenario = loading.load("binding-conditions", overrides=["subject.binding_timeout_s=600"])
+    chosen = kube_scheduler(tmp_path, "v1.34.2", feature_gates={"DRAListTypeAttributes": True})
+    subject = specs.SubjectSpec(schedulers=[chosen, specs.PythonScheduler()])
+    first, second = subjects.with_features(subject, scenario.scenario).schedulers
+    assert isinstance(first, specs.KubeScheduler)
+    assert first.feature_gates == {
+        "DRAListTypeAttributes": True,
+        "DRADeviceBindingConditions": True,
+    }
+    assert second == specs.PythonScheduler()
+
+
+def test_a_kube_scheduler_that_cannot_do_what_the_scenario_asks_for(tmp_path: pathlib.Path) -> None:
+    scenario = loading.load(
+        "binding-conditions", overrides=["subject.binding_timeout_s=5"]
+    ).scenario
+    old = specs.SubjectSpec(schedulers=[kube_scheduler(tmp_path, "v1.34.2")])
+    with pytest.raises(errors.UsageError, match=r"1\.35 or newer for subject.binding_timeout_s"):
+        subjects.with_features(old, scenario)
+    off = kube_scheduler(tmp_path, "v1.36.2", feature_gates={"DRADeviceBindingConditions": False})
+    with pytest.raises(errors.UsageError, match="expected DRADeviceBindingConditions to be on"):
+        subjects.with_features(specs.SubjectSpec(schedulers=[off]), scenario)
+
+
 def test_a_commands_version(tmp_path: pathlib.Path) -> None:
     scheduler = specs.CommandScheduler(
         kind="command", command=["sh"], version_command=["sh", "-c", "echo volcano 1.9.3"]

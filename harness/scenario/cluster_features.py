@@ -1,0 +1,142 @@
+"""Feature gates and API versions that a scenario needs, by the version of Kubernetes.
+
+After pkg/features/kube_features.go of Kubernetes 1.37. A gate that is on by default is not named,
+so that a later version, which no longer has it, starts as well.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+
+from harness import errors
+from harness.scenario import pool_changes, pool_specs, specs
+
+Version = tuple[int, int]
+"""Major and minor version of Kubernetes."""
+RULES_API = "resource.k8s.io/v1beta2"
+"""The version of DeviceTaintRules that the harness writes and the schedulers watch."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature of DRA that not every version has, or has on."""
+
+    title: str
+    gate: str
+    since: Version
+    """First version with the gate."""
+    on_since: Version
+    """First version in which it is on by default."""
+    is_needed: Callable[[specs.Scenario], bool]
+    api: str = ""
+    """API version to serve in addition; empty: none."""
+
+
+FEATURES = (
+    Feature(
+        "taints of devices (pools.more.taints, pools.changes)",
+        "DRADeviceTaints",
+        (1, 33),
+        (1, 36),
+        lambda scenario: _has_taints(scenario.pools),
+    ),
+    Feature(
+        'DeviceTaintRules (pools.changes with by = "rule")',
+        "DRADeviceTaintRules",
+        (1, 36),  # older versions have a gate and rules, but not of this API version
+        (1, 37),
+        lambda scenario: _changes(scenario.pools).needs_rules,
+        api=RULES_API,
+    ),
+    Feature(
+        "partitions and limits of devices (pools.more.partitions, pools.more.limit)",
+        "DRAPartitionableDevices",
+        (1, 33),
+        (1, 36),
+        lambda scenario: any(kind.has_counters for kind in scenario.pools.more),
+    ),
+    Feature(
+        "shares of devices (pools.more.shared)",
+        "DRAConsumableCapacity",
+        (1, 34),
+        (1, 36),
+        lambda scenario: any(kind.shared for kind in scenario.pools.more),
+    ),
+    Feature(
+        "binding conditions (pools.more.binding_conditions)",
+        "DRADeviceBindingConditions",
+        (1, 34),
+        (1, 36),
+        lambda scenario: any(kind.binding_conditions for kind in scenario.pools.more),
+    ),
+    Feature(
+        "extended resources (claim.extended)",
+        "DRAExtendedResource",
+        (1, 34),
+        (1, 36),
+        lambda scenario: any(claim.extended for claim in scenario.claim_kinds),
+    ),
+)
+"""Features that are on by default in every supported version are left out."""
+
+
+def needed(scenario: specs.Scenario) -> list[Feature]:
+    """Return the features that the scenario needs."""
+    return [feature for feature in FEATURES if feature.is_needed(scenario)]
+
+
+def gates(scenario: specs.Scenario, version: Version) -> dict[str, bool]:
+    """Return the gates to switch on, as this version does not by itself.
+
+    Raises UsageError if the version lacks a feature.
+    """
+    return {item.gate: True for item in _available(scenario, version) if version < item.on_since}
+
+
+def runtime_config(scenario: specs.Scenario, version: Version) -> dict[str, str]:
+    """Return the API versions to serve in addition to the default ones, each with `true`.
+
+    Raises UsageError if the version lacks a feature.
+    """
+    return {item.api: "true" for item in _available(scenario, version) if item.api}
+
+
+def require_on(
+    scenario: specs.Scenario, version: Version, chosen: Mapping[str, bool], *, where: str
+) -> None:
+    """Raise UsageError if a gate that the scenario needs has been switched off."""
+    for feature in _available(scenario, version):
+        if chosen.get(feature.gate) is False:
+            raise errors.UsageError(
+                f"expected {feature.gate} to be on in {where}, because the scenario "
+                f"{scenario.name} has {feature.title}, got false: leave it out"
+            )
+
+
+def version_of(text: str) -> Version:
+    """Return major and minor of a version such as `v1.36.4`."""
+    major, minor, *_ = text.removeprefix("v").split(".")
+    return int(major), int(minor)
+
+
+def _available(scenario: specs.Scenario, version: Version) -> Iterator[Feature]:
+    for feature in needed(scenario):
+        if version < feature.since:
+            raise errors.UsageError(
+                f"expected Kubernetes {_text(feature.since)} or newer for the scenario "
+                f"{scenario.name}, which has {feature.title}, got {_text(version)}: choose another "
+                "cluster or scenario"
+            )
+        yield feature
+
+
+def _text(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def _has_taints(pools: pool_specs.PoolsSpec) -> bool:
+    is_tainted = any(kind.taints for kind in pools.more)
+    return is_tainted or any(isinstance(item, pool_changes.Taint) for item in pools.changes)
+
+
+def _changes(pools: pool_specs.PoolsSpec) -> pool_changes.PoolChanges:
+    return pool_changes.PoolChanges(changes=pools.changes)

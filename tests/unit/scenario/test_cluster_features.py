@@ -1,0 +1,58 @@
+"""Features that scenarios need, by version of Kubernetes, in the profiles of clusters."""
+
+import pytest
+
+from harness import errors
+from harness.scenario import cluster_features, loading, profiles, specs
+
+
+def scenario(name: str, *overrides: str) -> specs.Scenario:
+    return loading.load(name, overrides=overrides).scenario
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "expected"),
+    [
+        ("pod-churn", (1, 34), {}),
+        ("partitions", (1, 34), {"DRAPartitionableDevices", "DRAConsumableCapacity"}),
+        ("partitions", (1, 36), {}),
+        ("capacities", (1, 35), {"DRAConsumableCapacity"}),
+        ("binding-conditions", (1, 35), {"DRADeviceBindingConditions"}),
+        ("binding-conditions", (1, 36), {}),
+        ("extended-resources", (1, 34), {"DRAExtendedResource"}),
+        ("taints-come-and-go", (1, 36), {"DRADeviceTaintRules"}),
+        ("taints-come-and-go", (1, 37), {}),
+    ],
+)
+def test_gates_that_are_off_by_default_are_switched_on(
+    name: str, version: cluster_features.Version, expected: set[str]
+) -> None:
+    gates = cluster_features.gates(scenario(name), version)
+    assert gates == dict.fromkeys(expected, True)
+
+
+def test_rules_are_served_by_the_versions_that_have_them() -> None:
+    served = cluster_features.runtime_config(scenario("taints-come-and-go"), (1, 36))
+    assert served == {"resource.k8s.io/v1beta2": "true"}
+    with pytest.raises(errors.UsageError, match=r"expected Kubernetes 1\.36 or newer .* got 1\.34"):
+        cluster_features.runtime_config(scenario("taints-come-and-go"), (1, 34))
+
+
+@pytest.mark.parametrize("cluster", ["local", "kind"])
+def test_a_profile_gets_the_gates_and_keeps_its_own(cluster: str) -> None:
+    profile = profiles.load(cluster, overrides=["feature_gates.DRAListTypeAttributes=true"])
+    suited = profiles.suited(profile, scenario("taints-come-and-go"), (1, 36))
+    assert isinstance(suited, profiles.LocalProfile | profiles.KindProfile)
+    assert suited.feature_gates == {"DRAListTypeAttributes": True, "DRADeviceTaintRules": True}
+    assert suited.runtime_config == {"resource.k8s.io/v1beta2": "true"}
+
+
+def test_a_gate_that_is_needed_cannot_be_off() -> None:
+    profile = profiles.load("kind-1.36", overrides=["feature_gates.DRAExtendedResource=false"])
+    with pytest.raises(errors.UsageError, match="expected DRAExtendedResource to be on in kind-1"):
+        profiles.suited(profile, scenario("extended-resources"), (1, 36))
+
+
+@pytest.mark.parametrize(("text", "version"), [("v1.34.11", (1, 34)), ("1.36.2", (1, 36))])
+def test_versions(text: str, version: cluster_features.Version) -> None:
+    assert cluster_features.version_of(text) == version
