@@ -3,14 +3,14 @@ writers.
 """
 
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from harness import clocks
 from harness.history import directories, journal_writer, manifests, plans, records
-from tests.histories import fault_words, language
+from tests.histories import fault_words, language, recording
 
 RUN_ID, SCENARIO, SEED = "f00dfeed", "written-by-hand", 7
 TRAFFIC, KUBELET, SCHEDULER = "traffic-0", "kubelet", "scheduler"
@@ -29,11 +29,16 @@ def build(
     faults: Sequence[plans.PlannedFault] | None = None,
     remedies: Sequence[str] = (),
     preparations: Sequence[records.Body] = (),
+    observations: Sequence[records.Body] | None = None,
+    changes: Mapping[str, Any] | None = None,
+    phases: Sequence[records.Phase] = (),
     sealed: bool = False,
 ) -> directories.RunDirectory:
     """A run directory in which everything went as it should and `text` was observed.
 
-    `faults` None: those of the text, by their kinds. `sealed`: with a manifest, as the plan says.
+    `faults` None: those of the text, by their kinds. `observations`: instead of those of the text.
+    `changes`: other fields of the plan. `phases`: instead of the usual ones. `sealed`: with a
+    manifest, as the plan says.
     """
     directory = directories.create(path)
     applied = fault_words.applications(text, names=names)
@@ -45,15 +50,20 @@ def build(
         faults=planned,
         remedies=remedies,
     )
-    plans.write(directory.plan, msgspec.structs.replace(made, expects_manifest=sealed))
+    made = msgspec.structs.replace(made, expects_manifest=sealed, **(changes or {}))
+    plans.write(directory.plan, made)
+    seen = language.observe(text, names=names) if observations is None else observations
+    created = language.created(text, names=names) if text else recording.created(seen)
     files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {
-        "run": (directory.processes, _processes()),
-        "recorder": (directory.observations, language.observe(text, names=names)),
-        TRAFFIC: (directory.operations(TRAFFIC), _calls(text, names)),
+        "run": (directory.processes, _processes(phases)),
+        "recorder": (directory.observations, seen),
+        TRAFFIC: (directory.operations(TRAFFIC), _calls(created)),
         KUBELET: (directory.operations(KUBELET), []),
         "kubelet's driver": (directory.preparations(KUBELET), preparations),
         SCHEDULER: (directory.steps(SCHEDULER), steps),
     }
+    for process in made.expected_steps:
+        files.setdefault(process, (directory.steps(process), ()))
     if planned:
         files["faults"] = (directory.faults, [*applied, *windows(planned, applied)])
     for process, (file, body) in files.items():
@@ -139,27 +149,32 @@ def step(seq: int, thread: str, name: str, ts_ns: int, **fields: object) -> reco
     return records.Step(seq=seq, ts_ns=ts_ns, thread=thread, name=name, fields=fields)
 
 
-def _processes() -> Iterable[records.Body]:
+def _processes(phases: Sequence[records.Phase]) -> Iterable[records.Body]:
     start = language.at(0)
     names = ["recorder", KUBELET, SCHEDULER, "traffic"]
-    yield records.Phase(name="starting", ts_ns=start)
+    first, *later = phases or (
+        records.Phase(name="starting", ts_ns=start),
+        records.Phase(name="load", ts_ns=start),
+        records.Phase(name="stopped", ts_ns=start + 1_000_000_000),
+    )
+    yield first
     for index, name in enumerate(names):
         yield records.ProcessStarted(process=name, pid=100 + index, argv=[name], ts_ns=start)
-    yield records.Phase(name="load", ts_ns=start)
+    yield from later[:-1]
     for index, name in enumerate(names):
         yield records.ProcessEnded(
             process=name, pid=100 + index, exit_code=0, expected=True, ts_ns=start
         )
-    yield records.Phase(name="stopped", ts_ns=start + 1_000_000_000)
+    yield later[-1]
 
 
-def _calls(text: str, names: language.Names | None) -> Iterable[records.Body]:
+def _calls(created: Iterable[tuple[str, str, str, int]]) -> Iterable[records.Body]:
     """Every claim and pod was created by an acknowledged call; the first call of all was
     refused.
     """
     yield invocation(0, language.PODS, "refused")
     yield records.Completion(op=0, outcome="fail", ts_ns=0, status=409, reason="AlreadyExists")
-    for op, (resource, name, uid, rv) in enumerate(language.created(text, names=names), start=1):
+    for op, (resource, name, uid, rv) in enumerate(created, start=1):
         yield invocation(op, resource, name)
         yield acknowledgement(op, uid, rv)
 

@@ -62,13 +62,6 @@ class DeviceReadiness(folders.Folder):
             uid = seen.object.metadata.uid
             self._bound.setdefault(uid, _Binding(seen.object, seen.version))
 
-    def see_final(self, seen: observations.SeenAny) -> None:
-        """Note an object that existed at the end."""
-        if seen.resource == observations.CLAIMS:
-            self._note(seen, None)
-        elif seen.resource == observations.PODS:
-            self.see_pod(seen)
-
     def _note(self, seen: observations.SeenClaim, state: _State) -> None:
         key = seen.object.metadata.namespace, seen.object.metadata.name
         states = self._states.setdefault(key, [])

@@ -92,6 +92,12 @@ def test_a_pod_that_is_bound_too_early(versions: list[records.Observation], word
     assert found.reason.startswith("pod p was bound before its devices were ready")
 
 
+def test_the_final_list_hides_nothing() -> None:
+    """It repeats the newest version of a claim that is still there."""
+    found = checked(claim(1), pod(4), claim(1, kind="FINAL"))
+    assert (found.verdict, found.examined_count, found.violation_count) == (INVALID, 1, 1)
+
+
 @pytest.mark.parametrize(
     "version",
     [

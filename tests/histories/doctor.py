@@ -1,0 +1,118 @@
+"""Doctors run directories and judges them: no edit may turn INVALID or UNKNOWN into VALID.
+
+    .venv/bin/python -m tests.histories.doctor 50000 [SEED]
+
+goes on from where the suite ends, and prints each edit that made a verdict better, raised an error
+or took more than a second, with the seed that repeats it. The directories are the golden ones and
+the recorded runs beside this file.
+
+An edit drops, repeats, swaps or cuts records of a journal, or changes one value in one record. The
+trailer and the manifest are made right afterwards, so that only the contents can tell. plan.json is
+left alone: it says what is asked of the run, and has no second witness.
+"""
+
+import dataclasses
+import pathlib
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+
+from harness.checks import judging, verdicts
+from harness.history import directories
+from tests.histories import edits, specimens
+
+FIRST_SEED = 1
+SLOW_S = 1.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """A doctored directory that was judged wrongly."""
+
+    specimen: str
+    seed: int
+    edit: str
+    """The edit in words."""
+    problem: str
+
+    def __str__(self) -> str:
+        """Return a line for people."""
+        return f"{self.specimen}, seed {self.seed}: {self.edit}: {self.problem}"
+
+
+@dataclasses.dataclass(slots=True)
+class Tally:
+    """The results of many doctored directories."""
+
+    judged: int = 0
+    seconds: float = 0.0
+    slowest_s: float = 0.0
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    slow: list[Finding] = dataclasses.field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return a line for people."""
+        mean_ms = 1e3 * self.seconds / max(self.judged, 1)
+        return (
+            f"{self.judged} directories, {len(self.findings)} judged wrongly; "
+            f"{mean_ms:.1f} ms each, the slowest {self.slowest_s:.2f} s"
+        )
+
+
+def doctored(
+    known: Sequence[specimens.Specimen], seeds: Iterator[int], folder: pathlib.Path
+) -> Iterator[tuple[Finding | None, float]]:
+    """Yield a finding, or None, and the seconds of judging, for one edit for each seed."""
+    for seed in seeds:
+        chosen = known[seed % len(known)]
+        edit = edits.draw(chosen, random.Random(seed))
+        directory = specimens.write(chosen, folder / chosen.name.replace("/", "-"), edit.changed)
+        began = time.perf_counter()
+        problem = _problem(directory, chosen)
+        took = time.perf_counter() - began
+        yield (Finding(chosen.name, seed, edit.text, problem) if problem else None), took
+        specimens.restore(chosen, directory, edit.changed)
+
+
+def _problem(directory: directories.RunDirectory, chosen: specimens.Specimen) -> str:
+    """Return what is wrong with the verdict on a doctored directory; empty: nothing."""
+    try:
+        judgement = judging.judge(directory)
+    except Exception as error:
+        return f"raised {error!r}"
+    if judgement.verdict is verdicts.Verdict.VALID:
+        return f"{chosen.verdict} became VALID"
+    broken = [check.reason for check in judgement.checks if check.reason.startswith(_BROKEN)]
+    return "; ".join(broken)
+
+
+_BROKEN = "the check failed: "
+"""Beginning of the reason of a check that raised."""
+
+
+def run(count: int, *, first: int = FIRST_SEED, show: bool = False) -> Tally:
+    """Judge this many doctored directories; `show` prints findings as they come."""
+    known = [item for item in specimens.all_of_them() if item.verdict != verdicts.Verdict.VALID]
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        seeds = iter(range(first, first + count))
+        for finding, took in doctored(known, seeds, pathlib.Path(folder)):
+            tally.judged += 1
+            tally.seconds += took
+            tally.slowest_s = max(tally.slowest_s, took)
+            if finding is not None:
+                tally.findings.append(finding)
+                if show:
+                    print(finding, flush=True)
+            if show and took > SLOW_S:
+                print(f"slow: {took:.2f} s", flush=True)
+    return tally
+
+
+if __name__ == "__main__":
+    count, *first = (int(text) for text in sys.argv[1:])
+    tally = run(count, first=first[0] if first else FIRST_SEED, show=True)
+    print(tally)
+    sys.exit(bool(tally.findings))

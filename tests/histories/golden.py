@@ -1,0 +1,61 @@
+"""Writes the golden run directories again, from `golden_cases`.
+
+    .venv/bin/python -m tests.histories.golden
+
+The same bytes wherever and whenever it runs, until the format or a case changes. `flake-hunt check
+tests/golden/*/*` prints for each what its folder's name says.
+"""
+
+import os
+import pathlib
+import shutil
+from unittest import mock
+
+import msgspec
+
+from harness import clocks
+from harness.history import plans
+from tests.histories import building, golden_cases, recording, specimens
+
+
+def write(case: golden_cases.Case, folder: pathlib.Path) -> pathlib.Path:
+    """Write one directory below `folder` and return its path."""
+    path = folder / case.check / case.name
+    with (
+        mock.patch.object(clocks, "boot_id", return_value="golden"),
+        mock.patch.object(clocks, "wall_ns", return_value=0),
+        mock.patch.object(clocks, "monotonic_ns", return_value=golden_cases.LATE_NS),
+        mock.patch.object(os, "getpid", return_value=1),
+    ):
+        observations = recording.record(case.commits) if case.commits else None
+        directory = building.build(
+            path,
+            case.text,
+            observations=observations,
+            changes={"versions": {"python": "3"}, "requirements": _demands(case), **case.plan},
+            phases=case.phases,
+            steps=case.steps,
+            preparations=case.preparations,
+            scenario=f"golden-{case.check}".replace("_", "-"),
+            sealed=True,
+        )
+    directory.logs.rmdir()
+    return path
+
+
+def _demands(case: golden_cases.Case) -> plans.Requirements:
+    """The run owes an answer of its check."""
+    return msgspec.structs.replace(building.NOTHING, examined=[case.check])
+
+
+def main() -> None:
+    """Replace all golden directories."""
+    for path in specimens.GOLDEN.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+    for case in golden_cases.CASES:
+        print(write(case, specimens.GOLDEN))
+
+
+if __name__ == "__main__":
+    main()

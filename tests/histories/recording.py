@@ -1,0 +1,95 @@
+"""The records of a recorder about API objects: first lists, an event for each commit, final lists.
+
+Commits count resourceVersions from 1, as the words of the language do; the recorded objects get
+them.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from harness.history import records
+from tests.histories import language
+
+Object = dict[str, Any]
+SLICES, RULES = "resourceslices", "devicetaintrules"
+RESOURCES = (language.CLAIMS, language.PODS, SLICES)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Commit:
+    """A version of an object."""
+
+    resource: str
+    object: Object
+    gone: bool = False
+    """The commit deletes the object."""
+
+
+def claim(value: Object, **options: Any) -> Commit:
+    """A version of a claim."""
+    return Commit(language.CLAIMS, value, **options)
+
+
+def pod(value: Object, **options: Any) -> Commit:
+    """A version of a pod."""
+    return Commit(language.PODS, value, **options)
+
+
+def piece(value: Object, **options: Any) -> Commit:
+    """A version of a slice."""
+    return Commit(SLICES, value, **options)
+
+
+def record(commits: Sequence[Commit], resources: Sequence[str] = RESOURCES) -> list[records.Body]:
+    """The records of a recorder that saw everything."""
+    live: dict[str, dict[str, records.Observation]] = {name: {} for name in resources}
+    body: list[records.Body] = [_listed(name, "first", 0, 0) for name in resources]
+    for version, commit in enumerate(commits, start=1):
+        meta = commit.object["metadata"] | {"resourceVersion": str(version)}
+        kind: Any = "MODIFIED" if meta["uid"] in live[commit.resource] else "ADDED"
+        seen = records.Observation(
+            resource=commit.resource,
+            type="DELETED" if commit.gone else kind,
+            resource_version=version,
+            ts_ns=language.at(version),
+            object=msgspec.Raw(json.dumps({**commit.object, "metadata": meta}).encode()),
+        )
+        body.append(seen)
+        live[commit.resource][meta["uid"]] = seen
+        if commit.gone:
+            del live[commit.resource][meta["uid"]]
+    return [*body, *_final(live, len(commits))]
+
+
+def _final(live: dict[str, dict[str, records.Observation]], version: int) -> Iterator[records.Body]:
+    for resource, objects in live.items():
+        yield _listed(resource, "final", version, len(objects))
+        for seen in objects.values():
+            yield msgspec.structs.replace(seen, type="FINAL", ts_ns=language.at(version))
+
+
+def _listed(
+    resource: str, purpose: Literal["first", "final"], version: int, count: int
+) -> records.Listed:
+    return records.Listed(
+        resource=resource,
+        purpose=purpose,
+        resource_version=version,
+        count=count,
+        ts_ns=language.at(version),
+    )
+
+
+def created(body: Sequence[records.Body]) -> list[tuple[str, str, str, int]]:
+    """Every claim and pod that was created: resource, name, uid, resourceVersion."""
+    found = []
+    for item in body:
+        if isinstance(item, records.Observation) and item.type == "ADDED":
+            meta = json.loads(bytes(item.object))["metadata"]
+            if item.resource in (language.CLAIMS, language.PODS):
+                found.append((item.resource, meta["name"], meta["uid"], item.resource_version))
+    return found
