@@ -7,9 +7,18 @@ Each word is one commit, and commits count resourceVersions from 1:
     a+D1%       … a share of it
     a-D1        a lets go of D1
     a=D1,D2!    a's allocation is now exactly this; `a=` holds nothing
-    a^p         a is reserved for pod p
+    a|D1        a takes D1 without the finalizer, which otherwise comes and goes with the devices
+    a^p         a is reserved for pod p; `a^p#u`: for a pod p with the UID `uid-u`
+    a/p         a is not reserved for p any more
+    a<p         a was generated for pod p; `a<p:x`: for its entry x
+    a!          the deletion of a is asked for
     a~          a is deleted; another word about a makes a new claim of that name
-    p*          pod p is seen Running
+    p:a,?       pod p is there, names claim a, and gets another one from a template (`?x`: entry x)
+    p?a         the status of p names a as its generated claim; `p?a:x`: for its entry x
+    p>n         p is bound to node n
+    p*          p is seen Running
+    p$          p has ended
+    p~          p is gone
     .           something else is committed; `.9`: nine other things
 
     /KIND:a     a fault of this kind takes effect on claim a in its newest version, and is over
@@ -40,13 +49,16 @@ import msgspec
 
 from harness.history import records
 from harness.model import devices
+from tests.histories import pod_words
 
 NAMESPACE, DRIVER, POOL = "tests", "gpu.example", "pool"
 CLAIMS, PODS = "resourceclaims", "pods"
+FINALIZER = "resource.kubernetes.io/delete-protection"
+GENERATED = "resource.kubernetes.io/pod-claim-name"
 START_NS, COMMIT_NS = 5_000_000_000, 1_000_000
 """Times are made up: a millisecond for each commit."""
 
-_COMMIT = re.compile(r"(?P<name>[a-z]\w*)(?P<verb>[-+=~^*])(?P<rest>\S*)")
+_COMMIT = re.compile(r"(?P<name>[a-z]\w*)(?P<verb>[-+=|^/<!~:?>*$])(?P<rest>\S*)")
 _MANY = re.compile(r"\.(?P<count>[1-9]\d*)")
 _FAULT = re.compile(
     r"/(?P<kind>[a-z-]+):(?:=(?P<process>[\w-]+)|@(?P<listed>\d+)|(?P<claim>\w+))(?:(?P<edge>[<>])(?P<rv>\d*))?"
@@ -84,6 +96,7 @@ class Commit:
     verb: str
     takes: tuple[Take, ...] = ()
     pod: str = ""
+    """What the word says, if it is about no devices."""
 
     @property
     def ts_ns(self) -> int:
@@ -159,11 +172,11 @@ def _commit(word: str, rv: int) -> Commit:
     if match is None:
         raise LanguageError(f"expected a word of the language, got {word!r}")
     name, verb, rest = match["name"], match["verb"], match["rest"]
-    if verb == "^" and rest:
+    if verb in "^/<:?>" and rest:
         return Commit(rv, name, verb, pod=rest)
-    if verb in "~*" and not rest:
+    if verb in "~*$!" and not rest:
         return Commit(rv, name, verb)
-    if verb in "+-=" and (rest or verb == "="):
+    if verb in "+-=|" and (rest or verb == "="):
         return Commit(rv, name, verb, tuple(map(_take, rest.split(",") if rest else ())))
     raise LanguageError(f"expected a word of the language, got {word!r}")
 
@@ -199,7 +212,12 @@ class _Claim:
     name: str
     uid: str
     takes: dict[str, Take] = dataclasses.field(default_factory=dict)
-    pods: list[str] = dataclasses.field(default_factory=list)
+    pods: dict[str, str] = dataclasses.field(default_factory=dict)
+    """UIDs of the pods that it is reserved for -> their names."""
+    owner: tuple[str, str, str] | None = None
+    """Name and UID of the pod that it was generated for, and the entry."""
+    is_bare: bool = False
+    is_deleting: bool = False
 
 
 class World:
@@ -209,6 +227,7 @@ class World:
         self._names = names
         self._claims: dict[str, _Claim] = {}
         self._lives: collections.Counter[str] = collections.Counter()
+        self._pods = pod_words.Pods()
         self.objects: dict[str, dict[str, records.Observation]] = {CLAIMS: {}, PODS: {}}
         """resource -> uid -> the latest state"""
         self.created: list[tuple[str, str, str, int]] = []
@@ -219,18 +238,23 @@ class World:
         match commit.verb:
             case ".":
                 return None
-            case "*":
-                return self._put_pod(commit)
             case "~":
                 return self._delete(commit)
+            case verb if verb in pod_words.VERBS:
+                return self._put_pod(commit)
             case _:
                 return self._put_claim(commit)
 
     def _put_pod(self, commit: Commit) -> records.Observation:
-        meta = self._meta(commit.name, f"uid-{commit.name}", commit.rv)
-        return self._put(PODS, commit, {"metadata": meta, "status": {"phase": "Running"}})
+        pod = self._pods.change(commit.name, commit.verb, commit.pod)
+        return self._put(PODS, commit, pod.document(commit.rv, self._named(commit.name)))
 
     def _delete(self, commit: Commit) -> records.Observation:
+        if commit.name in self._pods:
+            pod = self._pods.remove(commit.name)
+            del self.objects[PODS][pod.uid]
+            last = pod.document(commit.rv, self._named(commit.name))
+            return _observation(PODS, "DELETED", commit.rv, last)
         claim = self._claims.pop(commit.name, None)
         if claim is None:
             raise LanguageError(f"{commit.name}~ at {commit.rv}: there is no such claim")
@@ -242,15 +266,29 @@ class World:
         match commit.verb:
             case "=":
                 claim.takes = {take.device: take for take in commit.takes}
-            case "+":
+            case "+" | "|":
                 claim.takes |= {take.device: take for take in commit.takes}
+                claim.is_bare = commit.verb == "|"
             case "-":
                 for take in commit.takes:
                     if claim.takes.pop(take.device, None) is None:
                         raise LanguageError(f"{commit.name}-{take.device} at {commit.rv}: not held")
+            case "!":
+                claim.is_deleting = True
+            case "<":
+                pod, _, entry = commit.pod.partition(":")
+                claim.owner = pod, self._pods.uid(pod), entry or pod_words.ENTRY
             case _:
-                claim.pods.append(commit.pod)
+                self._reserve(claim, commit)
         return self._put(CLAIMS, commit, self._object(claim, commit.rv))
+
+    def _reserve(self, claim: _Claim, commit: Commit) -> None:
+        pod, _, uid = commit.pod.partition("#")
+        uid = f"uid-{uid}" if uid else self._pods.uid(pod)
+        if commit.verb == "^":
+            claim.pods[uid] = pod
+        elif claim.pods.pop(uid, None) is None:
+            raise LanguageError(f"{commit.name}/{commit.pod} at {commit.rv}: not reserved")
 
     def _born(self, name: str) -> _Claim:
         self._lives[name] += 1
@@ -273,10 +311,25 @@ class World:
             status["allocation"] = {"devices": {"results": results}}
         if claim.pods:
             status["reservedFor"] = [
-                {"resource": PODS, "name": self._named(pod), "uid": f"uid-{pod}"}
-                for pod in claim.pods
+                {"resource": PODS, "name": self._named(pod), "uid": uid}
+                for uid, pod in claim.pods.items()
             ]
-        return {"metadata": self._meta(claim.name, claim.uid, rv), "status": status}
+        meta = self._meta(claim.name, claim.uid, rv) | self._more(claim)
+        return {"metadata": meta, "status": status}
+
+    def _more(self, claim: _Claim) -> dict[str, Any]:
+        """The metadata that not every claim has."""
+        more: dict[str, Any] = {}
+        if claim.takes and not claim.is_bare:
+            more["finalizers"] = [FINALIZER]
+        if claim.is_deleting:
+            more["deletionTimestamp"] = "2026-01-31T00:00:00Z"
+        if claim.owner is not None:
+            name, uid, entry = claim.owner
+            owner = {"kind": "Pod", "name": self._named(name), "uid": uid, "controller": True}
+            more["ownerReferences"] = [owner]
+            more["annotations"] = {GENERATED: entry}
+        return more
 
     def _result(self, take: Take) -> dict[str, Any]:
         result: dict[str, Any] = {

@@ -1,6 +1,7 @@
 """The language says what it is meant to say: the judges' tests are worth no more than this."""
 
 import pathlib
+from typing import Any
 
 import msgspec
 import pytest
@@ -71,6 +72,7 @@ def test_objects_look_like_those_of_the_api() -> None:
             "namespace": "tests",
             "uid": "uid-a",
             "resourceVersion": "2",
+            "finalizers": ["resource.kubernetes.io/delete-protection"],
         },
         "status": {
             "allocation": {
@@ -147,14 +149,33 @@ def test_what_is_no_fault_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a", "a+", "a+D", "a+D1?", "A+D1", "a~D1", "a^", "p*x", "]", "[ [", "[ ] ]", "+D1"]
+    "text",
+    [
+        "a",
+        "a+",
+        "a+D",
+        "a+D1?",
+        "A+D1",
+        "a~D1",
+        "a^",
+        "p*x",
+        "p:",
+        "p>",
+        "p$1",
+        "a|",
+        "a<",
+        "]",
+        "[ [",
+        "[ ] ]",
+        "+D1",
+    ],
 )
 def test_what_says_nothing_is_refused(text: str) -> None:
     with pytest.raises(language.LanguageError):
         language.parse(text)
 
 
-@pytest.mark.parametrize("text", ["a~", "a+D1 a-D2", "a+D1 a-D1 a-D1", "a= a~ a~"])
+@pytest.mark.parametrize("text", ["a~", "a/p", "a+D1 a-D2", "a+D1 a-D1 a-D1", "a= a~ a~"])
 def test_what_cannot_happen_is_refused(text: str) -> None:
     with pytest.raises(language.LanguageError):
         language.observe(text)
@@ -173,3 +194,51 @@ def test_so_is_one_with_faults(tmp_path: pathlib.Path) -> None:
     assert [item.reason for item in judgement.certificate if item.name == "faults"] == [
         "lose-response: once, pause-process: once; healed"
     ]
+
+
+def _documents(text: str, resource: str) -> list[dict[str, Any]]:
+    return [
+        msgspec.json.decode(item.object)
+        for item in language.observe(text)
+        if isinstance(item, records.Observation)
+        and item.resource == resource
+        and item.type != "FINAL"
+    ]
+
+
+def test_pods_name_claims_are_bound_and_end() -> None:
+    pods = _documents("p:a,? p?b p>n p* p$ p~ p:a", "pods")
+    entries = [
+        {"name": "a", "resourceClaimName": "a"},
+        {"name": "device", "resourceClaimTemplateName": "template"},
+    ]
+    assert pods[0]["spec"] == {"resourceClaims": entries}
+    assert pods[4]["spec"] == {"resourceClaims": entries, "nodeName": "n"}
+    assert pods[4]["status"] == {
+        "phase": "Succeeded",
+        "resourceClaimStatuses": [{"name": "device", "resourceClaimName": "b"}],
+    }
+    assert [pod["metadata"]["uid"] for pod in pods[-2:]] == ["uid-p", "uid-p-2"]
+
+
+def test_claims_are_generated_reserved_for_a_uid_and_deleted() -> None:
+    claims = _documents("p:?x a<p:x a+D1 a^p a^p#9 a/p a! b|D2", "resourceclaims")
+    assert claims[0]["metadata"]["annotations"] == {"resource.kubernetes.io/pod-claim-name": "x"}
+    assert claims[0]["metadata"]["ownerReferences"] == [
+        {"kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}
+    ]
+    assert [len(claim["status"].get("reservedFor", ())) for claim in claims] == [
+        0,
+        0,
+        1,
+        2,
+        1,
+        1,
+        0,
+    ]
+    assert claims[5]["status"]["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "uid-9"}]
+    assert ["deletionTimestamp" in claim["metadata"] for claim in claims] == [False] * 5 + [
+        True,
+        False,
+    ]
+    assert ["finalizers" in claim["metadata"] for claim in claims] == [False] + [True] * 5 + [False]

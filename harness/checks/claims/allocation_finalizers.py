@@ -1,0 +1,49 @@
+"""The check of finalizers: no version of a claim is allocated without delete-protection.
+
+KEP-4381 says: "The scheduler must set a finalizer in a ResourceClaim before it adds an allocation.
+This ensures that an allocated, reserved claim cannot be removed accidentally by a user." The
+finalizer is `resource.kubernetes.io/delete-protection`. It is removed after the allocation; without
+it, the allocation of a deleted claim vanishes while its devices may be in use.
+
+A scheduler that gives up a pod deletes the claim that it made for the pod's extended resources,
+after its finalizer. So of these claims, only the version is examined that allocates them.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+from harness.checks import verdicts
+from harness.checks.claims import claim_lives, findings
+
+NAME = "allocation_finalizers"
+PROMISE = "no claim is allocated without its finalizer"
+
+applies = findings.owes
+
+
+def check(lives: claim_lives.ClaimLives) -> verdicts.Answer:
+    """Return INVALID with all claims that were allocated without it, VALID without any."""
+    ordered = sorted(lives.bare, key=lambda item: item.claim.uid)
+    groups = itertools.groupby(ordered, key=lambda item: item.claim.uid)
+    found = [_finding(list(versions)) for _, versions in groups]
+    return findings.answer(
+        NAME,
+        PROMISE,
+        examined=lives.allocated_versions,
+        what="versions of allocated claims",
+        found=found,
+    )
+
+
+def _finding(versions: Sequence[claim_lives.Bare]) -> findings.Finding:
+    first, last = versions[0], versions[-1]
+    end = ", and was deleted with its allocation" if last.is_gone else ""
+    return findings.Finding(
+        summary=f"claim {first.claim.name} was allocated without its finalizer",
+        text=f"Claim {first.claim} was allocated without the finalizer {claim_lives.FINALIZER} in "
+        f"{findings.times(len(versions), 'version')}, from resourceVersion {first.version} to "
+        f"{last.version}{end}",
+        versions=(first.version, last.version),
+        objects=(verdicts.involved_claim(first.claim),),
+        weight=len(versions),
+    )

@@ -1,0 +1,89 @@
+"""From the findings of a check to its answer: exact counts, the first, the worst and the last."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from harness.checks import conclusions, verdicts
+from harness.history import plans
+
+IN_FULL_MAX = 20
+"""Violations that are listed in full; the worst and the last one may come on top."""
+OTHERS_MAX = 200
+"""Violations that are listed by their summaries."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A violation that a check has found."""
+
+    summary: str
+    text: str
+    """One sentence without its period."""
+    versions: Sequence[int]
+    """The resourceVersions that show it, ascending."""
+    objects: Sequence[verdicts.InvolvedObject]
+    weight: int = 1
+    """How bad it is, compared with others of the same check."""
+
+
+def owes(plan: plans.Plan) -> bool:
+    """Return whether the plan says what makes the claims and pods of its run.
+
+    Histories that were written for another check do not.
+    """
+    return bool(plan.settings.get("traffic"))
+
+
+def answer(
+    name: str, promise: str, *, examined: int, what: str, found: Sequence[Finding]
+) -> verdicts.Answer:
+    """Return INVALID with the findings, VALID without any, or that nothing was examined.
+
+    `what` was examined: a plural noun. Findings are listed in the order of their versions.
+    """
+    if not examined and not found:
+        reason = f"no {what} were observed, so nothing was examined"
+        return verdicts.NotExamined(check=name, promise=promise, reason=reason)
+    ordered = sorted(found, key=lambda item: (item.versions[0], item.summary))
+    chosen = _in_full(ordered)
+    others = [item.summary for index, item in enumerate(ordered) if index not in chosen]
+    return verdicts.CheckResult(
+        check=name,
+        promise=promise,
+        verdict=verdicts.Verdict.INVALID if found else verdicts.Verdict.VALID,
+        examined_count=examined,
+        violation_count=len(found),
+        violations=[_violation(name, ordered[index]) for index in chosen],
+        others=others[:OTHERS_MAX],
+        reason=_reason(ordered, f"{what}: {examined}"),
+    )
+
+
+def _in_full(ordered: Sequence[Finding]) -> list[int]:
+    """Return the positions of the first findings, the worst and the last one, in order."""
+    if not ordered:
+        return []
+    worst = max(range(len(ordered)), key=lambda index: ordered[index].weight)
+    return sorted({*range(min(IN_FULL_MAX, len(ordered))), worst, len(ordered) - 1})
+
+
+def _reason(ordered: Sequence[Finding], examined: str) -> str:
+    if not ordered:
+        return f"{examined}, none against it"
+    more = f", and {len(ordered) - 1} more" * (len(ordered) > 1)
+    return f"{ordered[0].summary}{more}; {examined}"
+
+
+def _violation(name: str, item: Finding) -> verdicts.Violation:
+    return verdicts.Violation(
+        guarantee=name,
+        summary=item.summary,
+        text=f"{item.text}.",
+        resource_versions=sorted(set(item.versions)),
+        objects=list(item.objects),
+    )
+
+
+def times(count: int, noun: str) -> str:
+    """Return a number and its noun."""
+    return conclusions.counted(count, noun)

@@ -1,0 +1,120 @@
+"""The check of generated claims: each entry of a pod has one claim, which the pod names.
+
+The API says of `resourceClaimTemplateName`: "The template will be used to create a new
+ResourceClaim, which will be bound to this pod … The pod name and resource name, along with a
+generated component, will be used to form a unique name for the ResourceClaim, which will be
+recorded in pod.status.resourceClaimStatuses." So at no time are there two claims for one entry of
+one pod, unless the first one is being deleted; and a scheduler binds a pod only when its status
+names the claims. What the API shows is enough to judge: owner references, the annotation
+`resource.kubernetes.io/pod-claim-name`, and the status.
+
+A create whose answer was lost is the known hazard H8: the claim is there, with a name that the
+controller does not know. A controller that was started again, or whose lists lag, does not know it
+either. Second claims are not examined in such runs if these faults may have hit the first ones.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from harness.checks import fault_records, verdicts
+from harness.checks.claims import claim_lives, findings, pod_lives
+from harness.history import plans
+
+NAME = "generated_claims"
+PROMISE = "each entry of a pod has one claim, which its status names before it is bound"
+_UNANSWERED = ("lose-response", "truncate-response", "delay-request", "delay-response")
+"""Faults after which a controller does not know whether it has created a claim."""
+_FORGETTING = ("kill-process", "restart-process", "restart-api-server", "stale-list")
+"""Faults after which it does not know what was created before."""
+
+applies = findings.owes
+
+
+def check(
+    lives: claim_lives.ClaimLives,
+    pods: pod_lives.PodLives,
+    plan: plans.Plan,
+    faults: fault_records.FaultRecords,
+) -> verdicts.Answer:
+    """Return INVALID with all second claims and all unnamed ones, VALID without any."""
+    found = [*_second(lives, pods, _Excuses(plan, faults)), *_unnamed(pods)]
+    return findings.answer(
+        NAME,
+        PROMISE,
+        examined=sum(map(len, lives.generated.values())),
+        what="generated claims",
+        found=found,
+    )
+
+
+class _Excuses:
+    """What a controller cannot know, because of faults."""
+
+    def __init__(self, plan: plans.Plan, faults: fault_records.FaultRecords) -> None:
+        unanswered = [item for item in faults.applications if item.kind in _UNANSWERED]
+        self._unknown = {item.uid for item in unanswered if item.uid}
+        self._all = any(fault.kind in _FORGETTING for fault in plan.faults) or any(
+            not item.uid for item in unanswered
+        )
+
+    def hides(self, uid: str) -> bool:
+        """Return whether the controller may not know of a claim that it has created."""
+        return self._all or uid in self._unknown
+
+
+def _second(
+    lives: claim_lives.ClaimLives, pods: pod_lives.PodLives, excuses: _Excuses
+) -> Iterator[findings.Finding]:
+    for (uid, entry), claims in lives.generated.items():
+        for index, claim in enumerate(claims):
+            beside = [item for item in claims[:index] if _is_live(item, claim.from_version)]
+            known = [item for item in beside if not excuses.hides(item.claim.uid)]
+            if known and claim.is_new:
+                yield _finding(pods, uid, entry, known[0], claim)
+
+
+def _is_live(item: claim_lives.Generated, version: int) -> bool:
+    """Return whether a claim existed at this version, and was not being deleted."""
+    ends = (item.deleting_version, item.gone_version)
+    return item.from_version < version and all(end is None or end > version for end in ends)
+
+
+def _finding(
+    pods: pod_lives.PodLives,
+    uid: str,
+    entry: str,
+    first: claim_lives.Generated,
+    second: claim_lives.Generated,
+) -> findings.Finding:
+    pod = pods.pods.get(uid)
+    name = pod.name if pod else uid
+    claims = [verdicts.involved_claim(item.claim) for item in (first, second)]
+    return findings.Finding(
+        summary=f"pod {name} has a second claim for {entry}",
+        text=f"Pod {pod or uid} got claim {second.claim} for entry {entry} at resourceVersion "
+        f"{second.from_version}, while it had claim {first.claim} from {first.from_version}",
+        versions=(first.from_version, second.from_version),
+        objects=[*([pod.involved] if pod else ()), *claims],
+    )
+
+
+def _unnamed(pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
+    """Find pods that a scheduler has bound before their status named all claims."""
+    for pod in pods.pods.values():
+        missing = _missing(pod)
+        if missing and pod.bound_version is not None:
+            entries = ", ".join(missing)
+            yield findings.Finding(
+                summary=f"pod {pod.name} was bound without a claim for {entries}",
+                text=f"Pod {pod} was bound at resourceVersion {pod.bound_version}, but its status "
+                f"named no claim for {entries}",
+                versions=(pod.bound_version,),
+                objects=(pod.involved,),
+                weight=len(missing),
+            )
+
+
+def _missing(pod: pod_lives.PodLife) -> Sequence[str]:
+    """Return the entries that the status does not have; a user may bind a pod without them."""
+    if pod.bound_by_user or not pod.is_certain:
+        return ()
+    return [entry for entry in pod.templates if entry not in pod.recorded]
