@@ -255,7 +255,7 @@ def _load(history: histories.History, observed: observed_runs.ObservedRun) -> It
         "devices used again": (reuse(folded), wanted.reuse_min),
     }
     if wanted.reservations_min:
-        most = observed.reserved.most
+        most = observed.lives.most
         figures["reservations of one claim"] = most, wanted.reservations_min
     bad = [
         f"{got} {what}, expected at least {least}"

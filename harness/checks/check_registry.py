@@ -7,7 +7,14 @@ import dataclasses
 from collections.abc import Callable
 
 from harness.checks import check_inputs, device_exclusivity, verdicts
-from harness.checks.claim_control import controller_records, reservations
+from harness.checks.claim_control import controller_records
+from harness.checks.claims import (
+    allocation_finalizers,
+    allocation_stability,
+    claims_in_use,
+    generated_claims,
+    reservations,
+)
 from harness.checks.consumption import device_consumption
 from harness.checks.nodes import (
     container_parameters,
@@ -70,14 +77,40 @@ CHECKS: tuple[Check, ...] = (
     Check(
         controller_records.NAME,
         controller_records.PROMISE,
-        lambda given: controller_records.check(given.observed.controller, given.plan, given.faults),
+        lambda given: controller_records.check(given.observed.controller),
         applies=controller_records.applies,
+    ),
+    Check(
+        generated_claims.NAME,
+        generated_claims.PROMISE,
+        lambda given: generated_claims.check(
+            given.observed.lives, given.observed.pods, given.plan, given.faults
+        ),
+        applies=generated_claims.applies,
+    ),
+    Check(
+        allocation_stability.NAME,
+        allocation_stability.PROMISE,
+        lambda given: allocation_stability.check(given.observed.lives),
+        applies=allocation_stability.applies,
+    ),
+    Check(
+        allocation_finalizers.NAME,
+        allocation_finalizers.PROMISE,
+        lambda given: allocation_finalizers.check(given.observed.lives),
+        applies=allocation_finalizers.applies,
     ),
     Check(
         reservations.NAME,
         reservations.PROMISE,
-        lambda given: reservations.check(given.observed.reserved),
+        lambda given: reservations.check(given.observed.lives, given.observed.pods),
         applies=reservations.applies,
+    ),
+    Check(
+        claims_in_use.NAME,
+        claims_in_use.PROMISE,
+        lambda given: claims_in_use.check(given.observed.lives, given.observed.pods),
+        applies=claims_in_use.applies,
     ),
     Check(
         tainted_devices.NAME,

@@ -87,19 +87,14 @@ def _times(count: int) -> str:
 
 
 def _kept(results: Sequence[verdicts.CheckResult], measured: figures.Figures) -> str:
-    allocations = counted(measured.allocations, "allocation")
-    devices = counted(measured.devices, "device")
-    pods = counted(measured.pods_running, "pod")
+    allocations = verdicts.counted(measured.allocations, "allocation")
+    devices = verdicts.counted(measured.devices, "device")
+    pods = verdicts.counted(measured.pods_running, "pod")
     held = f"{guarantees(len(results))} hold{'s' * (len(results) == 1)}"
-    claims = counted(measured.claims, "claim")
+    claims = verdicts.counted(measured.claims, "claim")
     return f"{held}: {allocations} of {devices}, {claims}, {pods} that ran"
 
 
 def guarantees(count: int) -> str:
     """Return the number of guarantees in words."""
-    return counted(count, "guarantee")
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number and its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return verdicts.counted(count, "guarantee")

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from harness.checks.claim_control import controller_history, controller_records, reservations
+from harness.checks.claim_control import controller_history, controller_records
+from harness.checks.claims import claim_lives, pod_lives, reservations
 from harness.checks.consumption import declared_devices
 from harness.checks.holds import hold_history
 from harness.checks.nodes import container_parameters, device_readiness, extended_claims
@@ -38,10 +39,10 @@ class ObservedRun:
     """Devices and counters in all versions of the slices."""
     final: world_states.WorldState = dataclasses.field(default_factory=world_states.WorldState)
     """The objects that existed at the end; asked for by a plan with `progress_s`."""
-    reserved: reservations.Reservations = dataclasses.field(
-        default_factory=reservations.Reservations
-    )
-    """Reservations in all versions of the claims."""
+    lives: claim_lives.ClaimLives = dataclasses.field(default_factory=claim_lives.ClaimLives)
+    """The changes of all claims; of a plan that says what makes them."""
+    pods: pod_lives.PodLives = dataclasses.field(default_factory=pod_lives.PodLives)
+    """The lives of the pods; of the same plans."""
     controller: controller_history.ControllerHistory = dataclasses.field(
         default_factory=controller_history.ControllerHistory
     )
@@ -75,7 +76,8 @@ class ObservedRun:
         if controller_records.applies(plan):
             yield self.controller
         if reservations.applies(plan):
-            yield self.reserved
+            yield self.lives
+            yield self.pods
         if container_parameters.applies(plan):
             yield self.parameters
         if extended_claims.applies(plan):

@@ -179,6 +179,11 @@ Answer: TypeAlias = CheckResult | NotExamined
 """The answer of a check."""
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number and its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def double_allocations(results: Iterable[CheckResult]) -> list[DoubleAllocation]:
     """Return the double allocations listed in full among the violations of several checks."""
     return [

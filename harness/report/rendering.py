@@ -125,7 +125,7 @@ def _headline(judgement: verdict_files.Judgement) -> str:
 
 
 def _broken(check: verdicts.CheckResult) -> str:
-    text = f"{conclusions.counted(check.violation_count, 'violation')} of “{check.promise}”"
+    text = f"{verdicts.counted(check.violation_count, 'violation')} of “{check.promise}”"
     return f"STUCK: {text}" if check.check == claim_progress.NAME else text
 
 

@@ -96,7 +96,7 @@ class Commit:
     verb: str
     takes: tuple[Take, ...] = ()
     pod: str = ""
-    """What the word says, if it is about no devices."""
+    """The rest of a word that is about no devices."""
 
     @property
     def ts_ns(self) -> int:

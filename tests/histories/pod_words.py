@@ -45,7 +45,7 @@ class Pods:
         self._lives: collections.Counter[str] = collections.Counter()
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a pod of this name."""
+        """Return whether there is a pod of this name."""
         return name in self._pods
 
     def uid(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Checks of all versions of claims: of their reservations, and of the claim controller's writes.
+"""The check of the claim controller's writes about pods.
 
-Contents: `controller_history`, `controller_records`, `reservations`.
+Contents: `controller_history`, `controller_records`.
 """

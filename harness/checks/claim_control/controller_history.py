@@ -24,8 +24,6 @@ class Generated:
     name: str
     version: int
     """resourceVersion of its creation."""
-    beside: tuple[str, ...]
-    """Uids of the other claims of the entry that existed then, without those being deleted."""
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -53,8 +51,8 @@ class ControllerHistory(folders.Folder):
         """All claims of an entry, in the order of their creations."""
         self.reserved: dict[tuple[str, str], list[int]] = collections.defaultdict(list)
         """Uids of a claim and a pod -> resourceVersions that reserved the claim for the pod."""
-        self._live: dict[EntryKey, dict[str, bool]] = collections.defaultdict(dict)
-        """Uids of the existing claims of an entry -> True if it is not being deleted."""
+        self._live: set[str] = set()
+        """Uids of the generated claims that exist."""
         self._reserved_now: dict[str, frozenset[str]] = {}
         """Uid of a claim -> uids of the pods that it is reserved for now."""
 
@@ -96,22 +94,14 @@ class ControllerHistory(folders.Folder):
     def _note_generated(
         self, claim: observed_claims.Claim, entry: EntryKey, version: int, *, is_gone: bool
     ) -> None:
-        meta, live = claim.metadata, self._live[entry]
+        meta = claim.metadata
         if is_gone:
-            live.pop(meta.uid, None)
-            return
-        if meta.uid not in live:
-            beside = tuple(uid for uid, stays in live.items() if stays)
+            self._live.discard(meta.uid)
+        elif meta.uid not in self._live:
+            self._live.add(meta.uid)
             self.generated[entry].append(
-                Generated(
-                    uid=meta.uid,
-                    namespace=meta.namespace,
-                    name=meta.name,
-                    version=version,
-                    beside=beside,
-                )
+                Generated(uid=meta.uid, namespace=meta.namespace, name=meta.name, version=version)
             )
-        live[meta.uid] = meta.deletion_timestamp is None
 
 
 def _entry_of(claim: observed_claims.Claim) -> EntryKey | None:

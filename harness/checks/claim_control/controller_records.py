@@ -1,7 +1,7 @@
-"""The check of the claim controller: each entry of a pod gets one claim, and it stays recorded.
+"""The check of the claim controller: what it has recorded stays, and an ended pod gets nothing.
 
-- An entry gets a second claim only when the first one is deleted, or if the controller could not
-  know of the first one: its creation got no answer, or a controller or API server was killed.
+That each entry of a pod has one claim is in `generated_claims`, for every controller.
+
 - A record in a pod's status does not vanish.
 - A pod that has ended gets neither claims nor reservations again. Once is possible, by a controller
   that has not seen the end yet; from the second time on it is a controller that does not look.
@@ -10,20 +10,16 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from harness.checks import fault_records, verdicts
+from harness.checks import verdicts
 from harness.checks.claim_control import controller_history
 from harness.history import plans
 
 NAME = "claim_controller"
-PROMISE = "each entry of a pod gets one claim, which stays recorded, and an ended pod gets none"
+PROMISE = "the claims of a pod stay recorded, and an ended pod gets none"
 CONTROLLER = "claim-controller"
 """Process of our claim controller."""
 IN_FULL_MAX, OTHERS_MAX = 20, 200
 """Violations that are listed in full, and by their summaries."""
-_UNANSWERED = ("lose-response", "truncate-response", "delay-request", "delay-response")
-"""Faults after which the controller does not know whether it has created a claim."""
-_FORGETTING = ("kill-process", "restart-process", "restart-api-server", "stale-list")
-"""Faults after which it does not know what was created before."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +36,9 @@ def applies(plan: plans.Plan) -> bool:
     return plan.progress_s is not None and CONTROLLER in plan.expected_steps
 
 
-def check(
-    history: controller_history.ControllerHistory,
-    plan: plans.Plan,
-    faults: fault_records.FaultRecords,
-) -> verdicts.CheckResult:
+def check(history: controller_history.ControllerHistory) -> verdicts.CheckResult:
     """Return INVALID with all findings, VALID without any, UNKNOWN if no pod was observed."""
     found = [
-        *_doubled(history, plan, faults),
         *_dropped(history),
         *_generated_after_the_end(history),
         *_reserved_after_the_end(history),
@@ -83,32 +74,6 @@ def _reason(history: controller_history.ControllerHistory, found: Sequence[_Find
 
 
 # ----------------------------------------------------------------------------- findings
-
-
-def _doubled(
-    history: controller_history.ControllerHistory,
-    plan: plans.Plan,
-    faults: fault_records.FaultRecords,
-) -> Iterator[_Finding]:
-    """Find entries with two claims at once, if the controller must have known of the first."""
-    if any(fault.kind in _FORGETTING for fault in plan.faults):
-        return
-    unknown = {item.uid for item in faults.applications if item.kind in _UNANSWERED}
-    unnamed = any(item.kind in _UNANSWERED and not item.uid for item in faults.applications)
-    for (pod, entry), claims in history.generated.items():
-        names = {item.uid: item.name for item in claims}
-        for claim in claims:
-            known = [uid for uid in claim.beside if uid not in unknown]
-            if known and not unnamed:
-                yield _finding(
-                    history,
-                    pod,
-                    f"has a second claim for {entry}",
-                    f"got claim {claim.name} for entry {entry} at resourceVersion {claim.version}, "
-                    f"while it had {names[known[0]]}",
-                    (claim.version,),
-                    (claim,),
-                )
 
 
 def _dropped(history: controller_history.ControllerHistory) -> Iterator[_Finding]:

@@ -41,7 +41,7 @@ def _finding(versions: Sequence[claim_lives.Bare]) -> findings.Finding:
     return findings.Finding(
         summary=f"claim {first.claim.name} was allocated without its finalizer",
         text=f"Claim {first.claim} was allocated without the finalizer {claim_lives.FINALIZER} in "
-        f"{findings.times(len(versions), 'version')}, from resourceVersion {first.version} to "
+        f"{verdicts.counted(len(versions), 'version')}, from resourceVersion {first.version} to "
         f"{last.version}{end}",
         versions=(first.version, last.version),
         objects=(verdicts.involved_claim(first.claim),),

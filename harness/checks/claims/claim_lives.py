@@ -81,7 +81,7 @@ class Reservation:
     until_version: int | None = None
     """Exclusive; None: to the end of the history, or its end was not observed."""
     end: End = ""
-    """What ended it; empty as long as `until_version` is None."""
+    """How it ended; empty as long as `until_version` is None."""
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class Generated:
 
 @dataclasses.dataclass(slots=True)
 class _Live:
-    """What is known of a claim that exists."""
+    """The knowledge about a claim that exists."""
 
     name: ClaimName
     version: int

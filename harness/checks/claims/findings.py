@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.checks import conclusions, verdicts
+from harness.checks import verdicts
 from harness.history import plans
 
 IN_FULL_MAX = 20
@@ -82,8 +82,3 @@ def _violation(name: str, item: Finding) -> verdicts.Violation:
         resource_versions=sorted(set(item.versions)),
         objects=list(item.objects),
     )
-
-
-def times(count: int, noun: str) -> str:
-    """Return a number and its noun."""
-    return conclusions.counted(count, noun)

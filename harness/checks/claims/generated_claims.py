@@ -5,7 +5,7 @@ ResourceClaim, which will be bound to this pod … The pod name and resource nam
 generated component, will be used to form a unique name for the ResourceClaim, which will be
 recorded in pod.status.resourceClaimStatuses." So at no time are there two claims for one entry of
 one pod, unless the first one is being deleted; and a scheduler binds a pod only when its status
-names the claims. What the API shows is enough to judge: owner references, the annotation
+names the claims. To judge it, what the API shows is enough: owner references, the annotation
 `resource.kubernetes.io/pod-claim-name`, and the status.
 
 A create whose answer was lost is the known hazard H8: the claim is there, with a name that the
@@ -47,7 +47,7 @@ def check(
 
 
 class _Excuses:
-    """What a controller cannot know, because of faults."""
+    """The claims of which a controller cannot know, because of faults."""
 
     def __init__(self, plan: plans.Plan, faults: fault_records.FaultRecords) -> None:
         unanswered = [item for item in faults.applications if item.kind in _UNANSWERED]

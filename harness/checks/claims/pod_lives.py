@@ -59,7 +59,7 @@ class PodLives(folders.Folder):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every pod that existed was observed."""
+        """Return whether every pod that existed was observed."""
         return self._has_list and not self._has_gap
 
     def named(self, namespace: str, name: str) -> Iterator[PodLife]:

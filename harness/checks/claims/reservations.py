@@ -46,7 +46,7 @@ def _excesses(lives: claim_lives.ClaimLives) -> Iterator[findings.Finding]:
         yield findings.Finding(
             summary=f"claim {claim.name} was reserved for {most} pods at once",
             text=f"Claim {claim} was reserved for up to {most} pods at once, {RESERVATIONS_MAX} are "
-            f"allowed, in {findings.times(len(versions), 'version')} from resourceVersion {first} "
+            f"allowed, in {verdicts.counted(len(versions), 'version')} from resourceVersion {first} "
             f"to {last}",
             versions=(first, last),
             objects=(verdicts.involved_claim(claim),),
@@ -56,7 +56,7 @@ def _excesses(lives: claim_lives.ClaimLives) -> Iterator[findings.Finding]:
 
 def _unallocated(lives: claim_lives.ClaimLives) -> Iterator[findings.Finding]:
     for item in lives.unallocated:
-        count = findings.times(item.count, "reservation")
+        count = verdicts.counted(item.count, "reservation")
         yield findings.Finding(
             summary=f"claim {item.claim.name} was reserved without an allocation",
             text=f"Claim {item.claim} had {count} at resourceVersion {item.version}, but no "

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import fault_records, verdicts
+from harness.checks import verdicts
 from harness.checks.claim_control import controller_history, controller_records
 from harness.checks.observed import folders
 from harness.history import plans, records
@@ -67,17 +67,10 @@ def claim(
     return _observation("resourceclaims", version, {"metadata": meta, "status": status}, kind)
 
 
-def judge(
-    observed: Iterable[records.Observation],
-    *,
-    planned: Sequence[str] = (),
-    applied: Sequence[records.FaultApplied] = (),
-) -> verdicts.CheckResult:
+def judge(observed: Iterable[records.Observation]) -> verdicts.CheckResult:
     history = controller_history.ControllerHistory()
     folders.fold(observed, history)
-    faults = fault_records.FaultRecords(applications=applied)
-    plan = building.plan(faults=[building.fault(kind) for kind in planned])
-    return controller_records.check(history, plan, faults)
+    return controller_records.check(history)
 
 
 def test_one_claim_for_each_entry_is_valid() -> None:
@@ -98,60 +91,6 @@ def test_one_claim_for_each_entry_is_valid() -> None:
 
 def test_without_a_pod_nothing_was_examined() -> None:
     assert judge([]).verdict is verdicts.Verdict.UNKNOWN
-
-
-# ----------------------------------------------------------------------- two claims for one
-
-
-TWICE = [pod(1), claim(2, "a"), claim(3, "b"), pod(4, device="b")]
-
-
-def test_a_second_claim_beside_the_first_is_found_and_both_are_named() -> None:
-    result = judge(TWICE)
-    (violation,) = result.violations
-    assert result.verdict is verdicts.Verdict.INVALID
-    assert violation.summary == "pod pod has a second claim for device"
-    assert "got claim b for entry device at resourceVersion 3, while it had a" in violation.text
-    assert [item.name for item in violation.objects] == ["pod", "b"]
-
-
-@pytest.mark.parametrize(
-    "observed",
-    [
-        [pod(1), claim(2, "a"), claim(3, "a", kind="DELETED"), claim(4, "b")],
-        [pod(1), claim(2, "a"), claim(3, "a", deleting=True), claim(4, "b")],
-    ],
-)
-def test_a_claim_that_was_deleted_may_be_created_again(
-    observed: list[records.Observation],
-) -> None:
-    assert judge(observed).verdict is verdicts.Verdict.VALID
-
-
-def _unanswered(uid: str, kind: str = "lose-response") -> records.FaultApplied:
-    return records.FaultApplied(
-        fault="f", kind=kind, verb="create", resource="resourceclaims", uid=uid, begun_ns=0
-    )
-
-
-@pytest.mark.parametrize(
-    ("applied", "verdict"),
-    [
-        ([_unanswered("uid-a")], verdicts.Verdict.VALID),
-        ([_unanswered("")], verdicts.Verdict.VALID),  # it may have been any of them
-        ([_unanswered("uid-b")], verdicts.Verdict.INVALID),
-        ([_unanswered("uid-a", "delay-events")], verdicts.Verdict.INVALID),
-    ],
-)
-def test_a_creation_without_an_answer_may_be_repeated(
-    applied: list[records.FaultApplied], verdict: verdicts.Verdict
-) -> None:
-    assert judge(TWICE, applied=applied).verdict is verdict
-
-
-@pytest.mark.parametrize("kind", ["kill-process", "restart-api-server", "stale-list"])
-def test_a_controller_that_forgot_what_it_created_is_not_blamed(kind: str) -> None:
-    assert judge(TWICE, planned=[kind]).verdict is verdicts.Verdict.VALID
 
 
 # ------------------------------------------------------------------------- lost records

@@ -1,0 +1,77 @@
+"""Judges a history of the language by the checks of the lives of claims alone."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.checks import fault_records, verdicts
+from harness.checks.claims import (
+    allocation_finalizers,
+    allocation_stability,
+    claim_lives,
+    claims_in_use,
+    generated_claims,
+    pod_lives,
+    reservations,
+)
+from harness.checks.observed import folders
+from harness.history import plans, records
+from tests.histories import building, language
+
+SETTINGS: dict[str, Any] = {
+    "name": building.SCENARIO,
+    "traffic": {"users": 1},
+    "subject": {"schedulers": [{"kind": "python", "scheduler_name": ""}]},
+}
+
+
+def plan(
+    faults: Sequence[plans.PlannedFault] = (), settings: dict[str, Any] | None = None
+) -> plans.Plan:
+    """A plan that says what makes the claims and pods; `settings` are more of it."""
+    return msgspec.structs.replace(
+        building.plan(faults=faults), settings=SETTINGS | (settings or {})
+    )
+
+
+def fold(body: Iterable[records.Body]) -> tuple[claim_lives.ClaimLives, pod_lives.PodLives]:
+    """The lives of the claims and pods of a history."""
+    lives, pods = claim_lives.ClaimLives(), pod_lives.PodLives()
+    folders.fold(body, lives, pods)
+    return lives, pods
+
+
+def answers(
+    body: Iterable[records.Body],
+    faults: Sequence[plans.PlannedFault] = (),
+    applied: Sequence[records.FaultApplied] = (),
+) -> dict[str, verdicts.Answer]:
+    """The answers of all these checks by their names."""
+    lives, pods = fold(body)
+    record = fault_records.FaultRecords(planned=faults, applications=applied)
+    found = [
+        allocation_stability.check(lives),
+        allocation_finalizers.check(lives),
+        reservations.check(lives, pods),
+        claims_in_use.check(lives, pods),
+        generated_claims.check(lives, pods, plan(faults), record),
+    ]
+    return {item.check: item for item in found}
+
+
+def judge(check: str, text: str, **options: Any) -> verdicts.Answer:
+    """The answer of one check about a history of the language."""
+    return answers(language.observe(text), **options)[check]
+
+
+def judge_by(check: str) -> Callable[[str], list[str]]:
+    """A function that returns the summaries of what the check finds in a history."""
+
+    def judge_text(text: str) -> list[str]:
+        found = judge(check, text)
+        if isinstance(found, verdicts.NotExamined):
+            return ["not examined"]
+        return [item.summary for item in found.violations]
+
+    return judge_text
