@@ -51,10 +51,11 @@ def of_part(chosen: Iterable[str], part: Part) -> list[str]:
 def double_allocating(chosen: Iterable[str]) -> list[str]:
     """Return those of the chosen defects by which a device is allocated twice.
 
-    Those of the scheduler's slice tracker show as allocations of tainted devices.
+    Others of the scheduler show as allocations that a claim did not ask for, or of devices that are
+    not there or tainted.
     """
     of_scheduler = of_part(chosen, "scheduler")
-    return [name for name in of_scheduler if defects.CATALOGUE.named(name).part != "slice_tracker"]
+    return [name for name in of_scheduler if not defects.CATALOGUE.named(name).shows_otherwise]
 
 
 def require_part(chosen: Iterable[str], part: Part) -> None:

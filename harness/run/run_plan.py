@@ -17,7 +17,7 @@ from harness.scenario import loading, pool_changes, profiles, specs, traffic_spe
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
-OBSERVED = ["resourceclaims", "pods", "resourceslices"]
+OBSERVED = ["resourceclaims", "pods", "resourceslices", "deviceclasses", "nodes"]
 """Resources that the recorder watches."""
 _LIBRARIES = (
     "locust",

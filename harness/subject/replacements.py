@@ -27,6 +27,8 @@ class Replacement:
     replacement: type[Any]
     whole: type[Any] = schedulers.SchedulerParts
     """The dataclass with all parts: the scheduler's or the claim controller's."""
+    shows_otherwise: bool = False
+    """True for a defect that shows in other ways than by double allocations."""
 
     def overridden(self) -> set[str]:
         """Return the names of the methods that the class overrides, apart from `__init__`."""

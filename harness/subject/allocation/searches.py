@@ -38,7 +38,7 @@ class Problem:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Begin:
+class Begin:
     """The move to an alternative of the next request."""
 
     option: device_requests.Option
@@ -58,7 +58,7 @@ class Take:
     """Of the claim's constraints, with this device."""
 
 
-_Move = _Begin | Take
+_Move = Begin | Take
 
 
 class Search:
@@ -75,7 +75,7 @@ class Search:
         self._problem, self._view, self._held, self._every = problem, view, held, every
         self.chosen: list[results.Choice] = []
         self._path: list[_Move] = []
-        self._begun: list[_Begin] = []
+        self._begun: list[Begin] = []
         """The alternatives of the requests so far; the last one may not be complete."""
         self._taken: list[int] = []
         """Number of devices taken for each of them."""
@@ -163,7 +163,7 @@ class Search:
             return self._next_of_all(self._begun[-1].every)
         return self._devices()
 
-    def _beginnings(self) -> Iterator[_Begin]:
+    def _beginnings(self) -> Iterator[Begin]:
         """Yield the alternatives of the next request that the limit of the claim allows."""
         request = self._problem.requests[len(self._begun)]
         room = device_requests.DEVICES_PER_CLAIM_MAX - self._results_of(request.claim)
@@ -171,7 +171,7 @@ class Search:
             every = self._every(option) if option.count is None else None
             needed = len(every) if every is not None else option.count or 0
             if 0 < needed <= room:
-                yield _Begin(option, every, needed)
+                yield Begin(option, every, needed)
 
     def _next_of_all(self, every: tuple[devices.Device, ...]) -> Iterator[Take]:
         """Yield the next device of a request for all; each of them must be free.
@@ -240,7 +240,7 @@ class Search:
 
     def _do(self, move: _Move) -> None:
         self._path.append(move)
-        if isinstance(move, _Begin):
+        if isinstance(move, Begin):
             self._begun.append(move)
             self._taken.append(0)
             return
@@ -251,7 +251,7 @@ class Search:
 
     def _undo(self) -> None:
         move = self._path.pop()
-        if isinstance(move, _Begin):
+        if isinstance(move, Begin):
             self._begun.pop()
             self._taken.pop()
             return

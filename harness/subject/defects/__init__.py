@@ -5,15 +5,17 @@ enables defects by name. Defects of different parts can be combined, and so can 
 they override different methods. Those of the scheduler are here by name, those of the claim
 controller in `claim_controller_defects`.
 
-Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `claim_controller_defects`,
-`conditions_not_awaited`, `counters_of_one_node`, `extended_claim_not_awaited`,
-`extended_claim_not_recorded`, `gather_not_atomic`, `in_flight_removed_first`,
+Contents: `admin_device_twice`, `assume_cache_early_return`, `assume_cache_shared_drain`,
+`claim_controller_defects`, `conditions_not_awaited`, `counters_of_one_node`,
+`extended_claim_not_awaited`, `extended_claim_not_recorded`, `gather_not_atomic`,
+`in_flight_removed_first`, `pods_bound_wrongly`, `requests_not_met`, `results_not_kept`,
 `revision_bumped_late`, `revision_compared_early`, `shares_not_gathered`,
-`slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
+`slice_deletions_unseen`, `slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
 """
 
 from harness.subject import replacements
 from harness.subject.defects import (
+    admin_device_twice,
     assume_cache_early_return,
     assume_cache_shared_drain,
     conditions_not_awaited,
@@ -22,9 +24,13 @@ from harness.subject.defects import (
     extended_claim_not_recorded,
     gather_not_atomic,
     in_flight_removed_first,
+    pods_bound_wrongly,
+    requests_not_met,
+    results_not_kept,
     revision_bumped_late,
     revision_compared_early,
     shares_not_gathered,
+    slice_deletions_unseen,
     slice_tracker_shared_drain,
     slice_tracker_unlocked_merge,
 )
@@ -33,14 +39,26 @@ CATALOGUE = replacements.Catalogue(
     "defect",
     "defects",
     {
+        "admin-access-for-all": replacements.Replacement(
+            "allocator", results_not_kept.AdminAccessForAllAllocator, shows_otherwise=True
+        ),
+        "admin-device-twice": replacements.Replacement(
+            "allocator", admin_device_twice.AdminDeviceTwiceAllocator, shows_otherwise=True
+        ),
         "assume-cache-early-return": replacements.Replacement(
             "assume_cache", assume_cache_early_return.EarlyReturnAssumeCache
         ),
         "assume-cache-shared-drain": replacements.Replacement(
             "assume_cache", assume_cache_shared_drain.SharedDrainAssumeCache
         ),
+        "bound-before-reserved": replacements.Replacement(
+            "claim_binder", pods_bound_wrongly.BoundBeforeReservedBinder, shows_otherwise=True
+        ),
         "conditions-not-awaited": replacements.Replacement(
             "conditions", conditions_not_awaited.NotAwaitedConditions
+        ),
+        "constraints-not-asked": replacements.Replacement(
+            "allocator", requests_not_met.ConstraintsNotAskedAllocator, shows_otherwise=True
         ),
         "counters-of-one-node": replacements.Replacement(
             "allocator", counters_of_one_node.CountersOfOneNodeAllocator
@@ -57,20 +75,44 @@ CATALOGUE = replacements.Catalogue(
         "in-flight-removed-first": replacements.Replacement(
             "claim_binder", in_flight_removed_first.RemovedFirstBinder
         ),
+        "node-selector-not-asked": replacements.Replacement(
+            "plugin", pods_bound_wrongly.NodeSelectorNotAskedPlugin, shows_otherwise=True
+        ),
+        "node-selector-not-written": replacements.Replacement(
+            "allocator", results_not_kept.NodeSelectorNotWrittenAllocator, shows_otherwise=True
+        ),
+        "one-device-enough": replacements.Replacement(
+            "allocator", requests_not_met.OneDeviceEnoughAllocator, shows_otherwise=True
+        ),
         "revision-bumped-late": replacements.Replacement(
             "allocated", revision_bumped_late.BumpedLateDevices
         ),
         "revision-compared-early": replacements.Replacement(
             "gatherer", revision_compared_early.ComparedEarlyGatherer
         ),
+        "selectors-not-asked": replacements.Replacement(
+            "allocator", requests_not_met.SelectorsNotAskedAllocator, shows_otherwise=True
+        ),
         "shares-not-gathered": replacements.Replacement(
             "allocator", shares_not_gathered.SharesNotGatheredAllocator
         ),
+        "slice-deletions-unseen": replacements.Replacement(
+            "slice_tracker",
+            slice_deletions_unseen.DeletionsUnseenSliceTracker,
+            shows_otherwise=True,
+        ),
         "slice-tracker-shared-drain": replacements.Replacement(
-            "slice_tracker", slice_tracker_shared_drain.SharedDrainSliceTracker
+            "slice_tracker",
+            slice_tracker_shared_drain.SharedDrainSliceTracker,
+            shows_otherwise=True,
         ),
         "slice-tracker-unlocked-merge": replacements.Replacement(
-            "slice_tracker", slice_tracker_unlocked_merge.UnlockedMergeSliceTracker
+            "slice_tracker",
+            slice_tracker_unlocked_merge.UnlockedMergeSliceTracker,
+            shows_otherwise=True,
+        ),
+        "whole-devices-shared": replacements.Replacement(
+            "allocator", results_not_kept.WholeDevicesSharedAllocator, shows_otherwise=True
         ),
     },
 )

@@ -1,0 +1,217 @@
+"""Judges allocations: a question for each grant, asked again only if more was known.
+
+The answer depends on the grant and on what slices, classes and nodes had said by then. Both are the
+same for most allocations, so that a million of them need only as many answers as there are
+different grants.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.checks import verdicts
+from harness.checks.devices import allocations, device_catalogue
+
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries; the worst and the last are too."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wrong:
+    """What is wrong with an allocation."""
+
+    text: str
+    """A clause: `request gpu got 1 device instead of 2`."""
+    weight: int = 1
+    """How many devices or requests are concerned: the worst violation has most."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unjudged:
+    """Why an allocation is not examined."""
+
+    reason: str
+    """A clause: `of a device no slice was observed`."""
+
+
+Answer: TypeAlias = Wrong | Unjudged | None
+"""None: nothing is wrong."""
+Ask: TypeAlias = Callable[[allocations.Grant, int], Answer]
+"""Judges a grant with what was known before a resourceVersion."""
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """A promise about allocations, and the words for its results."""
+
+    name: str
+    promise: str
+    good: str
+    """What is said if nothing is wrong: `all devices match`."""
+    nothing: str
+    """What is said if nothing could be examined: `no allocation was observed`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Questions:
+    """The allocations of a run, with what was known when each was made."""
+
+    made: allocations.Allocations
+    catalogue: device_catalogue.DeviceCatalogue
+
+    @functools.cached_property
+    def versions(self) -> Rows:
+        """The resourceVersion of each allocation."""
+        return np.array(self.made.versions, dtype=np.int64)
+
+    @functools.cached_property
+    def _different(self) -> tuple[Rows, Rows]:
+        """The first allocation of each grant in each state of the catalogue; of each, its index."""
+        news = np.array(self.catalogue.news(), dtype=np.int64)
+        grants = np.array(self.made.grant_numbers, dtype=np.int64)
+        keys = grants * (len(news) + 1) + np.searchsorted(news, self.versions, side="left")
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        return first, which.astype(np.int64)
+
+    def ask(self, judge: Ask) -> "Findings":
+        """Ask about each grant, once for each state of the catalogue in which it was made."""
+        first, which = self._different
+        made = self.made
+        return Findings(
+            [judge(made.grants[made.grant_numbers[row]], made.versions[row]) for row in first],
+            which,
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """The answers about all allocations."""
+
+    answers: Sequence[Answer]
+    which: Rows
+    """Of each allocation, the index of its answer."""
+
+    def rows(self, kind: type[Wrong] | type[Unjudged]) -> Rows:
+        """Return the allocations with an answer of this kind."""
+        chosen = np.array([isinstance(answer, kind) for answer in self.answers], dtype=bool)
+        return np.flatnonzero(chosen[self.which]) if len(self.answers) else self.which
+
+
+def judge(
+    guarantee: Guarantee, questions: Questions, ask: Ask, *, gaps: Sequence[str] = ()
+) -> verdicts.Answer:
+    """Return INVALID with the wrong allocations, else VALID; NotExamined if there were none.
+
+    `gaps` are resources that the answers rest on and of which versions may be missing: with one of
+    them, nothing is examined.
+    """
+    if gaps:
+        return not_examined(guarantee, f"versions of {', '.join(sorted(gaps))} may be missing")
+    return result(guarantee, questions, questions.ask(ask))
+
+
+def result(guarantee: Guarantee, questions: Questions, findings: Findings) -> verdicts.Answer:
+    """Return the result of a check from its answers."""
+    wrong = findings.rows(Wrong)
+    wrong = wrong[np.argsort(questions.versions[wrong], kind="stable")]
+    unjudged = findings.rows(Unjudged)
+    examined = len(questions.made) - len(unjudged)
+    if not examined:
+        return not_examined(
+            guarantee, _why(findings, unjudged) if len(unjudged) else guarantee.nothing
+        )
+    told = _Told(guarantee, questions.made, findings)
+    chosen = _chosen(wrong, findings)
+    listed = set(chosen)
+    others = [row for row in wrong[: IN_FULL_MAX + OTHERS_MAX + 2].tolist() if row not in listed]
+    return verdicts.CheckResult(
+        check=guarantee.name,
+        promise=guarantee.promise,
+        verdict=verdicts.Verdict.INVALID if len(wrong) else verdicts.Verdict.VALID,
+        examined_count=examined,
+        violation_count=len(wrong),
+        violations=[told.violation(row) for row in chosen],
+        others=[told.summary(row) for row in others[:OTHERS_MAX]],
+        reason=told.reason(wrong, examined, unjudged),
+    )
+
+
+def not_examined(guarantee: Guarantee, why: str) -> verdicts.NotExamined:
+    """Return the answer of a check for which there was nothing."""
+    return verdicts.NotExamined(
+        check=guarantee.name, promise=guarantee.promise, reason=f"{why}, so nothing was examined"
+    )
+
+
+def _why(findings: Findings, unjudged: Rows) -> str:
+    """Return the reason for which the first of these allocations is not examined."""
+    answer = findings.answers[findings.which[unjudged[0]]]
+    return answer.reason if isinstance(answer, Unjudged) else ""
+
+
+def _chosen(wrong: Rows, findings: Findings) -> list[int]:
+    """Return the first wrong allocations, the worst and the last one, in order."""
+    if not len(wrong):
+        return []
+    worst = _worst(wrong, findings)
+    positions = {*range(min(IN_FULL_MAX, len(wrong))), worst, len(wrong) - 1}
+    return [int(wrong[position]) for position in sorted(positions)]
+
+
+def _worst(wrong: Rows, findings: Findings) -> int:
+    """Return the position of the first of those with most wrong devices."""
+    weights = np.array(
+        [answer.weight if isinstance(answer, Wrong) else 0 for answer in findings.answers]
+    )
+    return int(weights[findings.which[wrong]].argmax())
+
+
+class _Told:
+    """Words for allocations."""
+
+    def __init__(
+        self, guarantee: Guarantee, made: allocations.Allocations, findings: Findings
+    ) -> None:
+        self._guarantee, self._made, self._findings = guarantee, made, findings
+
+    def summary(self, row: int) -> str:
+        return f"claim {self._made.claims[row].name}: {self._clause(row)}"
+
+    def violation(self, row: int) -> verdicts.Violation:
+        claim, version = self._made.claims[row], self._made.versions[row]
+        grant = self._made.grants[self._made.grant_numbers[row]]
+        got = ", ".join(dict.fromkeys(item.id for item in grant.results)) or "no device"
+        return verdicts.Violation(
+            guarantee=self._guarantee.name,
+            summary=self.summary(row),
+            text=(
+                f"Claim {claim.namespace}/{claim.name} (uid {claim.uid}) was allocated {got} at "
+                f"resourceVersion {version}: {self._clause(row)}."
+            ),
+            resource_versions=[version],
+            objects=[verdicts.involved_claim(claim)],
+        )
+
+    def reason(self, wrong: Rows, examined: int, unjudged: Rows) -> str:
+        of = f"{examined} {'allocation' if examined == 1 else 'allocations'}"
+        left = ""
+        if len(unjudged):
+            left = f"; {len(unjudged)} not examined: {_why(self._findings, unjudged)}"
+        if not len(wrong):
+            return f"{of} examined; {self._guarantee.good}{left}"
+        parts = [f"{len(wrong)} of {of} wrong, the first: {self.summary(int(wrong[0]))}"]
+        worst = int(wrong[_worst(wrong, self._findings)])
+        if worst != wrong[0]:
+            parts.append(f"the worst: {self.summary(worst)}")
+        if len(wrong) > 1 and wrong[-1] not in (wrong[0], worst):
+            parts.append(f"the last: {self.summary(int(wrong[-1]))}")
+        return "; ".join(parts) + left
+
+    def _clause(self, row: int) -> str:
+        answer = self._findings.answers[self._findings.which[row]]
+        return answer.text if isinstance(answer, Wrong) else ""

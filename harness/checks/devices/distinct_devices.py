@@ -1,0 +1,56 @@
+"""The check of devices within a claim: none is allocated twice, except in shares of it.
+
+The API promises that a device can be allocated more than once only "if AllowMultipleAllocations is set
+to true" (resource.k8s.io/v1, Device.allowMultipleAllocations), and that each of its shares has an ID
+of its own: "ShareID uniquely identifies an individual allocation share of the device"
+(DeviceRequestAllocationResult.shareID). `device_exclusivity` compares claims with each other; this
+check compares the results of one claim. With admin access, too, a claim gets a device only once
+(kubernetes#131269).
+"""
+
+import collections
+
+from harness.checks import verdicts
+from harness.checks.devices import allocation_judging, allocations, device_catalogue
+from harness.checks.observed import observations, observed_claims
+from harness.history import plans
+
+NAME = "distinct_devices"
+PROMISE = "no device is allocated twice to one claim, except in shares with different IDs"
+_GUARANTEE = allocation_judging.Guarantee(
+    name=NAME,
+    promise=PROMISE,
+    good="no claim has a device twice",
+    nothing="no allocation was observed",
+)
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether runs with this plan owe the guarantee: those with devices of slices do."""
+    return observations.SLICES in plan.resources
+
+
+def check(questions: allocation_judging.Questions) -> verdicts.Answer:
+    """Return INVALID with the claims that have a device twice; NotExamined if there is nothing."""
+    return allocation_judging.judge(_GUARANTEE, questions, lambda grant, _: _ask(grant))
+
+
+def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
+    if len(grant.results) < 2:  # noqa: PLR2004 - of one result nothing is double
+        return None
+    by_device: dict[str, list[observed_claims.AllocationResult]] = collections.defaultdict(list)
+    for result in grant.results:
+        by_device[result.id].append(result)
+    wrong = {device: items for device, items in by_device.items() if _is_double(items)}
+    texts = [
+        f"{device} was given to it {len(items)} times, for "
+        + " and ".join(f"request {item.request}" for item in items)
+        for device, items in wrong.items()
+    ]
+    return allocation_judging.Wrong("; ".join(texts), weight=len(wrong)) if wrong else None
+
+
+def _is_double(items: list[observed_claims.AllocationResult]) -> bool:
+    """Return whether results of one device are more than shares that differ."""
+    shares = {item.share for item in items if item.share and not item.admin_access}
+    return len(items) > 1 and len(shares) < len(items)

@@ -1,0 +1,57 @@
+"""The check of admin access: a result has it exactly if its request asks for it.
+
+The API promises (resource.k8s.io/v1, DeviceRequestAllocationResult.adminAccess): "AdminAccess
+indicates that this device was allocated for administrative access. See the corresponding request
+field for a definition of mode", and of that field (ExactDeviceRequest.adminAccess): "Claims with
+AdminAccess […] ignore all ordinary claims to the device".
+
+A result with admin access that no request asks for would hide a double allocation, because
+`device_exclusivity` ignores results with admin access.
+"""
+
+from harness.checks import verdicts
+from harness.checks.devices import (
+    allocation_judging,
+    allocations,
+    device_catalogue,
+    request_options,
+)
+from harness.checks.observed import observations
+from harness.history import plans
+
+NAME = "granted_access"
+PROMISE = "a device is allocated with admin access exactly if its request asks for that"
+_GUARANTEE = allocation_judging.Guarantee(
+    name=NAME,
+    promise=PROMISE,
+    good="admin access is where it was asked for, and nowhere else",
+    nothing="no allocation was observed",
+)
+_UNKNOWN_REQUEST = allocation_judging.Unjudged("a result names a request that its claim lacks")
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether runs with this plan owe the guarantee: those with devices of slices do."""
+    return observations.SLICES in plan.resources
+
+
+def check(questions: allocation_judging.Questions) -> verdicts.Answer:
+    """Return INVALID with the wrong results; NotExamined if there is nothing."""
+    return allocation_judging.judge(_GUARANTEE, questions, lambda grant, _: _ask(grant))
+
+
+def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
+    options = request_options.by_name(grant.spec)
+    if any(result.request not in options for result in grant.results):
+        return _UNKNOWN_REQUEST
+    wrong = [
+        result
+        for result in grant.results
+        if bool(result.admin_access) is not bool(options[result.request].wanted.admin_access)
+    ]
+    texts = [
+        f"{result.id} was given {'with' if result.admin_access else 'without'} admin access, "
+        f"which request {result.request} {'does not ask' if result.admin_access else 'asks'} for"
+        for result in wrong
+    ]
+    return allocation_judging.Wrong("; ".join(texts), weight=len(wrong)) if wrong else None

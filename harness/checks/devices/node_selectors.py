@@ -1,0 +1,74 @@
+"""Which nodes a NodeSelector admits, and on which nodes a device can be reached.
+
+The judge's own reading of v1.NodeSelector: its terms are ORed, and the requirements of a term are
+ANDed; a term without requirements admits no node.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+NAME_FIELD = "metadata.name"
+Labels = Mapping[str, str]
+
+
+class UnknownSelectorError(ValueError):
+    """A selector with an operator or a field that this judge does not know."""
+
+
+def admits(selector: Any, name: str, labels: Labels) -> bool:
+    """Return whether a selector, as JSON, admits a node; None admits every node.
+
+    Raises UnknownSelectorError for an unknown operator or field.
+    """
+    if selector is None:
+        return True
+    return any(_term(term, name, labels) for term in selector.get("nodeSelectorTerms") or ())
+
+
+def only_names(selector: Any) -> frozenset[str] | None:
+    """Return the only names that the admitted nodes can have; None: their labels decide."""
+    names: set[str] = set()
+    for term in (selector or {}).get("nodeSelectorTerms") or ({},):
+        listed = [
+            item.get("values") or ()
+            for item in term.get("matchFields") or ()
+            if item.get("key") == NAME_FIELD and item.get("operator") == "In"
+        ]
+        if not listed:
+            return None
+        names.update(listed[0])
+    return frozenset(names)
+
+
+def _term(term: Mapping[str, Any], name: str, labels: Labels) -> bool:
+    fields = term.get("matchFields") or ()
+    if any(item.get("key") != NAME_FIELD for item in fields):
+        raise UnknownSelectorError(f"expected the field {NAME_FIELD}, got {fields}")
+    requirements = [(item, name) for item in fields]
+    requirements += [(item, labels.get(item["key"])) for item in term.get("matchExpressions") or ()]
+    return bool(requirements) and all(_meets(item, value) for item, value in requirements)
+
+
+def _meets(requirement: Mapping[str, Any], value: str | None) -> bool:
+    values = requirement.get("values") or []
+    match requirement.get("operator"):
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt" as operator:
+            return _is_ordered(value, values, operator)
+        case operator:
+            raise UnknownSelectorError(f"expected an operator of node selectors, got {operator!r}")
+
+
+def _is_ordered(value: str | None, values: list[str], operator: str) -> bool:
+    try:
+        number, bound = int(value or ""), int(values[0])
+    except (ValueError, IndexError):
+        return False
+    return number > bound if operator == "Gt" else number < bound

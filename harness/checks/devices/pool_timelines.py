@@ -1,0 +1,122 @@
+"""When each device could be allocated, by the versions of the slices of its pool.
+
+A device can be allocated while the newest generation of its pool that its nodes see is complete and
+valid, and lists it. Slices for other nodes do not count for its generation, as in
+k8s.io/dynamic-resource-allocation/structured; the number of slices counts on all nodes.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from harness.checks.devices import device_catalogue
+from harness.checks.observed import folders, observations, observed_slices
+from harness.history import records
+
+Slices = Mapping[str, observed_slices.SliceSpec]
+"""The slices of a pool by uid, as they are at one version."""
+
+
+@dataclasses.dataclass(slots=True)
+class Span:
+    """A span of resourceVersions, with the recorder's times; `until` is exclusive."""
+
+    since: int
+    until: int | None = None
+    """None: to the end of the history."""
+    until_ns: int | None = None
+    """Monotonic time; None as above."""
+
+
+class PoolTimelines(folders.Folder):
+    """The spans in which devices could be allocated, folded from all versions of all slices."""
+
+    def __init__(self) -> None:
+        self.listed_since: dict[str, int] = {}
+        """`driver/pool/device` -> the first version of a slice that lists it."""
+        self.has_gap = False
+        """Versions of slices may be missing."""
+        self._slices: dict[str, dict[str, observed_slices.SliceSpec]] = collections.defaultdict(
+            dict
+        )
+        """`driver/pool` -> uid of a slice -> its newest version."""
+        self._spans: dict[str, list[Span]] = collections.defaultdict(list)
+        self._open: dict[str, dict[str, Span]] = collections.defaultdict(dict)
+        """`driver/pool` -> device -> its last span, which has not ended."""
+
+    def see_slice(self, seen: observations.SeenSlice) -> None:
+        """Note a version of a slice."""
+        spec, uid = seen.object.spec, seen.object.metadata.uid
+        pool = f"{spec.driver}/{spec.pool.name}"
+        slices = self._slices[pool]
+        slices.pop(uid, None)
+        if not seen.is_gone:
+            slices[uid] = spec
+            for device in spec.devices or ():
+                self.listed_since.setdefault(f"{pool}/{device.name}", seen.version)
+        self._change(pool, {f"{pool}/{name}" for name in allocatable(slices)}, seen)
+
+    def see_gap(self, gap: records.Gap) -> None:
+        """Note that versions of slices may be missing."""
+        self.has_gap |= gap.resource == observations.SLICES
+
+    def _change(self, pool: str, devices: set[str], seen: observations.SeenSlice) -> None:
+        spans = self._open[pool]
+        for device in spans.keys() - devices:
+            span = spans.pop(device)
+            span.until, span.until_ns = seen.version, seen.ts_ns
+        for device in devices - spans.keys():
+            spans[device] = Span(seen.version)
+            self._spans[device].append(spans[device])
+
+    def spans(self, device: str) -> list[Span]:
+        """Return when a device (`driver/pool/device`) could be allocated, in order."""
+        return self._spans.get(device, [])
+
+
+def allocatable(slices: Slices) -> Iterator[str]:
+    """Yield the names of the devices of a pool that can be allocated on the nodes they are on."""
+    for spec in slices.values():
+        by_place: dict[bytes, list[str]] = collections.defaultdict(list)
+        places: dict[bytes, device_catalogue.Place] = {}
+        for device, place in device_catalogue.placed(spec):
+            key = msgspec.json.encode(place)
+            by_place[key].append(device.name)
+            places[key] = place
+        for key, names in by_place.items():
+            seen = [other for other in slices.values() if _is_seen(other, places[key])]
+            if _is_usable(spec, seen, slices.values()):
+                yield from names
+
+
+def _is_seen(spec: observed_slices.SliceSpec, place: device_catalogue.Place) -> bool:
+    """Return whether all nodes of a place certainly see a slice."""
+    if spec.shared_counters:
+        return True
+    return any(other == place or other.all_nodes for _, other in device_catalogue.placed(spec))
+
+
+def _is_usable(
+    spec: observed_slices.SliceSpec,
+    seen: Iterable[observed_slices.SliceSpec],
+    known: Iterable[observed_slices.SliceSpec],
+) -> bool:
+    """Return whether a slice is of the newest generation seen, which is complete and valid."""
+    seen = list(seen)
+    generation = spec.pool.generation
+    if any(other.pool.generation > generation for other in seen):
+        return False
+    same = [other for other in known if other.pool.generation == generation]
+    if len(same) not in {other.pool.resource_slice_count for other in same}:
+        return False
+    return _is_valid([other for other in seen if other.pool.generation == generation])
+
+
+def _is_valid(slices: Iterable[observed_slices.SliceSpec]) -> bool:
+    """Return whether names of devices and of counter sets are unique."""
+    slices = list(slices)
+    devices = [device.name for spec in slices for device in spec.devices or ()]
+    sets = [counters.name for spec in slices for counters in spec.shared_counters or ()]
+    return len(devices) == len(set(devices)) and len(sets) == len(set(sets))

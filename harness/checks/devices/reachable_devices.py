@@ -1,0 +1,93 @@
+"""The check of places: the nodes that an allocation admits are nodes where its devices can be reached.
+
+The API promises (resource.k8s.io/v1, AllocationResult.nodeSelector): "NodeSelector defines where the
+allocated resources are available. If unset, they are available everywhere." So every node that it
+admits must reach every device, and it must admit a node.
+
+A node is wrong if it is admitted and lacks a device with all labels that it has had up to the
+allocation, and with all versions of the device.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from harness.checks import verdicts
+from harness.checks.devices import (
+    allocation_judging,
+    allocations,
+    device_catalogue,
+    node_selectors,
+)
+from harness.checks.observed import observations
+from harness.history import plans
+
+NAME = "reachable_devices"
+PROMISE = "an allocation admits nodes, and only those from which all of its devices can be reached"
+_RESTS_ON = (observations.SLICES, observations.NODES)
+_GUARANTEE = allocation_judging.Guarantee(
+    name=NAME,
+    promise=PROMISE,
+    good="all devices can be reached from the nodes that their allocations admit",
+    nothing="no allocation was observed",
+)
+_UNKNOWN_DEVICE = allocation_judging.Unjudged("a device was in no slice that was observed")
+_Devices = Sequence[Sequence[device_catalogue.KnownDevice]]
+"""The devices of an allocation, each in its versions."""
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether runs with this plan owe the guarantee."""
+    return set(_RESTS_ON) <= set(plan.resources)
+
+
+def check(questions: allocation_judging.Questions) -> verdicts.Answer:
+    """Return INVALID with the unreachable devices; NotExamined if there is nothing."""
+    catalogue = questions.catalogue
+    return allocation_judging.judge(
+        _GUARANTEE,
+        questions,
+        lambda grant, version: _ask(grant, catalogue, version),
+        gaps=sorted(catalogue.gaps.intersection(_RESTS_ON)),
+    )
+
+
+def _ask(
+    grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
+) -> allocation_judging.Answer:
+    selector = grant.allocation.node_selector
+    devices = [catalogue.devices(result.id, version) for result in grant.results]
+    if not all(devices):
+        return _UNKNOWN_DEVICE
+    try:
+        nodes = list(_admitted(selector, catalogue, version))
+        lacking = {name: _lacking(name, labels, devices) for name, labels in nodes}
+    except node_selectors.UnknownSelectorError as error:
+        return allocation_judging.Unjudged(str(error))
+    if not nodes:
+        return allocation_judging.Wrong("its node selector admits no node that there was")
+    wrong = {name: missing for name, missing in lacking.items() if missing}
+    texts = [
+        f"its node selector admits node {name}, from which {', '.join(missing)} cannot be reached"
+        for name, missing in wrong.items()
+    ]
+    return allocation_judging.Wrong("; ".join(texts[:3]), weight=len(wrong)) if wrong else None
+
+
+def _admitted(
+    selector: object, catalogue: device_catalogue.DeviceCatalogue, version: int
+) -> Iterator[tuple[str, list[node_selectors.Labels]]]:
+    """Yield the nodes that a selector admits, each with the labels with which it does."""
+    names = node_selectors.only_names(selector)
+    for name in catalogue.node_names() if names is None else sorted(names):
+        known = catalogue.nodes(name, version)
+        labels = [item for item in known if node_selectors.admits(selector, name, item)]
+        if labels:
+            yield name, labels
+
+
+def _lacking(name: str, labels: Iterable[node_selectors.Labels], devices: _Devices) -> list[str]:
+    """Return the devices that a node reaches with none of its labels."""
+    return [
+        str(versions[0].device.name)
+        for versions in devices
+        if not any(known.place.reaches(name, item) for known in versions for item in labels)
+    ]

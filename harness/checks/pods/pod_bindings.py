@@ -1,0 +1,147 @@
+"""Which pods were bound by a scheduler, and when their claims were reserved for them.
+
+A pod that names its node when it is created was not scheduled; the claim controller reserves its
+claims later. Such pods are left out.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from harness.checks.observed import folders, observations, observed_claims, observed_pods
+from harness.history import records
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """A pod and the commit that bound it to a node."""
+
+    namespace: str
+    name: str
+    uid: str
+    version: int
+    node: str
+    claims: dict[str, str | None]
+    """Entry of the pod -> name of its claim; None: its status has named none so far."""
+
+
+@dataclasses.dataclass(slots=True)
+class Reservation:
+    """A span of resourceVersions in which a claim was allocated, and reserved for a pod."""
+
+    since: int
+    node_selector: Any
+    """Of the allocation, as JSON; None: every node."""
+    until: int | None = None
+    """Exclusive; None: to the end of the history."""
+
+
+class PodBindings(folders.Folder):
+    """The bindings of a run, and the reservations behind them."""
+
+    def __init__(self) -> None:
+        self.bindings: list[Binding] = []
+        """In the order in which they were observed."""
+        self.gaps: set[str] = set()
+        """Resources of which versions may be missing."""
+        self._waiting: dict[str, dict[str, str | None]] = {}
+        """Uid of a pod that is not bound -> its claims, as in `Binding`."""
+        self._reservations: dict[tuple[str, str, str], list[Reservation]] = {}
+        """By namespace and name of the claim and uid of the pod, in order."""
+        self._open: dict[str, dict[str, Reservation]] = {}
+        """Uid of a claim -> uid of a pod -> the reservation that lasts."""
+
+    # ------------------------------------------------------------------- observations
+
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note a version of a pod."""
+        meta, node = seen.object.metadata, seen.object.spec.node_name
+        if seen.is_gone:
+            self._waiting.pop(meta.uid, None)
+        elif not node:
+            named = _named_claims(seen.object)
+            known = self._waiting.setdefault(meta.uid, {})
+            known.update(
+                {entry: name for entry, name in named.items() if name or entry not in known}
+            )
+        elif meta.uid in self._waiting:
+            self._bind(seen, self._waiting.pop(meta.uid))
+
+    def _bind(self, seen: observations.SeenPod, known: dict[str, str | None]) -> None:
+        if seen.type == "LISTED":  # it was bound at some version before
+            return
+        meta = seen.object.metadata
+        named = _named_claims(seen.object)
+        claims = {entry: name or known.get(entry) for entry, name in (known | named).items()}
+        if claims:
+            self.bindings.append(
+                Binding(
+                    namespace=meta.namespace,
+                    name=meta.name,
+                    uid=meta.uid,
+                    version=seen.version,
+                    node=seen.object.spec.node_name,
+                    claims=claims,
+                )
+            )
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note for which pods a version of a claim is reserved."""
+        claim = seen.object
+        selector, users = _users(claim) if not seen.is_gone else (None, frozenset[str]())
+        lasting = self._open.get(claim.metadata.uid, {})
+        if not users and not lasting:
+            return
+        for pod in [pod for pod, item in lasting.items() if _ends(pod, item, users, selector)]:
+            lasting.pop(pod).until = seen.version
+        for pod in users - lasting.keys():
+            lasting[pod] = Reservation(seen.version, selector)
+            key = claim.metadata.namespace, claim.metadata.name, pod
+            self._reservations.setdefault(key, []).append(lasting[pod])
+        if lasting:
+            self._open[claim.metadata.uid] = lasting
+        else:
+            self._open.pop(claim.metadata.uid, None)
+
+    def see_gap(self, gap: records.Gap) -> None:
+        """Note that versions of a resource may be missing."""
+        self.gaps.add(gap.resource)
+
+    # ------------------------------------------------------------------- reservations
+
+    def reservations(self, binding: Binding, claim: str) -> Iterator[Reservation]:
+        """Yield the spans before a binding in which a claim was reserved for its pod."""
+        for item in self._reservations.get((binding.namespace, claim, binding.uid), ()):
+            if item.since < binding.version:
+                yield item
+
+
+def _named_claims(pod: observed_pods.Pod) -> dict[str, str | None]:
+    """Return entry -> name of its claim, without the entries that need none; None: not known."""
+    made = {
+        item.name: item.resource_claim_name for item in pod.status.resource_claim_statuses or ()
+    }
+    found: dict[str, str | None] = {}
+    for entry in pod.spec.resource_claims or ():
+        if entry.resource_claim_name:
+            found[entry.name] = entry.resource_claim_name
+        elif made.get(entry.name) or entry.name not in made:
+            found[entry.name] = made.get(entry.name)
+    extended = pod.status.extended_resource_claim_status
+    if extended is not None:
+        found["extended resources"] = extended.resource_claim_name
+    return found
+
+
+def _users(claim: observed_claims.Claim) -> tuple[Any, frozenset[str]]:
+    """Return the node selector of a claim's allocation, and the pods that may use it."""
+    allocation = claim.status.allocation
+    if allocation is None:
+        return None, frozenset()
+    return allocation.node_selector, frozenset(
+        item.uid for item in claim.status.reserved_for or () if item.resource == observations.PODS
+    )
+
+
+def _ends(pod: str, item: Reservation, users: frozenset[str], selector: Any) -> bool:
+    return pod not in users or item.node_selector != selector

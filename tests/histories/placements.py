@@ -1,0 +1,228 @@
+"""Slices, classes, nodes, claims and pods in their versions, as the checks of allocations see them.
+
+A history is a list of events; the n-th one has resourceVersion n.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.checks.devices import (
+    allocation_judging,
+    allocations,
+    device_catalogue,
+    pool_timelines,
+)
+from harness.checks.observed import folders, observations
+from harness.checks.pods import pod_bindings
+
+Object = dict[str, Any]
+NAMESPACE, DRIVER, CLASS = "tests", "gpu.example", "gpu"
+_RESOURCES = {
+    "ResourceClaim": observations.CLAIMS,
+    "Pod": observations.PODS,
+    "ResourceSlice": observations.SLICES,
+    "DeviceClass": observations.CLASSES,
+    "Node": observations.NODES,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """An object as a watch or a list delivers it."""
+
+    obj: Object
+    type: str = "MODIFIED"
+
+
+def gone(event: Event) -> Event:
+    """The object is deleted."""
+    return dataclasses.replace(event, type="DELETED")
+
+
+def listed(event: Event) -> Event:
+    """The object is in the first list."""
+    return dataclasses.replace(event, type="LISTED")
+
+
+# ------------------------------------------------------------------------------ objects
+
+
+def device(name: str, **fields: Any) -> Object:
+    """A device; `attributes` and `capacity` as plain values."""
+    kinds = {str: "string", int: "int", bool: "bool", list: "ints"}
+    attributes = {key: {kinds[type(v)]: v} for key, v in fields.pop("attributes", {}).items()}
+    capacity = {key: {"value": v} for key, v in fields.pop("capacity", {}).items()}
+    return {"name": name, "attributes": attributes, "capacity": capacity, **fields}
+
+
+def piece(
+    *devices: Object | str,
+    pool: str = "n1",
+    name: str = "s",
+    generation: int = 1,
+    count: int = 1,
+    **place: Any,
+) -> Event:
+    """A slice; of the node that has the pool's name, unless it says otherwise."""
+    spec = {
+        "driver": DRIVER,
+        "pool": {"name": pool, "generation": generation, "resourceSliceCount": count},
+        "devices": [device(item) if isinstance(item, str) else item for item in devices],
+        **(place or {"nodeName": pool}),
+    }
+    return Event({"kind": "ResourceSlice", "metadata": {"name": name, "uid": name}, "spec": spec})
+
+
+def device_class(*selectors: str, name: str = CLASS) -> Event:
+    """A class."""
+    return Event(
+        {
+            "kind": "DeviceClass",
+            "metadata": {"name": name, "uid": name},
+            "spec": {"selectors": [{"cel": {"expression": text}} for text in selectors]},
+        }
+    )
+
+
+def node(name: str, **labels: str) -> Event:
+    """A node."""
+    return Event({"kind": "Node", "metadata": {"name": name, "uid": name, "labels": labels}})
+
+
+def exactly(name: str = "r", *selectors: str, **fields: Any) -> Object:
+    """A request."""
+    return {"name": name, "exactly": option(*selectors, **fields)}
+
+
+def option(*selectors: str, **fields: Any) -> Object:
+    """What a request asks for, or an alternative."""
+    chosen = [{"cel": {"expression": text}} for text in selectors]
+    return {"deviceClassName": CLASS, "selectors": chosen, **fields}
+
+
+def result(name: str, *, pool: str = "n1", request: str = "r", **fields: Any) -> Object:
+    """A row of an allocation."""
+    return {"request": request, "driver": DRIVER, "pool": pool, "device": name, **fields}
+
+
+def on(*names: str) -> Object:
+    """A NodeSelector for nodes with these names."""
+    field = {"key": "metadata.name", "operator": "In", "values": list(names)}
+    return {"nodeSelectorTerms": [{"matchFields": [field]}]}
+
+
+def labelled(key: str, *values: str, operator: str = "In") -> Object:
+    """A NodeSelector for nodes with a label."""
+    item = {"key": key, "operator": operator, "values": list(values)}
+    return {"nodeSelectorTerms": [{"matchExpressions": [item]}]}
+
+
+def claim(
+    name: str = "c",
+    *results: Object,
+    requests: Sequence[Object] = (),
+    constraints: Sequence[Object] = (),
+    selector: Object | None = None,
+    users: Sequence[str] = (),
+) -> Event:
+    """A claim; with results it is allocated."""
+    status: Object = {}
+    if results:
+        status["allocation"] = {"devices": {"results": list(results)}}
+        if selector is not None:
+            status["allocation"]["nodeSelector"] = selector
+    if users:
+        status["reservedFor"] = [{"resource": "pods", "name": u, "uid": u} for u in users]
+    spec = {
+        "devices": {"requests": list(requests or [exactly()]), "constraints": list(constraints)}
+    }
+    meta = {"name": name, "namespace": NAMESPACE, "uid": name}
+    return Event({"kind": "ResourceClaim", "metadata": meta, "spec": spec, "status": status})
+
+
+def pod(
+    name: str = "p",
+    *claims: str,
+    bound_to: str = "",
+    generated: Mapping[str, str | None] | None = None,
+    extended: str = "",
+) -> Event:
+    """A pod that names claims, or has entries from a template with these claims, if recorded."""
+    entries: list[Object] = [{"name": item, "resourceClaimName": item} for item in claims]
+    status: Object = {}
+    if generated is not None:
+        entries.append({"name": "made", "resourceClaimTemplateName": "template"})
+        status["resourceClaimStatuses"] = [
+            {"name": entry} | ({"resourceClaimName": made} if made else {})
+            for entry, made in generated.items()
+        ]
+    if extended:
+        status["extendedResourceClaimStatus"] = {"resourceClaimName": extended}
+    spec: Object = {"resourceClaims": entries}
+    if bound_to:
+        spec["nodeName"] = bound_to
+    meta = {"name": name, "namespace": NAMESPACE, "uid": name}
+    return Event({"kind": "Pod", "metadata": meta, "spec": spec, "status": status})
+
+
+# ------------------------------------------------------------------------------ folding
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """A history, folded."""
+
+    made: allocations.Allocations
+    catalogue: device_catalogue.DeviceCatalogue
+    timelines: pool_timelines.PoolTimelines
+    bound: pod_bindings.PodBindings
+
+    @property
+    def questions(self) -> allocation_judging.Questions:
+        """What the checks ask about."""
+        return allocation_judging.Questions(self.made, self.catalogue)
+
+    @property
+    def folders(self) -> tuple[folders.Folder, ...]:
+        """All of them."""
+        return self.made, self.catalogue, self.timelines, self.bound
+
+
+def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> Seen:
+    """Fold the events, each a second after the one before; None: something else is committed."""
+    seen = Seen(
+        allocations.Allocations(),
+        device_catalogue.DeviceCatalogue(),
+        pool_timelines.PoolTimelines(),
+        pod_bindings.PodBindings(),
+    )
+    methods = {
+        "ResourceClaim": "see_claim",
+        "Pod": "see_pod",
+        "ResourceSlice": "see_slice",
+        "DeviceClass": "see_class",
+        "Node": "see_node",
+    }
+    for version, event in enumerate(events, start=1):
+        if event is None:
+            continue
+        observation = observed(event, version, second_ns=second_ns)
+        for folder in seen.folders:
+            getattr(folder, methods[event.obj["kind"]])(observation)
+    return seen
+
+
+def observed(event: Event, version: int, *, second_ns: int = 1_000_000_000) -> Any:
+    """The event with its object decoded."""
+    resource = _RESOURCES[event.obj["kind"]]
+    meta = {**event.obj["metadata"], "resourceVersion": str(version)}
+    return observations.Seen(
+        resource=resource,
+        type=event.type,
+        version=version,
+        ts_ns=version * second_ns,
+        object=msgspec.convert({**event.obj, "metadata": meta}, observations.TYPES[resource]),
+    )

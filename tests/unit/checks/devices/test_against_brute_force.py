@@ -1,0 +1,409 @@
+"""The checks of allocations against judges that look at every version of everything by themselves.
+
+The judges here read plain documents, one allocation at a time, and know selectors as functions of
+Python. They share no code with the checks.
+"""
+
+import dataclasses
+import itertools
+import os
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from harness.checks import verdicts
+from harness.checks.devices import (
+    claim_constraints,
+    distinct_devices,
+    existing_devices,
+    granted_access,
+    granted_shares,
+    reachable_devices,
+    requested_results,
+    selected_devices,
+)
+from tests.histories import building, placements
+from tests.histories.placements import claim, device_class, exactly, gone, listed, node, on, piece
+
+HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
+Object = dict[str, Any]
+_NUMA = f"device.attributes['{placements.DRIVER}'].numa"
+SELECTORS: dict[str, Callable[[Object], bool]] = {
+    f"{_NUMA} == 0": lambda device: device.get("attributes", {}).get("numa") == {"int": 0},
+    f"{_NUMA} > 0": lambda device: device.get("attributes", {}).get("numa", {}).get("int", 0) > 0,
+    f"has({_NUMA})": lambda device: "numa" in device.get("attributes", {}),
+}
+PLACES: list[Object] = [{"nodeName": "n1"}, {"nodeName": "n2"}, {"allNodes": True}]
+PLACES.append({"nodeSelector": placements.labelled("zone", "a")})
+NODE_SELECTORS: list[Object | None] = [None, on("n1"), on("n2"), on("n1", "n2"), on("n9")]
+NODE_SELECTORS.append(placements.labelled("zone", "a"))
+
+
+# ------------------------------------------------------------------------------ histories
+
+
+class _Drawn:
+    """A small random history."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.events: list[placements.Event] = []
+
+    def draw(self) -> "_Drawn":
+        self.events += [listed(node(name, zone=self._one("ab"))) for name in ("n1", "n2")]
+        self.events += [listed(self._class()), listed(self._slice("s")), listed(self._slice("t"))]
+        for number in range(self._random.randint(1, 5)):
+            draws = [self._class, self._node, self._changed_slice, self._withdrawn_slice]
+            self.events.append(self._one(draws)() if self._maybe() else self._claim(number))
+        return self
+
+    def _one(self, items: Sequence[Any]) -> Any:
+        return items[self._random.randrange(len(items))]
+
+    def _maybe(self) -> bool:
+        return self._random.random() < 0.4
+
+    def _class(self) -> placements.Event:
+        return device_class(*([self._one([*SELECTORS])] if self._maybe() else []))
+
+    def _node(self) -> placements.Event:
+        return node(self._one(["n1", "n2"]), zone=self._one("ab"))
+
+    def _device(self, name: str) -> Object:
+        fields: Object = {}
+        if not self._maybe():
+            fields["attributes"] = {"numa": self._random.randint(0, 1)}
+        if self._maybe():
+            fields |= {"allowMultipleAllocations": True, "capacity": {"memory": "2"}}
+        return placements.device(name, **fields)
+
+    def _slice(self, name: str) -> placements.Event:
+        names = ["D1", "D2"] if name == "s" else self._one([["D3"], ["D3"], ["D1", "D3"]])
+        return piece(
+            *map(self._device, names),
+            pool="pool",
+            name=name,
+            generation=1 + (self._random.random() < 0.2),
+            count=self._one([1, 2, 2, 2]),
+            **self._one(PLACES),
+        )
+
+    def _changed_slice(self) -> placements.Event:
+        return self._slice(self._one("st"))
+
+    def _withdrawn_slice(self) -> placements.Event:
+        return gone(self._slice(self._one("st")))
+
+    def _claim(self, number: int) -> placements.Event:
+        requests = [self._request(name) for name in ("r", "q")[: self._random.randint(1, 2)]]
+        names = (
+            [*self._names(requests), "z"] if self._random.random() < 0.1 else self._names(requests)
+        )
+        results = [self._result(self._one(names)) for _ in range(self._random.randint(1, 3))]
+        constraints = []
+        if self._maybe():
+            kind = self._one(["matchAttribute", "distinctAttribute"])
+            constraints.append({kind: f"{placements.DRIVER}/numa"})
+            if self._maybe():
+                constraints[0]["requests"] = ["r"]
+        return claim(
+            f"c{number}",
+            *results,
+            requests=requests,
+            constraints=constraints,
+            selector=self._one(NODE_SELECTORS),
+        )
+
+    def _request(self, name: str) -> Object:
+        if self._random.random() < 0.2:
+            alternatives = [{"name": "x", **placements.option(count=2)}]
+            alternatives.append({"name": "y", **placements.option()})
+            return {"name": name, "firstAvailable": alternatives}
+        fields: Object = {}
+        if self._maybe():
+            fields["adminAccess"] = True
+        if self._maybe():
+            fields["count"] = 2
+        if self._maybe():
+            fields["capacity"] = {"requests": {"memory": self._one("12")}}
+        return exactly(name, *([self._one([*SELECTORS])] if self._maybe() else []), **fields)
+
+    def _names(self, requests: Sequence[Object]) -> list[str]:
+        return [
+            name
+            for item in requests
+            for name in (
+                [f"{item['name']}/{sub['name']}" for sub in item["firstAvailable"]]
+                if "firstAvailable" in item
+                else [item["name"]]
+            )
+        ]
+
+    def _result(self, request: str) -> Object:
+        fields: Object = {"adminAccess": True} if self._maybe() else {}
+        if self._maybe():
+            fields["shareID"] = self._one("12")
+            if self._maybe():
+                fields["consumedCapacity"] = {"memory": self._one("123")}
+        name = self._one(["D1", "D2", "D3", "D1", "D2", "D3", "D4"])
+        return placements.result(name, pool="pool", request=request, **fields)
+
+
+# ------------------------------------------------------------------------------ the judges
+
+
+@dataclasses.dataclass(frozen=True)
+class _Case:
+    """One allocation with everything that there was before it."""
+
+    claim: Object
+    past: Sequence[placements.Event]
+
+    @property
+    def results(self) -> list[Object]:
+        found: list[Object] = self.claim["status"]["allocation"]["devices"]["results"]
+        return found
+
+    @property
+    def options(self) -> dict[str, Object]:
+        """Name in results -> what is asked for."""
+        found = {}
+        for request in self.claim["spec"]["devices"]["requests"]:
+            if "exactly" in request:
+                found[request["name"]] = request["exactly"]
+            for sub in request.get("firstAvailable", ()):
+                found[f"{request['name']}/{sub['name']}"] = sub
+        return found
+
+    def versions(self, kind: str) -> Iterator[Object]:
+        """All versions of objects of a kind."""
+        for event in self.past:
+            if event.obj["kind"] == kind and event.type != "DELETED":
+                yield event.obj
+
+    def devices(self, name: str) -> list[Object]:
+        """All versions of a device, each with its place."""
+        return [
+            {**device, "place": {k: v for k, v in piece["spec"].items() if k in ("nodeName", "nodeSelector", "allNodes")}}
+            for piece in self.versions("ResourceSlice")
+            for device in piece["spec"]["devices"]
+            if device["name"] == name
+        ]  # fmt: skip
+
+    @property
+    def has_unknown(self) -> bool:
+        return not all(self.devices(result["device"]) for result in self.results)
+
+
+def _cases(events: Sequence[placements.Event]) -> Iterator[_Case]:
+    for index, event in enumerate(events):
+        if event.obj["kind"] == "ResourceClaim":
+            yield _Case(event.obj, events[:index])
+
+
+Answer = bool | None
+"""Whether it is wrong; None: that is not known."""
+
+
+def _selected(case: _Case) -> Answer:
+    answers: list[Answer] = []
+    for result in case.results:
+        option = case.options.get(result["request"])
+        devices = case.devices(result["device"])
+        if option is None or not devices:
+            answers.append(None)
+            continue
+        fits = False
+        for device, known in itertools.product(devices, case.versions("DeviceClass")):
+            selectors = [*known["spec"]["selectors"], *option["selectors"]]
+            fits |= all(SELECTORS[item["cel"]["expression"]](device) for item in selectors)
+        answers.append(not fits)
+    return True if True in answers else None if None in answers else False
+
+
+def _constrained(case: _Case) -> Answer:
+    constraints = case.claim["spec"]["devices"]["constraints"]
+    if not constraints:
+        return None
+    for constraint in constraints:
+        only = constraint.get("requests")
+        rows = [
+            row
+            for row in case.results
+            if not only or row["request"] in only or row["request"].split("/")[0] in only
+        ]
+        choices = [case.devices(row["device"]) for row in rows]
+        if not all(choices):
+            return None
+        if not any(_agree(constraint, chosen) for chosen in itertools.product(*choices)):
+            return True
+    return False
+
+
+def _agree(constraint: Object, chosen: Sequence[Object]) -> bool:
+    values = [device.get("attributes", {}).get("numa") for device in chosen]
+    if None in values:
+        return False
+    if "matchAttribute" in constraint:
+        return all(value == values[0] for value in values)
+    return all(one != two for one, two in itertools.combinations(values, 2))
+
+
+def _requested(case: _Case) -> Answer:
+    got = [row["request"] for row in case.results]
+    if set(got) - set(case.options):
+        return True
+    for request in case.claim["spec"]["devices"]["requests"]:
+        name = request["name"]
+        subs = {f"{name}/{sub['name']}": sub for sub in request.get("firstAvailable", ())}
+        chosen = [sub for sub in subs if sub in got] if subs else [name]
+        if len(chosen) != 1 or got.count(chosen[0]) != case.options[chosen[0]].get("count", 1):
+            return True
+    return False
+
+
+def _access(case: _Case) -> Answer:
+    if any(row["request"] not in case.options for row in case.results):
+        return None
+    return any(
+        row.get("adminAccess", False) != case.options[row["request"]].get("adminAccess", False)
+        for row in case.results
+    )
+
+
+def _shared(case: _Case) -> Answer:
+    for row in case.results:  # an unknown device hides what comes after it
+        if not case.devices(row["device"]):
+            return None
+    return any(
+        all(not _is_good_share(case, row, device) for device in case.devices(row["device"]))
+        for row in case.results
+    )
+
+
+def _is_good_share(case: _Case, row: Object, device: Object) -> bool:
+    consumed = row.get("consumedCapacity", {})
+    if "shareID" not in row:
+        return not consumed
+    if not device.get("allowMultipleAllocations"):
+        return False
+    wanted = case.options.get(row["request"], {}).get("capacity", {}).get("requests", {})
+    amount = int(consumed.get("memory", "0"))
+    if wanted and (not consumed or amount < int(wanted["memory"])):
+        return False
+    return not consumed or amount <= int(device["capacity"]["memory"]["value"])
+
+
+def _reachable(case: _Case) -> Answer:
+    if case.has_unknown:
+        return None
+    selector = case.claim["status"]["allocation"].get("nodeSelector")
+    admitted = []
+    for name in ("n1", "n2"):
+        labels = [
+            item["metadata"]["labels"]
+            for item in case.versions("Node")
+            if item["metadata"]["name"] == name
+        ]
+        admitting = [item for item in labels if _admits(selector, name, item)]
+        if admitting:
+            admitted.append(name)
+            for row in case.results:
+                places = [device["place"] for device in case.devices(row["device"])]
+                if not any(_reaches(place, name, item) for place in places for item in admitting):
+                    return True
+    return not admitted
+
+
+def _admits(selector: Object | None, name: str, labels: Object) -> bool:
+    if selector is None:
+        return True
+    [term] = selector["nodeSelectorTerms"]
+    if "matchFields" in term:
+        return name in term["matchFields"][0]["values"]
+    return labels["zone"] in term["matchExpressions"][0]["values"]
+
+
+def _reaches(place: Object, name: str, labels: Object) -> bool:
+    if "nodeSelector" in place:
+        return _admits(place["nodeSelector"], name, labels)
+    return place.get("nodeName") == name or place.get("allNodes", False)
+
+
+def _doubled(case: _Case) -> Answer:
+    for one, two in itertools.combinations(case.results, 2):
+        if one["device"] != two["device"]:
+            continue
+        both_shares = "shareID" in one and "shareID" in two
+        both_shares &= "adminAccess" not in one and "adminAccess" not in two
+        if not (both_shares and one["shareID"] != two["shareID"]):
+            return True
+    return False
+
+
+def _missing(case: _Case) -> Answer:
+    """Every version of the pool may have been seen."""
+    possible: set[str] = set()
+    now: dict[str, Object] = {}
+    for event in case.past:
+        if event.obj["kind"] == "ResourceSlice":
+            now.pop(event.obj["metadata"]["name"], None)
+            if event.type != "DELETED":
+                now[event.obj["metadata"]["name"]] = event.obj["spec"]
+            possible |= {name for spec in now.values() for name in _usable(spec, [*now.values()])}
+    return any(row["device"] not in possible for row in case.results)
+
+
+def _usable(spec: Object, known: Sequence[Object]) -> list[str]:
+    def place(item: Object) -> Object:
+        return {k: v for k, v in item.items() if k in ("nodeName", "nodeSelector", "allNodes")}
+
+    beside = [it for it in known if place(it) == place(spec) or it.get("allNodes")]
+    newest = max(item["pool"]["generation"] for item in beside)
+    same = [it for it in known if it["pool"]["generation"] == spec["pool"]["generation"]]
+    seen = [it for it in beside if it["pool"]["generation"] == newest]
+    names = [device["name"] for item in seen for device in item["devices"]]
+    is_complete = any(item["pool"]["resourceSliceCount"] == len(same) for item in same)
+    if spec["pool"]["generation"] < newest or not is_complete or len(names) != len(set(names)):
+        return []
+    return [device["name"] for device in spec["devices"]]
+
+
+JUDGES: dict[Any, Callable[[_Case], Answer]] = {
+    selected_devices: _selected,
+    claim_constraints: _constrained,
+    requested_results: _requested,
+    granted_access: _access,
+    granted_shares: _shared,
+    reachable_devices: _reachable,
+    distinct_devices: _doubled,
+    existing_devices: _missing,
+}
+
+
+def test_the_checks_agree_with_judges_that_try_everything() -> None:
+    wrong = dict.fromkeys(JUDGES, 0)
+    plan = building.plan()
+    for seed in range(HISTORIES):
+        events = _Drawn(seed).draw().events
+        cases, seen = list(_cases(events)), placements.fold(events)
+        questions = seen.questions
+        more = {existing_devices: [seen.timelines, {}, plan], requested_results: [plan]}
+        for check, judge in JUDGES.items():
+            answers = [judge(case) for case in cases]
+            found = check.check(questions, *more.get(check, []))
+            told = (seed, check.NAME, found.reason)
+            examined = len(answers) - answers.count(None)
+            if not examined:
+                assert isinstance(found, verdicts.NotExamined), told
+                continue
+            assert found.examined_count == examined, told
+            assert found.violation_count == answers.count(True), told
+            names = [
+                case.claim["metadata"]["name"]
+                for case, answer in zip(cases, answers, strict=True)
+                if answer
+            ]
+            assert [item.objects[0].name for item in found.violations] == names, told
+            wrong[check] += len(names)
+    assert all(count > HISTORIES // 50 for count in wrong.values()), wrong

@@ -1,0 +1,596 @@
+"""Each promise about an allocation: what breaks it is named, and nothing else is."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import verdicts
+from harness.checks.devices import (
+    allocation_judging,
+    claim_constraints,
+    distinct_devices,
+    granted_access,
+    granted_shares,
+    reachable_devices,
+    requested_results,
+    selected_devices,
+)
+from harness.history import plans, records
+from tests.histories import building, placements
+from tests.histories.placements import (
+    claim,
+    device,
+    device_class,
+    exactly,
+    gone,
+    labelled,
+    listed,
+    node,
+    on,
+    option,
+    piece,
+    result,
+)
+
+VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
+Events = Sequence[placements.Event | None]
+NUMA = f"device.attributes['{placements.DRIVER}'].numa"
+ATTRIBUTE = f"{placements.DRIVER}/numa"
+D1, D2 = (device(name, attributes={"numa": numa}) for numa, name in enumerate(["D1", "D2"]))
+SHARED = device("S", allowMultipleAllocations=True, capacity={"memory": "8Gi"})
+WORLD = [listed(node("n1", zone="a")), listed(node("n2", zone="b")), listed(device_class())]
+
+
+def judge(check: Any, events: Events, plan: plans.Plan | None = None) -> verdicts.CheckResult:
+    """The result of one of the checks."""
+    more = [plan or building.plan()] if check is requested_results else []
+    answer = check.check(placements.fold(events).questions, *more)
+    assert isinstance(answer, verdicts.CheckResult), answer
+    return answer
+
+
+def why_not(check: Any, events: Events) -> str:
+    """Why one of the checks has nothing to examine."""
+    more = [building.plan()] if check is requested_results else []
+    answer = check.check(placements.fold(events).questions, *more)
+    assert isinstance(answer, verdicts.NotExamined), answer
+    return answer.reason
+
+
+def _world(*pieces: placements.Event) -> list[placements.Event]:
+    return [*WORLD, *map(listed, pieces or [piece(D1, D2, SHARED)])]
+
+
+def _share(memory: str = "1Gi", **fields: Any) -> placements.Object:
+    return result("S", shareID="1", consumedCapacity={"memory": memory}, **fields)
+
+
+TWO = [exactly("r"), exactly("q")]
+EITHER = [
+    {"name": "r", "firstAvailable": [{"name": "x", **option(count=2)}, {"name": "y", **option()}]}
+]
+ALL = [exactly(allocationMode="All")]
+MATCH = [{"matchAttribute": ATTRIBUTE}]
+CASES: list[tuple[Any, str, list[placements.Event], str]] = [
+    # What the check examines, the history, and what is wrong with it (empty: nothing).
+    (selected_devices, "no selectors", [claim("c", result("D1"))], ""),
+    (
+        selected_devices,
+        "matches",
+        [claim("c", result("D2"), requests=[exactly("r", f"{NUMA} == 1")])],
+        "",
+    ),
+    (
+        selected_devices,
+        "does not match",
+        [claim("c", result("D1"), requests=[exactly("r", f"{NUMA} == 1")])],
+        f"gpu.example/n1/D1 does not match the selector of request r: {NUMA} == 1",
+    ),
+    (
+        selected_devices,
+        "lacks the attribute",
+        [claim("c", result("S"), requests=[exactly("r", f"{NUMA} == 1")])],
+        "does not match",
+    ),
+    (
+        selected_devices,
+        "refused by the class, once that has selectors",
+        [
+            gone(device_class()),
+            device_class("false", name="other"),
+            claim("c", result("D1"), requests=[exactly("r", deviceClassName="other")]),
+        ],
+        "does not match the selector of request r: false",
+    ),
+    (
+        selected_devices,
+        "the class admitted it before",
+        [device_class("false"), claim("c", result("D1"))],
+        "",
+    ),
+    (
+        selected_devices,
+        "no such class",
+        [claim("c", result("D1"), requests=[exactly("r", deviceClassName="none")])],
+        "the device class none of request r did not exist",
+    ),
+    (
+        selected_devices,
+        "matched in an older version",
+        [
+            piece(device("D1", attributes={"numa": 1})),
+            piece(D1),
+            claim("c", result("D1"), requests=[exactly("r", f"{NUMA} == 1")]),
+        ],
+        "",
+    ),
+    (
+        selected_devices,
+        "matches only later",
+        [
+            claim("c", result("D1"), requests=[exactly("r", f"{NUMA} == 1")]),
+            piece(device("D1", attributes={"numa": 1})),
+        ],
+        "does not match",
+    ),
+    (claim_constraints, "one device", [claim("c", result("D1"), constraints=MATCH)], ""),
+    (
+        claim_constraints,
+        "two values",
+        [claim("c", result("D1"), result("D2", request="q"), requests=TWO, constraints=MATCH)],
+        "the attribute gpu.example/numa must be the same for gpu.example/n1/D1, gpu.example/n1/D2",
+    ),
+    (
+        claim_constraints,
+        "only of one request",
+        [
+            claim(
+                "c",
+                result("D1"),
+                result("D2", request="q"),
+                requests=TWO,
+                constraints=[{**MATCH[0], "requests": ["q"]}],
+            )
+        ],
+        "",
+    ),
+    (
+        claim_constraints,
+        "of an alternative",
+        [
+            claim(
+                "c",
+                result("D1", request="r/x"),
+                result("D2", request="r/x"),
+                requests=EITHER,
+                constraints=[{**MATCH[0], "requests": ["r"]}],
+            )
+        ],
+        "must be the same",
+    ),
+    (
+        claim_constraints,
+        "no attribute",
+        [claim("c", result("S"), constraints=MATCH)],
+        "must be the same",
+    ),
+    (
+        claim_constraints,
+        "distinct",
+        [
+            claim(
+                "c",
+                result("D1"),
+                result("D2", request="q"),
+                requests=TWO,
+                constraints=[{"distinctAttribute": ATTRIBUTE}],
+            )
+        ],
+        "",
+    ),
+    (
+        claim_constraints,
+        "not distinct",
+        [
+            piece(D1, device("D3", attributes={"numa": 0}), name="t"),
+            claim(
+                "c",
+                result("D1"),
+                result("D3", request="q"),
+                requests=TWO,
+                constraints=[{"distinctAttribute": ATTRIBUTE}],
+            ),
+        ],
+        "must be different",
+    ),
+    (
+        claim_constraints,
+        "the same in older versions",
+        [
+            piece(device("D2", attributes={"numa": 0}), name="t"),
+            claim("c", result("D1"), result("D2", request="q"), requests=TWO, constraints=MATCH),
+        ],
+        "",
+    ),
+    (requested_results, "one", [claim("c", result("D1"))], ""),
+    (
+        requested_results,
+        "too few",
+        [claim("c", result("D1"), requests=[exactly(count=2)])],
+        "request r got 1 device instead of 2",
+    ),
+    (
+        requested_results,
+        "too many",
+        [claim("c", result("D1"), result("D2"))],
+        "request r got 2 devices instead of 1",
+    ),
+    (
+        requested_results,
+        "a request without devices",
+        [claim("c", result("D1"), requests=TWO)],
+        "request q got no device",
+    ),
+    (
+        requested_results,
+        "an unknown request",
+        [claim("c", result("D1"), result("D2", request="z"))],
+        "a result names request z, which the claim lacks",
+    ),
+    (
+        requested_results,
+        "an alternative",
+        [claim("c", result("D1", request="r/y"), requests=EITHER)],
+        "",
+    ),
+    (
+        requested_results,
+        "an alternative with too few",
+        [claim("c", result("D1", request="r/x"), requests=EITHER)],
+        "request r/x got 1 device instead of 2",
+    ),
+    (
+        requested_results,
+        "two alternatives",
+        [claim("c", result("D1", request="r/y"), result("D2", request="r/x"), requests=EITHER)],
+        "request r got devices for r/x and r/y, which are alternatives",
+    ),
+    (
+        requested_results,
+        "all",
+        [claim("c", result("D1"), result("D2"), requests=ALL, selector=on("n1"))],
+        "",
+    ),
+    (
+        requested_results,
+        "not all",
+        [claim("c", result("D1"), requests=ALL, selector=on("n1"))],
+        "request r asks for all devices and got 1 device, but not gpu.example/n1/D2",
+    ),
+    (
+        requested_results,
+        "all that match",
+        [
+            claim(
+                "c",
+                result("D2"),
+                requests=[exactly("r", f"{NUMA} == 1", allocationMode="All")],
+                selector=on("n1"),
+            )
+        ],
+        "",
+    ),
+    (
+        requested_results,
+        "perhaps not all: the pool has changed",
+        [piece(D1, D2), claim("c", result("D1"), requests=ALL, selector=on("n1"))],
+        "",
+    ),
+    (granted_access, "none", [claim("c", result("D1"))], ""),
+    (
+        granted_access,
+        "as asked",
+        [claim("c", result("D1", adminAccess=True), requests=[exactly(adminAccess=True)])],
+        "",
+    ),
+    (
+        granted_access,
+        "not asked for",
+        [claim("c", result("D1", adminAccess=True))],
+        "gpu.example/n1/D1 was given with admin access, which request r does not ask for",
+    ),
+    (
+        granted_access,
+        "not given",
+        [claim("c", result("D1"), requests=[exactly(adminAccess=True)])],
+        "gpu.example/n1/D1 was given without admin access, which request r asks for",
+    ),
+    (granted_shares, "none", [claim("c", result("D1"))], ""),
+    (granted_shares, "a share", [claim("c", _share())], ""),
+    (
+        granted_shares,
+        "of another device",
+        [claim("c", result("D1", shareID="1"))],
+        "gpu.example/n1/D1 was allocated in a share, but no slice offers it for sharing",
+    ),
+    (
+        granted_shares,
+        "consumed without a share",
+        [claim("c", result("S", consumedCapacity={"memory": "1Gi"}))],
+        "was allocated with consumed capacity, but not in a share",
+    ),
+    (
+        granted_shares,
+        "less than asked",
+        [claim("c", _share(), requests=[exactly(capacity={"requests": {"memory": "2Gi"}})])],
+        "consumes 1Gi memory, but 2Gi was asked for",
+    ),
+    (
+        granted_shares,
+        "as much as asked, by the full name",
+        [
+            claim(
+                "c",
+                _share("2Gi"),
+                requests=[exactly(capacity={"requests": {"gpu.example/memory": "2Gi"}})],
+            )
+        ],
+        "",
+    ),
+    (
+        granted_shares,
+        "more than there is",
+        [claim("c", _share("9Gi"))],
+        "consumes 9Gi of its 8Gi memory",
+    ),
+    (
+        granted_shares,
+        "another capacity",
+        [claim("c", result("S", shareID="1", consumedCapacity={"cores": "1"}))],
+        "consumes cores, a capacity that it lacks",
+    ),
+    (
+        granted_shares,
+        "nothing of what was asked",
+        [
+            claim(
+                "c",
+                result("S", shareID="1"),
+                requests=[exactly(capacity={"requests": {"memory": "2Gi"}})],
+            )
+        ],
+        "consumes no memory, of which 2Gi was asked for",
+    ),
+    (reachable_devices, "its node", [claim("c", result("D1"), selector=on("n1"))], ""),
+    (
+        reachable_devices,
+        "another node",
+        [claim("c", result("D1"), selector=on("n2"))],
+        "its node selector admits node n2, from which D1 cannot be reached",
+    ),
+    (reachable_devices, "every node", [claim("c", result("D1"))], "admits node n2"),
+    (
+        reachable_devices,
+        "no node",
+        [claim("c", result("D1"), selector=on("n9"))],
+        "its node selector admits no node that there was",
+    ),
+    (
+        reachable_devices,
+        "a zone",
+        [
+            piece("Z", pool="zone", name="z", nodeSelector=labelled("zone", "a")),
+            claim("c", result("Z", pool="zone"), selector=labelled("zone", "a")),
+        ],
+        "",
+    ),
+    (
+        reachable_devices,
+        "two zones",
+        [
+            piece("Z", pool="zone", name="z", nodeSelector=labelled("zone", "a")),
+            claim("c", result("Z", pool="zone"), selector=labelled("zone", "a", "b")),
+        ],
+        "admits node n2, from which Z cannot be reached",
+    ),
+    (
+        reachable_devices,
+        "a device of the cluster",
+        [piece("C", pool="all", name="a", allNodes=True), claim("c", result("C", pool="all"))],
+        "",
+    ),
+    (
+        reachable_devices,
+        "a device that names its node",
+        [
+            piece(device("P", nodeName="n2"), pool="each", name="e", perDeviceNodeSelection=True),
+            claim("c", result("P", pool="each"), selector=on("n1")),
+        ],
+        "admits node n1, from which P cannot be reached",
+    ),
+    (
+        reachable_devices,
+        "the node has moved since",
+        [
+            piece("Z", pool="zone", name="z", nodeSelector=labelled("zone", "a")),
+            node("n1", zone="c"),
+            claim("c", result("Z", pool="zone"), selector=labelled("zone", "a")),
+        ],
+        "",
+    ),
+    (distinct_devices, "one", [claim("c", result("D1"))], ""),
+    (
+        distinct_devices,
+        "two",
+        [claim("c", result("D1"), result("D2", request="q"), requests=TWO)],
+        "",
+    ),
+    (
+        distinct_devices,
+        "the same",
+        [claim("c", result("D1"), result("D1", request="q"), requests=TWO)],
+        "gpu.example/n1/D1 was given to it 2 times, for request r and request q",
+    ),
+    (
+        distinct_devices,
+        "twice with admin access",
+        [claim("c", *[result("D1", adminAccess=True)] * 2)],
+        "was given to it 2 times",
+    ),
+    (
+        distinct_devices,
+        "two shares",
+        [claim("c", result("S", shareID="1"), result("S", shareID="2"))],
+        "",
+    ),
+    (
+        distinct_devices,
+        "one share twice",
+        [claim("c", result("S", shareID="1"), result("S", shareID="1"))],
+        "was given to it 2 times",
+    ),
+    (
+        distinct_devices,
+        "a share and the whole",
+        [claim("c", result("S", shareID="1"), result("S", request="q"))],
+        "was given to it 2 times",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("check", "events", "problem"),
+    [(check, events, problem) for check, _, events, problem in CASES],
+    ids=[f"{check.NAME}: {title}" for check, title, _, _ in CASES],
+)
+def test_what_breaks_a_promise_is_named(
+    check: Any, events: list[placements.Event], problem: str
+) -> None:
+    found = judge(check, [*_world(), *events])
+    assert found.examined_count == 1
+    assert (found.verdict, found.violation_count) == (INVALID if problem else VALID, bool(problem))
+    for violation in found.violations:
+        assert problem in violation.summary
+        assert problem in violation.text
+        assert [item.name for item in violation.objects] == ["c"]
+
+
+CHECKS = (
+    selected_devices,
+    claim_constraints,
+    requested_results,
+    granted_access,
+    granted_shares,
+    reachable_devices,
+    distinct_devices,
+)
+checks = pytest.mark.parametrize("check", CHECKS, ids=lambda check: str(check.NAME))
+
+
+@checks
+def test_without_allocations_nothing_is_examined(check: Any) -> None:
+    assert why_not(check, [*_world(), claim("c")]).endswith("so nothing was examined")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [selected_devices, claim_constraints, granted_shares, reachable_devices],
+    ids=lambda check: str(check.NAME),
+)
+def test_a_device_that_no_slice_has_is_not_examined(check: Any) -> None:
+    """Another check says that it does not exist."""
+    why = why_not(check, [*WORLD, claim("c", result("D1"), constraints=MATCH)])
+    assert why.startswith("a device was in no slice that was observed")
+
+
+@pytest.mark.parametrize(
+    ("check", "resource"),
+    [
+        (selected_devices, "deviceclasses"),
+        (claim_constraints, "resourceslices"),
+        (granted_shares, "resourceslices"),
+        (reachable_devices, "nodes"),
+    ],
+)
+def test_a_gap_may_hide_the_version_that_would_explain_it(check: Any, resource: str) -> None:
+    seen = placements.fold([*_world(), claim("c", result("D1"), selector=on("n2"))])
+    seen.catalogue.see_gap(
+        records.Gap(resource=resource, after_resource_version=1, reason="410", ts_ns=1)
+    )
+    answer = check.check(seen.questions)
+    assert isinstance(answer, verdicts.NotExamined)
+    assert answer.reason.startswith(f"versions of {resource} may be missing")
+
+
+def test_a_selector_that_the_judge_does_not_know_is_not_examined() -> None:
+    known = claim("a", result("D1"))
+    strange = claim("c", result("D1"), requests=[exactly("r", "ip('1.1.1.1').family() == 4")])
+    assert "cannot evaluate ip(" in why_not(selected_devices, [*_world(), strange])
+    found = judge(selected_devices, [*_world(), known, strange])
+    assert (found.verdict, found.examined_count) == (VALID, 1)
+    assert "1 not examined: this judge cannot evaluate ip('1.1.1.1')" in found.reason
+
+
+def test_a_stale_list_may_explain_what_is_not_all() -> None:
+    stale = plans.PlannedFault(name="f", kind="stale-list", carrier="server", text="stale")
+    plan = msgspec.structs.replace(building.plan(), faults=[stale])
+    events = [*_world(), claim("c", result("D1"), requests=ALL, selector=on("n1"))]
+    assert judge(requested_results, events, plan).verdict is VALID
+    assert judge(requested_results, events).verdict is INVALID
+
+
+def test_the_first_the_worst_and_the_last_are_in_full_and_all_are_counted() -> None:
+    """The worst one has most wrong requests."""
+    wrong = [claim(f"c{number:03d}", result("D1", request="z")) for number in range(300)]
+    worst = claim("worst", requests=TWO, *[result("D1", request=name) for name in "xyz"])
+    found = judge(requested_results, [*_world(), *wrong[:150], worst, *wrong[150:]])
+    assert (found.examined_count, found.violation_count) == (301, 301)
+    names = [violation.objects[0].name for violation in found.violations]
+    first = [f"c{number:03d}" for number in range(allocation_judging.IN_FULL_MAX)]
+    assert names == [*first, "worst", "c299"]
+    assert len(found.others) == allocation_judging.OTHERS_MAX
+    assert found.reason.startswith("301 of 301 allocations wrong, the first: claim c000: ")
+    assert "; the worst: claim worst: " in found.reason
+    assert "; the last: claim c299: " in found.reason
+
+
+def test_an_allocation_is_judged_once_and_another_one_again() -> None:
+    """A version without change is none; one that was freed and allocated again is."""
+    one = claim("c", result("D1"))
+    found = judge(granted_access, [*_world(), one, one, claim("c"), one])
+    assert found.examined_count == 2
+
+
+def test_equal_allocations_are_asked_about_once() -> None:
+    many = [claim(f"c{number}", result("S", shareID=f"{number}")) for number in range(50)]
+    seen = placements.fold([*_world(), *many])
+    assert (len(seen.made), len(seen.made.grants)) == (50, 1)
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        (["resourceclaims", "pods"], set()),
+        (
+            ["resourceclaims", "pods", "resourceslices"],
+            {requested_results, granted_access, granted_shares, distinct_devices},
+        ),
+        (
+            ["resourceclaims", "pods", "resourceslices", "deviceclasses", "nodes"],
+            set(CHECKS) - {claim_constraints},
+        ),
+    ],
+)
+def test_runs_owe_what_their_recorder_can_show(resources: list[str], expected: set[Any]) -> None:
+    plan = msgspec.structs.replace(building.plan(), resources=resources)
+    assert {check for check in CHECKS if check.applies(plan)} == expected
+
+
+def test_runs_with_constraints_owe_them() -> None:
+    plan = msgspec.structs.replace(building.plan(), resources=["resourceslices"])
+    for claims, expected in (({}, False), ({"constraints": [{}]}, True)):
+        for settings in ({"claim": claims}, {"claims": [{}, claims]}):
+            made = msgspec.structs.replace(plan, settings=settings)
+            assert claim_constraints.applies(made) is expected

@@ -1,0 +1,140 @@
+"""Devices that were allocated although no version that the scheduler could have seen had them."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import pytest
+
+from harness.checks import verdicts
+from harness.checks.devices import existing_devices
+from harness.checks.taints import attempt_views
+from harness.history import plans, records
+from harness.scenario import loading
+from tests.histories import building, placements
+from tests.histories.placements import claim, gone, piece, result
+
+VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
+FAULT = plans.PlannedFault(name="f", kind="delay-events", carrier="server", text="late")
+C = claim("c", result("D1"))
+HALF = {"generation": 2, "count": 2}
+
+
+def judge(
+    events: Sequence[placements.Event | None],
+    *,
+    seen: int = 0,
+    faults: Sequence[plans.PlannedFault] = (),
+    second_ns: int = 1_000_000_000,
+) -> verdicts.CheckResult:
+    """The result, with the version of the slices that the scheduler had dealt with; 0: unknown."""
+    folded = placements.fold(events, second_ns=second_ns)
+    views: Mapping[str, attempt_views.View] = {"c": attempt_views.View(seen)} if seen else {}
+    plan = msgspec.structs.replace(building.plan(), faults=list(faults))
+    answer = existing_devices.check(folded.questions, folded.timelines, views, plan)
+    assert isinstance(answer, verdicts.CheckResult), answer
+    return answer
+
+
+CASES: dict[str, tuple[list[placements.Event | None], int, bool]] = {
+    # The history, the version that the scheduler had dealt with, and whether the device is wrong.
+    "there": ([piece("D1"), C], 1, False),
+    "never there": ([piece("D2"), C], 1, True),
+    "never there, whatever was seen": ([piece("D2"), C], 0, True),
+    "there only later": ([C, piece("D1")], 0, True),
+    "withdrawn before": ([piece("D1"), piece("D2"), None, C], 2, True),
+    "withdrawn, which may not have been seen": ([piece("D1"), piece("D2"), None, C], 1, False),
+    "withdrawn, with nothing known": ([piece("D1"), piece("D2"), None, C], 0, False),
+    "the slice was deleted": ([piece("D1"), gone(piece("D1")), C], 2, True),
+    "it came back": ([piece("D1"), gone(piece("D1")), piece("D1"), C], 2, False),
+    "of a new generation": ([piece("D1"), piece("D1", generation=2), C], 2, False),
+    "of an old generation": (
+        [piece("D1"), piece("D2", name="t", generation=2), C],
+        2,
+        True,
+    ),
+    "the new generation is for another node": (
+        [piece("D1"), piece("D2", name="t", generation=2, nodeName="n2"), C],
+        2,
+        False,
+    ),
+    "the new generation is for all nodes": (
+        [piece("D1"), piece("D2", name="t", generation=2, allNodes=True), C],
+        2,
+        True,
+    ),
+    "incomplete": ([piece("D1", count=2), C], 1, True),
+    "complete": ([piece("D1", count=2), piece("D2", name="t", count=2), C], 2, False),
+    "complete with a slice of another node": (
+        [piece("D1", count=2), piece("D2", name="t", count=2, nodeName="n2"), C],
+        2,
+        False,
+    ),
+    "incomplete for a while": (
+        [piece("D1"), piece("D1", **HALF), piece("D2", name="t", **HALF), C],
+        2,
+        False,
+    ),
+    "a name twice": ([piece("D1", count=2), piece("D1", name="t", count=2), C], 2, True),
+    "a name twice, on two nodes": (
+        [piece("D1", count=2), piece("D1", name="t", count=2, nodeName="n2"), C],
+        2,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("events", "seen", "is_wrong"), CASES.values(), ids=CASES)
+def test_a_device_is_wrong_if_no_version_that_may_have_been_seen_has_it(
+    events: list[placements.Event | None], seen: int, is_wrong: bool
+) -> None:
+    found = judge(events, seen=seen)
+    assert (found.verdict, found.examined_count) == (INVALID if is_wrong else VALID, 1)
+    assert found.violation_count == is_wrong
+    for violation in found.violations:
+        assert "gpu.example/n1/D1 could not be allocated in any version" in violation.text
+
+
+def test_a_scheduler_without_faults_lags_by_a_limited_time() -> None:
+    """Half a minute after the device was withdrawn it may be allocated, a minute after not."""
+    events = [piece("D1"), piece("D2"), None, C]
+    lag_ns = int(existing_devices.LAG_S * 1e9)
+    assert judge(events, second_ns=lag_ns // 4).verdict is VALID
+    assert judge(events, second_ns=lag_ns).verdict is INVALID
+    assert judge(events, second_ns=lag_ns, faults=[FAULT]).verdict is VALID
+
+
+def test_with_faults_only_what_was_never_listed_is_wrong() -> None:
+    withdrawn = [piece("D1", count=2), gone(piece("D1")), C]
+    assert judge(withdrawn, seen=2, faults=[FAULT]).verdict is VALID
+    assert judge([piece("D2"), C], faults=[FAULT]).verdict is INVALID
+
+
+def test_a_gap_may_hide_the_device() -> None:
+    folded = placements.fold([piece("D2"), C])
+    gap = records.Gap(resource="resourceslices", after_resource_version=1, reason="410", ts_ns=1)
+    folded.timelines.see_gap(gap)
+    answer = existing_devices.check(folded.questions, folded.timelines, {}, building.plan())
+    assert isinstance(answer, verdicts.NotExamined)
+
+
+def test_without_allocations_nothing_is_examined() -> None:
+    folded = placements.fold([piece("D1"), claim("c")])
+    answer = existing_devices.check(folded.questions, folded.timelines, {}, building.plan())
+    assert isinstance(answer, verdicts.NotExamined)
+
+
+def test_runs_whose_steps_tell_more() -> None:
+    settings = loading.load("pools-change").scenario.model_dump(mode="json")
+    plan = msgspec.structs.replace(building.plan(), settings=settings, expected_steps=["scheduler"])
+    assert existing_devices.needs_views(plan)
+    for changed in (
+        msgspec.structs.replace(plan, faults=[FAULT]),
+        msgspec.structs.replace(plan, expected_steps=["claim-controller"]),
+        msgspec.structs.replace(plan, settings={**settings, "pools": {"changes": []}}),
+        msgspec.structs.replace(plan, settings={**settings, "subject": {"schedulers": [{}, {}]}}),
+    ):
+        assert not existing_devices.needs_views(changed)
+    assert not existing_devices.applies(building.plan())
+    assert existing_devices.applies(
+        msgspec.structs.replace(plan, resources=["resourceclaims", "resourceslices"])
+    )

@@ -1,0 +1,171 @@
+"""Pods that were bound before their claims were theirs, or where these cannot be used."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from harness.checks import verdicts
+from harness.checks.pods import bound_pods
+from harness.history import plans, records
+from tests.histories import building, placements
+from tests.histories.placements import claim, gone, labelled, listed, node, on, pod, result
+
+VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
+FAULT = plans.PlannedFault(name="f", kind="delay-request", carrier="server", text="late")
+NODES = [listed(node("n1", zone="a")), listed(node("n2", zone="b"))]
+D1 = result("D1")
+MINE = claim("c", D1, selector=on("n1"), users=["p"])
+NEW, BOUND = pod("p", "c"), pod("p", "c", bound_to="n1")
+
+
+def judge(
+    events: Sequence[placements.Event | None], faults: Sequence[plans.PlannedFault] = ()
+) -> verdicts.CheckResult:
+    """The result for nodes of two zones."""
+    seen = placements.fold([*NODES, *events])
+    plan = msgspec.structs.replace(building.plan(), faults=list(faults))
+    answer = bound_pods.check(seen.bound, seen.catalogue, plan)
+    assert isinstance(answer, verdicts.CheckResult), answer
+    return answer
+
+
+CASES: dict[str, tuple[list[placements.Event | None], str]] = {
+    "as it should be": ([NEW, MINE, BOUND], ""),
+    "the claim came first": ([MINE, NEW, BOUND], ""),
+    "not allocated": ([NEW, claim("c"), BOUND], "claim c was not allocated and reserved for it"),
+    "no such claim": ([NEW, BOUND], "claim c was not allocated and reserved for it"),
+    "not reserved": ([NEW, claim("c", D1), BOUND], "claim c was not allocated and reserved"),
+    "reserved later": ([NEW, claim("c", D1), BOUND, MINE], "claim c was not allocated"),
+    "reserved for another pod": (
+        [NEW, claim("c", D1, users=["q"]), BOUND],
+        "claim c was not allocated and reserved for it",
+    ),
+    "reserved for two pods": ([NEW, claim("c", D1, users=["q", "p"]), BOUND], ""),
+    "another node": (
+        [NEW, claim("c", D1, selector=on("n2"), users=["p"]), BOUND],
+        "the allocation of claim c does not admit node n1",
+    ),
+    "a zone": ([NEW, claim("c", D1, selector=labelled("zone", "a"), users=["p"]), BOUND], ""),
+    "another zone": (
+        [NEW, claim("c", D1, selector=labelled("zone", "b"), users=["p"]), BOUND],
+        "does not admit node n1",
+    ),
+    "every node": ([NEW, claim("c", D1, users=["p"]), BOUND], ""),
+    "two claims, one of them wrong": (
+        [pod("p", "c", "d"), MINE, pod("p", "c", "d", bound_to="n1")],
+        "claim d was not allocated",
+    ),
+    "a generated claim": (
+        [
+            pod("p", generated={}),
+            pod("p", generated={"made": "c"}),
+            MINE,
+            pod("p", generated={"made": "c"}, bound_to="n1"),
+        ],
+        "",
+    ),
+    "a generated claim whose record was lost": (
+        [pod("p", generated={"made": "c"}), MINE, pod("p", generated={}, bound_to="n1")],
+        "",
+    ),
+    "no claim was generated": (
+        [pod("p", generated={}), pod("p", generated={}, bound_to="n1")],
+        "no claim had been made for its entry made",
+    ),
+    "a claim for extended resources": (
+        [pod("p"), MINE, pod("p", extended="c"), pod("p", extended="c", bound_to="n1")],
+        "",
+    ),
+    "reserved again": (
+        [NEW, MINE, claim("c", D1), MINE, BOUND],
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("events", "problem"), CASES.values(), ids=CASES)
+def test_what_is_wrong_with_a_binding_is_named(
+    events: list[placements.Event | None], problem: str
+) -> None:
+    found = judge(events)
+    assert (found.verdict, found.examined_count) == (INVALID if problem else VALID, 1)
+    for violation in found.violations:
+        assert violation.summary.startswith("pod p: ")
+        assert problem in violation.text
+        assert violation.objects[0].kind == "Pod"
+
+
+TAKEN_BACK: dict[str, list[placements.Event | None]] = {
+    "given back": [NEW, MINE, claim("c", D1, selector=on("n1")), BOUND],
+    "deallocated": [NEW, MINE, claim("c"), BOUND],
+    "deleted": [NEW, MINE, gone(MINE), BOUND],
+    "moved to another node": [
+        NEW,
+        MINE,
+        claim("c", D1, selector=on("n2"), users=["p"]),
+        BOUND,
+    ],
+}
+
+
+@pytest.mark.parametrize("events", TAKEN_BACK.values(), ids=TAKEN_BACK)
+def test_only_with_faults_a_binding_may_come_after_its_reservation(
+    events: list[placements.Event | None],
+) -> None:
+    assert judge(events).verdict is INVALID
+    assert judge(events, [FAULT]).verdict is VALID
+
+
+NOT_EXAMINED: dict[str, list[placements.Event | None]] = {
+    "bound by hand": [BOUND],
+    "never bound": [NEW, MINE],
+    "without claims": [pod("p"), pod("p", bound_to="n1")],
+    "an entry that needs no claim": [
+        pod("p", generated={"made": None}),
+        pod("p", generated={"made": None}, bound_to="n1"),
+    ],
+    "deleted before": [NEW, gone(NEW)],
+    "seen in a list only": [NEW, listed(BOUND)],
+}
+
+
+@pytest.mark.parametrize("events", NOT_EXAMINED.values(), ids=NOT_EXAMINED)
+def test_what_no_scheduler_has_bound_is_not_examined(
+    events: list[placements.Event | None],
+) -> None:
+    seen = placements.fold([*NODES, *events])
+    answer = bound_pods.check(seen.bound, seen.catalogue, building.plan())
+    assert isinstance(answer, verdicts.NotExamined)
+    assert answer.reason == "no pod with claims was bound, so nothing was examined"
+
+
+@pytest.mark.parametrize("resource", ["pods", "resourceclaims", "nodes"])
+def test_a_gap_may_hide_a_reservation(resource: str) -> None:
+    seen = placements.fold([*NODES, NEW, BOUND])
+    gap = records.Gap(resource=resource, after_resource_version=1, reason="410", ts_ns=1)
+    seen.bound.see_gap(gap)
+    answer = bound_pods.check(seen.bound, seen.catalogue, building.plan())
+    assert isinstance(answer, verdicts.NotExamined)
+    assert answer.reason.startswith(f"versions of {resource} may be missing")
+
+
+def test_all_are_counted_and_the_worst_and_the_last_are_in_full() -> None:
+    pods = [f"p{number:03d}" for number in range(250)]
+    events = [pod(name, "c") for name in pods] + [pod(name, "c", bound_to="n1") for name in pods]
+    worst = [pod("worst", "c", "d"), pod("worst", "c", "d", bound_to="n1")]
+    found = judge([*events[:400], *worst, *events[400:]])
+    assert (found.examined_count, found.violation_count) == (251, 251)
+    names = [violation.objects[0].name for violation in found.violations]
+    assert names == [*pods[: bound_pods.IN_FULL_MAX], "worst", "p249"]
+    assert len(found.others) == bound_pods.OTHERS_MAX
+    assert "the first: pod p000: " in found.reason
+    assert "the worst: pod worst: " in found.reason
+    assert "the last: pod p249: " in found.reason
+
+
+def test_runs_owe_it_that_observe_nodes() -> None:
+    plan = building.plan()
+    assert not bound_pods.applies(plan)
+    resources = ["resourceclaims", "pods", "nodes"]
+    assert bound_pods.applies(msgspec.structs.replace(plan, resources=resources))
