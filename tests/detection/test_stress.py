@@ -5,7 +5,14 @@ long.
 import pytest
 
 from harness.subject import assembling, defects
-from tests.detection import churning, condition_plays, counter_plays, extended_plays, slice_plays
+from tests.detection import (
+    churning,
+    condition_plays,
+    counter_plays,
+    extended_plays,
+    placement_plays,
+    slice_plays,
+)
 
 pytestmark = pytest.mark.detection
 CYCLES = 60
@@ -32,6 +39,7 @@ def test_the_correct_parts_never_lose_sight_of_a_device(
         - counter_plays.EXPOSED
         - extended_plays.ONLY_HERE
         - condition_plays.EXPOSED
+        - placement_plays.EXPOSED
     ),
 )
 def test_a_defect_is_found(defect: str) -> None:

@@ -1,0 +1,175 @@
+"""Claims that are allocated, and pods that are bound, by one part of the scheduler with a defect, as a
+recorder writes them down for the checks of allocations and bindings.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from harness.checks import verdicts
+from harness.checks.devices import (
+    claim_constraints,
+    distinct_devices,
+    existing_devices,
+    granted_access,
+    granted_shares,
+    reachable_devices,
+    requested_results,
+    selected_devices,
+)
+from harness.checks.pods import bound_pods
+from harness.checks.taints import attempt_views
+from harness.client import apis
+from harness.subject import assembling
+from harness.subject.allocation import allocated_states, inventories
+from tests.histories import building, placements
+from tests.histories.placements import claim, device, device_class, exactly, node, on, piece
+from tests.support import api_objects, local_servers, plugin_world
+
+Object = dict[str, Any]
+Events = list[placements.Event | None]
+NODE = node("n1")
+D1, D2, D3 = (
+    device(name, attributes={"numa": numa, f"{placements.DRIVER}/big": name == "D3"})
+    for name, numa in (("D1", 0), ("D2", 1), ("D3", 0))
+)
+PIECE = piece(D1, D2, D3)
+NUMA = f"{placements.DRIVER}/numa"
+BIG = f"device.attributes['{placements.DRIVER}'].big"
+
+
+@dataclasses.dataclass(frozen=True)
+class Play:
+    """What one part of the scheduler does, as a history, and the check that a defect of it breaks."""
+
+    exposes: str
+    check: str
+    perform: Callable[[Sequence[str]], Events]
+    """Takes the defects."""
+    view: int = 0
+    """The version of the slices that the scheduler had dealt with; 0: unknown."""
+
+
+def _allocating(**fields: Any) -> Callable[[Sequence[str]], Events]:
+    """One claim is allocated on the only node."""
+
+    def perform(defects: Sequence[str]) -> Events:
+        made = claim("c", **fields)
+        obj = {**made.obj, "metadata": {**made.obj["metadata"], "resourceVersion": "1"}}
+        allocator = assembling.parts(defects).allocator(
+            inventories.snapshot_of([PIECE.obj]),
+            allocated_states.AllocatedState(),
+            {placements.CLASS: device_class().obj},
+            [obj],
+        )
+        [allocation] = allocator.allocate(NODE.obj) or [None]
+        return [NODE, node("n2"), device_class(), PIECE, _allocated(obj, allocation)]
+
+    return perform
+
+
+def _allocated(obj: Object, allocation: Object | None) -> placements.Event:
+    return placements.Event({**obj, "status": {"allocation": allocation} if allocation else {}})
+
+
+def _deleting(defects: Sequence[str]) -> Events:
+    """The slice goes, and comes back after a claim has been tried."""
+    inventory = inventories.Inventory()
+    tracker = assembling.parts(defects).slice_tracker([inventory])
+    stored = {**PIECE.obj, "metadata": {**PIECE.obj["metadata"], "resourceVersion": "1"}}
+    tracker.on_add(stored, initial=True)
+    tracker.on_delete(stored)
+    made = {**claim("c").obj, "metadata": {**claim("c").obj["metadata"], "resourceVersion": "1"}}
+    allocator = assembling.parts().allocator(
+        inventory.snapshot(),
+        allocated_states.AllocatedState(),
+        {placements.CLASS: device_class().obj},
+        [made],
+    )
+    found = allocator.allocate(NODE.obj)
+    tried = _allocated(made, found[0]) if found else None
+    later = _allocated(
+        made, claim("c", placements.result("D1"), selector=on("n1")).obj["status"]["allocation"]
+    )
+    events = [NODE, device_class(), PIECE, placements.gone(PIECE), tried, PIECE]
+    return [*events, None if found else later]
+
+
+def _sharing(defects: Sequence[str]) -> Events:
+    """A claim is allocated on one node; then another pod that uses it is tried on two nodes."""
+    world = plugin_world.World(local_servers.LocalServer(1), assembling.parts(defects))
+    allocated = api_objects.allocation("a", node="worker-0")
+    world.claim("c", allocated=allocated)
+    pod = world.pod("p", "c")
+    events: Events = [placements.node(name) for name in ("worker-0", "worker-1")]
+    events += [_named(api_objects.device_class()), _named(api_objects.slice_of("a", "b"))]
+    events += [placements.Event(pod), placements.Event(world.stored("c"))]
+    attempt = world.plugin.pre_filter(pod)
+    nodes = [api_objects.node(name) for name in ("worker-1", "worker-0")]
+    fits = next(item for item in nodes if world.plugin.filter(attempt, item) is not None)
+    world.plugin.reserve(attempt, fits, [])
+    world.plugin.pre_bind(attempt)
+    events.append(placements.Event(world.stored("c")))
+    world.api.bind(pod, fits["metadata"]["name"])
+    events.append(placements.Event(world.api.get(apis.PODS, "p", namespace="default")))
+    return events
+
+
+def _named(obj: Object) -> placements.Event:
+    """An object as if it came from the server."""
+    return placements.Event({**obj, "metadata": {"uid": "u", **obj["metadata"]}})
+
+
+PLAYS = (
+    Play(
+        "selectors-not-asked",
+        selected_devices.NAME,
+        _allocating(requests=[exactly("r", BIG)]),
+    ),
+    Play(
+        "constraints-not-asked",
+        claim_constraints.NAME,
+        _allocating(requests=[exactly(count=2)], constraints=[{"matchAttribute": NUMA}]),
+    ),
+    Play("one-device-enough", requested_results.NAME, _allocating(requests=[exactly(count=2)])),
+    Play("admin-access-for-all", granted_access.NAME, _allocating()),
+    Play("whole-devices-shared", granted_shares.NAME, _allocating()),
+    Play("node-selector-not-written", reachable_devices.NAME, _allocating()),
+    Play(
+        "admin-device-twice",
+        distinct_devices.NAME,
+        _allocating(requests=[exactly("r", adminAccess=True), exactly("q", adminAccess=True)]),
+    ),
+    Play("slice-deletions-unseen", existing_devices.NAME, _deleting, view=4),
+    Play("node-selector-not-asked", bound_pods.NAME, _sharing),
+    Play("bound-before-reserved", bound_pods.NAME, _sharing),
+)
+EXPOSED = frozenset(play.exposes for play in PLAYS)
+
+
+def judge(play: Play, *defects: str) -> dict[str, verdicts.Verdict]:
+    """The verdict of each check that had something to examine."""
+    seen = placements.fold(play.perform(defects))
+    return {item.check: item.verdict for item in _answers(seen, play.view)}
+
+
+def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]:
+    plan, asked = building.plan(), seen.questions
+    views = {"c": attempt_views.View(view)} if view else {}
+    answers = [
+        existing_devices.check(asked, seen.timelines, views, plan),
+        requested_results.check(asked, plan),
+        bound_pods.check(seen.bound, seen.catalogue, plan),
+        *(
+            check.check(asked)
+            for check in (
+                selected_devices,
+                claim_constraints,
+                granted_access,
+                granted_shares,
+                reachable_devices,
+                distinct_devices,
+            )
+        ),
+    ]
+    return (item for item in answers if isinstance(item, verdicts.CheckResult))
