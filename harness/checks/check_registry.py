@@ -16,6 +16,16 @@ from harness.checks.claims import (
     reservations,
 )
 from harness.checks.consumption import device_consumption
+from harness.checks.devices import (
+    claim_constraints,
+    distinct_devices,
+    existing_devices,
+    granted_access,
+    granted_shares,
+    reachable_devices,
+    requested_results,
+    selected_devices,
+)
 from harness.checks.nodes import (
     container_parameters,
     device_readiness,
@@ -23,6 +33,7 @@ from harness.checks.nodes import (
     leftover_preparations,
     prepared_devices,
 )
+from harness.checks.pods import bound_pods
 from harness.checks.progress import claim_progress, resource_leaks, scheduler_books
 from harness.checks.schedulers import scheduler_exclusivity, scheduler_identities
 from harness.checks.taints import tainted_devices
@@ -111,6 +122,64 @@ CHECKS: tuple[Check, ...] = (
         claims_in_use.PROMISE,
         lambda given: claims_in_use.check(given.observed.lives, given.observed.pods),
         applies=claims_in_use.applies,
+    ),
+    Check(
+        distinct_devices.NAME,
+        distinct_devices.PROMISE,
+        lambda given: distinct_devices.check(given.observed.allocated),
+        applies=distinct_devices.applies,
+    ),
+    Check(
+        existing_devices.NAME,
+        existing_devices.PROMISE,
+        lambda given: existing_devices.check(
+            given.observed.allocated, given.observed.pools, given.views, given.plan
+        ),
+        applies=existing_devices.applies,
+    ),
+    Check(
+        selected_devices.NAME,
+        selected_devices.PROMISE,
+        lambda given: selected_devices.check(given.observed.allocated),
+        applies=selected_devices.applies,
+    ),
+    Check(
+        claim_constraints.NAME,
+        claim_constraints.PROMISE,
+        lambda given: claim_constraints.check(given.observed.allocated),
+        applies=claim_constraints.applies,
+    ),
+    Check(
+        requested_results.NAME,
+        requested_results.PROMISE,
+        lambda given: requested_results.check(given.observed.allocated, given.plan),
+        applies=requested_results.applies,
+    ),
+    Check(
+        granted_access.NAME,
+        granted_access.PROMISE,
+        lambda given: granted_access.check(given.observed.allocated),
+        applies=granted_access.applies,
+    ),
+    Check(
+        granted_shares.NAME,
+        granted_shares.PROMISE,
+        lambda given: granted_shares.check(given.observed.allocated),
+        applies=granted_shares.applies,
+    ),
+    Check(
+        reachable_devices.NAME,
+        reachable_devices.PROMISE,
+        lambda given: reachable_devices.check(given.observed.allocated),
+        applies=reachable_devices.applies,
+    ),
+    Check(
+        bound_pods.NAME,
+        bound_pods.PROMISE,
+        lambda given: bound_pods.check(
+            given.observed.bound, given.observed.allocated.catalogue, given.plan
+        ),
+        applies=bound_pods.applies,
     ),
     Check(
         tainted_devices.NAME,

@@ -20,6 +20,7 @@ from harness.checks import (
     verdict_files,
     verdicts,
 )
+from harness.checks.devices import existing_devices
 from harness.checks.holds import hold_history
 from harness.checks.progress import scheduler_books, written_books
 from harness.checks.schedulers import scheduler_attribution, scheduler_identities
@@ -135,9 +136,9 @@ def _are_elected(plan: plans.Plan) -> bool:
 
 def _views(history: histories.History) -> dict[str, attempt_views.View]:
     """Return what the scheduler knew in its attempts, if a check asks for it."""
-    if not tainted_devices.applies(history.plan):
-        return {}
-    return attempt_views.read(history, tainted_devices.SCHEDULER)
+    if tainted_devices.applies(history.plan) or existing_devices.needs_views(history.plan):
+        return attempt_views.read(history, tainted_devices.SCHEDULER)
+    return {}
 
 
 def _books(history: histories.History) -> dict[str, written_books.Books | None]:

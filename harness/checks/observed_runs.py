@@ -8,9 +8,11 @@ import msgspec
 from harness.checks.claim_control import controller_history, controller_records
 from harness.checks.claims import claim_lives, pod_lives, reservations
 from harness.checks.consumption import declared_devices
+from harness.checks.devices import allocation_judging, pool_timelines
 from harness.checks.holds import hold_history
 from harness.checks.nodes import container_parameters, device_readiness, extended_claims
-from harness.checks.observed import folders
+from harness.checks.observed import folders, observations
+from harness.checks.pods import bound_pods, pod_bindings
 from harness.checks.progress import world_states
 from harness.checks.schedulers import allocation_writers, scheduler_identities
 from harness.checks.taints import taint_timelines, tainted_devices
@@ -67,6 +69,16 @@ class ObservedRun:
         default_factory=taint_timelines.TaintTimelines
     )
     """Taints in all versions of slices and rules; of a plan that taints devices."""
+    allocated: allocation_judging.Questions = dataclasses.field(
+        default_factory=allocation_judging.Questions
+    )
+    """The allocations, and the devices, classes and nodes; of a plan that observes slices."""
+    pools: pool_timelines.PoolTimelines = dataclasses.field(
+        default_factory=pool_timelines.PoolTimelines
+    )
+    """When devices could be allocated; of a plan that observes slices."""
+    bound: pod_bindings.PodBindings = dataclasses.field(default_factory=pod_bindings.PodBindings)
+    """The pods that were bound, and the reservations behind them; of a plan that observes nodes."""
 
     def asked(self, plan: plans.Plan) -> Iterator[folders.Folder]:
         """Yield the folders that a plan asks for, in the order in which they see a record."""
@@ -88,7 +100,17 @@ class ObservedRun:
             yield self.writers
         if tainted_devices.applies(plan):
             yield self.taints
+        yield from self._asked_of_allocations(plan)
         yield self.folded
+
+    def _asked_of_allocations(self, plan: plans.Plan) -> Iterator[folders.Folder]:
+        """Yield what a plan asks for because it observes slices and nodes."""
+        if observations.SLICES in plan.resources:
+            yield self.allocated.made
+            yield self.allocated.catalogue
+            yield self.pools
+        if bound_pods.applies(plan):
+            yield self.bound
 
 
 def observe(history: histories.History) -> ObservedRun:

@@ -1,5 +1,5 @@
-"""Claims that are allocated, and pods that are bound, by one part of the scheduler with a defect, as a
-recorder writes them down for the checks of allocations and bindings.
+"""Claims that are allocated, and pods that are bound, by one part of the scheduler with a defect,
+as a recorder writes them down for the checks of allocations and bindings.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ BIG = f"device.attributes['{placements.DRIVER}'].big"
 
 @dataclasses.dataclass(frozen=True)
 class Play:
-    """What one part of the scheduler does, as a history, and the check that a defect of it breaks."""
+    """What a part of the scheduler does, as a history, and the check that a defect of it breaks."""
 
     exposes: str
     check: str

@@ -1,5 +1,5 @@
-"""Every known defect of what is allocated, and where pods are bound, is caught by its check; correct
-code never is.
+"""Every known defect of what is allocated, and where pods are bound, is caught by its check;
+correct code never is.
 """
 
 import pytest

@@ -61,8 +61,10 @@ class Guarantee:
 class Questions:
     """The allocations of a run, with what was known when each was made."""
 
-    made: allocations.Allocations
-    catalogue: device_catalogue.DeviceCatalogue
+    made: allocations.Allocations = dataclasses.field(default_factory=allocations.Allocations)
+    catalogue: device_catalogue.DeviceCatalogue = dataclasses.field(
+        default_factory=device_catalogue.DeviceCatalogue
+    )
 
     @functools.cached_property
     def versions(self) -> Rows:

@@ -1,9 +1,9 @@
 """The check of constraints: devices of a claim have attributes that are equal, or that differ.
 
-The API promises (resource.k8s.io/v1, DeviceConstraint.matchAttribute): "MatchAttribute requires that
-all devices in question have this attribute and that its type and value are the same across those
-devices", and (DeviceConstraint.distinctAttribute) "that its type and value are unique across those
-devices". Lists match if they have a value in common, and are distinct if they have none.
+The API promises (resource.k8s.io/v1, DeviceConstraint.matchAttribute): "MatchAttribute requires
+that all devices in question have this attribute and that its type and value are the same across
+those devices", and (DeviceConstraint.distinctAttribute) "that its type and value are unique across
+those devices". Lists match if they have a value in common, and are distinct if they have none.
 
 An allocation is wrong if its constraints do not hold for any versions of the devices up to it.
 """

@@ -1,8 +1,8 @@
 """The check of devices within a claim: none is allocated twice, except in shares of it.
 
-The API promises that a device can be allocated more than once only "if AllowMultipleAllocations is set
-to true" (resource.k8s.io/v1, Device.allowMultipleAllocations), and that each of its shares has an ID
-of its own: "ShareID uniquely identifies an individual allocation share of the device"
+The API promises that a device can be allocated more than once only "if AllowMultipleAllocations is
+set to true" (resource.k8s.io/v1, Device.allowMultipleAllocations), and that each of its shares has
+an ID of its own: "ShareID uniquely identifies an individual allocation share of the device"
 (DeviceRequestAllocationResult.shareID). `device_exclusivity` compares claims with each other; this
 check compares the results of one claim. With admin access, too, a claim gets a device only once
 (kubernetes#131269).
@@ -11,7 +11,7 @@ check compares the results of one claim. With admin access, too, a claim gets a 
 import collections
 
 from harness.checks import verdicts
-from harness.checks.devices import allocation_judging, allocations, device_catalogue
+from harness.checks.devices import allocation_judging, allocations
 from harness.checks.observed import observations, observed_claims
 from harness.history import plans
 
@@ -36,7 +36,7 @@ def check(questions: allocation_judging.Questions) -> verdicts.Answer:
 
 
 def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
-    if len(grant.results) < 2:  # noqa: PLR2004 - of one result nothing is double
+    if len(grant.results) < 2:
         return None
     by_device: dict[str, list[observed_claims.AllocationResult]] = collections.defaultdict(list)
     for result in grant.results:

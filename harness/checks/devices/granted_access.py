@@ -13,7 +13,6 @@ from harness.checks import verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
-    device_catalogue,
     request_options,
 )
 from harness.checks.observed import observations

@@ -1,8 +1,8 @@
 """The check of shares: only devices that slices offer for sharing are shared, and enough of them.
 
 The API promises (resource.k8s.io/v1, DeviceRequestAllocationResult): a share ID is "used when the
-device supports multiple simultaneous allocations" (shareID); consumed capacity "is populated only for
-devices that allow multiple allocations", and it "may not be less than the requested amount"
+device supports multiple simultaneous allocations" (shareID); consumed capacity "is populated only
+for devices that allow multiple allocations", and it "may not be less than the requested amount"
 (consumedCapacity). Sums over all shares of a device are judged by `device_consumption`.
 
 A result is wrong if it is so with every version of the device up to the allocation.

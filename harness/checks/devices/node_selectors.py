@@ -28,7 +28,8 @@ def admits(selector: Any, name: str, labels: Labels) -> bool:
 def only_names(selector: Any) -> frozenset[str] | None:
     """Return the only names that the admitted nodes can have; None: their labels decide."""
     names: set[str] = set()
-    for term in (selector or {}).get("nodeSelectorTerms") or ({},):
+    terms: list[Mapping[str, Any]] = (selector or {}).get("nodeSelectorTerms") or [{}]
+    for term in terms:
         listed = [
             item.get("values") or ()
             for item in term.get("matchFields") or ()
@@ -44,7 +45,7 @@ def _term(term: Mapping[str, Any], name: str, labels: Labels) -> bool:
     fields = term.get("matchFields") or ()
     if any(item.get("key") != NAME_FIELD for item in fields):
         raise UnknownSelectorError(f"expected the field {NAME_FIELD}, got {fields}")
-    requirements = [(item, name) for item in fields]
+    requirements: list[tuple[Any, str | None]] = [(item, name) for item in fields]
     requirements += [(item, labels.get(item["key"])) for item in term.get("matchExpressions") or ()]
     return bool(requirements) and all(_meets(item, value) for item, value in requirements)
 

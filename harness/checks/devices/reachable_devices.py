@@ -1,8 +1,9 @@
-"""The check of places: the nodes that an allocation admits are nodes where its devices can be reached.
+"""The check of places: the nodes that an allocation admits are nodes where its devices can be
+reached.
 
-The API promises (resource.k8s.io/v1, AllocationResult.nodeSelector): "NodeSelector defines where the
-allocated resources are available. If unset, they are available everywhere." So every node that it
-admits must reach every device, and it must admit a node.
+The API promises (resource.k8s.io/v1, AllocationResult.nodeSelector): "NodeSelector defines where
+the allocated resources are available. If unset, they are available everywhere." So every node that
+it admits must reach every device, and it must admit a node.
 
 A node is wrong if it is admitted and lacks a device with all labels that it has had up to the
 allocation, and with all versions of the device.

@@ -1,10 +1,11 @@
 """The check of results: a claim gets what its requests ask for, no more and no less.
 
-The API promises (resource.k8s.io/v1): "ExactCount: This request is for a specific number of devices.
-[…] All: This request is for all of the matching devices in a pool. At least one device must exist on
-the node for the allocation to succeed" (ExactDeviceRequest.allocationMode), and "FirstAvailable
-contains subrequests, of which exactly one will be selected by the scheduler"
-(DeviceRequest.firstAvailable). Each result names its request (DeviceRequestAllocationResult.request).
+The API promises (resource.k8s.io/v1): "ExactCount: This request is for a specific number of
+devices. […] All: This request is for all of the matching devices in a pool. At least one device
+must exist on the node for the allocation to succeed" (ExactDeviceRequest.allocationMode), and
+"FirstAvailable contains subrequests, of which exactly one will be selected by the scheduler"
+(DeviceRequest.firstAvailable). Each result names its request
+(DeviceRequestAllocationResult.request).
 
 Whether an earlier alternative would have been possible is not judged: other claims may have had its
 devices. Of requests for all devices, those are demanded that are on the chosen node in pools that

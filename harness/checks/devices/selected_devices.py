@@ -1,9 +1,9 @@
 """The check of selectors: each allocated device matches those of its request and of its class.
 
-The API promises (resource.k8s.io/v1, ExactDeviceRequest.selectors): "All selectors must be satisfied
-for a device to be considered", and (DeviceClassSpec.selectors): "Each selector must be satisfied by a
-device which is claimed via this class." The class must exist: "A DeviceClassName is required"
-(ExactDeviceRequest.deviceClassName).
+The API promises (resource.k8s.io/v1, ExactDeviceRequest.selectors): "All selectors must be
+satisfied for a device to be considered", and (DeviceClassSpec.selectors): "Each selector must be
+satisfied by a device which is claimed via this class." The class must exist: "A DeviceClassName is
+required" (ExactDeviceRequest.deviceClassName).
 
 A device is wrong if it matches in none of the versions of its slice and of the class up to the
 allocation. Selectors that this judge cannot evaluate are not examined.

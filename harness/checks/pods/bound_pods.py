@@ -2,9 +2,9 @@
 
 The API promises (resource.k8s.io/v1, ResourceClaimStatus.reservedFor): "ReservedFor indicates which
 entities are currently allowed to use the claim. A Pod which references a ResourceClaim which is not
-reserved for that Pod will not be started", and (AllocationResult.nodeSelector): "NodeSelector defines
-where the allocated resources are available." A scheduler that binds a pod has therefore written the
-allocations and the reservations before, and has chosen a node that suits all of them.
+reserved for that Pod will not be started", and (AllocationResult.nodeSelector): "NodeSelector
+defines where the allocated resources are available." A scheduler that binds a pod has therefore
+written the allocations and the reservations before, and has chosen a node that suits all of them.
 
 At the version of the binding all of this must hold. In runs with faults a reservation may have been
 taken back before a binding that was late; there it must have held at some version before.

@@ -64,7 +64,7 @@ def _by_domain(driver: str, named: Mapping[str, Value]) -> dict[str, dict[str, V
 
 
 def _attribute(attribute: Mapping[str, Any]) -> Value:
-    kind, value = next(iter(attribute.items()), ("", None))
+    kind, value = next(iter(attribute.items()), ("", ()))
     if kind in _SCALARS:
         return _SCALARS[kind](value)
     if kind.removesuffix("s") in _SCALARS:

@@ -1,6 +1,5 @@
-"""Semantic versions (semver.org, 2.0.0) as values of CEL: maps that are equal if the versions are."""
+"""Semantic versions (semver.org, 2.0.0) as values of CEL: maps, equal if the versions are."""
 
-import functools
 import re
 from collections.abc import Mapping
 
@@ -16,20 +15,6 @@ _LOOSE = re.compile(r"v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(.*)", re.DOTALL)
 
 class VersionError(ValueError):
     """Text that is not a semantic version."""
-
-
-@functools.total_ordering
-class _Word:
-    """An identifier of a pre-release: numbers come before words, and compare as numbers."""
-
-    def __init__(self, text: str) -> None:
-        self._key = (0, int(text), "") if text.isdigit() else (1, 0, text)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Word) and self._key == other._key
-
-    def __lt__(self, other: "_Word") -> bool:
-        return self._key < other._key
 
 
 def parse(text: str) -> dict[str, str]:
@@ -64,7 +49,14 @@ def compare(left: Mapping[str, str], right: Mapping[str, str]) -> int:
     return (one > two) - (one < two)
 
 
-def _precedence(version: Mapping[str, str]) -> tuple[tuple[int, int, int], bool, list[_Word]]:
+def _precedence(
+    version: Mapping[str, str],
+) -> tuple[tuple[int, int, int], bool, list[tuple[bool, int, str]]]:
     """Return a key to sort by: a pre-release comes before its release."""
     words = version[KEY].partition("-")[2]
-    return numbers(version), not words, [_Word(word) for word in words.split(".") if words]
+    return numbers(version), not words, [_word(word) for word in words.split(".") if word]
+
+
+def _word(text: str) -> tuple[bool, int, str]:
+    """Return a key to sort by: numbers come before words, and compare as numbers."""
+    return (False, int(text), "") if text.isdigit() else (True, 0, text)

@@ -11,8 +11,8 @@ class _AdminIgnoresItselfHoldings(holdings.Holdings):
 class AdminDeviceTwiceAllocator(allocators.Allocator):
     """Requests with admin access ignore what their own claim has got, as they ignore other claims.
 
-    So two such requests of a claim get the same device, although there are others. kube-scheduler did
-    this up to 1.32 (kubernetes#131269); since then a claim never gets a device twice
+    So two such requests of a claim get the same device, although there are others. kube-scheduler
+    did this up to 1.32 (kubernetes#131269); since then a claim never gets a device twice
     (kubernetes#131299).
     """
 

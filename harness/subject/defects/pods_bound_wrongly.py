@@ -1,4 +1,6 @@
-"""Mutants of the plugin: pods are bound where, or before, they can use their claims. None was shipped."""
+"""Mutants of the plugin: pods are bound where, or before, they can use their claims. None was
+shipped.
+"""
 
 from typing import Any
 

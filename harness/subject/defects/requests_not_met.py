@@ -39,8 +39,9 @@ class _ConstraintsNotAskedSearch(searches.Search):
 class ConstraintsNotAskedAllocator(allocators.Allocator):
     """The constraints of claims are not asked: `matchAttribute` and `distinctAttribute` do nothing.
 
-    So a claim for a GPU and a network card of one NUMA node gets them from two. A mutant; releases up
-    to 1.36.2 have related mistakes, in what a search that gives a device up again remembers of it.
+    So a claim for a GPU and a network card of one NUMA node gets them from two. A mutant; releases
+    up to 1.36.2 have related mistakes, in what a search that gives a device up again remembers of
+    it.
     """
 
     search_class = _ConstraintsNotAskedSearch

@@ -15,9 +15,9 @@ _SHARE = "b1d3c8f0-6f0e-4c4e-9a55-0c8f6a1f3e77"
 class AdminAccessForAllAllocator(allocators.Allocator):
     """Every result has admin access, whether its request asks for it or not.
 
-    Results with admin access do not count as allocated, so the scheduler gives each device away again
-    and again, and no check of exclusivity may call that a double allocation. A mutant; no release is
-    known to be affected.
+    Results with admin access do not count as allocated, so the scheduler gives each device away
+    again and again, and no check of exclusivity may call that a double allocation. A mutant; no
+    release is known to be affected.
     """
 
     def _allocate(self, view: inventories.NodeView, node: Object) -> list[Object] | None:

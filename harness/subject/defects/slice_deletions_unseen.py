@@ -10,8 +10,8 @@ Object = dict[str, Any]
 class DeletionsUnseenSliceTracker(slice_trackers.SliceTracker):
     """The tracker keeps slices that were deleted, so that their devices are allocated further.
 
-    Pods with devices of a pool that a driver has withdrawn cannot run. A mutant; no release is known
-    to be affected.
+    Pods with devices of a pool that a driver has withdrawn cannot run. A mutant; no release is
+    known to be affected.
     """
 
     def _store(self, name: str, merged: Object | None, *, initial: bool) -> None:

@@ -544,7 +544,7 @@ def test_a_stale_list_may_explain_what_is_not_all() -> None:
 def test_the_first_the_worst_and_the_last_are_in_full_and_all_are_counted() -> None:
     """The worst one has most wrong requests."""
     wrong = [claim(f"c{number:03d}", result("D1", request="z")) for number in range(300)]
-    worst = claim("worst", requests=TWO, *[result("D1", request=name) for name in "xyz"])
+    worst = claim("worst", *[result("D1", request=name) for name in "xyz"], requests=TWO)
     found = judge(requested_results, [*_world(), *wrong[:150], worst, *wrong[150:]])
     assert (found.examined_count, found.violation_count) == (301, 301)
     names = [violation.objects[0].name for violation in found.violations]
