@@ -87,7 +87,7 @@ class _Judge:
         self._may_lag_forever = may_lag_forever
 
     def findings(self) -> allocation_judging.Findings:
-        """Return the answers about all allocations; only those in doubt are looked at one by one."""
+        """Return the answers about all allocations; only those in doubt are looked at."""
         numbers = np.array(self._made.grant_numbers, dtype=np.int64)
         sure = np.array([self._sure_since(grant) for grant in self._made.grants], dtype=np.float64)
         doubted = np.array(self._made.versions, dtype=np.int64)
