@@ -22,7 +22,7 @@ IN_FULL_MAX, OTHERS_MAX = 20, 200
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wrong:
-    """What is wrong with an allocation."""
+    """A mistake in an allocation."""
 
     text: str
     """A clause: `request gpu got 1 device instead of 2`."""
@@ -52,9 +52,9 @@ class Guarantee:
     name: str
     promise: str
     good: str
-    """What is said if nothing is wrong: `all devices match`."""
+    """The figure if nothing is wrong: `all devices match`."""
     nothing: str
-    """What is said if nothing could be examined: `no allocation was observed`."""
+    """The reason if there is nothing to examine: `no allocation was observed`."""
 
 
 @dataclasses.dataclass(frozen=True)

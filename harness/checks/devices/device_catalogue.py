@@ -89,7 +89,7 @@ class Versions(Generic[Value]):
 
 
 class DeviceCatalogue(folders.Folder):
-    """What slices, classes and nodes have said so far."""
+    """The devices, classes and nodes that were published so far."""
 
     def __init__(self) -> None:
         self.gaps: set[str] = set()

@@ -1,4 +1,4 @@
-"""What a claim asked for in the request, or in the alternative, that a result names."""
+"""The request, or the alternative of a request, that a result names."""
 
 import dataclasses
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ must exist on the node for the allocation to succeed" (ExactDeviceRequest.alloca
 (DeviceRequest.firstAvailable). Each result names its request
 (DeviceRequestAllocationResult.request).
 
-Whether an earlier alternative would have been possible is not judged: other claims may have had its
+An earlier alternative that was not taken is no violation: other claims may have had its
 devices. Of requests for all devices, those are demanded that are on the chosen node in pools that
 never changed: a scheduler must have known them.
 """

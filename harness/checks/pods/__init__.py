@@ -1,6 +1,6 @@
 """The checks of pods: a pod that a scheduler has bound can use its claims on its node.
 
-What the pods' claims hold does not belong here (see `devices`), nor what kubelets do with them (see
+The devices of the claims do not belong here (see `devices`), nor what kubelets do with them (see
 `nodes`), nor whether a pod comes to run (see `progress`).
 
 Contents: `bound_pods`, `pod_bindings`.

@@ -1,4 +1,4 @@
-"""Whether a device matches a selector: each expression is compiled once, each answer is kept."""
+"""Asks devices whether they match a selector; each expression is compiled once."""
 
 import functools
 import re
