@@ -40,7 +40,7 @@ BIG = f"device.attributes['{placements.DRIVER}'].big"
 
 @dataclasses.dataclass(frozen=True)
 class Play:
-    """What a part of the scheduler does, as a history, and the check that a defect of it breaks."""
+    """A part of the scheduler acts: the history of it, and the check that a defect of it breaks."""
 
     exposes: str
     check: str

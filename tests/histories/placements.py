@@ -98,7 +98,7 @@ def exactly(name: str = "r", *selectors: str, **fields: Any) -> Object:
 
 
 def option(*selectors: str, **fields: Any) -> Object:
-    """What a request asks for, or an alternative."""
+    """The wishes of a request, or of an alternative."""
     chosen = [{"cel": {"expression": text}} for text in selectors]
     return {"deviceClassName": CLASS, "selectors": chosen, **fields}
 
@@ -182,7 +182,7 @@ class Seen:
 
     @property
     def questions(self) -> allocation_judging.Questions:
-        """What the checks ask about."""
+        """The input of the checks of allocations."""
         return allocation_judging.Questions(self.made, self.catalogue)
 
     @property

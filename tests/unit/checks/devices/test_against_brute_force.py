@@ -202,7 +202,7 @@ def _cases(events: Sequence[placements.Event]) -> Iterator[_Case]:
 
 
 Answer = bool | None
-"""Whether it is wrong; None: that is not known."""
+"""True: it is wrong; None: that is not known."""
 
 
 def _selected(case: _Case) -> Answer:

@@ -74,7 +74,7 @@ EITHER = [
 ALL = [exactly(allocationMode="All")]
 MATCH = [{"matchAttribute": ATTRIBUTE}]
 CASES: list[tuple[Any, str, list[placements.Event], str]] = [
-    # What the check examines, the history, and what is wrong with it (empty: nothing).
+    # The check, its history in words and as events, and the mistake in it (empty: none).
     (selected_devices, "no selectors", [claim("c", result("D1"))], ""),
     (
         selected_devices,

@@ -42,7 +42,7 @@ CORES = f"device.capacity['{DRIVER}'].cores"
         (f"{OWN}.ready && !{OWN}.ready", False),
         (f"cel.bind(own, {OWN}, own.ready && own.parts == 2)", True),
         ("device.allowMultipleAllocations", True),
-        # What is not there.
+        # Missing domains and attributes.
         (f"{OWN}.none == 1", False),
         (f"has({OWN}.none)", False),
         ("has(device.attributes['none.example'].none)", False),
