@@ -136,7 +136,7 @@ Remedies = Annotated[
     typer.Option(
         "--remedy",
         autocompletion=remedy_names,
-        help="Give the Python scheduler a remedy against a hazard of today's kube-scheduler (may be repeated).",
+        help="Give the Python scheduler or claim controller a remedy against a hazard of today's Kubernetes (may be repeated).",
     ),
 ]
 Release = Annotated[

@@ -54,7 +54,7 @@ def hunt(
         typer.Option(
             "--remedy",
             autocompletion=choosing.remedy_names,
-            help="Give the Python scheduler this remedy in all runs except the controls (may be repeated).",
+            help="Give the Python subject this remedy in all runs except the controls (may be repeated).",
         ),
     ] = None,
     release: choosing.Release = "",

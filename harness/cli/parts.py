@@ -209,9 +209,10 @@ def scheduler(
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig."""
     from harness.run import known_defects
-    from harness.subject import subject_process
+    from harness.subject import remedies, subject_process
 
     known_defects.require_part(defect or (), "scheduler")
+    remedies.require_part(remedy or (), "scheduler")
     return subject_process.run_scheduler(
         subject_process.SubjectOptions(
             kubeconfig=kubeconfig,
@@ -239,6 +240,7 @@ def claim_controller(
     kubeconfig: Kubeconfig,
     namespace: Namespace = None,
     defect: Defects = None,
+    remedy: Remedies = None,
     release: Release = None,
     workers: Annotated[
         int, typer.Option(min=1, max=1000, help="Number of keys worked on at once.")
@@ -254,14 +256,16 @@ def claim_controller(
 ) -> int:
     """Run the Python ResourceClaim controller against any kubeconfig."""
     from harness.run import known_defects
-    from harness.subject import subject_process
+    from harness.subject import remedies, subject_process
 
     known_defects.require_part(defect or (), "claim-controller")
+    remedies.require_part(remedy or (), "claim-controller")
     return subject_process.run_claim_controller(
         subject_process.SubjectOptions(
             kubeconfig=kubeconfig,
             namespace=namespace,
             defects=tuple(defect or ()),
+            remedies=tuple(remedy or ()),
             release=release,
             workers=workers,
             feature_gates=feature_gates,

@@ -78,5 +78,7 @@ def require_combinable(
     chosen = list(chosen)
     require_known(chosen)
     assembling.parts(of_part(chosen, "scheduler"), remedies, release or None)
-    assembling.claim_controller_parts(of_part(chosen, "claim-controller"), release or None)
+    assembling.claim_controller_parts(
+        of_part(chosen, "claim-controller"), remedies, release or None
+    )
     kubelet_defects.parts(of_part(chosen, "kubelet"))

@@ -5,7 +5,7 @@
 
 import functools
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -16,6 +16,7 @@ from harness.model import naming
 from harness.run import known_defects, run_plan, scheduler_commands, subjects, supervising
 from harness.run.faulting import client_calls
 from harness.scenario import pool_changes, specs
+from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
 RECORDER, KUBELET, TRAFFIC = "recorder", "kubelet", "traffic"
@@ -206,14 +207,14 @@ class RunProcesses:
         return path.resolve()
 
     def _start_controller(self, name: str) -> None:
-        self._start_subject_part(name, subjects.CONTROLLER)
+        chosen = known_remedies.of_part(self._plan.remedies, subjects.CONTROLLER)
+        self._start_subject_part(name, subjects.CONTROLLER, *_remedies(chosen))
 
     def _start_scheduler(self, name: str, *, scheduler: specs.AnyScheduler) -> None:
         """Start a scheduler, unless it runs outside the harness."""
         if isinstance(scheduler, specs.PythonScheduler):
             options = ["--scheduler-name", scheduler.scheduler_name]
-            for remedy in self._plan.remedies:
-                options += ["--remedy", remedy]
+            options += _remedies(known_remedies.of_part(self._plan.remedies, "scheduler"))
             options += ["--leader-elect"] if self._is_elected else []
             self._start_subject_part(name, subjects.PROCESS, *options, elected=self._is_elected)
             return
@@ -274,3 +275,8 @@ class RunProcesses:
     def _kubeconfig_of(self, name: str) -> pathlib.Path:
         """Return the kubeconfig of a process that is ours."""
         return self._led.get(naming.first_incarnation(name), self._kubeconfig)
+
+
+def _remedies(chosen: Iterable[str]) -> list[str]:
+    """Return the options with remedies."""
+    return [word for remedy in chosen for word in ("--remedy", remedy)]

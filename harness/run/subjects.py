@@ -16,6 +16,7 @@ from harness.cluster.local import binaries
 from harness.model import naming
 from harness.run import known_defects, scheduler_commands
 from harness.scenario import cluster_features, specs
+from harness.subject import remedies as known_remedies
 
 SCHEDULER_NAME = "flake-hunt"
 """Default `schedulerName`; further schedulers get a number as suffix."""
@@ -78,10 +79,19 @@ def resolve(
     for item in named:
         _require_usable(item, on)
     if not any(isinstance(item, specs.PythonScheduler) for item in named):
-        _require_unchanged(known_defects.of_part(defects, "scheduler"), remedies, release)
+        _require_unchanged(
+            known_defects.of_part(defects, "scheduler"),
+            known_remedies.of_part(remedies, "scheduler"),
+            release,
+        )
     controller = _controller(subject.claim_controller, on)
     if controller == "cluster":
-        _require_own_controller(known_defects.of_part(defects, CONTROLLER))
+        _require_own_controller(
+            "--defect", known_defects.of_part(defects, CONTROLLER), "has known defects"
+        )
+        _require_own_controller(
+            "--remedy", known_remedies.of_part(remedies, CONTROLLER), "can be given remedies"
+        )
     return subject.model_copy(update={"schedulers": named, "claim_controller": controller})
 
 
@@ -112,12 +122,12 @@ def _with_gates(scheduler: specs.KubeScheduler, scenario: specs.Scenario) -> spe
     return scheduler.model_copy(update={"feature_gates": gates})
 
 
-def _require_own_controller(defects: Sequence[str]) -> None:
-    """Raise UsageError for a defect of a claim controller that does not run."""
-    if defects:
+def _require_own_controller(option: str, chosen: Sequence[str], only_ours: str) -> None:
+    """Raise UsageError for a defect or remedy of a claim controller that does not run."""
+    if chosen:
         raise errors.UsageError(
-            f"expected a cluster without a ResourceClaim controller for --defect {defects[0]}, "
-            "because only ours has known defects: use --cluster embedded"
+            f"expected a cluster without a ResourceClaim controller for {option} {chosen[0]}, "
+            f"because only ours {only_ours}: use --cluster embedded"
         )
 
 

@@ -14,7 +14,7 @@ def parts(
 ) -> schedulers.SchedulerParts:
     """Return the scheduler's parts with these defects and remedies, as of a release.
 
-    Defects of the claim controller do not change it. `release` None: the default. Raises UsageError
+    Those of the claim controller do not change it. `release` None: the default. Raises UsageError
     for an unknown name, or if two of them override the same method.
     """
     return replacements.parts(
@@ -25,15 +25,18 @@ def parts(
 
 
 def claim_controller_parts(
-    chosen_defects: Iterable[str] = (), release: str | None = None
+    chosen_defects: Iterable[str] = (),
+    chosen_remedies: Iterable[str] = (),
+    release: str | None = None,
 ) -> controller_parts.ControllerParts:
-    """Return the claim controller's parts with these defects, as of a release.
+    """Return the claim controller's parts with these defects and remedies, as of a release.
 
-    Defects of the scheduler do not change it. `release` None: the default. Raises UsageError for an
+    Those of the scheduler do not change it. `release` None: the default. Raises UsageError for an
     unknown name, or if two of them override the same method.
     """
     of_controller = _without(chosen_defects, defects.CATALOGUE)
     chosen = claim_controller_defects.CATALOGUE.chosen(of_controller)
+    chosen |= remedies.CATALOGUE.chosen(chosen_remedies)
     chosen |= releases.replacements_of(release)
     return replacements.replaced(controller_parts.ControllerParts(), chosen)
 

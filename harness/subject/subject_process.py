@@ -180,7 +180,7 @@ def run_claim_controller(options: SubjectOptions) -> int:
     Raises UsageError for unusable options, and ClusterError if the API server does not answer.
     """
     settings = read_settings(options.settings)
-    parts = assembling.claim_controller_parts(options.defects, options.release)
+    parts = assembling.claim_controller_parts(options.defects, options.remedies, options.release)
     chosen = claim_controllers.ControllerOptions(
         namespace=options.namespace,
         workers=options.workers,

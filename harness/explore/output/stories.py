@@ -90,6 +90,7 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "remedy.settled": lambda f: f"has settled {f['claim']}, which is {f['fate']}",
     "remedy.reallocation-seen": lambda f: f"notices that the devices of {f['claim']} have changed",
     "remedy.took-over": lambda f: f"begins to lead, with {f['claims']} claims fenced",
+    "remedy.name-taken": lambda f: f"finds that there is a claim {f['claim_name']} already",
     "remedy.write-refused": lambda f: (
         f"no longer leads and does not send {f['method']} {f['path']}"
     ),

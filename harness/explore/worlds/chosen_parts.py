@@ -29,6 +29,6 @@ def of(defects: Iterable[str] = (), remedies: Iterable[str] = ()) -> ChosenParts
     others = [name for name in chosen if name not in (*of_kubelet, *of_controller)]
     return ChosenParts(
         scheduler=assembling.parts(others, remedies),
-        controller=assembling.claim_controller_parts(of_controller),
+        controller=assembling.claim_controller_parts(of_controller, remedies),
         kubelet=kubelet_defects.parts(of_kubelet),
     )

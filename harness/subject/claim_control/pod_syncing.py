@@ -22,6 +22,10 @@ FAILED_CREATION = "FailedResourceClaimCreation"
 """Reason of the event on a pod whose claim could not be created, as upstream."""
 
 
+FAILURES = (apis.ApiError, transports.TransportError)
+"""The errors of API calls."""
+
+
 class ClaimCreationError(errors.HarnessError):
     """A claim of a pod could not be created; the sync is retried."""
 
@@ -138,7 +142,7 @@ class PodSyncer:
         if reason is not None:
             raise ClaimCreationError(reason)
         wanted = self._generator.generated_claim(pod, entry["name"], template)
-        claim = self._send(wanted, pod["metadata"]["namespace"])
+        claim = self._send(wanted, pod)
         self._context.created.add(claim)
         concurrency.step(
             "controller.claim.created", claim=claims.uid_of(claim), pod=claims.uid_of(pod)
@@ -154,11 +158,13 @@ class PodSyncer:
             )
         return template
 
-    def _send(self, wanted: Object, namespace: str) -> Object:
+    def _send(self, wanted: Object, pod: Object) -> Object:
+        """Create a claim for the pod. Raises ClaimCreationError."""
         admin_access = feature_gates.needs_admin_access(wanted)
+        namespace = pod["metadata"]["namespace"]
         try:
             claim = self._context.api.create(apis.CLAIMS, wanted, namespace=namespace)
-        except (apis.ApiError, transports.TransportError) as error:
+        except FAILURES as error:
             self._context.metrics.count_creation("failure", admin_access=admin_access)
             text = error.message if isinstance(error, apis.ApiError) else str(error)
             raise ClaimCreationError(f"create ResourceClaim : {text}") from error

@@ -8,14 +8,26 @@ The cost of a remedy is in its named steps: one `remedy.listed` or `remedy.read`
 that reads, `remedy.fenced` for each write, `remedy.postponed` for each try that failed;
 `remedy.settled` has the time that a claim stayed in flight (`waited_ms`), and `remedy.took-over`
 the time before the first pod. `remedy.outcome-unknown`, `remedy.reallocation-seen`,
-`remedy.write-refused` and `remedy.writes-ended` say what gave rise to it.
+`remedy.write-refused`, `remedy.writes-ended` and `remedy.name-taken` say what gave rise to it.
 
-Contents: `compare_devices`, `fence_predecessor`, `keep_in_flight`, `settled_claims`.
+Contents: `compare_devices`, `derive_claim_names`, `fence_predecessor`, `keep_in_flight`,
+`settled_claims`.
 """
 
-from harness.subject import replacements
-from harness.subject.remedies import compare_devices, fence_predecessor, keep_in_flight
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
+from harness import errors
+from harness.subject import replacements, schedulers
+from harness.subject.claim_control import controller_parts
+from harness.subject.remedies import (
+    compare_devices,
+    derive_claim_names,
+    fence_predecessor,
+    keep_in_flight,
+)
+
+Part = Literal["scheduler", "claim-controller"]
 CATALOGUE = replacements.Catalogue(
     "remedy",
     "remedies",
@@ -29,6 +41,9 @@ CATALOGUE = replacements.Catalogue(
         "fence-predecessor": replacements.Replacement(
             "leadership", fence_predecessor.FencingLeadership
         ),
+        "derive-claim-names": replacements.Replacement(
+            "pod_syncer", derive_claim_names.DerivingPodSyncer, controller_parts.ControllerParts
+        ),
     },
 )
 """The remedies by name."""
@@ -36,3 +51,25 @@ CATALOGUE = replacements.Catalogue(
 names = CATALOGUE.names
 describe = CATALOGUE.describe
 require_known = CATALOGUE.require_known
+
+
+_WHOLES: Mapping[Part, type] = {
+    "scheduler": schedulers.SchedulerParts,
+    "claim-controller": controller_parts.ControllerParts,
+}
+
+
+def of_part(chosen: Iterable[str], part: Part) -> list[str]:
+    """Return those of the chosen remedies that change a part. Raises UsageError if unknown."""
+    return [name for name in chosen if CATALOGUE.named(name).whole is _WHOLES[part]]
+
+
+def require_part(chosen: Iterable[str], part: Part) -> None:
+    """Raise UsageError for an unknown name, or a remedy of another part."""
+    for name in chosen:
+        if name not in of_part([name], part):
+            known = ", ".join(of_part(names(), part))
+            raise errors.UsageError(
+                f"expected a remedy of the {part}, got {name!r}, which is one of another part. "
+                f"Known remedies of the {part}: {known}"
+            )

@@ -1,7 +1,7 @@
 """The claim controller with real threads on an API server inside the process."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from harness import clocks
@@ -18,13 +18,17 @@ class World:
     """A server, and a controller that is started when the test has prepared it."""
 
     def __init__(
-        self, server: local_servers.LocalServer, release: str | None = None, gates: str = ""
+        self,
+        server: local_servers.LocalServer,
+        release: str | None = None,
+        gates: str = "",
+        remedies: Sequence[str] = (),
     ) -> None:
         self.server, self.api = server, apis.Api(server)
         self.controller = claim_controllers.ClaimController(
             self.api,
             claim_controllers.ControllerOptions(workers=2, gates=feature_gates.parse(gates)),
-            assembling.claim_controller_parts(release=release),
+            assembling.claim_controller_parts((), remedies, release),
         )
         self.is_started = False
 
@@ -84,10 +88,14 @@ class World:
 
 @contextlib.contextmanager
 def running(
-    server: local_servers.LocalServer, release: str | None = None, *, gates: str = ""
+    server: local_servers.LocalServer,
+    release: str | None = None,
+    *,
+    gates: str = "",
+    remedies: Sequence[str] = (),
 ) -> Iterator[World]:
     """A world whose controller is stopped in the end."""
-    world = World(server, release, gates)
+    world = World(server, release, gates, remedies)
     try:
         yield world
     finally:

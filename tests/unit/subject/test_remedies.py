@@ -1,25 +1,44 @@
-"""Giving the scheduler remedies, by name, alone and together with defects."""
+"""Giving scheduler and claim controller remedies, by name, alone and together with defects."""
+
+from typing import Any
 
 import pytest
 
 from harness import errors
 from harness.subject import assembling, defects, remedies, schedulers
+from harness.subject.claim_control import controller_parts
 
 HYPOTHESES = {
     "keep-in-flight-until-known": "H1",
     "compare-devices-on-update": "H2",
     "fence-predecessor": "H3",
+    "derive-claim-names": "H8",
 }
 
 
 @pytest.mark.parametrize("name", remedies.names())
 def test_a_remedy_replaces_one_part_by_a_kind_of_it(name: str) -> None:
-    correct, replaced = schedulers.SchedulerParts(), assembling.parts((), [name])
-    changed = [
-        part for part in correct.__slots__ if getattr(correct, part) is not getattr(replaced, part)
+    pairs: list[tuple[Any, Any]] = [
+        (schedulers.SchedulerParts(), assembling.parts((), [name])),
+        (controller_parts.ControllerParts(), assembling.claim_controller_parts((), [name])),
     ]
-    assert len(changed) == 1
-    assert issubclass(getattr(replaced, changed[0]), getattr(correct, changed[0]))
+    changed = [
+        (getattr(correct, part), getattr(replaced, part))
+        for correct, replaced in pairs
+        for part in correct.__slots__
+        if getattr(correct, part) is not getattr(replaced, part)
+    ]
+    ((correct_kind, kind),) = changed
+    assert issubclass(kind, correct_kind)
+
+
+def test_each_remedy_is_for_one_part() -> None:
+    of_scheduler = remedies.of_part(remedies.names(), "scheduler")
+    assert remedies.of_part(remedies.names(), "claim-controller") == ["derive-claim-names"]
+    assert {*of_scheduler, "derive-claim-names"} == set(remedies.names())
+    remedies.require_part(of_scheduler, "scheduler")
+    with pytest.raises(errors.UsageError, match="expected a remedy of the claim-controller, got"):
+        remedies.require_part(of_scheduler, "claim-controller")
 
 
 @pytest.mark.parametrize("name", remedies.names())
