@@ -1,14 +1,15 @@
 """Totals over the journals of API calls, and the problems of those journals."""
 
 import collections
+import dataclasses
 
-import msgspec
-
+from harness.checks.evidence import acknowledged_writes, observed_versions
 from harness.checks.holds import hold_history
-from harness.history import histories, records
+from harness.history import histories, plans, records
 
 
-class Operations(msgspec.Struct, frozen=True, kw_only=True):
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
     """Totals over the journals of API calls."""
 
     problems: list[str]
@@ -18,6 +19,8 @@ class Operations(msgspec.Struct, frozen=True, kw_only=True):
     """Calls whose outcome is unknown: no complete answer arrived."""
     created: set[str]
     """uids of the pods and claims whose creation the API server acknowledged."""
+    written: observed_versions.Versions
+    """Versions that the API server acknowledged and that must have been observed."""
     errors: dict[str, int]
     """`verb resource status reason` -> number of calls that did not succeed."""
     examples: dict[str, str]
@@ -37,7 +40,7 @@ class Operations(msgspec.Struct, frozen=True, kw_only=True):
 
 def read(history: histories.History) -> Operations:
     """Read all journals of API calls that the plan expects."""
-    tally = _Tally()
+    tally = _Tally(history.plan)
     for process in history.expected_operations():
         reader = history.operations(process)
         if reader is None:
@@ -56,6 +59,7 @@ def read(history: histories.History) -> Operations:
         calls=tally.calls,
         unknown=tally.unknown,
         created=tally.created,
+        written=tally.written,
         errors=dict(sorted(tally.errors.items())),
         examples=tally.examples,
     )
@@ -64,7 +68,9 @@ def read(history: histories.History) -> Operations:
 class _Tally:
     """Totals over journals of API calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: plans.Plan) -> None:
+        self._plan = plan
+        self.written = observed_versions.Versions()
         self.problems: list[str] = []
         self.calls = self.unknown = 0
         self.created: set[str] = set()
@@ -97,3 +103,6 @@ class _Tally:
             self.examples.setdefault(what.strip(), end.message)
         elif call.verb == "create" and call.resource in (hold_history.CLAIMS, hold_history.PODS):
             self.created.add(end.uid)
+        write = acknowledged_writes.of_call(self._plan, call, end)
+        if write is not None:
+            self.written.add(write.uid, write.rv)

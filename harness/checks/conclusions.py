@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from harness.checks import certificate, device_exclusivity, figures, verdicts
+from harness.checks import device_exclusivity, figures, verdicts
+from harness.checks.evidence import certificate_items
 
 ALWAYS = frozenset({device_exclusivity.NAME})
 """Checks without whose answer no run is VALID."""
@@ -36,10 +37,10 @@ def divided(
 
 
 def require_examined(
-    items: Sequence[certificate.Item],
+    items: Sequence[certificate_items.Item],
     results: Iterable[verdicts.CheckResult],
     demanded: Sequence[str],
-) -> list[certificate.Item]:
+) -> list[certificate_items.Item]:
     """Return the certificate, without "yes" for the load if a demanded check examined nothing."""
     counts = {result.check: result.examined_count for result in results}
     missing = [name for name in demanded if not counts.get(name)]
@@ -49,12 +50,12 @@ def require_examined(
     return [_without(item, why) if item.name == _LOAD else item for item in items]
 
 
-def _without(item: certificate.Item, why: str) -> certificate.Item:
+def _without(item: certificate_items.Item, why: str) -> certificate_items.Item:
     return msgspec.structs.replace(item, ok=False, reason=f"{item.reason}; {why}")
 
 
 def conclude(
-    items: Iterable[certificate.Item],
+    items: Iterable[certificate_items.Item],
     results: Sequence[verdicts.CheckResult],
     measured: figures.Figures,
 ) -> tuple[verdicts.Verdict, str]:

@@ -7,13 +7,13 @@ import numpy as np
 
 from harness.checks import (
     api_call_totals,
-    certificate,
     device_exclusivity,
     memory_figures,
     pool_changes,
     preparations,
     verdicts,
 )
+from harness.checks.evidence import journal_items
 from harness.checks.holds import hold_history
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import histories
@@ -83,7 +83,7 @@ def measure(
         pods_running=folded.pods_running,
         allocations=len(folded.holds),
         devices=len({hold.device for hold in folded.holds}),
-        devices_used_again=certificate.reuse(folded),
+        devices_used_again=journal_items.reuse(folded),
         double_allocations=counts.get(device_exclusivity.NAME, 0),
         stuck=counts.get(claim_progress.NAME, 0) + counts.get(resource_leaks.NAME, 0),
         violations=sum(counts.values()),

@@ -7,6 +7,7 @@ the exception as its reason, and so is damaged evidence.
 import dataclasses
 
 from harness.checks import (
+    api_call_totals,
     certificate,
     check_inputs,
     check_registry,
@@ -21,6 +22,7 @@ from harness.checks import (
     verdicts,
 )
 from harness.checks.devices import existing_devices
+from harness.checks.evidence import acknowledged_writes, certificate_items
 from harness.checks.holds import hold_history
 from harness.checks.progress import scheduler_books, written_books
 from harness.checks.schedulers import scheduler_attribution, scheduler_identities
@@ -56,7 +58,19 @@ def examine(directory: directories.RunDirectory) -> Examination:
     observed = observed_runs.observe(history)
     prepared = preparations.read(history)
     changed = pool_changes.read(history)
-    items, operations = certificate.certify(history, observed, faults, prepared, changed)
+    evidence = certificate_items.Evidence(
+        history=history,
+        observed=observed,
+        operations=api_call_totals.read(history),
+        writes=acknowledged_writes.read(history),
+        faults=faults,
+        prepared=prepared,
+        changed=changed,
+    )
+    observed.whole.require_writes(
+        evidence.operations.written, evidence.writes.versions, history=history
+    )
+    items = certificate.certify(evidence)
     given = _given(history, observed, faults, prepared)
     doubt, demanded = _doubt(history), history.plan.requirements.examined
     answers = (_answer(check, given, doubt) for check in check_registry.CHECKS)
@@ -64,7 +78,7 @@ def examine(directory: directories.RunDirectory) -> Examination:
     items = conclusions.require_examined(items, found, demanded)
     results = _attribute(found, given)
     measured = figures.measure(
-        history, observed.folded, operations, results, prepared.totals, changed.totals
+        history, observed.folded, evidence.operations, results, prepared.totals, changed.totals
     )
     judgement = _judgement(history, items, results, others, measured)
     return Examination(history, observed.folded, faults, judgement)
@@ -106,7 +120,7 @@ def _attribute(
 
 def _judgement(
     history: histories.History,
-    items: list[certificate.Item],
+    items: list[certificate_items.Item],
     results: list[verdicts.CheckResult],
     not_examined: list[verdicts.NotExamined],
     measured: figures.Figures,

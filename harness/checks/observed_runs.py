@@ -9,6 +9,7 @@ from harness.checks.claim_control import controller_history, controller_records
 from harness.checks.claims import claim_lives, pod_lives, reservations
 from harness.checks.consumption import declared_devices
 from harness.checks.devices import allocation_judging, pool_timelines
+from harness.checks.evidence import wholeness
 from harness.checks.holds import hold_history
 from harness.checks.nodes import container_parameters, device_readiness, extended_claims
 from harness.checks.observed import folders, observations
@@ -35,6 +36,8 @@ class ObservedRun:
     recorder: histories.EvidenceReader | None = None
     """The reader of the observations; None: there are none."""
     folded: hold_history.HoldHistory = dataclasses.field(default_factory=hold_history.HoldHistory)
+    whole: wholeness.Wholeness = dataclasses.field(default_factory=wholeness.Wholeness)
+    """Contradictions in the observations."""
     declared: declared_devices.DeclaredDevices = dataclasses.field(
         default_factory=declared_devices.DeclaredDevices
     )
@@ -82,6 +85,7 @@ class ObservedRun:
 
     def asked(self, plan: plans.Plan) -> Iterator[folders.Folder]:
         """Yield the folders that a plan asks for, in the order in which they see a record."""
+        yield self.whole
         yield self.declared
         if plan.progress_s is not None:
             yield self.final
@@ -141,6 +145,7 @@ def fold(body: Iterable[records.Body], plan: plans.Plan) -> ObservedRun:
     """
     observed = ObservedRun()
     folders.fold(body, *observed.asked(plan))
+    observed.whole.conclude(dense=plan.dense_revisions)
     for resource in world_states.TYPES:
         observed.final.keep(resource, observed.folded.stream(resource).live)
     return observed

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from harness import errors, writing
-from harness.checks import certificate, figures, verdicts
+from harness.checks import figures, verdicts
+from harness.checks.evidence import certificate_items
 from harness.history import directories, files
 
 SCHEMA_VERSION = 5
@@ -24,7 +25,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     verdict: verdicts.Verdict
     reason: str
-    certificate: list[certificate.Item]
+    certificate: list[certificate_items.Item]
     checks: list[verdicts.CheckResult]
     not_examined: list[verdicts.NotExamined]
     """The guarantees about which the run says nothing, also those that its plan does not owe."""

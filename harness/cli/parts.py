@@ -40,6 +40,10 @@ Settings = Annotated[
 Steps = Annotated[
     pathlib.Path | None, typer.Option("--steps", help="Record every named step in this file.")
 ]
+Operations = Annotated[
+    pathlib.Path | None,
+    typer.Option("--operations", help="Journal every write in this file.", hidden=True),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -205,6 +209,7 @@ def scheduler(
     metrics_port: MetricsPort = None,
     settings: Settings = None,
     steps: Steps = None,
+    operations: Operations = None,
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig."""
@@ -231,6 +236,7 @@ def scheduler(
             metrics_port=metrics_port,
             settings=settings,
             steps=steps,
+            operations=operations,
             ready_file=ready_file,
         )
     )
@@ -252,6 +258,7 @@ def claim_controller(
     metrics_port: MetricsPort = None,
     settings: Settings = None,
     steps: Steps = None,
+    operations: Operations = None,
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python ResourceClaim controller against any kubeconfig."""
@@ -272,6 +279,7 @@ def claim_controller(
             metrics_port=metrics_port,
             settings=settings,
             steps=steps,
+            operations=operations,
             ready_file=ready_file,
         )
     )

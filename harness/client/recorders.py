@@ -14,7 +14,8 @@ from harness.history import directories, journal_writer, plans
 
 READY_TIMEOUT_S = 20.0
 """Time limit for the recorder to start."""
-_CLUSTER_WIDE = ("resourceslices", "nodes", "deviceclasses", "devicetaintrules")
+_OF_NAMESPACE = ("pods", "resourceclaims")
+"""Resources of which only the run's namespace is recorded."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Recorder:
                 apis.BY_PLURAL[plural],
                 writer,
                 guard,
-                namespace=None if plural in _CLUSTER_WIDE else plan.namespace,
+                namespace=plan.namespace if plural in _OF_NAMESPACE else None,
             )
             for plural in plan.resources
         ]

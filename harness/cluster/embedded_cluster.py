@@ -183,7 +183,9 @@ class Provider:
         It supports protobuf too, but is faster with JSON.
         """
         return interfaces.Capabilities(
-            protobuf=False, restarts_api_server=self._profile.storage == "disk"
+            protobuf=False,
+            restarts_api_server=self._profile.storage == "disk",
+            dense_revisions=True,
         )
 
     def check(self) -> None:

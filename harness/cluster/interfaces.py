@@ -36,6 +36,9 @@ class Capabilities:
     """Pods are rejected until their namespace's service account exists."""
     restarts_api_server: bool = False
     """The API server can be ended and started again on its data."""
+    dense_revisions: bool = False
+    """Each commit takes the next resourceVersion, whatever its resource, and only the harness
+    writes."""
 
     @property
     def taints(self) -> bool:

@@ -120,6 +120,10 @@ class History:
         """Return the names of the processes that must leave a steps file."""
         return self._incarnations(self.plan.expected_steps)
 
+    def expected_writes(self) -> list[str]:
+        """Return the names of the processes that must leave a file of the subject's writes."""
+        return self._incarnations(self.plan.expected_writes)
+
     def expected_preparations(self) -> list[str]:
         """Return the names of the processes that must leave a file of preparations."""
         return self._incarnations(self.plan.expected_preparations)

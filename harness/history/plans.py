@@ -85,6 +85,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the processes that must leave an operations file with a trailer."""
     expected_steps: list[str]
     """Names of the processes that must leave a steps file with a trailer."""
+    expected_writes: list[str] = []
+    """Names of the processes of the subject that must leave an operations file with a trailer, of
+    their writes."""
+    expected_processes: list[str] = []
+    """Names of the processes that the run starts; empty in plans of older versions."""
     expected_preparations: list[str] = []
     """Names of the processes that must leave a file of preparations with a trailer."""
     expected_pool_changes: list[str] = []
@@ -94,6 +99,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     change."""
     resources: list[str]
     """Resources (plural names) whose commits must all be observed."""
+    dense_revisions: bool = False
+    """Each commit of the cluster takes the next resourceVersion, and `resources` are all that take
+    some, so that none may be missing."""
     settings: dict[str, Any]
     """The scenario after overrides, as JSON."""
     expects_manifest: bool = False

@@ -19,6 +19,15 @@ from harness.traffic import launching
 
 OBSERVED = ["resourceclaims", "pods", "resourceslices", "deviceclasses", "nodes"]
 """Resources that the recorder watches."""
+_OTHERS = [
+    "namespaces",
+    "nodes",
+    "deviceclasses",
+    "resourceclaimtemplates",
+    "events",
+    "leases",
+]
+"""Other resources that runs write to; watched if the cluster's revisions are dense."""
 _LIBRARIES = (
     "locust",
     "geventhttpclient",
@@ -107,10 +116,23 @@ def plan(
         expected_operations=[*launching.process_names(scenario.traffic), *kubelets],
         expected_preparations=kubelets,
         expected_steps=subjects.python_parts(subject),
+        expected_writes=subjects.python_parts(subject),
+        expected_processes=[
+            "recorder",
+            *kubelets,
+            "traffic",
+            *client_calls.owned_schedulers(subject),
+            *subjects.python_controllers(subject),
+        ],
         expected_pool_changes=kubelets[:1] if changes.changes else [],
         pool_changes=changes.demanded,
         expects_manifest=True,
-        resources=[*OBSERVED, *(["devicetaintrules"] if changes.needs_rules else [])],
+        resources=[
+            *OBSERVED,
+            *(["devicetaintrules"] if changes.needs_rules else []),
+            *(_OTHERS if provider.capabilities.dense_revisions else []),
+        ],
+        dense_revisions=provider.capabilities.dense_revisions,
         settings=scenario.model_dump(mode="json"),
         again=rerun_command.words(
             loaded,

@@ -247,10 +247,9 @@ class RunProcesses:
         )
         if self._plan.release:
             common += ["--as", self._plan.release]
-        steps = self._directory.steps(name).resolve()
-        self._supervisor.start_part(
-            name, part, *common, *arguments, "--steps", steps, elected=elected
-        )
+        common += ["--steps", self._directory.steps(name).resolve()]
+        common += ["--operations", self._directory.operations(name).resolve()]
+        self._supervisor.start_part(name, part, *common, *arguments, elected=elected)
 
     def _defects_of(self, part: known_defects.Part) -> list[str]:
         """Return the options with the defects of a part."""

@@ -231,7 +231,12 @@ def python_parts(subject: specs.SubjectSpec) -> list[str]:
         for name, item in zip(process_names(subject), subject.schedulers, strict=True)
         if isinstance(item, specs.PythonScheduler)
     ]
-    return schedulers + ([CONTROLLER] if subject.claim_controller == "python" else [])
+    return schedulers + python_controllers(subject)
+
+
+def python_controllers(subject: specs.SubjectSpec) -> list[str]:
+    """Return the process name of our claim controller; empty if the cluster runs its own."""
+    return [CONTROLLER] if subject.claim_controller == "python" else []
 
 
 def _words(text: str) -> list[str]:

@@ -13,5 +13,5 @@ Contents: `allocated_devices`, `allocation`, `assembling`, `assume_caches`, `bin
 `claim_control`, `claim_writes`, `claims`, `defects`, `dynamic_resources`, `expressions`,
 `extended_resources`, `final_books`, `gathering`, `in_flight`, `leadership`, `nodes`, `pod_claims`,
 `queueing`, `recording`, `releases`, `remedies`, `replacements`, `schedulers`, `scheduling`,
-`scheduling_attempts`, `slice_tracking`, `subject_process`, `telemetry`.
+`scheduling_attempts`, `slice_tracking`, `subject_process`, `telemetry`, `write_journal`.
 """

@@ -14,7 +14,7 @@ import msgspec
 from harness import concurrency, errors, processes, seeds
 from harness.client import apis, transports
 from harness.metrics import metrics_servers
-from harness.subject import assembling, recording, schedulers
+from harness.subject import assembling, recording, schedulers, write_journal
 from harness.subject.allocation import allocators
 from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.claim_control import claim_controllers, feature_gates
@@ -88,6 +88,8 @@ class SubjectOptions:
     """The settings file; None: the defaults."""
     steps: pathlib.Path | None = None
     """The steps file to write; None: steps are not recorded."""
+    operations: pathlib.Path | None = None
+    """The journal of the writes to make; None: they are not journaled."""
     ready_file: pathlib.Path | None = None
     """A file to create once the process is ready."""
     filter_timeout_s: float | None = None
@@ -131,7 +133,10 @@ def run_scheduler(options: SubjectOptions) -> int:
         # The scheduler is made later, after its steps have a listener.
         more.append(klog_lines.KlogLines(objects=lambda: scheduler.known_objects()))  # noqa: PLW0108
         klog.use(_logger(options))
-    with _api(options, settings) as api, _listening("scheduler", options, settings, *more):
+    with (
+        _api("scheduler", options, settings) as api,
+        _listening("scheduler", options, settings, *more),
+    ):
         scheduler = schedulers.Scheduler(
             api,
             schedulers.SchedulerOptions(
@@ -186,7 +191,10 @@ def run_claim_controller(options: SubjectOptions) -> int:
         workers=options.workers,
         gates=feature_gates.parse(options.feature_gates),
     )
-    with _api(options, settings) as api, _listening("claim-controller", options, settings):
+    with (
+        _api("claim-controller", options, settings) as api,
+        _listening("claim-controller", options, settings),
+    ):
         controller = claim_controllers.ClaimController(api, chosen, parts)
         with metrics_servers.serving(options.metrics_port, controller.metrics):
             _run(controller, options)
@@ -274,12 +282,20 @@ def _logger(options: SubjectOptions) -> klog.Logger:
 
 
 @contextlib.contextmanager
-def _api(options: SubjectOptions, settings: Settings) -> Iterator[apis.Api]:
+def _api(process: str, options: SubjectOptions, settings: Settings) -> Iterator[apis.Api]:
+    """Provide a connection whose writes are journaled, if there is to be a journal."""
     transport = transports.connect(options.kubeconfig, user_agent=settings.user_agent)
-    try:
-        yield apis.Api(transport)
-    finally:
-        transport.close()
+    with contextlib.closing(transport):
+        if options.operations is None:
+            yield apis.Api(transport)
+            return
+        journal = write_journal.WriteJournal(
+            options.operations, process=process, run_id=settings.run_id
+        )
+        try:
+            yield apis.Api(write_journal.JournaledTransport(transport, journal))
+        finally:
+            journal.close()
 
 
 @contextlib.contextmanager

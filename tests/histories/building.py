@@ -55,7 +55,7 @@ def build(
     seen = language.observe(text, names=names) if observations is None else observations
     created = language.created(text, names=names) if text else recording.created(seen)
     files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {
-        "run": (directory.processes, _processes(phases)),
+        "run": (directory.processes, _processes(phases, made.expected_steps)),
         "recorder": (directory.observations, seen),
         TRAFFIC: (directory.operations(TRAFFIC), _calls(created)),
         KUBELET: (directory.operations(KUBELET), []),
@@ -149,13 +149,13 @@ def step(seq: int, thread: str, name: str, ts_ns: int, **fields: object) -> reco
     return records.Step(seq=seq, ts_ns=ts_ns, thread=thread, name=name, fields=fields)
 
 
-def _processes(phases: Sequence[records.Phase]) -> Iterable[records.Body]:
+def _processes(phases: Sequence[records.Phase], subject: Sequence[str]) -> Iterable[records.Body]:
     start = language.at(0)
-    names = ["recorder", KUBELET, SCHEDULER, "traffic"]
+    names = ["recorder", KUBELET, *subject, "traffic"]
     first, *later = phases or (
         records.Phase(name="starting", ts_ns=start),
         records.Phase(name="load", ts_ns=start),
-        records.Phase(name="stopped", ts_ns=start + 1_000_000_000),
+        records.Phase(name="ended", ts_ns=start + 1_000_000_000),
     )
     yield first
     for index, name in enumerate(names):
@@ -166,6 +166,8 @@ def _processes(phases: Sequence[records.Phase]) -> Iterable[records.Body]:
             process=name, pid=100 + index, exit_code=0, expected=True, ts_ns=start
         )
     yield later[-1]
+    if later[-1].name != "ended":
+        yield records.Phase(name="ended", ts_ns=later[-1].ts_ns)
 
 
 def _calls(created: Iterable[tuple[str, str, str, int]]) -> Iterable[records.Body]:

@@ -140,16 +140,19 @@ def process_died(process: str = building.SCHEDULER) -> Damage:
 
 def timed_out() -> Damage:
     """The time was up."""
-    return appended(
-        processes, records.Phase(name="timed out", ts_ns=0, detail="load took more than 60 s")
+    return before_the_end(
+        records.Phase(name="timed out", ts_ns=0, detail="load took more than 60 s")
     )
 
 
 def ended_early() -> Damage:
     """The run gave up."""
-    return appended(
-        processes, records.Phase(name="ended early", ts_ns=0, detail="scheduler has died")
-    )
+    return before_the_end(records.Phase(name="ended early", ts_ns=0, detail="scheduler has died"))
+
+
+def before_the_end(*more: records.Body) -> Damage:
+    """Some records more in the journal of the run, before its last phase."""
+    return changed(processes, lambda body: [*body[:-1], *more, body[-1]])
 
 
 def _rewrite(

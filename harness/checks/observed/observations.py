@@ -38,6 +38,8 @@ class Seen(msgspec.Struct, Generic[Kind], frozen=True, kw_only=True):
     """resourceVersion of the record."""
     ts_ns: int
     object: Kind
+    content: msgspec.Raw
+    """JSON of the object, byte for byte as received."""
 
     @property
     def is_gone(self) -> bool:
@@ -71,4 +73,5 @@ def decode(record: records.Observation) -> SeenAny:
         version=record.resource_version,
         ts_ns=record.ts_ns,
         object=decoder.decode(record.object),
+        content=record.object,
     )

@@ -153,7 +153,7 @@ class ClaimStatus(observed_metadata.Part, frozen=True):
     devices: list[DeviceStatus] | None = None
 
 
-class Claim(observed_metadata.ApiObject, frozen=True):
+class Claim(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A ResourceClaim."""
 
     KIND: ClassVar[str] = "ResourceClaim"

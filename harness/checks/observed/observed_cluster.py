@@ -27,14 +27,14 @@ class TaintRuleSpec(observed_metadata.Part, frozen=True):
     """None: the rule selects nothing."""
 
 
-class TaintRule(observed_metadata.ApiObject, frozen=True):
+class TaintRule(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A DeviceTaintRule."""
 
     KIND: ClassVar[str] = "DeviceTaintRule"
     spec: TaintRuleSpec = TaintRuleSpec()
 
 
-class Node(observed_metadata.ApiObject, frozen=True):
+class Node(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A node; its labels are in its metadata."""
 
     KIND: ClassVar[str] = "Node"
@@ -48,7 +48,7 @@ class DeviceClassSpec(observed_metadata.Part, frozen=True):
     extended_resource_name: str = ""
 
 
-class DeviceClass(observed_metadata.ApiObject, frozen=True):
+class DeviceClass(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A DeviceClass."""
 
     KIND: ClassVar[str] = "DeviceClass"

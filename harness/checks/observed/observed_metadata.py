@@ -74,11 +74,13 @@ class Meta(Part, frozen=True):
         return next((item.uid for item in owners if item.controller and item.kind == "Pod"), None)
 
 
-class ApiObject(Part, frozen=True):
+class ApiObject(Part, frozen=True, kw_only=True):
     """An object of the API; of a resource that no check reads, only this."""
 
     KIND: ClassVar[str] = ""
     metadata: Meta
+    kind: str = ""
+    """Empty in the items of lists."""
 
     @property
     def involved(self) -> verdicts.InvolvedObject:

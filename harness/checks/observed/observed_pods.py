@@ -77,7 +77,7 @@ class PodStatus(observed_metadata.Part, frozen=True):
     extended_resource_claim_status: ExtendedClaim | None = None
 
 
-class Pod(observed_metadata.ApiObject, frozen=True):
+class Pod(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A pod."""
 
     KIND: ClassVar[str] = "Pod"

@@ -77,7 +77,7 @@ class SliceSpec(observed_metadata.Part, frozen=True):
     devices: list[Device] | None = None
 
 
-class Slice(observed_metadata.ApiObject, frozen=True):
+class Slice(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A ResourceSlice."""
 
     KIND: ClassVar[str] = "ResourceSlice"

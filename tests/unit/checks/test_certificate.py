@@ -3,9 +3,11 @@
 import pathlib
 from typing import Any
 
+import msgspec
 import pytest
 
-from harness.checks import api_call_totals, certificate, judging, verdict_files, verdicts
+from harness.checks import api_call_totals, judging, verdict_files, verdicts
+from harness.checks.evidence import journal_items
 from harness.checks.holds import hold_history
 from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, language
@@ -19,6 +21,11 @@ ALL = [
     "no-gaps",
     "order",
     "final-lists",
+    "records",
+    "lives",
+    "lists",
+    "final-objects",
+    "references",
     "operations",
     "acknowledged",
     "steps",
@@ -58,6 +65,29 @@ def _begins(record: records.Body) -> bool:
     return isinstance(record, records.Invocation)
 
 
+def _with_another_version(body: damages.Body) -> damages.Body:
+    """A record says the version after that of its object, which is another resource's."""
+    return [
+        msgspec.structs.replace(item, resource_version=3)
+        if isinstance(item, records.Observation) and item.resource_version == 2
+        else item
+        for item in body
+    ]
+
+
+def _named_by_pods(body: damages.Body) -> damages.Body:
+    """Every version of the pods names a claim."""
+    status = b'"status": {"resourceClaimStatuses": [{"name": "d", "resourceClaimName": "gone"}], '
+    return [
+        msgspec.structs.replace(
+            item, object=msgspec.Raw(bytes(item.object).replace(b'"status": {', status))
+        )
+        if isinstance(item, records.Observation) and item.resource == language.PODS
+        else item
+        for item in body
+    ]
+
+
 PARTS = {
     "observations": "recorder",
     "operations": "operations",
@@ -81,17 +111,17 @@ DAMAGES: dict[str, tuple[damages.Damage, set[str]]] = {
     "no operations": (damages.missing(damages.operations), {"operations"}),
     "no preparations": (damages.missing(damages.preparations), {"preparations"}),
     "no steps": (damages.missing(damages.steps), {"steps"}),
-    "no processes": (damages.missing(damages.processes), {"processes"}),
-    "no first list of claims": (_is_list("first", language.CLAIMS), {"first-lists"}),
-    "no first list of pods": (_is_list("first", language.PODS), {"first-lists"}),
-    "no final list": (_is_list("final", language.PODS), {"final-lists"}),
-    "an event was lost": (_lost(6), {"final-lists"}),
-    "a claim was never seen": (_lost(8), {"final-lists", "acknowledged"}),
-    "a pod was never seen": (_lost(7), {"final-lists", "acknowledged"}),
+    "no processes": (damages.missing(damages.processes), {"processes", "in-time"}),
+    "no first list of claims": (_is_list("first", language.CLAIMS), {"first-lists", "lists"}),
+    "no first list of pods": (_is_list("first", language.PODS), {"first-lists", "lists"}),
+    "no final list": (_is_list("final", language.PODS), {"final-lists", "lists"}),
+    "an event was lost": (_lost(6), {"final-lists", "final-objects"}),
+    "a claim was never seen": (_lost(8), {"final-lists", "final-objects", "acknowledged"}),
+    "a pod was never seen": (_lost(7), {"final-lists", "final-objects", "acknowledged"}),
     "two events the wrong way round": (damages.swapped(damages.observations, 5, 6), {"order"}),
     "an event twice": (
         damages.changed(damages.observations, lambda body: [*body[:4], body[3], *body[4:]]),
-        {"order"},
+        {"order", "lives"},
     ),
     "a call without an end": (damages.unfinished_call(), {"operations"}),
     "an end without a call": (
@@ -108,6 +138,14 @@ DAMAGES: dict[str, tuple[damages.Damage, set[str]]] = {
     ),
     "a process died": (damages.process_died(), {"processes"}),
     "a process never ended": (damages.dropped(damages.processes, _ends, first=True), {"processes"}),
+    "a record with another version than its object": (
+        damages.changed(damages.observations, _with_another_version),
+        {"records"},
+    ),
+    "a pod names a claim that was never seen": (
+        damages.changed(damages.observations, _named_by_pods),
+        {"references"},
+    ),
     "the run gave up": (damages.ended_early(), {"processes"}),
     "the time was up": (damages.timed_out(), {"in-time"}),
 }
@@ -161,10 +199,15 @@ def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> N
         "order": "up to resourceVersion 8",
         "final-lists": "5 objects in the final lists, all as expected",
         "operations": "6 calls, 0 with unknown outcome",
-        "acknowledged": "5 pods and claims",
+        "records": "13 records",
+        "lives": "5 objects",
+        "lists": "4 lists",
+        "final-objects": "5 objects",
+        "references": "0 names",
+        "acknowledged": "5 pods and claims created; 5 writes",
         "steps": "scheduler: 0 records, file closed",
         "processes": "4 processes",
-        "in-time": "no phase timed out",
+        "in-time": "no phase timed out; 3 phases",
         "load": "3 allocations (at least 0); 2 pods seen Running (at least 0); 1 devices used again (at least 0)",
         "preparations": "0 claims prepared, 0 unprepared",
     }
@@ -261,7 +304,7 @@ def test_an_object_that_is_none_is_damage_too(tmp_path: pathlib.Path) -> None:
     ("text", "reused"), [("a+D1 b+D2", 0), ("a+D1 a~ b+D1 b~ c+D1", 2), ("a+D1 a-D1 a+D1", 0)]
 )
 def test_reuse_counts_other_claims(text: str, reused: int) -> None:
-    assert certificate.reuse(hold_history.fold(language.observe(text))) == reused
+    assert journal_items.reuse(hold_history.fold(language.observe(text))) == reused
 
 
 def test_operations_are_tallied(tmp_path: pathlib.Path) -> None:

@@ -24,7 +24,12 @@ def killed(process: str, *, fault: str = "crash", expected: bool = True) -> dama
     def change(body: damages.Body) -> damages.Body:
         return [
             records.ProcessEnded(
-                process=process, pid=1, exit_code=-9, expected=expected, fault=fault, ts_ns=1
+                process=process,
+                pid=record.pid,
+                exit_code=-9,
+                expected=expected,
+                fault=fault,
+                ts_ns=1,
             )
             if isinstance(record, records.ProcessEnded) and record.process == process
             else record
@@ -37,8 +42,7 @@ def killed(process: str, *, fault: str = "crash", expected: bool = True) -> dama
 def replaced(directory: directories.RunDirectory) -> None:
     """A fault killed the scheduler, and another one took its place."""
     killed(building.SCHEDULER)(directory)
-    damages.appended(
-        damages.processes,
+    damages.before_the_end(
         records.ProcessStarted(process=SUCCESSOR, pid=2, argv=[], ts_ns=2),
         records.ProcessEnded(process=SUCCESSOR, pid=2, exit_code=0, expected=True, ts_ns=3),
     )(directory)

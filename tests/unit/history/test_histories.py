@@ -23,7 +23,7 @@ def test_everything_is_there(directory: directories.RunDirectory) -> None:
     assert list(history.observations() or ()) == language.observe(TEXT)
     assert len(list(history.operations(building.TRAFFIC) or ())) == 6
     assert list(history.steps(building.SCHEDULER) or ["none"]) == []
-    assert [phase.name for phase in history.phases] == ["starting", "load", "stopped"]
+    assert [phase.name for phase in history.phases] == ["starting", "load", "ended"]
 
 
 FAULTY = "a+D1 /lose-response:a p*"

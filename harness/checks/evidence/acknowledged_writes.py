@@ -1,0 +1,119 @@
+"""Was every write that the API server acknowledged observed at its version?
+
+The journals of API calls name the uid and the resourceVersion of each answer. The load, the
+kubelets, the scheduler and the claim controller keep such journals. A write is looked for if its
+resource is observed, in the namespace of the run. The answers of deletions and bindings need not
+have a version of their own.
+
+Each observation and each write takes eight bytes; only a write that is missing is read again, for
+its name.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from harness.checks.evidence import contradictions, observed_versions
+from harness.checks.observed import observations
+from harness.history import histories, plans, records
+
+OBSERVED = "acknowledged"
+"""The item of the certificate that this module answers."""
+_WRITES = ("create", "update", "patch")
+_NAMESPACED = (observations.CLAIMS, observations.PODS)
+"""Resources of which only the run's namespace is observed."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """A write that the API server acknowledged."""
+
+    call: records.Invocation
+    uid: str
+    rv: int
+
+    @property
+    def title(self) -> str:
+        """The write in words."""
+        space = f"{self.call.namespace}/" if self.call.namespace else ""
+        return (
+            f"{self.call.verb} {self.call.resource} {space}{self.call.name} "
+            f"at resourceVersion {self.rv}"
+        )
+
+
+@dataclasses.dataclass(slots=True)
+class SubjectWrites:
+    """The journals of the scheduler and the claim controller, read."""
+
+    versions: observed_versions.Versions = dataclasses.field(
+        default_factory=observed_versions.Versions
+    )
+    problems: list[str] = dataclasses.field(default_factory=list)
+    """One line for each journal that is missing or incomplete."""
+
+
+def of_call(plan: plans.Plan, call: records.Invocation, end: records.Completion) -> Write | None:
+    """Return the write that must have been observed after a call; None: there is none."""
+    resource = call.resource.partition("/")[0]
+    if end.outcome != "ok" or call.verb not in _WRITES or resource not in plan.resources:
+        return None
+    if resource in _NAMESPACED and call.namespace != plan.namespace:
+        return None
+    if not end.uid or not end.resource_version.isdecimal():
+        return None
+    return Write(call=call, uid=end.uid, rv=int(end.resource_version))
+
+
+def read(history: histories.History) -> SubjectWrites:
+    """Read the journals of the subject's writes that the plan expects."""
+    found = SubjectWrites()
+    for process in history.expected_writes():
+        reader = history.operations(process)
+        if reader is None:
+            found.problems.append(f"{process} left no journal of its writes")
+            continue
+        for write in of_journal(history.plan, reader):
+            found.versions.add(write.uid, write.rv)
+        ok, reason = reader.ended_in_order(f"writes of {process}")
+        if not ok:
+            found.problems.append(reason)
+    return found
+
+
+def of_journal(plan: plans.Plan, journal: Iterable[records.Body]) -> Iterator[Write]:
+    """Yield the acknowledged writes of a journal, without those that are not looked for."""
+    begun: dict[int, records.Invocation] = {}
+    for record in journal:
+        if isinstance(record, records.Invocation):
+            begun[record.op] = record
+        elif isinstance(record, records.Completion):
+            call = begun.pop(record.op, None)
+            write = of_call(plan, call, record) if call else None
+            if write is not None:
+                yield write
+
+
+def missing(
+    written: observed_versions.Versions, observed: observed_versions.Versions, *, since_rv: int
+) -> set[int]:
+    """Return the digests of the writes after `since_rv` that were not observed."""
+    digests = observed_versions.as_integers(written.digests)
+    lost = ~np.isin(digests, observed_versions.as_integers(observed.digests))
+    return set(digests[lost & (written.numbers() > since_rv)].tolist())
+
+
+def complain(
+    found: contradictions.Contradictions, lost: set[int], history: histories.History
+) -> None:
+    """Count the writes that are missing; reads the journals again, for their names.
+
+    The record of the version may have been lost, or belong to another object now.
+    """
+    for process in (*history.expected_operations(), *history.expected_writes()):
+        for write in of_journal(history.plan, history.operations(process) or ()):
+            if hash((write.uid, write.rv)) in lost:
+                text = f"{process}: {write.title} was acknowledged and never observed"
+                found.add(OBSERVED, text, uid=write.uid, from_rv=write.rv)
+                found.doubt(from_rv=write.rv)

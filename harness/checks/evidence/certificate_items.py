@@ -1,0 +1,52 @@
+"""An item of the certificate, and what its answers are made from."""
+
+import dataclasses
+
+import msgspec
+
+from harness.checks import (
+    api_call_totals,
+    fault_records,
+    observed_runs,
+    pool_changes,
+    preparations,
+)
+from harness.checks.evidence import acknowledged_writes, wholeness
+from harness.history import histories, plans
+
+ItemResult = tuple[bool, str]
+"""The answer to a question and its reason."""
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """One question about the evidence and its answer."""
+
+    name: str
+    question: str
+    ok: bool
+    reason: str
+    """The answer in words, with figures."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The evidence of one run, read once."""
+
+    history: histories.History
+    observed: observed_runs.ObservedRun
+    operations: api_call_totals.Operations
+    writes: acknowledged_writes.SubjectWrites
+    """Acknowledged writes of the scheduler and the claim controller."""
+    faults: fault_records.FaultRecords
+    prepared: preparations.Reading
+    changed: pool_changes.Reading
+
+    @property
+    def plan(self) -> plans.Plan:
+        """The plan of the run."""
+        return self.history.plan
+
+    @property
+    def whole(self) -> wholeness.Wholeness:
+        """The contradictions in the observations."""
+        return self.observed.whole

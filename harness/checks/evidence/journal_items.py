@@ -1,0 +1,90 @@
+"""Answers of the certificate about the other journals of a run, and about its load."""
+
+import collections
+
+from harness.checks.evidence import certificate_items
+from harness.checks.holds import hold_history
+
+
+def files(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+    """Return whether no file is damaged; asked last, since the other answers read the files."""
+    damages = given.history.damages()
+    return not damages, "; ".join(damages) or f"{len(given.history.directory.journals())} files"
+
+
+def unchanged(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+    """Return whether every file is as the manifest says."""
+    found = given.history.compared
+    bad = [f"{name} {change}" for name, change in found.changes.items()]
+    if found.problem or bad:
+        return False, found.problem or "; ".join(bad)
+    if found.count is None:
+        return True, "the run left no manifest: a change of its files would not be noticed"
+    return True, f"{found.count} files, unchanged since the end of the run"
+
+
+def operations(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+    """Return whether the journals of API calls are complete."""
+    found = given.operations
+    if found.problems:
+        return False, "; ".join(found.problems)
+    return True, f"{found.calls} calls, {found.unknown} with unknown outcome"
+
+
+def writes(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+    """Return whether the journals of the subject's writes are complete."""
+    found = given.writes
+    if found.problems:
+        return False, "; ".join(found.problems)
+    return True, f"{len(found.versions)} acknowledged writes"
+
+
+def preparations(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+    """Return whether the journals of preparations are complete."""
+    totals = given.prepared.totals
+    if given.prepared.problems:
+        return False, "; ".join(given.prepared.problems)
+    return True, f"{totals.prepared} claims prepared, {totals.unprepared} unprepared"
+
+
+def steps(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+    """Return whether the files of the scheduler's steps are complete."""
+    counts: list[str] = []
+    for process in given.history.expected_steps():
+        reader = given.history.steps(process)
+        if reader is None:
+            return False, f"{process} left no steps"
+        collections.deque(reader, maxlen=0)
+        ok, reason = reader.ended_in_order(f"steps of {process}")
+        if not ok:
+            return ok, reason
+        counts.append(f"{process}: {reason}")
+    return True, "; ".join(counts) or "no steps were requested"
+
+
+def load(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+    """Return whether the load was as large as the scenario demands."""
+    wanted, folded = given.plan.requirements, given.observed.folded
+    figures = {
+        "allocations": (len(folded.holds), wanted.allocations_min),
+        "pods seen Running": (folded.pods_running, wanted.pods_running_min),
+        "devices used again": (reuse(folded), wanted.reuse_min),
+    }
+    if wanted.reservations_min:
+        most = given.observed.lives.most
+        figures["reservations of one claim"] = most, wanted.reservations_min
+    bad = [
+        f"{got} {what}, expected at least {least}"
+        for what, (got, least) in figures.items()
+        if got < least
+    ]
+    good = [f"{got} {what} (at least {least})" for what, (got, least) in figures.items()]
+    return not bad, "; ".join(bad or good)
+
+
+def reuse(folded: hold_history.HoldHistory) -> int:
+    """Return the number of holds of a device that another claim had held before."""
+    users: dict[str, set[str]] = collections.defaultdict(set)
+    for hold in folded.holds:
+        users[hold.device].add(hold.uid)
+    return sum(len(uids) - 1 for uids in users.values())

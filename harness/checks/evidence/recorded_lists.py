@@ -1,0 +1,118 @@
+"""Do the recorded lists of a resource fit what surrounds them?
+
+A recorder writes one first list, then events, a list after each gap, and one final list, after
+which nothing follows. A list counts its objects, and no object in it is newer than the list. No
+list is older than an event before it.
+"""
+
+from harness.checks.evidence import contradictions, observed_objects
+from harness.history import records
+
+FIT, ORDER = "lists", "order"
+"""The items of the certificate that this module answers."""
+_PURPOSES = {"first": "LISTED", "relist": "LISTED", "final": "FINAL"}
+
+
+class RecordedLists:
+    """The lists of one resource, in the order of the journal."""
+
+    def __init__(self, resource: str, found: contradictions.Contradictions) -> None:
+        self._resource, self._found = resource, found
+        self._list: records.Listed | None = None
+        """The list that was recorded last."""
+        self._left = 0
+        """Number of its objects still to come; negative: there were too many."""
+        self._last_rv = 0
+        """The newest version in an event or list."""
+        self._gap_rv: int | None = None
+        """The last certain version before a gap after which no list was recorded."""
+        self.first_rv: int | None = None
+        self.final_rv: int | None = None
+        """Versions of the first and of the final list; None: there is none."""
+        self.count = 0
+        """Number of lists."""
+
+    def begin(self, listed: records.Listed) -> None:
+        """Follow the head of a list."""
+        self._require_whole()
+        self._require_place(listed)
+        if listed.resource_version < self._last_rv:
+            self._complain(
+                f"the {listed.purpose} list at {listed.resource_version} is older than "
+                f"version {self._last_rv} before it"
+            )
+        self._list, self._left = listed, listed.count
+        self.count += 1
+        self._gap_rv = None
+        if listed.purpose == "final":
+            self.final_rv = listed.resource_version
+        elif listed.purpose == "first" and self.first_rv is None:
+            self.first_rv = listed.resource_version
+        self._last_rv = max(self._last_rv, listed.resource_version)
+
+    def gap(self, gap: records.Gap) -> None:
+        """Follow a gap: a list has to come next."""
+        if gap.after_resource_version < self._last_rv:
+            self._complain(
+                f"the gap after {gap.after_resource_version} comes after version {self._last_rv}"
+            )
+        self._gap_rv = gap.after_resource_version
+        self._found.doubt(resource=self._resource, from_rv=gap.after_resource_version + 1)
+
+    def observe(self, item: observed_objects.ObservedObject) -> None:
+        """Follow an observation of this resource."""
+        if item.type in ("LISTED", "FINAL"):
+            self._observe_listed(item)
+        else:
+            self._observe_event(item)
+
+    def end(self) -> None:
+        """Look at the last list when there are no more records."""
+        self._require_whole()
+
+    def _observe_listed(self, item: observed_objects.ObservedObject) -> None:
+        self._left -= 1
+        if self._list is None or _PURPOSES[self._list.purpose] != item.type:
+            self._complain(f"{item.title} at {item.rv} is {item.type}, but in no such list")
+        elif item.rv > self._list.resource_version:
+            self._complain(
+                f"{item.title} at {item.rv} is in a list of version {self._list.resource_version}"
+            )
+
+    def _observe_event(self, item: observed_objects.ObservedObject) -> None:
+        self._require_whole()
+        if self._list is None:
+            self._complain(f"{item.title} at {item.rv} came before the first list")
+        elif self._list.purpose == "final":
+            self._complain(f"{item.title} at {item.rv} came after the final list")
+        elif self._gap_rv is not None:
+            self._complain(f"{item.title} at {item.rv} came in a gap, before the list after it")
+        if item.rv <= self._last_rv:
+            self._found.add(ORDER, f"{item.title} at {item.rv} came after {self._last_rv}")
+        self._last_rv = max(self._last_rv, item.rv)
+
+    def _require_place(self, listed: records.Listed) -> None:
+        """Complain about a second first list, a list without a gap, a list after the final one."""
+        if self._list is not None and self._list.purpose == "final":
+            self._complain(f"a {listed.purpose} list came after the final one")
+        elif listed.purpose == "first" and self._list is not None:
+            self._complain("there are two first lists")
+        elif listed.purpose == "relist" and self._gap_rv is None:
+            self._complain(f"the list at {listed.resource_version} follows no gap")
+
+    def _require_whole(self) -> None:
+        """Complain once if the last list has not as many objects as it says."""
+        if self._list is not None and self._left:
+            count = self._list.count
+            self._complain(
+                f"the {self._list.purpose} list at {self._list.resource_version} says {count} "
+                f"objects, but {count - self._left} follow"
+            )
+            self._left = 0
+
+    def _complain(self, text: str) -> None:
+        """Count a contradiction; every object is in doubt from the last certain version on."""
+        certain = self._last_rv if self._gap_rv is None else self._gap_rv
+        self._found.add(
+            FIT, f"{self._resource}: {text}", resource=self._resource, from_rv=certain + 1
+        )

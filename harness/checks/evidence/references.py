@@ -1,0 +1,86 @@
+"""Was everything observed that pods and claims name?
+
+A pod names its claims, a generated claim names the pod that owns it. If all records of one of them
+are missing, the other one still names it. The two resources have a watch each, so that the named
+object may be observed later; a name is settled as soon as its object is there.
+
+Names of objects that exist are settled at once; of those that have gone, eight bytes are kept.
+"""
+
+import array
+from collections.abc import Mapping
+
+import numpy as np
+
+from harness.checks.evidence import contradictions, observed_objects, observed_versions
+from harness.checks.observed import observations
+
+NAMED = "references"
+"""The item of the certificate that this module answers."""
+
+
+class NamedObjects:
+    """The objects of one resource that others name, by name or uid."""
+
+    def __init__(self) -> None:
+        self._existing: set[int] = set()
+        self._gone = array.array("q")
+        self._waiting: dict[int, tuple[str, str]] = {}
+        """Digest of a name -> the object that names it, and the name; not yet observed."""
+        self.count = 0
+        """Number of names that were settled or wait."""
+
+    def see(self, name: int, *, deleted: bool) -> None:
+        """Note an observation of an object by the digest of its name."""
+        self._waiting.pop(name, None)
+        if not deleted:
+            self._existing.add(name)
+        elif name in self._existing:
+            self._existing.remove(name)
+            self._gone.append(name)
+
+    def require(self, name: int, *, by: str, named: str) -> None:
+        """Note that an object names another one, both in words."""
+        self.count += 1
+        if name not in self._existing:
+            self._waiting.setdefault(name, (by, named))
+
+    def missing(self) -> Mapping[int, tuple[str, str]]:
+        """Return what was named and never observed."""
+        gone = observed_versions.as_integers(self._gone)
+        names = np.fromiter(self._waiting, dtype=np.int64, count=len(self._waiting))
+        lost = names[~np.isin(names, gone)]
+        return {int(name): self._waiting[int(name)] for name in lost}
+
+
+class References:
+    """The claims that pods name and the pods that own claims."""
+
+    def __init__(self, found: contradictions.Contradictions) -> None:
+        self._found = found
+        self._claims, self._pods = NamedObjects(), NamedObjects()
+
+    @property
+    def count(self) -> int:
+        """Number of times that an observed object named another one."""
+        return self._claims.count + self._pods.count
+
+    def observe(self, item: observed_objects.ObservedObject) -> None:
+        """Follow an observation of any resource."""
+        if item.type == "FINAL":
+            return
+        if item.resource == observations.PODS:
+            self._pods.see(hash(item.uid), deleted=item.type == "DELETED")
+            for name in item.claims:
+                key = hash((item.namespace, name))
+                self._claims.require(key, by=item.title, named=f"claim {name}")
+        elif item.resource == observations.CLAIMS:
+            self._claims.see(hash((item.namespace, item.name)), deleted=item.type == "DELETED")
+            for uid in item.owners:
+                self._pods.require(hash(uid), by=item.title, named=f"the pod with uid {uid}")
+
+    def end(self) -> None:
+        """Count what was never observed. It is missing, but what was observed is not in doubt."""
+        for names in (self._claims, self._pods):
+            for by, named in names.missing().values():
+                self._found.add(NAMED, f"{by} names {named}, which was never observed")

@@ -1,0 +1,125 @@
+"""Follows the observations of a run and collects their contradictions.
+
+Nothing is judged here: the certificate asks for the answers, and `certain_holds` for the doubts.
+"""
+
+import dataclasses
+
+from harness.checks.evidence import (
+    acknowledged_writes,
+    contradictions,
+    object_lives,
+    observed_objects,
+    observed_versions,
+    recorded_lists,
+    references,
+    revisions,
+)
+from harness.checks.observed import folders, observations
+from harness.history import histories, records
+
+
+@dataclasses.dataclass(slots=True)
+class _Resource:
+    """The lives and the lists of one resource."""
+
+    lives: object_lives.ObjectLives
+    lists: recorded_lists.RecordedLists
+
+
+class Wholeness(folders.Folder):
+    """The contradictions in the observations of a run."""
+
+    def __init__(self) -> None:
+        self.found = contradictions.Contradictions()
+        self.observed = observed_versions.Versions()
+        """All versions of all objects."""
+        self.references = references.References(self.found)
+        self._resources: dict[str, _Resource] = {}
+
+    def see_any(self, seen: observations.SeenAny) -> None:
+        """Note an object in an event or in a list at the beginning or after a gap."""
+        self.observe(observed_objects.of(seen))
+
+    def see_final(self, seen: observations.SeenAny) -> None:
+        """Note an object of a final list."""
+        self.observe(observed_objects.of(seen))
+
+    def see_list(self, listed: records.Listed) -> None:
+        """Note that a list begins."""
+        resource = self._of(listed.resource)
+        resource.lists.begin(listed)
+        resource.lives.begin_list(listed.purpose)
+
+    def see_gap(self, gap: records.Gap) -> None:
+        """Note a gap that the recorder noticed."""
+        self._of(gap.resource).lists.gap(gap)
+
+    def observe(self, item: observed_objects.ObservedObject) -> None:
+        """Note an observation."""
+        resource = self._of(item.resource)
+        resource.lists.observe(item)
+        resource.lives.observe(item)
+        self.references.observe(item)
+        self.observed.add(item.uid, item.rv)
+
+    def conclude(self, *, dense: bool) -> None:
+        """Look at the whole when there are no more records.
+
+        `dense`: each commit took the next revision, and all resources are observed.
+        """
+        for resource in self._resources.values():
+            resource.lists.end()
+            resource.lives.end(has_final_list=resource.lists.final_rv is not None)
+        self.references.end()
+        if dense:
+            revisions.require_dense(self.found, self.observed, self.between)
+
+    def require_writes(
+        self, *journals: observed_versions.Versions, history: histories.History
+    ) -> None:
+        """Look for the acknowledged writes of some journals.
+
+        The history is read again for their names if some of them are missing.
+        """
+        first = [item.lists.first_rv or 0 for item in self._resources.values()]
+        lost = set[int]()
+        for written in journals:
+            lost |= acknowledged_writes.missing(
+                written, self.observed, since_rv=max(first, default=0)
+            )
+        if lost:
+            acknowledged_writes.complain(self.found, lost, history)
+
+    @property
+    def births(self) -> int:
+        """The number of lives that began, of objects of all resources."""
+        return sum(resource.lives.births for resource in self._resources.values())
+
+    @property
+    def finals(self) -> int:
+        """The number of objects in the final lists."""
+        return sum(resource.lives.finals for resource in self._resources.values())
+
+    @property
+    def lists(self) -> int:
+        """The number of recorded lists."""
+        return sum(resource.lists.count for resource in self._resources.values())
+
+    @property
+    def between(self) -> tuple[int, int]:
+        """The versions of the newest first list and of the oldest final list."""
+        lists = [resource.lists for resource in self._resources.values()]
+        return revisions.between(
+            [item.first_rv for item in lists if item.first_rv is not None],
+            [item.final_rv for item in lists if item.final_rv is not None],
+        )
+
+    def _of(self, resource: str) -> _Resource:
+        known = self._resources.get(resource)
+        if known is None:
+            known = self._resources[resource] = _Resource(
+                object_lives.ObjectLives(resource, self.found),
+                recorded_lists.RecordedLists(resource, self.found),
+            )
+        return known
