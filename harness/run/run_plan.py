@@ -19,14 +19,7 @@ from harness.traffic import launching
 
 OBSERVED = ["resourceclaims", "pods", "resourceslices", "deviceclasses", "nodes"]
 """Resources that the recorder watches."""
-_OTHERS = [
-    "namespaces",
-    "nodes",
-    "deviceclasses",
-    "resourceclaimtemplates",
-    "events",
-    "leases",
-]
+_OTHERS = ["namespaces", "resourceclaimtemplates", "events", "leases"]
 """Other resources that runs write to; watched if the cluster's revisions are dense."""
 _LIBRARIES = (
     "locust",
