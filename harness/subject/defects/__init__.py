@@ -55,7 +55,7 @@ CATALOGUE = replacements.Catalogue(
             "claim_binder", pods_bound_wrongly.BoundBeforeReservedBinder, shows_otherwise=True
         ),
         "conditions-not-awaited": replacements.Replacement(
-            "conditions", conditions_not_awaited.NotAwaitedConditions
+            "conditions", conditions_not_awaited.NotAwaitedConditions, shows_otherwise=True
         ),
         "constraints-not-asked": replacements.Replacement(
             "allocator", requests_not_met.ConstraintsNotAskedAllocator, shows_otherwise=True
