@@ -67,7 +67,7 @@ CATALOGUE = replacements.Catalogue(
             "claim_binder", extended_claim_not_awaited.NotAwaitedBinder
         ),
         "extended-claim-not-recorded": replacements.Replacement(
-            "claim_binder", extended_claim_not_recorded.NotRecordedBinder
+            "claim_binder", extended_claim_not_recorded.NotRecordedBinder, shows_otherwise=True
         ),
         "gather-not-atomic": replacements.Replacement(
             "gatherer", gather_not_atomic.NotAtomicGatherer
