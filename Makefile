@@ -11,6 +11,8 @@ MINUTES ?= 30
 # pip shows what it does on a terminal only.
 QUIET := $(shell test -t 2 || echo --quiet)
 PIP := $(BIN)/pip install $(QUIET) --disable-pip-version-check -c constraints.txt
+# Images of Python often set it: every process of every run would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 SUMMARY ?= $(or $(GITHUB_STEP_SUMMARY),reports/nightly.md)
 
 help:  ## this list
