@@ -1,28 +1,16 @@
 """The `flake-hunt` command: its subcommands, error messages and exit codes."""
 
+import importlib
 import io
 import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from harness import errors, writing
-from harness.cli import (
-    annotations,
-    clusters,
-    conforming,
-    examining,
-    exploring,
-    harness_parts,
-    hunt_command,
-    interruptions,
-    nightly_command,
-    parts,
-    replaying,
-    reproduce_command,
-    run_commands,
-)
+from harness.cli import annotations, interruptions
 from harness.report import escaping
 
 USAGE = 2
@@ -31,13 +19,40 @@ EPILOG = (
     "1 internal error, 130 interrupted."
 )
 
-app = typer.Typer(
-    name="flake-hunt",
-    epilog=EPILOG,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
+SUBCOMMANDS = {
+    "hunt_command": ("hunt",),
+    "nightly_command": ("nightly",),
+    "run_commands": ("run", "check", "report"),
+    "reproduce_command": ("reproduce",),
+    "exploring": ("explore",),
+    "replaying": ("replay",),
+    "clusters": ("cluster",),
+    "examining": ("doctor",),
+    "conforming": ("conformance",),
+    "parts": ("apiserver", "scheduler", "claim-controller"),
+    "harness_parts": ("kubelet", "record", "fault-proxy"),
+}
+"""Module -> the subcommands that it adds, in the order of the help."""
+
+
+def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Return the command with the module of the subcommand that the first argument names.
+
+    Without such an argument it has all subcommands. A run starts about eight processes: each pays
+    for the options of every subcommand that it has.
+    """
+    app = typer.Typer(
+        name="flake-hunt",
+        epilog=EPILOG,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+    )
+    app.callback()(_options)
+    chosen = [module for module, names in SUBCOMMANDS.items() if {*arguments[:1]} & {*names}]
+    for module in chosen or SUBCOMMANDS:
+        importlib.import_module(f"harness.cli.{module}").add_to(app)
+    return app
 
 
 def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - signature required by typer
@@ -48,7 +63,6 @@ def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - signature required 
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     *,
     version: Annotated[
@@ -62,21 +76,9 @@ def _options(
     del version
 
 
-hunt_command.add_to(app)
-nightly_command.add_to(app)
-run_commands.add_to(app)
-reproduce_command.add_to(app)
-exploring.add_to(app)
-replaying.add_to(app)
-clusters.add_to(app)
-examining.add_to(app)
-conforming.add_to(app)
-parts.add_to(app)
-harness_parts.add_to(app)
-
-
 def run() -> int:
     """Run the command; report an error or interruption on stderr; return the exit code."""
+    app = make_app(sys.argv[1:])  # imports: an interruption must still end the process at once
     try:
         interruptions.raise_from_now_on()
         _print_on_any_terminal()

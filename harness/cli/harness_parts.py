@@ -62,9 +62,8 @@ def kubelet(
     from harness.cluster.dra import driver_settings, kubelet_defects, node_claims
     from harness.cluster.fixtures import kubelet_process
     from harness.cluster.pool_changes import pool_changers
-    from harness.run import known_defects
 
-    known_defects.require_part(defect or (), "kubelet")
+    parts.require_defects_of("kubelet", defect or ())
     return kubelet_process.run(
         kubelet_process.KubeletOptions(
             kubeconfig=kubeconfig,

@@ -1,9 +1,14 @@
 """Stand-alone parts of a cluster: API server, scheduler and claim controller."""
 
 import pathlib
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from harness.run import known_defects
 
 PANEL = "Parts, each stand-alone"
 Kubeconfig = Annotated[
@@ -158,6 +163,17 @@ def note(text: str) -> None:
     typer.echo(f"flake-hunt: {text}", err=True)
 
 
+def require_defects_of(part: "known_defects.Part", defects: "Collection[str]") -> None:
+    """Raise UsageError for a name that is not a defect of this part.
+
+    Without any, the parts that have defects are not imported: it would slow down every start.
+    """
+    if defects:
+        from harness.run import known_defects
+
+        known_defects.require_part(defects, part)
+
+
 def scheduler(
     kubeconfig: Kubeconfig,
     scheduler_name: Annotated[
@@ -213,10 +229,9 @@ def scheduler(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig."""
-    from harness.run import known_defects
     from harness.subject import remedies, subject_process
 
-    known_defects.require_part(defect or (), "scheduler")
+    require_defects_of("scheduler", defect or ())
     remedies.require_part(remedy or (), "scheduler")
     return subject_process.run_scheduler(
         subject_process.SubjectOptions(
@@ -262,10 +277,9 @@ def claim_controller(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python ResourceClaim controller against any kubeconfig."""
-    from harness.run import known_defects
     from harness.subject import remedies, subject_process
 
-    known_defects.require_part(defect or (), "claim-controller")
+    require_defects_of("claim-controller", defect or ())
     remedies.require_part(remedy or (), "claim-controller")
     return subject_process.run_claim_controller(
         subject_process.SubjectOptions(

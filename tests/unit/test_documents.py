@@ -34,7 +34,7 @@ MARKDOWN = re.compile(r"\b[\w-]+\.md\b")
 WRITTEN_BY_COMMANDS = {"nightly.md", "summary.md"}
 PATH = re.compile(r"\b(?:harness|tests|tools|clusters|scenarios|bench)/[\w./-]*[\w/]")
 FOREIGN = re.compile(r"house (?:rule|style|plan)|found by use|\.\./shared|/tmp/wt", re.IGNORECASE)
-ROOT_COMMAND: Any = typer.main.get_command(commands.app)
+ROOT_COMMAND: Any = typer.main.get_command(commands.make_app())
 
 
 def tracked() -> list[str]:

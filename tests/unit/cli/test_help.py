@@ -30,7 +30,7 @@ def every_command(
         yield from every_command(inner, (*path, name))
 
 
-COMMANDS = dict(every_command(typer.main.get_command(commands.app)))
+COMMANDS = dict(every_command(typer.main.get_command(commands.make_app())))
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
@@ -63,3 +63,17 @@ def test_a_page_fits_a_terminal(
 def test_completion_is_offered() -> None:
     names = {name for param in COMMANDS[()].params for name in param.opts}
     assert {"--version", "--install-completion", "--show-completion"} <= names
+
+
+@pytest.mark.parametrize("module", commands.SUBCOMMANDS)
+def test_a_subcommand_comes_with_its_module_alone(module: str) -> None:
+    for name in commands.SUBCOMMANDS[module]:
+        found = typer.main.get_group(commands.make_app([name])).commands
+        assert set(found) == {*commands.SUBCOMMANDS[module]}
+
+
+def test_the_whole_command_has_every_subcommand_in_the_order_of_the_table() -> None:
+    found = typer.main.get_group(commands.make_app()).commands
+    assert list(found) == [
+        name for names in commands.SUBCOMMANDS.values() for name in names if name != "cluster"
+    ] + ["cluster"]
