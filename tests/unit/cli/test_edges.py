@@ -1,12 +1,13 @@
 """Mistakes of users: one clear message, the designed exit code, no traceback."""
 
-import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
+FlakeHunt = Callable[..., tuple[int, str, str]]
 BROKEN_SCENARIO = """
 schema_version = 1
 name = "broken"
@@ -22,16 +23,12 @@ pods_running_min = 1
 """
 
 
-def flake_hunt(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harness.cli.main", *arguments],
-        cwd=folder,
-        env={**os.environ, "XDG_STATE_HOME": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+@pytest.fixture(autouse=True)
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """The user's folder, and the state of clusters."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -96,28 +93,30 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedPro
         (["cluster", "down", "nope"], 2, "expected a cluster's name, got 'nope'"),
     ],
 )
-def test_a_mistake(tmp_path: pathlib.Path, arguments: list[str], code: int, message: str) -> None:
-    (tmp_path / "broken.toml").write_text(BROKEN_SCENARIO)
-    (tmp_path / "torn.toml").write_text("x = [")
-    ended = flake_hunt(*arguments, folder=tmp_path)
-    assert message in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert ended.returncode == code
-    assert not list(tmp_path.glob("reports/*/*/plan.json"))
+def test_a_mistake(
+    folder: pathlib.Path, flake_hunt: FlakeHunt, arguments: list[str], code: int, message: str
+) -> None:
+    (folder / "broken.toml").write_text(BROKEN_SCENARIO)
+    (folder / "torn.toml").write_text("x = [")
+    found, _, complaint = flake_hunt(*arguments)
+    assert message in complaint
+    assert "Traceback" not in complaint
+    assert found == code
+    assert not list(folder.glob("reports/*/*/plan.json"))
 
 
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["run", "--help"], ["hunt", "--help"], ["cluster", "--help"]]
 )
-def test_help_teaches_and_is_quick(tmp_path: pathlib.Path, arguments: list[str]) -> None:
-    ended = flake_hunt(*arguments, folder=tmp_path)
-    assert ended.returncode == 0
-    assert "Usage" in ended.stdout
+def test_help_teaches(flake_hunt: FlakeHunt, arguments: list[str]) -> None:
+    code, out, _ = flake_hunt(*arguments)
+    assert code == 0
+    assert "Usage" in out
 
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys, harness.cli.commands\n"
+        "import sys, harness.cli.commands\nharness.cli.commands.make_app()\n"
         "print({'pandas', 'locust', 'gevent', 'pydantic', 'numpy'} & set(sys.modules))"
     )
     printed = subprocess.run(

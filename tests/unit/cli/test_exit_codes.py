@@ -6,9 +6,7 @@ import json
 import os
 import pathlib
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -18,13 +16,22 @@ VERSIONED = (
     '#!/bin/sh\n[ "$1" = --version ] && echo "Version: v3.6.0" && exit 0\necho broken >&2\nexit 1\n'
 )
 KIND = "#!/bin/sh\necho kind v0.33.0 go1.25.5 linux/amd64\n"
+FlakeHunt = Callable[..., tuple[int, str, str]]
+Failing = Callable[..., tuple[int, str]]
 COMMANDS = [["run", "pod-churn"], ["cluster", "up"], ["hunt", "pod-churn"]]
 
 
 @pytest.fixture
-def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """A machine with nothing on it: its PATH is `bin`, where no Docker listens."""
     (tmp_path / "bin").mkdir()
+    kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    for name in list(os.environ):
+        monkeypatch.delenv(name)
+    there = {"HOME": str(tmp_path), "PATH": f"{tmp_path}/bin"}
+    for name, value in {**kept, **there, "DOCKER_HOST": f"unix://{tmp_path}/no.sock"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -34,24 +41,17 @@ def install(folder: pathlib.Path, name: str, text: str) -> None:
     path.chmod(0o755)
 
 
-def flake_hunt(folder: pathlib.Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    ended = subprocess.run(
-        [sys.executable, "-m", "harness.cli.main", *arguments],
-        env={
-            "HOME": str(folder),
-            "DOCKER_HOST": f"unix://{folder}/no.sock",
-            "PATH": f"{folder}/bin",
-            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        },
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert "Traceback" not in ended.stderr
-    assert not (folder / "reports").exists() or not list((folder / "reports").rglob("plan.json"))
-    return ended
+@pytest.fixture
+def failing(folder: pathlib.Path, flake_hunt: FlakeHunt) -> Failing:
+    """Exit code and standard error of a command that makes no run."""
+
+    def fail(*arguments: str) -> tuple[int, str]:
+        code, _, complaint = flake_hunt(*arguments)
+        assert "Traceback" not in complaint
+        assert not list(folder.glob("reports/**/plan.json"))
+        return code, complaint
+
+    return fail
 
 
 @pytest.fixture
@@ -63,61 +63,63 @@ def taken() -> Iterator[int]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("key", ["port", "tls_port"])
-def test_embedded_a_taken_port(
-    folder: pathlib.Path, command: list[str], key: str, taken: int
+def test_embedded_a_taken_port(failing: Failing, command: list[str], key: str, taken: int) -> None:
+    code, complaint = failing(*command, "--cluster-set", f"{key}={taken}")
+    assert code == 2, complaint
+    assert f"expected port {taken} of 127.0.0.1 to be free (address already in use)" in complaint
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_local_a_missing_binary(failing: Failing, folder: pathlib.Path, command: list[str]) -> None:
+    code, complaint = failing(*command, "--cluster", "local", "--binaries", str(folder))
+    assert code == 2, complaint
+    assert "expected the binary etcd in" in complaint
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_kind_a_missing_command_and_no_engine(
+    failing: Failing, folder: pathlib.Path, command: list[str]
 ) -> None:
-    ended = flake_hunt(folder, *command, "--cluster-set", f"{key}={taken}")
-    assert ended.returncode == 2, ended.stderr
-    assert f"expected port {taken} of 127.0.0.1 to be free (address already in use)" in ended.stderr
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_local_a_missing_binary(folder: pathlib.Path, command: list[str]) -> None:
-    ended = flake_hunt(folder, *command, "--cluster", "local", "--binaries", str(folder))
-    assert ended.returncode == 2, ended.stderr
-    assert "expected the binary etcd in" in ended.stderr
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_kind_a_missing_command_and_no_engine(folder: pathlib.Path, command: list[str]) -> None:
     chosen = (*command, "--cluster", "kind")
-    said = [flake_hunt(folder, *chosen)]
+    said = [failing(*chosen)]
     install(folder, "docker", "#!/bin/sh\nexit 0\n")
-    said.append(flake_hunt(folder, *chosen))
+    said.append(failing(*chosen))
     install(folder, "kind", KIND.replace("0.33", "0.9"))
-    said.append(flake_hunt(folder, *chosen))
+    said.append(failing(*chosen))
     install(folder, "kind", KIND)
-    said.append(flake_hunt(folder, *chosen))
-    assert [ended.returncode for ended in said] == [2, 2, 2, 2]
+    said.append(failing(*chosen))
     expected = ["command docker", "command kind", "got v0.9.0", "sudo systemctl start docker"]
-    for ended, words in zip(said, expected, strict=True):
-        assert words in ended.stderr
+    for (code, complaint), words in zip(said, expected, strict=True):
+        assert code == 2, complaint
+        assert words in complaint
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_kubeconfig_a_missing_file_and_a_server_that_does_not_answer(
-    folder: pathlib.Path, command: list[str]
+    failing: Failing, folder: pathlib.Path, command: list[str]
 ) -> None:
     path = folder / "config"
     chosen = (*command, "--cluster", "kubeconfig", "--kubeconfig", str(path))
-    assert flake_hunt(folder, *chosen).returncode == 2
+    assert failing(*chosen)[0] == 2
     document = {
         "current-context": "c",
         "contexts": [{"name": "c", "context": {"cluster": "c"}}],
         "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
     }
     path.write_text(json.dumps(document))
-    ended = flake_hunt(folder, *chosen)
-    assert ended.returncode == 2, ended.stderr
-    assert "Is the cluster up" in ended.stderr
+    code, complaint = failing(*chosen)
+    assert code == 2, complaint
+    assert "Is the cluster up" in complaint
 
 
-def test_a_cluster_that_fails_although_everything_is_there(folder: pathlib.Path) -> None:
+def test_a_cluster_that_fails_although_everything_is_there(
+    failing: Failing, folder: pathlib.Path
+) -> None:
     for name in ("etcd", "kube-apiserver"):
         install(folder, name, VERSIONED)
-    ended = flake_hunt(folder, "cluster", "up", "--cluster", "local")
-    assert ended.returncode == 1, ended.stderr
-    assert "expected etcd to start, but it ended with exit code 1" in ended.stderr
+    code, complaint = failing("cluster", "up", "--cluster", "local")
+    assert code == 1, complaint
+    assert "expected etcd to start, but it ended with exit code 1" in complaint
 
 
 def test_every_provider_has_its_test_here() -> None:

@@ -233,6 +233,7 @@ def test_an_unknown_verdict_gives_each_reason_once(
     code, out, _ = flake_hunt("check", str(run))
     assert code == 20
     assert "inconclusive; " in out.splitlines()[0]
+    assert "not certified: " in out
     assert out.count("there are no observations") == 1
     _, quiet, _ = flake_hunt("check", "-q", str(run))
     assert quiet.count("there are no observations") == 1
