@@ -1,5 +1,6 @@
 """Settings for all tests."""
 
+import itertools
 import signal
 from collections.abc import Iterator
 
@@ -21,3 +22,23 @@ def own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(state_folder.VARIABLE, str(tmp_path_factory.mktemp("state-home")))
         yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the files with whole runs evenly over the others.
+
+    A run waits as much as it computes: it belongs beside tests that only compute. All of them one
+    after another at the end would leave the machine idle.
+    """
+    files = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.path)]
+    runs = [file for file in files if file[0].get_closest_marker("e2e")]
+    others = [file for file in files if not file[0].get_closest_marker("e2e")]
+    placed = sorted([*_placed(runs), *_placed(others)], key=lambda place: place[0])
+    items[:] = itertools.chain.from_iterable(file for _, file in placed)
+
+
+def _placed(files: list[list[pytest.Item]]) -> Iterator[tuple[float, list[pytest.Item]]]:
+    """Yield each file with the part of the tests that comes before it, from 0 to 1."""
+    count = sum(map(len, files))
+    before = itertools.accumulate(map(len, files), initial=0)
+    return ((number / count, file) for number, file in zip(before, files, strict=False))

@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e import running
 
+pytestmark = pytest.mark.e2e
 ANSWER_LOST = """
 schema_version = 1
 name = "small"
@@ -32,11 +33,11 @@ skip = 1_000_000
 code = 503
 [pools]
 nodes = 1
-devices_per_node = 40
+devices_per_node = 20
 [traffic]
 profile = "all-at-once"
 users = 4
-pods = 240
+pods = 80
 overcommit = true
 [subject]
 start = "after-traffic"
