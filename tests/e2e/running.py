@@ -36,7 +36,7 @@ devices_per_node = 3
 [traffic]
 profile = "churn"
 users = 16
-duration_s = 2.0
+duration_s = 1.0
 duration_max_s = 30.0
 wait_s = 10.0
 [subject]

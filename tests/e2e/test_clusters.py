@@ -126,7 +126,6 @@ CLUSTERS = [
     pytest.param("local", on_local, id="local"),
     pytest.param("local", on_stand_in, id="local-stand-in"),
     pytest.param("kind", on_kind, id="kind", marks=pytest.mark.timeout(1800)),
-    pytest.param("kubeconfig", on_existing, id="kubeconfig"),
     pytest.param("kubeconfig", on_yours, id="kubeconfig-yours"),
 ]
 SAFE = ("--remedy", "keep-in-flight-until-known")
@@ -162,13 +161,18 @@ def test_a_scenario_runs_unchanged_on_every_cluster(
     assert code == 0, output
     directory = running.run_directory(tmp_path)
     assert (directory / "scenario.toml").read_text() == running.SMALL_SCENARIO
+    require_noted(directory, provider)
+
+
+def require_noted(directory: pathlib.Path, provider: str) -> None:
+    """The run has noted its cluster, and kept no credentials."""
     found = json.loads((directory / "cluster.json").read_text())
     assert found["provider"] == provider
     assert found["versions"]
-    assert not list((directory / "logs").rglob("kubeconfig*")), "credentials are left"
+    assert not [path for path in directory.rglob("*") if "kubeconfig" in path.name]
 
 
-def bite(folder: pathlib.Path, options: Options, *, timeout_s: float) -> None:
+def bite(folder: pathlib.Path, options: Options, *, provider: str, timeout_s: float) -> None:
     """Run a scenario whose faults all take effect, and are recorded."""
     scenario = running.scenario(folder)
     scenario.write_text(running.SMALL_SCENARIO + FAULTS)
@@ -182,12 +186,12 @@ def bite(folder: pathlib.Path, options: Options, *, timeout_s: float) -> None:
     assert counts.pop("touch-objects") > 10
     assert counts == {"lose-response": 3, "delay-events": 10}
     assert all(item.uid and item.resource_version for item in applied)
-    assert not [path for path in directory.rglob("*") if "kubeconfig" in path.name]
+    require_noted(directory, provider)
 
 
 @pytest.mark.parametrize(
     ("provider", "options"),
-    [item for item in CLUSTERS if item.id not in ("embedded", "kubeconfig")],
+    [item for item in CLUSTERS if item.id != "embedded"],
 )
 def test_faults_bite_on_every_cluster(
     tmp_path: pathlib.Path,
@@ -197,14 +201,14 @@ def test_faults_bite_on_every_cluster(
 ) -> None:
     """The embedded cluster is tested in `test_faulty_runs`, one that exists below."""
     timeout_s = running.KIND_TIMEOUT_S if provider == "kind" else running.TIMEOUT_S
-    bite(tmp_path, options(request), timeout_s=timeout_s)
+    bite(tmp_path, options(request), provider=provider, timeout_s=timeout_s)
 
 
 def test_faults_do_not_touch_the_objects_of_others(
     tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
     before = versions(elsewhere)
-    bite(tmp_path, on_existing(request), timeout_s=running.TIMEOUT_S)
+    bite(tmp_path, on_existing(request), provider="kubeconfig", timeout_s=running.TIMEOUT_S)
     assert versions(elsewhere) == before
 
 
@@ -297,17 +301,25 @@ def test_prune_leaves_a_local_cluster_that_stays_as_it_is(
 
 
 def test_a_run_is_made_again_by_the_command_in_its_plan(tmp_path: pathlib.Path) -> None:
-    """With a scenario and a profile that are files, named by their paths."""
+    """With a scenario and a profile that are files, named by their paths, and with a remedy, which
+    reaches the scheduler and is named.
+    """
     (tmp_path / "clusters").mkdir()
     profile = 'schema_version = 1\nprovider = "embedded"\nname = "mine"\ntitle = "mine"\n'
     (tmp_path / "clusters" / "mine.toml").write_text(profile)
     running.scenario(tmp_path)
     options = ("--cluster", "clusters/mine.toml", "--set", "traffic.users=12", "--seed", "7")
-    assert running.run(tmp_path, "run", "small.toml", *options)[0] == 0
+    remedy = ("--remedy", "fence-predecessor")
+    assert running.run(tmp_path, "run", "small.toml", *options, *remedy)[0] == 0
     (first,) = plans_of(tmp_path)
+    directory = running.run_directory(tmp_path)
+    assert json.loads((directory / "verdict.json").read_text())["remedies"] == [remedy[1]]
+    assert '"remedy.took-over"' in (directory / "steps-scheduler.jsonl").read_text()
+    assert "python + fence-predecessor" in (directory / "report.html").read_text()
     code, output = running.run(tmp_path, *first["again"])
     assert code == 0, output
-    same = ("again", "seed", "settings", "cluster_profile", "subject")
+    assert "python + fence-predecessor: " in output
+    same = ("again", "seed", "settings", "cluster_profile", "subject", "remedies")
     for plan in plans_of(tmp_path):
         assert [plan[key] for key in same] == [first[key] for key in same]
     assert len(plans_of(tmp_path)) == 2
@@ -336,49 +348,24 @@ def test_kube_scheduler_and_its_logs(tmp_path: pathlib.Path) -> None:
     assert "finished without leader elect" in log
 
 
-def test_several_schedulers_at_once_one_of_them_any_program(tmp_path: pathlib.Path) -> None:
-    """They know nothing of each other's plans, so a double allocation is to be expected, and is no
-    mistake of the run.
-    """
+def test_a_subject_that_ends_at_once_is_told_with_its_last_words(tmp_path: pathlib.Path) -> None:
+    """Its relative paths are the user's; its log goes to the run all the same."""
     scenario = str(running.scenario(tmp_path))
-    program = f"{sys.executable} -m harness.cli.main scheduler --kubeconfig {{kubeconfig}} --scheduler-name {{scheduler_name}} -n {{namespace}}"
-    options = ("--subject", "python", "--subject", f"command={program}")
-    code, output = running.run(tmp_path, "run", scenario, *options)
-    assert code in (0, 10), output
-    directory = running.run_directory(tmp_path)
-    plan = json.loads((directory / "plan.json").read_text())
-    names = [item["scheduler_name"] for item in plan["settings"]["subject"]["schedulers"]]
-    assert names == ["flake-hunt", "flake-hunt-2"]
-    text = (directory / "observations.jsonl").read_text()
-    assert all(f'"schedulerName":"{name}"' in text for name in names)
-    assert (directory / "logs" / "scheduler-2.log").is_file()
-
-
-def test_a_subjects_relative_paths_are_the_users(tmp_path: pathlib.Path) -> None:
-    """Its log goes to the run all the same."""
-    scenario = str(running.scenario(tmp_path))
-    (tmp_path / "mysched.py").write_text("import os; print('in', os.getcwd()); raise SystemExit(4)")
+    words = "import os; print('in', os.getcwd()); raise SystemExit('no such flag: --now')"
+    (tmp_path / "mysched.py").write_text(words)
     program = f"command={sys.executable} mysched.py {{kubeconfig}}"
     code, output = running.run(tmp_path, "run", scenario, "--subject", program)
-    assert code != 0
-    assert "exit code 4" in output
-    log = running.run_directory(tmp_path) / "logs" / "scheduler.log"
-    assert log.read_text() == f"in {tmp_path}\n"
-
-
-def test_a_subject_that_ends_at_once_is_told_with_its_last_words(tmp_path: pathlib.Path) -> None:
-    scenario = str(running.scenario(tmp_path))
-    program = "command=sh -c 'echo no such flag: --now; exit 3'"
-    code, output = running.run(tmp_path, "run", scenario, "--subject", program)
     assert code == 1
-    assert "ended at once (exit code 3): correct the subject's command" in output
+    assert "ended at once (exit code 1): correct the subject's command" in output
     assert "no such flag: --now" in output
     assert "Traceback" not in output
+    log = running.run_directory(tmp_path) / "logs" / "scheduler.log"
+    assert f"in {tmp_path}\n" in log.read_text()
 
 
-def test_four_embedded_clusters_do_not_touch_each_other(tmp_path: pathlib.Path) -> None:
+def test_three_embedded_clusters_do_not_touch_each_other(tmp_path: pathlib.Path) -> None:
     """All are up at once; the death of one cluster ends only its own run."""
-    folders = [tmp_path / f"cluster-{number}" for number in range(4)]
+    folders = [tmp_path / f"cluster-{number}" for number in range(3)]
     with contextlib.ExitStack() as all_of_them:
         started = []
         for folder in folders:
@@ -394,10 +381,10 @@ def test_four_embedded_clusters_do_not_touch_each_other(tmp_path: pathlib.Path) 
         assert victim.wait() != 0
         for command in started:
             command.require_alone()
-    ports = set()
+    names = set()
     for folder in folders[1:]:
         directory = running.run_directory(folder)
-        ports.add(json.loads((directory / "cluster.json").read_text())["name"])
+        names.add(json.loads((directory / "cluster.json").read_text())["name"])
         journal = (directory / "processes.jsonl").read_text()
         assert "ended early" not in journal
-    assert len(ports) == 3
+    assert len(names) == 2

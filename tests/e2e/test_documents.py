@@ -1,10 +1,11 @@
-"""`--output json`: one document on standard output, whatever else happens."""
+"""`--output json`: one document on standard output, everything else on standard error."""
 
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from typing import Any
 
 import pytest
@@ -28,11 +29,12 @@ def document(folder: pathlib.Path, *arguments: str) -> tuple[int, Any]:
     return ended.returncode, json.loads(ended.stdout)
 
 
-def test_a_run(tmp_path: pathlib.Path) -> None:
+def test_a_run_that_gets_no_more_time_than_its_scenario_allows(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     changes = ("--set", "load.allocations_min=100000", "--set", "traffic.duration_max_s=0.1")
     code, found = document(tmp_path, "run", scenario, "--seed", "7", *changes)
     assert (code, found["verdict"]) == (20, "UNKNOWN")
+    assert [item["name"] for item in found["certificate"] if not item["ok"]] == ["load"]
     directory = pathlib.Path(found.pop("directory"))
     assert directory == running.run_directory(tmp_path).resolve()
     assert found == json.loads((directory / "verdict.json").read_text())
@@ -40,9 +42,24 @@ def test_a_run(tmp_path: pathlib.Path) -> None:
 
 def test_a_campaign(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
-    code, found = document(tmp_path, "hunt", scenario, "--seed", "7", "--repeat", "1")
+    options = ("--repeat", "1", "--jobs", "2", "--summary", "summary.md")
+    code, found = document(tmp_path, "hunt", scenario, "--seed", "7", *options)
     assert code == found["exit_code"] == 0
     correct, control = found["rows"]
     assert (correct["verdict"], correct["purpose"]) == ("VALID", "subject")
     assert (control["verdict"], control["caught"]) == ("INVALID", 1)
     assert pathlib.Path(control["runs"][-1]["directory"], "verdict.json").is_file()
+    assert "0 double allocations in 1 run of the correct subject" in found["summary"]
+    assert "1 of 1 positive controls caught" in found["summary"]
+    assert "## VALID 0 double allocations in 1 run of" in (tmp_path / "summary.md").read_text()
+    require_pages(tmp_path / found["directory"])
+
+
+def require_pages(campaign: pathlib.Path) -> None:
+    """The campaign is a passed test suite, and every link of its index leads to a page."""
+    (suite,) = ET.parse(campaign / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
+    page = (campaign / "index.html").read_text()
+    links = [part.partition('"')[0] for part in page.split('<a href="')[1:]]
+    assert len(links) >= 2
+    assert all((campaign / link).is_file() for link in links)

@@ -66,7 +66,7 @@ def meddling(monkeypatch: pytest.MonkeyPatch, faults: Faults) -> Iterator[None]:
 def run(tmp_path: pathlib.Path, *overrides: str) -> verdict_files.Judgement:
     loaded = loading.load(
         str(running.scenario(tmp_path)),
-        overrides=["traffic.duration_s=6", "traffic.wait_s=20", *overrides],
+        overrides=["traffic.duration_s=6", "traffic.hold_s=0.2", "traffic.wait_s=20", *overrides],
     )
     plan = run_plan.plan(loaded, seed=7, cluster=profiles.load("embedded"))
     return runs.run(loaded, plan, directories.create(tmp_path / "run"))
@@ -140,11 +140,11 @@ def test_a_scheduler_that_stands_by_takes_over(
             started.start_again(leader)
         else:
             supervisor.pause(leader, fault="pause")
-            clocks.sleep(4.0)
+            clocks.sleep(3.0)
             supervisor.resume(leader)
 
     with meddling(monkeypatch, faults):
-        require_complete(run(tmp_path, TWO, ELECTION, "traffic.duration_s=12"))
+        require_complete(run(tmp_path, TWO, ELECTION, "traffic.duration_s=9"))
     found = ends(tmp_path)
     leaders = [name for name in ("scheduler", "scheduler-2") if leads(tmp_path, name)]
     assert len(leaders) == 2, "the second led after the first"

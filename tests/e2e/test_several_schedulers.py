@@ -1,6 +1,8 @@
 """Two schedulers on one cluster: they double-allocate, unless each has devices of its own."""
 
+import json
 import pathlib
+import sys
 
 import pytest
 
@@ -27,7 +29,17 @@ def test_uncoordinated_schedulers_are_found_and_both_are_named(tmp_path: pathlib
 
 
 def test_with_devices_of_their_own_they_are_valid(tmp_path: pathlib.Path) -> None:
+    """One of them is any program."""
     scenario, own = str(running.scenario(tmp_path)), ("--set", "subject.own_devices=true")
-    code, output = running.run(tmp_path, "run", scenario, *TWO, *own)
+    program = f"{sys.executable} -m harness.cli.main scheduler --kubeconfig {{kubeconfig}} --scheduler-name {{scheduler_name}} -n {{namespace}}"
+    both = ("--subject", "python", "--subject", f"command={program}")
+    code, output = running.run(tmp_path, "run", scenario, *both, *own)
     assert code == 0, output
     assert "no scheduler gave a device to two claims" in output
+    directory = running.run_directory(tmp_path)
+    plan = json.loads((directory / "plan.json").read_text())
+    names = [item["scheduler_name"] for item in plan["settings"]["subject"]["schedulers"]]
+    assert names == ["flake-hunt", "flake-hunt-2"]
+    observed = (directory / "observations.jsonl").read_text()
+    assert all(f'"schedulerName":"{name}"' in observed for name in names)
+    assert (directory / "logs" / "scheduler-2.log").is_file()
