@@ -6,9 +6,9 @@ guarantee a run says nothing returns `NotExamined`; the certificate lists the ev
 verdict rests on.
 
 Contents: `api_call_totals`, `certificate`, `check_inputs`, `check_registry`, `claim_control`,
-`claims`, `conclusions`, `consumption`, `device_exclusivity`, `devices`, `evidence`,
-`fault_attribution`, `fault_effects`, `fault_records`, `fault_wording`, `figures`, `holds`,
-`judging`, `live_spotter`, `memory_figures`, `nodes`, `object_faults`, `observed`, `observed_runs`,
-`pods`, `pool_changes`, `preparations`, `progress`, `schedulers`, `selectors`, `taints`,
-`verdict_files`, `verdicts`.
+`claims`, `conclusions`, `consumption`, `device_exclusivity`, `devices`, `doubtful_violations`,
+`evidence`, `fault_attribution`, `fault_effects`, `fault_records`, `fault_wording`, `figures`,
+`holds`, `judging`, `live_spotter`, `memory_figures`, `nodes`, `object_faults`, `observed`,
+`observed_runs`, `pods`, `pool_changes`, `preparations`, `progress`, `schedulers`, `selectors`,
+`taints`, `verdict_files`, `verdicts`.
 """

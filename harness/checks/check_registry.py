@@ -53,6 +53,9 @@ class Check:
     promise: str
     """The guarantee as a clause."""
     run: Callable[[check_inputs.CheckInput], verdicts.Answer]
+    by_holds: bool = False
+    """Violations need nothing but holds, so that they stand if the certain part of the holds shows
+    them; those of other checks do not stand if the observations are in doubt."""
     applies: Callable[[plans.Plan], bool] = _always
     """Return True if a run with this plan owes the guarantee; others have no result of it."""
 
@@ -64,6 +67,7 @@ CHECKS: tuple[Check, ...] = (
         lambda given: device_exclusivity.check(
             given.observed.folded, given.observed.declared.is_shareable
         ),
+        by_holds=True,
     ),
     Check(
         device_consumption.NAME,
@@ -75,6 +79,7 @@ CHECKS: tuple[Check, ...] = (
         scheduler_exclusivity.NAME,
         scheduler_exclusivity.PROMISE,
         lambda given: scheduler_exclusivity.check(given.observed.folded, given.schedulers),
+        by_holds=True,
         applies=scheduler_identities.are_several,
     ),
     Check(

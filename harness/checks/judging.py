@@ -12,6 +12,7 @@ from harness.checks import (
     check_inputs,
     check_registry,
     conclusions,
+    doubtful_violations,
     fault_attribution,
     fault_records,
     figures,
@@ -73,7 +74,10 @@ def examine(directory: directories.RunDirectory) -> Examination:
     items = certificate.certify(evidence)
     given = _given(history, observed, faults, prepared)
     doubt, demanded = _doubt(history), history.plan.requirements.examined
-    answers = (_answer(check, given, doubt) for check in check_registry.CHECKS)
+    reviewer = doubtful_violations.Reviewer(history, given, items)
+    answers = (
+        reviewer.review(check, _answer(check, given, doubt)) for check in check_registry.CHECKS
+    )
     found, others = conclusions.divided(answers, demanded)
     items = conclusions.require_examined(items, found, demanded)
     results = _attribute(found, given)

@@ -59,7 +59,7 @@ class Contradictions:
             self.doubt(resource=resource, uid=uid, from_rv=from_rv)
 
     def doubt(self, *, resource: str = EVERY, uid: str = EVERY, from_rv: int) -> None:
-        """Doubt an object without counting a contradiction, as after a gap that was recorded."""
+        """Doubt an object without counting a contradiction."""
         if len(self.doubts) < DOUBTS_MAX:
             self.doubts.append(Doubt(resource=resource, uid=uid, from_rv=from_rv))
             return

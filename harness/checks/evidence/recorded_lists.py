@@ -57,7 +57,6 @@ class RecordedLists:
                 f"the gap after {gap.after_resource_version} comes after version {self._last_rv}"
             )
         self._gap_rv = gap.after_resource_version
-        self._found.doubt(resource=self._resource, from_rv=gap.after_resource_version + 1)
 
     def observe(self, item: observed_objects.ObservedObject) -> None:
         """Follow an observation of this resource."""
@@ -82,7 +81,8 @@ class RecordedLists:
     def _observe_event(self, item: observed_objects.ObservedObject) -> None:
         self._require_whole()
         if self._list is None:
-            self._complain(f"{item.title} at {item.rv} came before the first list")
+            if not self._last_rv:  # once; the events themselves are not in doubt
+                self._complain(f"{item.title} at {item.rv} came before the first list")
         elif self._list.purpose == "final":
             self._complain(f"{item.title} at {item.rv} came after the final list")
         elif self._gap_rv is not None:

@@ -38,8 +38,8 @@ class Seen(msgspec.Struct, Generic[Kind], frozen=True, kw_only=True):
     """resourceVersion of the record."""
     ts_ns: int
     object: Kind
-    content: msgspec.Raw
-    """JSON of the object, byte for byte as received."""
+    content: msgspec.Raw = msgspec.Raw()
+    """JSON of the object, byte for byte as received; empty if it was never JSON."""
 
     @property
     def is_gone(self) -> bool:

@@ -175,7 +175,12 @@ def test_each_damage_fails_its_own_items(
         assert f"{name}: " in judgement.reason
 
 
-@pytest.mark.parametrize("damage", [damage for damage, _ in DAMAGES.values()], ids=DAMAGES)
+DISPUTED = "a record with another version than its object"
+"""It is the only record of one side of the violation."""
+OTHERS = {name: damage for name, (damage, _) in DAMAGES.items() if name != DISPUTED}
+
+
+@pytest.mark.parametrize("damage", OTHERS.values(), ids=OTHERS)
 def test_no_damage_hides_a_violation_that_is_in_the_record(
     tmp_path: pathlib.Path, damage: damages.Damage
 ) -> None:

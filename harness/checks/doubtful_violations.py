@@ -1,0 +1,101 @@
+"""Violations in a run whose observations are not whole: which of them stand.
+
+Doubt never becomes a violation. Violations that need nothing but holds stand if the certain part of
+the holds shows them (`evidence.certain_holds`). Those of other checks rest on the order, the
+completeness or the end of the observations; if these are in doubt, the check is UNKNOWN.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import msgspec
+
+from harness.checks import check_inputs, check_registry, verdicts
+from harness.checks.consumption import declared_devices
+from harness.checks.evidence import certain_holds, certificate_items
+from harness.history import histories
+
+_OBSERVED = frozenset(
+    {
+        "files",
+        "manifest",
+        "recorder",
+        "first-lists",
+        "no-gaps",
+        "order",
+        "final-lists",
+        "records",
+        "lives",
+        "lists",
+        "final-objects",
+        "references",
+        "revisions",
+        "acknowledged",
+    }
+)
+"""Items of the certificate without which the observations are in doubt."""
+
+
+class _AnyShareable(declared_devices.DeclaredDevices):
+    """The devices of slices that are in doubt: any of them may have allowed shares."""
+
+    def is_shareable(self, device: str) -> bool | None:
+        """Return True."""
+        del device
+        return True
+
+
+class Reviewer:
+    """Reviews the results of checks with the certificate in hand."""
+
+    def __init__(
+        self,
+        history: histories.History,
+        given: check_inputs.CheckInput,
+        items: Sequence[certificate_items.Item],
+    ) -> None:
+        self._history, self._given = history, given
+        self._found = given.observed.whole.found
+        missing = [item for item in items if not item.ok and item.name in _OBSERVED]
+        self._doubt = "; ".join(f"{item.name}: {item.reason}" for item in missing[:1])
+
+    def review(self, check: check_registry.Check, answer: verdicts.Answer) -> verdicts.Answer:
+        """Return an answer, without violations that do not stand."""
+        if not isinstance(answer, verdicts.CheckResult) or not self._doubt:
+            return answer
+        if answer.verdict is not verdicts.Verdict.INVALID:
+            return answer
+        if not check.by_holds:
+            return self._unknown(answer)
+        if self._found.is_empty:  # gaps are no contradiction; the holds end where they begin
+            return answer
+        again = check.run(self._certain)
+        if isinstance(again, verdicts.CheckResult) and again.violation_count:
+            why = f"{again.reason}; what is in doubt was left out"
+            return msgspec.structs.replace(again, reason=why)
+        return self._unknown(answer)
+
+    @functools.cached_property
+    def _certain(self) -> check_inputs.CheckInput:
+        """The input of checks with the certain holds; all shares of devices are allowed."""
+        body = self._history.observations()
+        folded = certain_holds.fold(() if body is None else body, self._found)
+        observed = dataclasses.replace(
+            self._given.observed, folded=folded, declared=_AnyShareable()
+        )
+        return dataclasses.replace(self._given, observed=observed)
+
+    def _unknown(self, result: verdicts.CheckResult) -> verdicts.CheckResult:
+        count = result.violation_count
+        return msgspec.structs.replace(
+            result,
+            verdict=verdicts.Verdict.UNKNOWN,
+            violation_count=0,
+            violations=[],
+            others=[],
+            reason=(
+                f"{count:,} violation{'s' * (count != 1)} would follow, but the observations are "
+                f"in doubt ({self._doubt})"
+            ),
+        )
