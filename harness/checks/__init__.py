@@ -10,5 +10,5 @@ Contents: `api_call_totals`, `certificate`, `check_inputs`, `check_registry`, `c
 `evidence`, `fault_attribution`, `fault_effects`, `fault_records`, `fault_wording`, `figures`,
 `holds`, `judging`, `live_spotter`, `memory_figures`, `nodes`, `object_faults`, `observed`,
 `observed_runs`, `pods`, `pool_changes`, `preparations`, `progress`, `schedulers`, `selectors`,
-`taints`, `verdict_files`, `verdicts`.
+`taints`, `verdict_files`, `verdicts`, `witness`.
 """

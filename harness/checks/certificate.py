@@ -2,7 +2,7 @@
 
 Each item is a question about the evidence. A single "no" rules out VALID. The answers are in
 `evidence`; a run is not asked about what its plan does not have: faults, preparations, changes of
-pools, dense revisions.
+pools, dense revisions, an audit log.
 """
 
 import dataclasses
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from harness.checks import fault_records, pool_changes
 from harness.checks.evidence import certificate_items, journal_items, observation_items, run_course
+from harness.checks.witness import testimony
 
 
 def _always(given: certificate_items.Evidence) -> bool:
@@ -110,6 +111,12 @@ _QUESTIONS = (
         "Did every fault that the scenario demands take effect?",
         lambda given: fault_records.answer(given.faults),
         lambda given: given.faults.is_expected,
+    ),
+    _Question(
+        testimony.NAME,
+        testimony.QUESTION,
+        lambda given: testimony.answer(given.told),
+        lambda given: given.told is not None,
     ),
 )
 

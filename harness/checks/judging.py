@@ -5,6 +5,8 @@ the exception as its reason, and so is damaged evidence.
 """
 
 import dataclasses
+import pathlib
+from collections.abc import Sequence
 
 from harness.checks import (
     api_call_totals,
@@ -28,6 +30,7 @@ from harness.checks.holds import hold_history
 from harness.checks.progress import scheduler_books, written_books
 from harness.checks.schedulers import scheduler_attribution, scheduler_identities
 from harness.checks.taints import attempt_views, tainted_devices
+from harness.checks.witness import testimony, watched_writes
 from harness.history import directories, histories, plans
 
 
@@ -49,14 +52,19 @@ def judge(directory: directories.RunDirectory) -> verdict_files.Judgement:
     return examine(directory).judgement
 
 
-def examine(directory: directories.RunDirectory) -> Examination:
+def examine(
+    directory: directories.RunDirectory, *, witness: Sequence[pathlib.Path] = ()
+) -> Examination:
     """Judge a run directory and keep the history.
 
-    Raises RunDirectoryError if it is not a run directory.
+    `witness` are the parts of an audit log to compare instead of the run's own. Raises
+    RunDirectoryError if it is not a run directory.
     """
     history = histories.load(directory.path)
     faults = fault_records.read(history)
-    observed = observed_runs.observe(history)
+    is_audited = testimony.is_asked(history.plan, witness)
+    watched = watched_writes.WatchedWrites() if is_audited else None
+    observed = observed_runs.observe(history, watched)
     prepared = preparations.read(history)
     changed = pool_changes.read(history)
     evidence = certificate_items.Evidence(
@@ -67,6 +75,7 @@ def examine(directory: directories.RunDirectory) -> Examination:
         faults=faults,
         prepared=prepared,
         changed=changed,
+        told=None if watched is None else _hear(history, observed, watched, witness),
     )
     observed.whole.require_writes(
         evidence.operations.written, evidence.writes.versions, history=history
@@ -86,6 +95,22 @@ def examine(directory: directories.RunDirectory) -> Examination:
     )
     judgement = _judgement(history, items, results, others, measured)
     return Examination(history, observed.folded, faults, judgement)
+
+
+def _hear(
+    history: histories.History,
+    observed: observed_runs.ObservedRun,
+    watched: watched_writes.WatchedWrites,
+    witness: Sequence[pathlib.Path],
+) -> testimony.Testimony:
+    """Return what the audit log tells beside the holds of the watch."""
+    holds = ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in observed.folded.holds)
+    return testimony.hear(
+        history.plan,
+        witness or history.directory.audit_logs(),
+        watched=watched,
+        holds=holds,
+    )
 
 
 def _given(

@@ -17,6 +17,7 @@ from harness.checks.pods import bound_pods, pod_bindings
 from harness.checks.progress import world_states
 from harness.checks.schedulers import allocation_writers, scheduler_identities
 from harness.checks.taints import taint_timelines, tainted_devices
+from harness.checks.witness import watched_writes
 from harness.history import histories, plans, records
 from harness.model import quantities
 
@@ -117,8 +118,12 @@ class ObservedRun:
             yield self.bound
 
 
-def observe(history: histories.History) -> ObservedRun:
+def observe(
+    history: histories.History, watched: watched_writes.WatchedWrites | None = None
+) -> ObservedRun:
     """Fold the observations; an empty history if they are missing or damaged.
+
+    `watched` follows them too; None: there is no audit log to compare them with.
 
     Part of damaged observations would mislead: a lost release looks like a double allocation.
     """
@@ -127,7 +132,8 @@ def observe(history: histories.History) -> ObservedRun:
     if recorder is None:
         return empty
     try:
-        observed = fold(recorder, history.plan)
+        body = recorder if watched is None else watched.follow(recorder)
+        observed = fold(body, history.plan)
     except _NO_OBJECTS as error:
         # The record is sound, but the `object` in it is not an object of the API.
         recorder.damage = (

@@ -108,6 +108,12 @@ def apiserver(
         pathlib.Path | None,
         typer.Option(help="Append an audit.k8s.io/v1 event (RequestResponse) for every request."),
     ] = None,
+    audit_writes_of: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Log only successful writes of this resource, e.g. resourceclaims (may be repeated)."
+        ),
+    ] = None,
     runtime_config: Annotated[
         list[str] | None,
         typer.Option(
@@ -148,6 +154,7 @@ def apiserver(
                 sync=commit_log.Sync(fsync), log_bytes_max=log_bytes_max
             ),
             audit_log=audit_log,
+            audit_writes_of=tuple(audit_writes_of or ()),
             runtime_config=tuple(runtime_config or ()),
             feature_gates=feature_gates,
             serves_faults=faults,

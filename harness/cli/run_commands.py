@@ -98,6 +98,13 @@ def run(
 
 def check(
     directory: RunPaths,
+    witness: Annotated[
+        list[pathlib.Path] | None,
+        typer.Option(
+            "--witness",
+            help="Part of an audit log of the API server to compare with the observations (may be repeated); the verdict is then only shown.",
+        ),
+    ] = None,
     output: outputs.Form = "text",
     quiet: outputs.Quiet = False,  # noqa: FBT002 - typer turns it into a flag
     verbose: outputs.Verbose = False,  # noqa: FBT002
@@ -109,31 +116,38 @@ def check(
     """
     from harness.cli import displaying
 
+    brought = witness or ()
+    _require_files(brought)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         if len(directory) > 1:
-            return _check_all(directory, out)
-        examination, unwritten = _check(directory[0])
+            return _check_all(directory, brought, out)
+        examination, unwritten = _check(directory[0], brought)
         judgement, existing = examination.judgement, examination.history.directory
         displaying.show(judgement, existing, out=out, unwritten=unwritten)
     return judgement.exit_code
 
 
-def _check(path: pathlib.Path) -> "tuple[judging.Examination, str]":
+def _check(
+    path: pathlib.Path, witness: Sequence[pathlib.Path]
+) -> "tuple[judging.Examination, str]":
     """Judge a run directory; return why its verdict and pages were not written, if so."""
     from harness import errors
     from harness.checks import judging
     from harness.history import directories
     from harness.report import publishing
 
-    examination = judging.examine(directories.existing(path))
+    examination = judging.examine(directories.existing(path), witness=witness)
     try:
-        publishing.publish(examination)
+        if not witness:
+            publishing.publish(examination)
     except (errors.StorageError, errors.UnwritableError) as error:
         return examination, str(error)
     return examination, ""
 
 
-def _check_all(paths: Sequence[pathlib.Path], out: outputs.Output) -> int:
+def _check_all(
+    paths: Sequence[pathlib.Path], witness: Sequence[pathlib.Path], out: outputs.Output
+) -> int:
     """Judge several run directories, with a line for each; return the worst exit code."""
     from harness import errors
     from harness.cli import displaying
@@ -142,7 +156,7 @@ def _check_all(paths: Sequence[pathlib.Path], out: outputs.Output) -> int:
     codes: list[int] = []
     for path in paths:
         try:
-            examination, unwritten = _check(path)
+            examination, unwritten = _check(path, witness)
         except errors.HarnessError as error:
             codes.append(type(error).exit_code)
             documents.append({"directory": str(path), "error": str(error)})
@@ -156,6 +170,17 @@ def _check_all(paths: Sequence[pathlib.Path], out: outputs.Output) -> int:
     if out.is_json:
         out.document({"schema": 1, "exit_code": code, "runs": documents})
     return code
+
+
+def _require_files(paths: Sequence[pathlib.Path]) -> None:
+    """Raise UsageError for a path that is no file."""
+    from harness import errors
+
+    for path in paths:
+        if not path.is_file():
+            raise errors.UsageError(
+                f"expected a file for --witness, got {path}: name the parts of the audit log"
+            )
 
 
 def report(directory: RunPath) -> int:

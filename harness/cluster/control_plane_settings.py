@@ -10,9 +10,10 @@ CONTROLLER_REQUESTS = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
 The default of 20 requests/s would limit the throughput of the whole run.
 """
 _RECORDED = (
-    ("resource.k8s.io", ["resourceclaims", "resourceclaims/status"]),
-    ("", ["pods", "pods/binding", "pods/status", "nodes"]),
+    ("resource.k8s.io", ["resourceclaims", "resourceclaims/*"]),
+    ("", ["pods", "pods/*", "bindings"]),
 )
+_WRITES = ["create", "update", "patch", "delete", "deletecollection"]
 
 
 def watch_cache_flags(watch_cache: profiles.WatchCache) -> dict[str, str]:
@@ -21,9 +22,9 @@ def watch_cache_flags(watch_cache: profiles.WatchCache) -> dict[str, str]:
 
 
 def audit_policy() -> str:
-    """Return an audit policy that records each request once.
+    """Return an audit policy that records each write of claims and pods once, in full.
 
-    Objects on which a verdict rests are recorded in full, all others not at all.
+    On these objects a verdict rests; all others are not recorded.
     """
     whole = [{"group": group, "resources": names} for group, names in _RECORDED]
     policy = {
@@ -31,6 +32,9 @@ def audit_policy() -> str:
         "kind": "Policy",
         "omitStages": ["RequestReceived"],
         "omitManagedFields": True,
-        "rules": [{"level": "RequestResponse", "resources": whole}, {"level": "None"}],
+        "rules": [
+            {"level": "RequestResponse", "verbs": _WRITES, "resources": whole},
+            {"level": "None"},
+        ],
     }
     return str(yaml.safe_dump(policy, sort_keys=False))

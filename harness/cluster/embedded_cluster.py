@@ -8,7 +8,7 @@ import threading
 
 from harness import errors, processes
 from harness.client import kubeconfigs
-from harness.cluster import interfaces, loopback_ports
+from harness.cluster import audit_logs, interfaces, loopback_ports
 from harness.scenario import profiles
 
 READY_TIMEOUT_S = 30.0
@@ -35,6 +35,14 @@ class ServerCommand:
     """Feature gates to switch, as `NAME=true`."""
     watch_history: int = 100_000
     """Commits of each resource that watches can resume from."""
+
+    is_audited: bool = False
+    """Log the writes of claims and pods."""
+
+    @property
+    def audit_log(self) -> pathlib.Path:
+        """The audit log, which is there if `is_audited` is set."""
+        return self.directory / audit_logs.NAME
 
     @property
     def plain_kubeconfig(self) -> pathlib.Path:
@@ -72,7 +80,13 @@ class ServerCommand:
         if self.feature_gates:
             more += ["--feature-gates", ",".join(self.feature_gates)]
         history = ("--watch-history", self.watch_history)
-        return [str(word) for word in (*written, *ports, *data, *history, *more, "--faults")]
+        audit = self._audit_options() if self.is_audited else ()
+        options = (*written, *ports, *data, *history, *more, *audit, "--faults")
+        return [str(word) for word in options]
+
+    def _audit_options(self) -> list[str]:
+        names = [word for name in audit_logs.RESOURCES for word in ("--audit-writes-of", name)]
+        return ["--audit-log", str(self.audit_log), *names]
 
     def on_ports_in_use(self) -> "ServerCommand":
         """Return the same command with the ports that the kubeconfigs name."""
@@ -83,8 +97,12 @@ class ServerCommand:
         )
 
     def forget(self) -> None:
-        """Remove the data and the kubeconfigs, which contain tokens, but not the log."""
+        """Remove the data, the audit log and the kubeconfigs, which contain tokens.
+
+        The server's own log stays.
+        """
         shutil.rmtree(self.data, ignore_errors=True)
+        audit_logs.remove(self.audit_log)
         for pattern in (f"{KUBECONFIG}*", f".{KUBECONFIG}*"):  # unfinished ones begin with a dot
             for path in self.directory.glob(pattern):
                 path.unlink(missing_ok=True)
@@ -162,6 +180,14 @@ class EmbeddedCluster:
     def collect_logs(self, into: pathlib.Path) -> None:
         """Do nothing: the server logs to the cluster's folder."""
 
+    def audit_position(self) -> int:
+        """Return the size of the audit log."""
+        return audit_logs.position(self._command.audit_log)
+
+    def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
+        """Copy what was logged after a position."""
+        audit_logs.save(self._command.audit_log, into, after=after)
+
     def down(self) -> None:
         """Stop the process and remove everything but the log; ends a restart that is under way."""
         self._is_going_down.set()
@@ -212,6 +238,7 @@ class Provider:
                     for name, is_on in sorted(self._profile.feature_gates.items())
                 ),
                 watch_history=self._profile.watch_history,
+                is_audited=self._profile.audit_log,
             ),
         )
 
@@ -224,7 +251,7 @@ class Provider:
         """Do nothing: the server logs to the cluster's folder."""
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        """Remove the data and the kubeconfigs, which contain tokens."""
+        """Remove the data, the audit log and the kubeconfigs, which contain tokens."""
         ServerCommand(directory=request.directory, with_parent=False).forget()
 
 
@@ -239,6 +266,7 @@ def start(name: str, command: ServerCommand) -> EmbeddedCluster:
     A failed start leaves only the log.
     """
     shutil.rmtree(command.data, ignore_errors=True)
+    audit_logs.remove(command.audit_log)
     try:
         return EmbeddedCluster(name, command, command.start())
     except BaseException:

@@ -55,6 +55,14 @@ class ExistingCluster:
         del kill, down_s
         raise interfaces.unsupported_restart(self.name, "an existing cluster may serve others")
 
+    def audit_position(self) -> int:
+        """Return 0: the audit log of an existing cluster is not read."""
+        return 0
+
+    def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
+        """Do nothing: `flake-hunt check --witness` reads an audit log that is brought along."""
+        del into, after
+
     def collect_logs(self, into: pathlib.Path) -> None:
         """Do nothing: the logs of an existing cluster are not read."""
 

@@ -101,6 +101,15 @@ class Cluster(Protocol):
         not include `restarts_api_server`.
         """
 
+    def audit_position(self) -> int:
+        """Return where the audit log ends now, for `save_audit_log`; 0 if there is none."""
+
+    def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
+        """Copy the audit log to a new folder, at least what was logged after a position.
+
+        Does nothing if the cluster has none. Raises HarnessError if it cannot be copied.
+        """
+
     def collect_logs(self, into: pathlib.Path) -> None:
         """Copy the logs that are not in the run directory anyway; called before `down`."""
 

@@ -11,6 +11,7 @@ pool-changes-<kubelet>.jsonl  changes of device pools; only in runs whose scenar
 observations.jsonl          commits that the API server published
 faults.jsonl                faults that took effect; only in runs with faults
 steps-<process>.jsonl       named steps of the subject
+audit/                      the API server's audit log of the run, in one part or several
 logs/<process>.log          output of the processes
 kubelet/                    checkpoints and CDI files of the nodes; they change during the run
 manifest.json               the files above with their sizes and digests; the run writes it last
@@ -112,6 +113,15 @@ class RunDirectory:
     def all_steps(self) -> list[pathlib.Path]:
         """Return every steps file, sorted by name."""
         return sorted(self.path.glob("steps-*.jsonl"))
+
+    @property
+    def audit(self) -> pathlib.Path:
+        """The folder of the API server's audit log; missing if the plan has none."""
+        return self.path / "audit"
+
+    def audit_logs(self) -> list[pathlib.Path]:
+        """Return every part of the audit log, sorted by name."""
+        return sorted(path for path in self.audit.glob("*.log*"))
 
     @property
     def logs(self) -> pathlib.Path:

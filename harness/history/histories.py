@@ -192,12 +192,18 @@ class History:
         ]
 
     def digests(self) -> dict[str, str]:
-        """Return name -> digest, or why there is none, for plan.json, journals and manifest."""
-        paths = [self.directory.plan, *self.directory.journals()]
-        if os.path.lexists(self.directory.manifest):
-            paths.append(self.directory.manifest)
-        known = self.compared.digests
-        return {path.name: known.get(path.name) or files.digest_or_reason(path) for path in paths}
+        """Return name -> digest, or why there is none.
+
+        Of plan.json, journals, audit log and manifest.
+        """
+        directory, known = self.directory, self.compared.digests
+        paths = [directory.plan, *directory.journals(), *directory.audit_logs()]
+        if os.path.lexists(directory.manifest):
+            paths.append(directory.manifest)
+        names = {path.relative_to(directory.path).as_posix(): path for path in paths}
+        return {
+            name: known.get(name) or files.digest_or_reason(path) for name, path in names.items()
+        }
 
     def _reader(self, path: pathlib.Path, process: str = "") -> EvidenceReader | None:
         if not os.path.lexists(path):

@@ -113,9 +113,10 @@ def compare(directory: directories.RunDirectory, plan: plans.Plan) -> Comparison
             changes[name] = changed
         else:
             digests[name] = digest
-    for path in directory.journals():
-        if path.name not in manifest.files:
-            changes[path.name] = "was added: the run did not write it"
+    for path in [*directory.journals(), *directory.audit_logs()]:
+        name = path.relative_to(directory.path).as_posix()
+        if name not in manifest.files:
+            changes[name] = "was added: the run did not write it"
     return Comparison(
         count=len(manifest.files), changes=dict(sorted(changes.items())), digests=digests
     )

@@ -111,6 +111,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     not judged."""
     faults: list[PlannedFault] = []
     """Faults of the run, in the order of the scenario; empty: none."""
+    audit_log: bool = False
+    """The run keeps the API server's audit log, which must tell the same as the observations."""
     carrier: Literal["", "server", "proxy"] = ""
     """Carrier of the faults of traffic; empty: there are none."""
     known_to_fail: str = ""

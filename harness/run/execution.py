@@ -73,6 +73,7 @@ class Execution:
 
         Returns the error if some evidence could not be written, else None.
         """
+        audited_from = self._cluster.audit_position()
         cluster_records.note_run(self._cluster.kubeconfig.resolve().parent, self._plan.run_id)
         world = fake_world.publish(
             self._api,
@@ -93,7 +94,10 @@ class Execution:
             failure = writing.explain(error)
             self._note_early_end(failure)
         finally:
-            self._end(world)
+            try:
+                self._end(world)
+            finally:
+                failure = self._save_audit_log(audited_from) or failure
         return self._supervisor.failure or failure
 
     def _run_phases(self) -> None:
@@ -276,6 +280,18 @@ class Execution:
             if isinstance(scheduler, specs.ClusterScheduler):
                 into, since = self._directory.log(name), self._plan.created_wall_ns
                 cluster_logs.fetch(self._transport, into, since_wall_ns=since)
+
+    def _save_audit_log(self, after: int) -> errors.HarnessError | None:
+        """Copy the run's part of the audit log, once the API server has answered everything.
+
+        Returns the error if it could not be written.
+        """
+        try:
+            if self._plan.audit_log:
+                self._cluster.save_audit_log(self._directory.audit, after=after)
+        except (errors.ClusterError, errors.StorageError, errors.UnwritableError) as error:
+            return error
+        return None
 
     def _remove(self, world: fake_world.FakeWorld) -> None:
         """Remove the run's objects, unless the cluster has died.

@@ -51,6 +51,9 @@ class EmbeddedProfile(ProfileSpec):
     a scenario with DeviceTaintRules adds theirs."""
     feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
     """Feature gates of the API server, such as DRAListTypeAttributes."""
+    audit_log: bool = True
+    """Keep the API server's audit log of every write of claims and pods in the run directory, and
+    compare it with the observations."""
     watch_history: Annotated[int, pydantic.Field(ge=1, le=10_000_000)] = 100_000
     """Commits of each resource that watches can resume from; kube-apiserver's watch cache holds
     about as many at most. The server's memory grows by them."""
@@ -71,7 +74,8 @@ class LocalProfile(ProfileSpec):
     """etcd's --unsafe-no-fsync: writes are much faster, and the data need not survive a power
     failure."""
     audit_log: bool = True
-    """Write the API server's audit log of every write to the run directory."""
+    """Keep the API server's audit log of every write of claims and pods in the run directory, and
+    compare it with the observations."""
     controller_manager: bool = False
     """Run kube-controller-manager; its resourceclaim-controller then replaces ours."""
     watch_cache: WatchCache = "auto"
@@ -121,7 +125,8 @@ class KindProfile(ProfileSpec):
     mutating_requests_in_flight_max: fields.PositiveCount = 1000
     """Concurrent writes without priority and fairness; further ones get 429."""
     audit_log: bool = True
-    """Copy the API server's audit log of every write to the run directory."""
+    """Keep the API server's audit log of every write of claims and pods in the run directory, and
+    compare it with the observations."""
     memory_mib_min: fields.PositiveCount = 2048
     """Memory that the container engine needs for one cluster, in MiB; an estimate."""
     disk_gib_min: fields.PositiveCount = 8

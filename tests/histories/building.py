@@ -10,7 +10,7 @@ import msgspec
 
 from harness import clocks
 from harness.history import directories, journal_writer, manifests, plans, records
-from tests.histories import fault_words, language, recording
+from tests.histories import audit_logs, fault_words, language, recording
 
 RUN_ID, SCENARIO, SEED = "f00dfeed", "written-by-hand", 7
 TRAFFIC, KUBELET, SCHEDULER = "traffic-0", "kubelet", "scheduler"
@@ -33,12 +33,13 @@ def build(
     changes: Mapping[str, Any] | None = None,
     phases: Sequence[records.Phase] = (),
     sealed: bool = False,
+    audited: bool = False,
 ) -> directories.RunDirectory:
     """A run directory in which everything went as it should and `text` was observed.
 
     `faults` None: those of the text, by their kinds. `observations`: instead of those of the text.
     `changes`: other fields of the plan. `phases`: instead of the usual ones. `sealed`: with a
-    manifest, as the plan says.
+    manifest, as the plan says. `audited`: with an audit log, as the plan says.
     """
     directory = directories.create(path)
     applied = fault_words.applications(text, names=names)
@@ -50,8 +51,11 @@ def build(
         faults=planned,
         remedies=remedies,
     )
-    made = msgspec.structs.replace(made, expects_manifest=sealed, **(changes or {}))
-    plans.write(directory.plan, made)
+    made = msgspec.structs.replace(made, expects_manifest=sealed, audit_log=audited)
+    plans.write(directory.plan, msgspec.structs.replace(made, **(changes or {})))
+    if audited:
+        directory.audit.mkdir()
+        (directory.audit / "audit.log").write_bytes(audit_logs.lines(text, names=names))
     seen = language.observe(text, names=names) if observations is None else observations
     created = language.created(text, names=names) if text else recording.created(seen)
     files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {

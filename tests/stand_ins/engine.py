@@ -278,6 +278,8 @@ def boot(item: Container, image: dict[str, Any]) -> None:
     item.api_server = (
         *("-m", "harness.cli.main", "apiserver", "--kubeconfig", admin),
         *("--tls-port", port, *data),
+        *("--audit-log", str(item.root / "var/log/kubernetes/audit/audit.log")),
+        *("--audit-writes-of", "resourceclaims", "--audit-writes-of", "pods"),
     )
     item.start(*item.api_server)
     item.start("-m", "tests.stand_ins.controllers", admin)

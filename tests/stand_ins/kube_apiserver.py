@@ -133,7 +133,7 @@ def etcd_folder(servers: str) -> pathlib.Path:
 class Backend:
     """The embedded server behind."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, audit_log: str | None) -> None:
         folder.mkdir(exist_ok=True)
         kubeconfig, ready = folder / "plain", folder / "ready"
         ready.unlink(missing_ok=True)
@@ -148,6 +148,9 @@ class Backend:
             "--fsync",
             "never",
         ]
+        if audit_log is not None:
+            argv += ["--audit-log", audit_log]
+            argv += ["--audit-writes-of", "resourceclaims", "--audit-writes-of", "pods"]
         command = [sys.executable, "-m", "harness.cli.main", *argv, "--ready-file", str(ready)]
         self.process = subprocess.Popen(command)
         while not ready.exists():
@@ -322,9 +325,8 @@ def main() -> None:
     validate(flags)
     listen_or_fail(flags)
     require_etcd(flags["etcd-servers"])
-    if path := flags.get("audit-log-path"):
-        pathlib.Path(path).touch()
-    backend = Backend(etcd_folder(flags["etcd-servers"]) / "stand-in")
+    folder = etcd_folder(flags["etcd-servers"]) / "stand-in"
+    backend = Backend(folder, flags.get("audit-log-path"))
     try:
         asyncio.run(serve(flags, backend))
     finally:

@@ -5,13 +5,16 @@ the commits: sort successful writes by the resourceVersion in `responseObject`, 
 own counter. The log has no tokens: the Authorization header is not part of a request here, and the
 value of a `token` or `access_token` in a URL is replaced. (kube-apiserver logs URLs unchanged.
 Neither server accepts a token from a URL.)
+
+A log of the writes of some resources has their successful requests only, and in addition what the
+garbage collector and the namespace controller do, which are requests in Kubernetes, too.
 """
 
 import os
 import pathlib
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -28,22 +31,39 @@ from harness.apiserver.endpoints import (
 )
 from harness.apiserver.errors import status_errors
 from harness.apiserver.persistence import commit_log
+from harness.apiserver.registry import object_deletion
 from harness.apiserver.serializer import decoding, protobuf, yaml_bodies
+from harness.apiserver.storage import watch_cache
 
 _HEADER = "audit-id"
 _token = re.compile(r"([?&](?:access_)?token=)[^&#]+", re.IGNORECASE)
+_COMMON = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse"}
+RESTORED = "flake-hunt/restored-to"
+"""Annotation of the event of a restart: the version that was restored."""
+_CONTROLLER = "system:serviceaccount:kube-system:generic-garbage-collector"
 _ID_LENGTH_MAX = 64
 """Maximum length of a client's Audit-ID in characters; longer ones are cut, as in Kubernetes."""
 
 
 class AuditLog:
-    """Appends to one file; it is written together with the journal, by the group commit."""
+    """Appends to one file; it is written just before the journal, by the group commit.
 
-    def __init__(self, path: pathlib.Path, *, now: Callable[[], str]) -> None:
-        """`now` returns RFC 3339 with microseconds. Raises UsageError for an unwritable path."""
+    The event of every commit that a client can see is therefore in the log, even after a kill; but
+    a kill may leave events of commits that never were (see `begin_again`).
+    """
+
+    def __init__(
+        self, path: pathlib.Path, *, now: Callable[[], str], writes_of: Collection[str] = ()
+    ) -> None:
+        """`now` returns RFC 3339 with microseconds.
+
+        `writes_of` are the plural names of resources: log their writes only; empty: log every
+        request. Raises UsageError for an unwritable path.
+        """
+        self._writes_of = frozenset(writes_of)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
             raise errors.UsageError(
                 f"cannot write the audit log {path}: {error.strerror}"
@@ -52,9 +72,51 @@ class AuditLog:
         self._lines: list[bytes] = []
         self.now = now
 
+    def wants(self, asked: request_attributes.Attributes) -> bool:
+        """Return whether a request is logged if it succeeds."""
+        if not self._writes_of:
+            return True
+        target = asked.target
+        return (
+            target is not None and target.resource.plural in self._writes_of and not asked.is_read
+        )
+
+    def wants_status(self, status: int) -> bool:
+        """Return whether requests with this response are logged."""
+        return status < 400 or not self._writes_of
+
     def append(self, event: dict[str, Any]) -> None:
         """Buffer an event."""
         self._lines.append(json_codec.encode(event) + b"\n")
+
+    def begin_again(self, version: int) -> None:
+        """Note in a log with events that the server has restored this version from its disk.
+
+        Later versions that the log has were never committed, and are given again.
+        """
+        size = os.fstat(self._descriptor).st_size
+        if not size:
+            return
+        if os.pread(self._descriptor, 1, size - 1) != b"\n":
+            self._lines.append(b"\n")
+        self.append(
+            _COMMON
+            | {
+                "auditID": str(uuid.uuid4()),
+                "stage": "ResponseComplete",
+                "verb": "restore",
+                "stageTimestamp": self.now(),
+                "annotations": {RESTORED: str(version)},
+            }
+        )
+
+    def note_controller(self, commit: watch_cache.Commit) -> None:
+        """Log a commit of the garbage collector or namespace controller as their request.
+
+        A pod is written with a grace period of zero before it is removed, as one request.
+        """
+        if commit.resource.plural in self._writes_of and not _is_first_half(commit):
+            self.append(_controllers_event(commit, self.now()))
 
     def settle(self) -> None:
         """Write the buffered events. Raises OSError."""
@@ -84,12 +146,7 @@ class AuditEntry:
         self._log, self._request, self._asked = log, request, asked
         self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or str(uuid.uuid4())
         self._received = log.now()
-        self._common: dict[str, Any] = {
-            "kind": "Event",
-            "apiVersion": "audit.k8s.io/v1",
-            "level": "RequestResponse",
-            "auditID": self.audit_id,
-        }
+        self._common: dict[str, Any] = {**_COMMON, "auditID": self.audit_id}
         self._decision = "forbid"
         self._subject: dict[str, Any] = {
             "requestURI": _token.sub(r"\1REDACTED", uri),
@@ -119,6 +176,8 @@ class AuditEntry:
 
     def completed(self, status: int, answer: responses.Response | None = None) -> None:
         """Log `ResponseComplete`, before the response, or the end of a watch, is sent."""
+        if not self._log.wants_status(status):
+            return
         rest: dict[str, Any] = {"responseStatus": {"metadata": {}, "code": status}}
         sent = _decoded(self._request)
         if sent is not None:
@@ -160,6 +219,39 @@ class AuditEntry:
                 "annotations": {"authorization.k8s.io/decision": self._decision},
             }
         )
+
+
+def _is_first_half(commit: watch_cache.Commit) -> bool:
+    """Return whether a commit shortens a grace period to zero, before the removal."""
+    if commit.type == "DELETED" or not commit.object.deleting:
+        return False
+    return object_deletion.is_done(commit.resource, commit.object.document())
+
+
+def _controllers_event(commit: watch_cache.Commit, now: str) -> dict[str, Any]:
+    stored, resource = commit.object, commit.resource
+    is_gone = commit.type == "DELETED"
+    details = {"name": stored.name, "kind": resource.plural, "uid": stored.uid}
+    status = {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
+    return {
+        **_COMMON,
+        "auditID": str(uuid.uuid4()),
+        "stage": "ResponseComplete",
+        "verb": "delete" if is_gone else "patch",
+        "user": {"username": _CONTROLLER},
+        "objectRef": {
+            "resource": resource.plural,
+            "namespace": stored.namespace,
+            "name": stored.name,
+            "uid": stored.uid,
+            "apiGroup": resource.group,
+            "apiVersion": resource.version,
+        },
+        "responseStatus": {"metadata": {}, "code": 200},
+        "responseObject": status if is_gone else msgspec.Raw(stored.data),
+        "stageTimestamp": now,
+        "annotations": {"authorization.k8s.io/decision": "allow"},
+    }
 
 
 def _decoded(request: request_info.Request) -> Any:

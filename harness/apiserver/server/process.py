@@ -59,6 +59,8 @@ class ServerOptions:
         default_factory=store_journals.JournalOptions
     )
     audit_log: pathlib.Path | None = None
+    audit_writes_of: tuple[str, ...] = ()
+    """Plural names of resources whose successful writes are logged only; empty: every request."""
     runtime_config: tuple[str, ...] = ()
     """Optional API versions to serve, as in kube-apiserver: `resource.k8s.io/v1beta1=true`."""
     feature_gates: str = ""
@@ -120,7 +122,13 @@ class _Process:
             loop.add_signal_handler(number, self._stopped.set)
         identity, store = self._identity(), self._open_store()
         if self._options.audit_log is not None:
-            self._audit = audit_log.AuditLog(self._options.audit_log, now=clocks.wall_text_us)
+            self._audit = audit_log.AuditLog(
+                self._options.audit_log,
+                now=clocks.wall_text_us,
+                writes_of=self._options.audit_writes_of,
+            )
+            if self._options.data_dir is not None:
+                self._audit.begin_again(store.resource_version)
         server = self._make_server(store, identity)
         listeners = await self._listen(server, identity)
         _tame_garbage_collection()

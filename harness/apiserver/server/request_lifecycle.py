@@ -65,6 +65,8 @@ class RequestLifecycle:
         self._incoming, self._request = incoming, incoming.request
         self._asked = request_attributes.of(self._request)
         self._entry: audit_log.AuditEntry | None = None
+        self._is_noted = False
+        """True if the response is in the audit log."""
         self._handler = server.handler
         self._older: stale_reads.OlderState | None = None
         self._has_head = False
@@ -72,7 +74,7 @@ class RequestLifecycle:
 
     def begin(self) -> None:
         """Respond, now or later; every error becomes a response."""
-        if self._server.audit is not None:
+        if self._server.audit is not None and self._server.audit.wants(self._asked):
             self._entry = audit_log.AuditEntry(
                 self._server.audit,
                 self._request,
@@ -165,6 +167,9 @@ class RequestLifecycle:
 
     def _respond(self, answer: responses.Response) -> None:
         if self._may_be_hit("response"):
+            if self._entry is not None:  # logged as it is, whatever becomes of it
+                answer = answer.whole()
+                self._note_response(answer)
             self._inject("response", functools.partial(self._finish, answer), answer)
         else:
             self._finish(answer)
@@ -185,10 +190,12 @@ class RequestLifecycle:
         return answer.pieces is not None and self._entry is None and self._incoming.takes_chunks
 
     def _note_response(self, answer: responses.Response) -> bytes:
-        """Log the response, if there is an audit log; return the header lines that name it."""
+        """Log the response, if it is to be; return the header lines that name its event."""
         if self._entry is None:
             return b""
-        self._entry.completed(answer.status, answer)
+        if not self._is_noted:
+            self._entry.completed(answer.status, answer)
+            self._is_noted = True
         return b"Audit-Id: %b\r\n" % self._entry.audit_id.encode("latin-1")
 
     def _send_chunked(self, answer: responses.Response, pieces: Iterator[bytes]) -> None:
@@ -227,7 +234,7 @@ class RequestLifecycle:
             case injection.Reject() as action:
                 self._finish(_injected(action))
             case injection.Lose():
-                self._lose(answer)
+                self._connection.end()
             case injection.Truncate() if answer is not None:
                 self._truncate(answer)
             case injection.Stale() if applied is not None:
@@ -255,12 +262,6 @@ class RequestLifecycle:
     def _resume(self, go_on: Step) -> None:
         self._try(go_on)
         self._connection.unblock()
-
-    def _lose(self, answer: responses.Response | None) -> None:
-        """Close the connection without the response, which is logged nevertheless."""
-        if answer is not None:
-            self._note_response(answer.whole())
-        self._connection.end()
 
     def _truncate(self, answer: responses.Response) -> None:
         """Send the head and half of the body, then reset the connection."""

@@ -86,6 +86,8 @@ class Server:
         self._parts = parts
         self._coin = coin
         self._loop = asyncio.get_running_loop()
+        self._is_controlling = False
+        """True while the garbage collector works."""
         self._watches: dict[resources.ResourceType, set[Follower]] = {}
         self._watch_count = 0
         self._connections: set[server_limits.Client] = set()
@@ -186,7 +188,12 @@ class Server:
             self._loop.call_later(GARBAGE_DELAY_S, self._collect_step)
 
     def _collect_step(self) -> None:
-        if self.store.collect_garbage_step():
+        self._is_controlling = True
+        try:
+            has_worked = self.store.collect_garbage_step()
+        finally:
+            self._is_controlling = False
+        if has_worked:
             self._loop.call_soon(self._collect_step)
             return
         self._is_collecting = self.store.age_garbage()
@@ -195,6 +202,8 @@ class Server:
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
         self.turn.end_soon()
+        if self._is_controlling and self.audit is not None:
+            self.audit.note_controller(commit)
         for watch in tuple(self._watches.get(commit.resource, ())):  # copied: a fault may end one
             watch.offer(commit)
         self.collect_garbage()
@@ -204,10 +213,10 @@ class Server:
         if self.version_times is not None:
             self.version_times.note(self.store.resource_version)
         try:
-            if self._parts.journal is not None:
-                self._parts.journal.settle()
             if self.audit is not None:
                 self.audit.settle()
+            if self._parts.journal is not None:
+                self._parts.journal.settle()
         except OSError as error:
             self.fail(error)
         return not self._has_failed

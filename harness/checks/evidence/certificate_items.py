@@ -12,6 +12,7 @@ from harness.checks import (
     preparations,
 )
 from harness.checks.evidence import acknowledged_writes, wholeness
+from harness.checks.witness import testimony
 from harness.history import histories, plans
 
 ItemResult = tuple[bool, str]
@@ -40,6 +41,8 @@ class Evidence:
     faults: fault_records.FaultRecords
     prepared: preparations.Reading
     changed: pool_changes.Reading
+    told: testimony.Testimony | None = None
+    """The audit log beside the observations; None: there is none to compare."""
 
     @property
     def plan(self) -> plans.Plan:

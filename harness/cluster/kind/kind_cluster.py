@@ -74,10 +74,18 @@ class KindCluster:
                 engine, self.node, self.kubeconfig, kill=kill, down_s=down_s
             )
 
-    def collect_logs(self, into: pathlib.Path) -> None:
-        """Save the audit log and, if the run is failing or the node has died, all other logs."""
+    def audit_position(self) -> int:
+        """Return 0: the log is on the node, and is copied whole."""
+        return 0
+
+    def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
+        """Copy the whole audit log from the node."""
+        del after
         if self.audited:
             save_audit_log(self.name, into)
+
+    def collect_logs(self, into: pathlib.Path) -> None:
+        """Save all logs of the node if the run is failing or the node has died."""
         if sys.exception() is not None or self.exit_report() is not None:
             self.export_logs(into)
 
@@ -163,7 +171,7 @@ class Provider:
         """Save the audit log and all logs of the node."""
         name = cluster_name(request.name)
         if self._profile.audit_log:
-            save_audit_log(name, into)
+            save_audit_log(name, into / "audit")
         command = kind_command.find(at_least=self._profile.kind_min)
         kind_command.export_logs(command, name, into / EXPORTED, log=_log(request.directory))
 
@@ -223,9 +231,9 @@ def cluster_name(name: str) -> str:
 
 
 def save_audit_log(name: str, into: pathlib.Path) -> None:
-    """Save a cluster's audit log to `audit/`; on the node the file is root's."""
+    """Save a cluster's audit log to a folder; on the node the file is root's."""
     with docker_engine.connected() as engine:
-        engine.save_folder(name + NODE_SUFFIX, kind_config.AUDIT_FOLDER, into / "audit")
+        engine.save_folder(name + NODE_SUFFIX, kind_config.AUDIT_FOLDER, into)
 
 
 def require_usable(engine: docker_engine.Description) -> None:

@@ -116,7 +116,7 @@ def _is_ready(transport: transports.Transport) -> bool:
 
 
 def _audit_log(engine: docker_engine.Engine, node: str) -> list[str]:
-    """Return a problem if the audit log is empty: kubeadm's own requests touch nodes and pods."""
+    """Return a problem if the audit log is empty: a node that is ready runs pods."""
     if engine.read(node, kind_config.AUDIT_FILE):
         return []
     return [f"expected an audit log in {node} at {kind_config.AUDIT_FILE}, but there is none"]

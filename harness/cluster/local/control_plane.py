@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 from collections.abc import Mapping
 
-from harness.cluster import control_plane_settings
+from harness.cluster import audit_logs, control_plane_settings
 from harness.scenario import profiles
 
 ADDRESS = "127.0.0.1"
@@ -53,6 +53,11 @@ class Files:
     def audit_policy(self) -> pathlib.Path:
         """Path of the audit policy."""
         return self.logs / "audit-policy.yaml"
+
+    @property
+    def audit_log(self) -> pathlib.Path:
+        """Path of the audit log, which goes to the run directory when a run has ended."""
+        return self.logs / audit_logs.NAME
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +119,7 @@ def apiserver(
         flags["runtime-config"] = ",".join(pairs)
     if profile.audit_log:
         flags["audit-policy-file"] = files.audit_policy
-        flags["audit-log-path"] = files.logs / "audit.log"
+        flags["audit-log-path"] = files.audit_log
         flags["audit-log-maxsize"] = AUDIT_LOG_MIB_MAX
     return _command(binary, flags)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from harness import tls_authorities
 from harness.client import apis, kubeconfigs, transports
-from harness.cluster import control_plane_settings, interfaces
+from harness.cluster import audit_logs, control_plane_settings, interfaces
 from harness.cluster.local import binaries, components, control_plane, local_files
 from harness.scenario import profiles
 
@@ -58,6 +58,14 @@ class LocalCluster:
         server = next(item for item in self.running if item.name == API_SERVER)
         server.restart(kill=kill, down_s=down_s, port=self.ports.apiserver)
 
+    def audit_position(self) -> int:
+        """Return the size of the audit log."""
+        return audit_logs.position(self.files.audit_log)
+
+    def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
+        """Copy what was logged after a position."""
+        audit_logs.save(self.files.audit_log, into, after=after)
+
     def collect_logs(self, into: pathlib.Path) -> None:
         """Do nothing: the processes log to the cluster's folder."""
 
@@ -65,6 +73,7 @@ class LocalCluster:
         """Stop the processes and remove everything but the logs."""
         for component in self.running:
             component.stop()
+        audit_logs.remove(self.files.audit_log)
         local_files.remove(self.kubeconfig, self.files.secrets, self.files.data)
 
 

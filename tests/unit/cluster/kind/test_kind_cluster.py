@@ -127,6 +127,7 @@ def test_a_cluster_comes_answers_and_goes(
     assert stat.S_IMODE(cluster.kubeconfig.stat().st_mode) == 0o600
     assert not (tmp_path / ".kube").exists(), "the user's own kubeconfig is none of our business"
     assert cluster.versions["kind"] == "0.33.0"
+    cluster.save_audit_log(wanted.directory / "audit", after=cluster.audit_position())
     cluster.collect_logs(wanted.directory)
     assert b"audit.k8s.io/v1" in (wanted.directory / "audit" / "audit.log").read_bytes()
     assert not (wanted.directory / "kind-logs").exists(), "nothing was wrong"

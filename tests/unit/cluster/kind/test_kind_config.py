@@ -176,5 +176,6 @@ def test_the_audit_policy_keeps_whole_objects_of_what_a_verdict_rests_on() -> No
     first, last = policy["rules"]
     assert first["level"] == "RequestResponse"
     kept = {name for entry in first["resources"] for name in entry["resources"]}
-    assert {"resourceclaims", "resourceclaims/status", "pods", "pods/binding"} <= kept
+    assert {"resourceclaims", "resourceclaims/*", "pods", "pods/*", "bindings"} <= kept
+    assert set(first["verbs"]) == {"create", "update", "patch", "delete", "deletecollection"}
     assert last == {"level": "None"}, "leases and events would drown the rest"

@@ -96,7 +96,7 @@ def test_a_cluster_comes_answers_and_goes(
     assert not files.secrets.exists()
     assert not cluster.kubeconfig.exists()
     left = {path.name for path in (tmp_path / "one").iterdir()}
-    assert left == {"etcd.log", "kube-apiserver.log", "audit.log", "audit-policy.yaml"}
+    assert left == {"etcd.log", "kube-apiserver.log", "audit-policy.yaml"}
 
 
 @needs_etcd

@@ -1,0 +1,8 @@
+"""The second witness: the API server's audit log, read and folded by itself, beside the watch.
+
+Each difference is named with both sides. The fold of the watch (`hold_history`) does
+not belong here: the two folds share only the types of records.
+
+Contents: `audit_events`, `audit_files`, `audit_history`, `comparing`, `hidden_writes`,
+`object_states`, `testimony`, `watched_writes`.
+"""

@@ -1,0 +1,255 @@
+"""Audit events (audit.k8s.io), and what each says about the writes of claims and pods.
+
+Only the stages ResponseComplete and Panic end a request. The order of events is not the order of
+commits: the object in a response has the revision. Some answers have none: see `Hidden`.
+"""
+
+import urllib.parse
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from harness.checks.witness import object_states
+
+RESOURCES = {("resource.k8s.io", "resourceclaims"), ("", "pods")}
+"""API groups and plural names of the resources whose writes are compared."""
+_WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_BINDINGS = ("", "bindings")
+"""The old path of a pod's binding."""
+_TRUNCATED = "audit.k8s.io/truncated"
+_NOTHING = msgspec.Raw(b"")
+
+
+class NoEventError(ValueError):
+    """A line that is no audit event."""
+
+
+class _Reference(msgspec.Struct, gc=False):
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    apiGroup: str = ""  # noqa: N815 - the API's spelling
+
+
+class _Status(msgspec.Struct, gc=False):
+    code: int = 0
+
+
+class Event(msgspec.Struct, kw_only=True):
+    """The fields of an audit event that matter here."""
+
+    kind: str
+    apiVersion: str  # noqa: N815
+    stage: str
+    verb: str = ""
+    level: str = ""
+    requestURI: str = ""  # noqa: N815
+    objectRef: _Reference | None = None  # noqa: N815
+    responseStatus: _Status | None = None  # noqa: N815
+    requestObject: msgspec.Raw = _NOTHING  # noqa: N815
+    responseObject: msgspec.Raw = _NOTHING  # noqa: N815
+    annotations: dict[str, str] | None = None
+
+
+_decoder = msgspec.json.Decoder(Event)
+
+
+class Write(msgspec.Struct, frozen=True):
+    """A write whose answer tells the object and its revision."""
+
+    resource: str
+    state: object_states.State
+    is_deletion: bool = False
+    """True if the object was gone with this revision."""
+
+
+HiddenKind: TypeAlias = Literal["bound", "gone", "collected", "evicted"]
+
+
+class Hidden(msgspec.Struct, frozen=True, kw_only=True):
+    """A write whose answer does not tell its revision."""
+
+    kind: HiddenKind
+    """A binding; the end of an object by its last update, or by an answer without the object; an
+    object of a deleted collection; an eviction."""
+    resource: str
+    namespace: str
+    name: str
+    uid: str = ""
+    """Empty if the event does not tell it."""
+    node: str = ""
+    """The node of a binding."""
+    after: int = 0
+    """A revision before it; 0: not known."""
+
+
+class Unclear(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that may have written something that the event does not show."""
+
+    resource: str
+    namespace: str
+    name: str
+    """Empty: any object of the namespace."""
+    reason: str
+
+
+Fact: TypeAlias = Write | Hidden | Unclear
+
+
+def decode(line: bytes) -> Event:
+    """Return the audit event in a line; raises NoEventError if there is none."""
+    try:
+        event = _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NoEventError(f"expected an audit event, got {line[:60]!r} ({error})") from error
+    if event.kind != "Event" or not event.apiVersion.startswith("audit.k8s.io/"):
+        raise NoEventError(f"expected an audit event, got {event.kind} of {event.apiVersion}")
+    return event
+
+
+def facts(event: Event) -> Iterator[Fact]:
+    """Yield what an event says about writes of claims and pods."""
+    reference = event.objectRef
+    if reference is None or event.verb not in _WRITES or event.stage not in _ENDS:
+        return
+    resource = (reference.apiGroup, reference.resource)
+    if resource == _BINDINGS:
+        reference.resource, reference.subresource = "pods", "binding"
+    elif resource not in RESOURCES:
+        return
+    if _is_dry_run(event):
+        return
+    try:
+        yield from _told(event, reference)
+    except (AttributeError, TypeError, ValueError, RecursionError, msgspec.DecodeError):
+        yield _unclear(reference, "has an answer that is no object of the API")
+
+
+_ENDS = frozenset({"ResponseComplete", "Panic"})
+
+
+def _told(event: Event, reference: _Reference) -> Iterator[Fact]:
+    code = event.responseStatus.code if event.responseStatus else 0
+    if event.stage == "Panic":
+        yield _unclear(reference, "ended in a panic of the API server")
+    elif 400 <= code < 500 and code != 408:
+        return
+    elif not 200 <= code < 300:
+        yield _unclear(reference, f"was answered with status {code}")
+    elif reference.subresource == "binding":
+        yield from _bound(event, reference)
+    elif reference.subresource == "eviction":
+        yield _hidden("evicted", reference)
+    elif not bytes(event.responseObject):
+        yield _unclear(reference, _why_empty(event))
+    else:
+        yield from _answered(event, reference, msgspec.json.decode(event.responseObject))
+
+
+def _bound(event: Event, reference: _Reference) -> Iterator[Fact]:
+    sent = _document(event.requestObject)
+    target, meta = sent.get("target") or {}, sent.get("metadata") or {}
+    if not target.get("name"):
+        yield _unclear(reference, _why_empty(event))
+        return
+    yield Hidden(
+        kind="bound",
+        resource="pods",
+        namespace=reference.namespace,
+        name=reference.name or str(meta.get("name", "")),
+        uid=reference.uid or str(meta.get("uid") or ""),
+        node=str(target["name"]),
+    )
+
+
+def _answered(event: Event, reference: _Reference, answer: Any) -> Iterator[Fact]:
+    if event.verb == "deletecollection":
+        yield from _collected(reference, answer)
+    elif answer.get("kind") == "Status":
+        details = answer.get("details") or {}
+        if event.verb == "delete":
+            yield _hidden("gone", reference, uid=str(details.get("uid") or ""))
+        else:
+            yield _unclear(reference, "was answered with a Status instead of the object")
+    else:
+        yield _written(event, reference, object_states.of(answer))
+
+
+def _written(event: Event, reference: _Reference, state: object_states.State) -> Fact:
+    if event.verb == "delete":
+        is_gone = state.is_over or not state.is_marked
+        return Write(reference.resource, state, is_deletion=is_gone)
+    if event.verb != "create" and state.is_over:
+        # The update that removes the last finalizer removes the object, and is answered with the
+        # object as it was sent.
+        return Hidden(
+            kind="gone",
+            resource=reference.resource,
+            namespace=state.namespace,
+            name=state.name,
+            uid=state.uid,
+            after=state.version,
+        )
+    return Write(reference.resource, state)
+
+
+def _collected(reference: _Reference, answer: Any) -> Iterator[Fact]:
+    items = answer.get("items")
+    if not isinstance(items, list):
+        yield _unclear(reference, "was answered without the deleted objects")
+        return
+    for item in items:
+        state = object_states.of(item)
+        yield Hidden(
+            kind="collected",
+            resource=reference.resource,
+            namespace=state.namespace,
+            name=state.name,
+            uid=state.uid,
+            after=state.version,
+        )
+
+
+def _hidden(kind: HiddenKind, reference: _Reference, *, uid: str = "") -> Hidden:
+    return Hidden(
+        kind=kind,
+        resource=reference.resource,
+        namespace=reference.namespace,
+        name=reference.name,
+        uid=uid or reference.uid,
+    )
+
+
+def _unclear(reference: _Reference, reason: str) -> Unclear:
+    return Unclear(
+        resource=reference.resource,
+        namespace=reference.namespace,
+        name=reference.name,
+        reason=reason,
+    )
+
+
+def _why_empty(event: Event) -> str:
+    if (event.annotations or {}).get(_TRUNCATED) == "true":
+        return "was too large for the audit log, which has it without its objects"
+    return f"is there without its objects (level {event.level or 'unknown'})"
+
+
+def _is_dry_run(event: Event) -> bool:
+    _, _, query = event.requestURI.partition("?")
+    if "dryRun" in query and urllib.parse.parse_qs(query).get("dryRun"):
+        return True
+    sent = event.requestObject if event.verb in ("delete", "deletecollection") else _NOTHING
+    return bool(_document(sent).get("dryRun"))
+
+
+def _document(content: msgspec.Raw) -> dict[str, Any]:
+    """Return a decoded object; an empty one for everything else."""
+    try:
+        document = msgspec.json.decode(content) if bytes(content) else {}
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}

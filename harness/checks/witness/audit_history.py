@@ -1,0 +1,121 @@
+"""Folds audit events into the writes of claims and pods, and these into holds.
+
+It shares nothing with `hold_history`, which folds the watch: the two must come to the same.
+"""
+
+import itertools
+import operator
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from harness.checks.witness import audit_events, object_states
+
+CLAIMS = "resourceclaims"
+RESTORED = "flake-hunt/restored-to"
+"""Annotation of the event with which our API server begins again after its end: the newest revision
+on disk. Later revisions that were logged before it were never committed."""
+
+
+class Hold(msgspec.Struct, frozen=True, order=True):
+    """The interval of revisions in which a claim's allocation named a device."""
+
+    uid: str
+    device: str
+    from_rv: int
+    until_rv: int | None
+    """Exclusive; None: to the end."""
+    is_end_known: bool = True
+    """False if the claim ended at an unknown revision after `until_rv`."""
+
+
+class AuditHistory:
+    """The claims and pods of one namespace, as an audit log tells them."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+        self.writes: dict[str, dict[int, audit_events.Write]] = {
+            name: {} for _, name in audit_events.RESOURCES
+        }
+        """resource -> revision -> the write."""
+        self.hidden: list[audit_events.Hidden] = []
+        self.unclear: list[audit_events.Unclear] = []
+        self.contradictions: list[tuple[audit_events.Write, audit_events.Write]] = []
+        """Two writes of one revision that differ; the first is kept."""
+
+    def add(self, event: audit_events.Event) -> None:
+        """Fold one event; the order of the events of one server matters only at its restart."""
+        restored = (event.annotations or {}).get(RESTORED, "")
+        if restored.isdecimal():
+            self._forget_after(int(restored[:20]))
+        for fact in audit_events.facts(event):
+            self._add(fact)
+
+    def _add(self, fact: audit_events.Fact) -> None:
+        match fact:
+            case audit_events.Write() if fact.state.namespace == self._namespace:
+                self._add_write(fact)
+            case audit_events.Hidden() if fact.namespace == self._namespace:
+                self.hidden.append(fact)
+            case audit_events.Unclear() if fact.namespace == self._namespace:
+                self.unclear.append(fact)
+
+    def _add_write(self, write: audit_events.Write) -> None:
+        """Keep a write; what changed nothing is answered with an earlier revision, again."""
+        first = self.writes[write.resource].setdefault(write.state.version, write)
+        if first is not write and differ(first, write):
+            self.contradictions.append((first, write))
+
+    def _forget_after(self, version: int) -> None:
+        for writes in self.writes.values():
+            for later in [known for known in writes if known > version]:
+                del writes[later]
+
+    # --------------------------------------------------------------------------- holds
+
+    def holds(self) -> list[Hold]:
+        """Return all holds, sorted by claim, device and begin."""
+        ended = {item.uid for item in self.hidden if item.kind in ("gone", "collected")}
+        key = operator.attrgetter("state.uid", "state.version")
+        writes = sorted(self.writes[CLAIMS].values(), key=key)
+        found: list[Hold] = []
+        for uid, mine in itertools.groupby(writes, key=operator.attrgetter("state.uid")):
+            found += _holds_of(uid, list(mine), is_ended=uid in ended)
+        return sorted(found)
+
+
+def differ(one: audit_events.Write, two: audit_events.Write) -> bool:
+    """Return whether two writes of one revision contradict each other."""
+    return (
+        one.state.uid != two.state.uid
+        or one.is_deletion != two.is_deletion
+        or bool(one.state.differing(two.state))
+    )
+
+
+def _holds_of(uid: str, writes: list[audit_events.Write], *, is_ended: bool) -> Iterator[Hold]:
+    """Yield the holds of one claim from its writes in order."""
+    begun: dict[str, int] = {}
+    for write in writes:
+        held = () if write.is_deletion else write.state.held
+        version = write.state.version
+        for device in [name for name in begun if name not in held]:
+            yield Hold(uid, device, begun.pop(device), version)
+        for device in held:
+            begun.setdefault(device, version)
+    last = writes[-1].state.version
+    for device, from_rv in begun.items():
+        yield Hold(uid, device, from_rv, last if is_ended else None, is_end_known=not is_ended)
+
+
+def fold(events: Iterable[audit_events.Event], *, namespace: str) -> AuditHistory:
+    """Return the history of all events about one namespace."""
+    folded = AuditHistory(namespace)
+    for event in events:
+        folded.add(event)
+    return folded
+
+
+def text_of(state: object_states.State) -> str:
+    """Return the object's place in words."""
+    return f"{state.namespace}/{state.name}"

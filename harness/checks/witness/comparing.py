@@ -1,0 +1,245 @@
+"""Compares the writes and holds of the audit log with those of the watch.
+
+Writes are compared by revision, between the recorder's first and final list: only there both must
+know all. A write whose answer has no revision explains one observation of its object that no other
+event explains. Clocks and the order of the log play no part.
+"""
+
+import collections
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from harness.checks.witness import audit_events, audit_history, hidden_writes, watched_writes
+
+KEPT_MAX = 20
+"""Number of differences that are kept in words."""
+_NAMES = {"resourceclaims": "claim", "pods": "pod"}
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """Two different statements of the witnesses about one object."""
+
+    what: str
+    """`claim <namespace>/<name>`"""
+    version: int
+    """The revision; 0: there is none."""
+    watch: str
+    """The watch's side, as a predicate: `saw nothing`."""
+    audit: str
+    """The audit log's side, as a predicate: `has its deletion`."""
+
+    @property
+    def text(self) -> str:
+        """The difference in one sentence."""
+        at = f" at revision {self.version}" if self.version else ""
+        return f"{self.what}{at}: the watch {self.watch}, the audit log {self.audit}"
+
+
+class Comparison(msgspec.Struct, kw_only=True):
+    """The result of comparing both witnesses."""
+
+    writes: int = 0
+    """Number of observed writes that were compared."""
+    confirmed: int = 0
+    """Those of them that the audit log tells in the same way."""
+    holds: int = 0
+    """Number of the watch's holds that were compared."""
+    difference_count: int = 0
+    differences: list[Difference] = []
+    """The first KEPT_MAX of them."""
+
+    def note(self, found: Iterable[Difference]) -> None:
+        """Count differences, and keep the first ones."""
+        for difference in found:
+            self.difference_count += 1
+            if len(self.differences) < KEPT_MAX:
+                self.differences.append(difference)
+
+
+WatchedHold = tuple[str, str, int, int | None]
+"""Claim uid, device, first revision, exclusive last revision; None: to the end."""
+
+
+def compare(
+    audited: audit_history.AuditHistory,
+    watched: watched_writes.WatchedWrites,
+    holds: Iterable[WatchedHold],
+) -> Comparison:
+    """Return how the audit log compares with the watch and the holds that it was folded to."""
+    found = Comparison()
+    found.note(_contradictions(audited))
+    for resource, stream in watched.streams.items():
+        found.note(_of_writes(resource, audited, stream, found))
+    claims = watched.streams[audit_history.CLAIMS]
+    if not claims.gaps and claims.gap_rv is None:
+        found.note(_of_holds(audited, claims, list(holds), found))
+    return found
+
+
+def _contradictions(audited: audit_history.AuditHistory) -> Iterator[Difference]:
+    for first, second in audited.contradictions:
+        yield Difference(
+            what=_what(first.resource, first.state.namespace, first.state.name),
+            version=first.state.version,
+            watch="is not asked",
+            audit=f"has two writes of this revision: {_told(first)}, and {_told(second)}",
+        )
+
+
+# ------------------------------------------------------------------------------- writes
+
+
+def _of_writes(
+    resource: str,
+    audited: audit_history.AuditHistory,
+    stream: watched_writes.Stream,
+    found: Comparison,
+) -> Iterator[Difference]:
+    writes = audited.writes[resource]
+    explained = hidden_writes.Explanations(resource, audited, stream)
+    observed = sorted(stream.seen.values(), key=lambda seen: seen.version)
+    for seen in observed:
+        found.writes += 1
+        write = writes.get(seen.version)
+        if write:
+            explained.confirmed(seen)
+        difference = _compare(seen, write) if write else explained.lacks(seen)
+        if difference:
+            yield _difference(resource, seen, difference)
+        else:
+            found.confirmed += 1
+    for seen in (*stream.listed, *stream.final.values()):
+        write = writes.get(seen.version)
+        if write and (difference := _compare(seen, write)):
+            yield _difference(resource, seen, difference)
+    for version in sorted(writes.keys() - stream.seen.keys()):
+        if stream.covers(version):
+            yield _unseen(resource, writes[version])
+    for item in explained.unseen():
+        yield Difference(
+            what=_what(resource, item.write.namespace, item.write.name),
+            version=0,
+            watch=item.watch,
+            audit=item.audit,
+        )
+
+
+def _compare(seen: watched_writes.Seen, write: audit_events.Write) -> str:
+    """Return what the audit log has instead, in words; empty if it tells the same."""
+    one, two = seen.state, write.state
+    is_listed = seen.type in ("LISTED", "FINAL")
+    if one.uid != two.uid:
+        return f"has a write of {audit_history.text_of(two)} ({two.uid})"
+    if seen.is_deletion != write.is_deletion and not (is_listed and not write.is_deletion):
+        return f"has {_told(write)}"
+    parts = one.differing(two)
+    if not parts:
+        return ""
+    return f"has {_told(write)}, with another {' and '.join(parts)}"
+
+
+def _unseen(resource: str, write: audit_events.Write) -> Difference:
+    return Difference(
+        what=_what(resource, write.state.namespace, write.state.name),
+        version=write.state.version,
+        watch="saw nothing",
+        audit=f"has {_told(write)}",
+    )
+
+
+def _difference(resource: str, seen: watched_writes.Seen, audit: str) -> Difference:
+    return Difference(
+        what=_what(resource, seen.state.namespace, seen.state.name),
+        version=seen.version,
+        watch=f"saw it {seen.state.text} ({seen.type})",
+        audit=audit,
+    )
+
+
+def _told(write: audit_events.Write) -> str:
+    return "its deletion" if write.is_deletion else f"it {write.state.text}"
+
+
+def _what(resource: str, namespace: str, name: str) -> str:
+    return f"{_NAMES[resource]} {namespace}/{name}"
+
+
+# -------------------------------------------------------------------------------- holds
+
+
+def _of_holds(
+    audited: audit_history.AuditHistory,
+    claims: watched_writes.Stream,
+    holds: list[WatchedHold],
+    found: Comparison,
+) -> Iterator[Difference]:
+    """Yield the differences of the holds of each device by each claim."""
+    if claims.first_rv is None or claims.final_rv is None:
+        return
+    window = (claims.first_rv, claims.final_rv)
+    mine, theirs = _clipped(map(_hold, holds), window), _clipped(audited.holds(), window)
+    found.holds = sum(map(len, mine.values()))
+    names = {seen.state.uid: seen.state for seen in (*claims.listed, *claims.seen.values())}
+    names |= {write.state.uid: write.state for write in audited.writes["resourceclaims"].values()}
+    for uid, device in sorted(mine.keys() | theirs.keys()):
+        one, two = mine.get((uid, device), []), theirs.get((uid, device), [])
+        if not _agree(one, two):
+            state = names.get(uid)
+            yield Difference(
+                what=_what("resourceclaims", state.namespace, state.name) if state else uid,
+                version=0,
+                watch=f"saw {device} held {_intervals(one)}",
+                audit=f"has it held {_intervals(two)}",
+            )
+
+
+def _hold(item: WatchedHold) -> audit_history.Hold:
+    return audit_history.Hold(*item)
+
+
+def _clipped(
+    holds: Iterable[audit_history.Hold], window: tuple[int, int]
+) -> dict[tuple[str, str], list[audit_history.Hold]]:
+    """Return the holds within a window by claim and device; those that touch become one."""
+    first, last = window
+    found: dict[tuple[str, str], list[audit_history.Hold]] = collections.defaultdict(list)
+    for hold in sorted(holds, key=lambda item: (item.uid, item.device, item.from_rv)):
+        until = hold.until_rv
+        if hold.from_rv > last or (until is not None and hold.is_end_known and until <= first):
+            continue
+        until = None if until is not None and until > last else until
+        mine = found[hold.uid, hold.device]
+        begun = max(hold.from_rv, first)
+        if mine and mine[-1].until_rv == hold.from_rv:
+            begun = mine.pop().from_rv
+        mine.append(
+            audit_history.Hold(hold.uid, hold.device, begun, until, is_end_known=hold.is_end_known)
+        )
+    return found
+
+
+def _agree(one: list[audit_history.Hold], two: list[audit_history.Hold]) -> bool:
+    return len(one) == len(two) and all(
+        mine.from_rv == theirs.from_rv and _same_end(mine, theirs)
+        for mine, theirs in zip(one, two, strict=True)
+    )
+
+
+def _same_end(mine: audit_history.Hold, theirs: audit_history.Hold) -> bool:
+    if theirs.is_end_known:
+        return mine.until_rv == theirs.until_rv
+    return mine.until_rv is None or theirs.until_rv is None or mine.until_rv > theirs.until_rv
+
+
+def _intervals(holds: list[audit_history.Hold]) -> str:
+    return ", ".join(map(_interval, holds)) or "never"
+
+
+def _interval(hold: audit_history.Hold) -> str:
+    if hold.until_rv is None:
+        return f"from {hold.from_rv} to the end"
+    until = (
+        f"until {hold.until_rv}" if hold.is_end_known else f"until some time after {hold.until_rv}"
+    )
+    return f"from {hold.from_rv} {until}"

@@ -1,0 +1,138 @@
+"""Observations that only a write without a revision in its answer can explain.
+
+A binding is answered with a Status; the update that removes the last finalizer with the object as
+it was sent, though it removes it; a deleted collection with the objects as they were; and a pod
+that is deleted at once is first written with a grace period of zero.
+"""
+
+import collections
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from harness.checks.witness import audit_events, audit_history, watched_writes
+
+_DELETING = ("gone", "collected", "evicted")
+_MARKING = ("collected", "evicted")
+
+
+class Unseen(msgspec.Struct, frozen=True):
+    """A write without a revision that the watch must have seen, and did not."""
+
+    write: audit_events.Hidden
+    watch: str
+    """The watch's side, as a predicate: `saw nothing`."""
+    audit: str
+    """The audit log's side, as a predicate: `has its deletion`."""
+
+
+class Explanations:
+    """The writes without a revision of one resource; a binding explains one observation only.
+
+    The observations must come in the order of their revisions.
+    """
+
+    def __init__(
+        self, resource: str, audited: audit_history.AuditHistory, stream: watched_writes.Stream
+    ) -> None:
+        self._stream = stream
+        hidden = [item for item in audited.hidden if item.resource == resource]
+        self._bindings = _by_object(item for item in hidden if item.kind == "bound")
+        self._endings = _by_object(item for item in hidden if item.kind in _DELETING)
+        self._evictions = _by_object(item for item in hidden if item.kind == "evicted")
+        writes = audited.writes[resource].values()
+        self._deleted = {write.state.uid for write in writes if write.is_deletion}
+        self._unclear = {
+            (item.namespace, item.name): item.reason
+            for item in audited.unclear
+            if item.resource == resource
+        }
+        self._last = {seen.state.uid: seen for seen in stream.listed}
+        """uid -> the last observation so far."""
+        self._skipped: list[Unseen] = []
+
+    def confirmed(self, seen: watched_writes.Seen) -> None:
+        """Note an observation whose write is in the audit log with its revision."""
+        before = self._last.get(seen.state.uid)
+        if before is not None and seen.type == "MODIFIED" and _binds(before, seen):
+            binding = _take(self._bindings, seen, node=seen.state.node)
+            if binding is not None:
+                watch = f"saw no binding, but it without a node at revision {before.version} and "
+                watch += f"on node {seen.state.node} at {seen.version}"
+                self._skipped.append(Unseen(binding, watch, _bound_to(binding)))
+        self._last[seen.state.uid] = seen
+
+    def lacks(self, seen: watched_writes.Seen) -> str:
+        """Return "" if a write without a revision explains this; otherwise what is missing."""
+        is_explained = self._explains(seen)
+        self._last[seen.state.uid] = seen
+        if is_explained:
+            return ""
+        namespace = seen.state.namespace
+        reason = self._unclear.get((namespace, seen.state.name)) or self._unclear.get(
+            (namespace, "")
+        )
+        return f"has only a request that {reason}" if reason else "has no such write"
+
+    def unseen(self) -> Iterator[Unseen]:
+        """Yield what the watch must have seen, and did not; call after all observations."""
+        yield from self._skipped
+        if self._stream.final_rv is None:
+            return
+        for uid, last in self._last.items():
+            endings = self._endings.get(uid, ())
+            gone = next((item for item in endings if item.kind == "gone"), None)
+            if gone and not last.is_deletion and uid not in self._stream.final:
+                watch = "saw neither its end nor the object in the final list"
+                yield Unseen(gone, watch, f"has its end after revision {gone.after}")
+
+    def _explains(self, seen: watched_writes.Seen) -> bool:
+        uid, before = seen.state.uid, self._last.get(seen.state.uid)
+        endings = _of(self._endings, seen)
+        if seen.is_deletion:
+            return bool(endings)
+        if seen.type != "MODIFIED" or before is None:
+            return False
+        if seen.state.is_over:
+            return bool(endings) or uid in self._deleted
+        if _binds(before, seen):
+            return _take(self._bindings, seen, node=seen.state.node) is not None
+        if seen.state.is_marked and not before.state.is_marked:
+            return any(item.kind in _MARKING for item in endings)
+        return _take(self._evictions, seen) is not None
+
+
+_ByObject = dict[str, list[audit_events.Hidden]]
+"""Writes by the uid of their object, or by its namespace and name if the uid is not told."""
+
+
+def _by_object(hidden: Iterable[audit_events.Hidden]) -> _ByObject:
+    found: _ByObject = collections.defaultdict(list)
+    for item in hidden:
+        found[item.uid or f"{item.namespace}/{item.name}"].append(item)
+    return found
+
+
+def _of(hidden: _ByObject, seen: watched_writes.Seen) -> list[audit_events.Hidden]:
+    place = audit_history.text_of(seen.state)
+    return [*hidden.get(seen.state.uid, ()), *hidden.get(place, ())]
+
+
+def _take(
+    hidden: _ByObject, seen: watched_writes.Seen, *, node: str = ""
+) -> audit_events.Hidden | None:
+    """Remove and return a write about the observed object, to this node if one is named."""
+    for key in (seen.state.uid, audit_history.text_of(seen.state)):
+        for item in hidden.get(key, ()):
+            if item.node == node:
+                hidden[key].remove(item)
+                return item
+    return None
+
+
+def _binds(before: watched_writes.Seen, seen: watched_writes.Seen) -> bool:
+    return bool(seen.state.node) and not before.state.node
+
+
+def _bound_to(binding: audit_events.Hidden) -> str:
+    return f"has its binding to node {binding.node}"

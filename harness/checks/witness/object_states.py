@@ -1,0 +1,117 @@
+"""One version of a claim or pod, as far as the two witnesses are compared.
+
+Read from the object's JSON here, for both witnesses alike, and in another way than `hold_history`
+reads it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from harness.model import devices
+
+_UNSTABLE = ("managedFields", "resourceVersion", "selfLink")
+"""Metadata that an audit policy may omit, and the version, which is compared by itself."""
+PARTS = ("metadata", "spec", "status")
+
+
+class ObjectError(ValueError):
+    """A document that is no object of the API."""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A version of an object."""
+
+    uid: str
+    namespace: str
+    name: str
+    version: int
+    """Its resourceVersion."""
+    form: str
+    """`apiVersion`; empty for an item of a list."""
+    digests: tuple[int, ...]
+    """A digest of each of PARTS, comparable within one process only."""
+    held: tuple[str, ...] = ()
+    """`driver/pool/device` of the devices of a claim's allocation, sorted."""
+    node: str = ""
+    """The node of a pod; empty: none yet."""
+    is_marked: bool = False
+    """True if it has a deletion timestamp."""
+    is_over: bool = False
+    """True if it is marked and neither a finalizer nor a grace period keeps it."""
+
+    @property
+    def text(self) -> str:
+        """The state in words."""
+        if self.node:
+            return f"on node {self.node}"
+        return f"with {', '.join(self.held)}" if self.held else "without devices and node"
+
+    def differing(self, other: "State") -> list[str]:
+        """Return the names of the parts that differ; none of another API version is compared."""
+        if self.form and other.form and self.form != other.form:
+            return [] if (self.held, self.node) == (other.held, other.node) else ["status"]
+        pairs = zip(PARTS, self.digests, other.digests, strict=True)
+        return [name for name, one, two in pairs if one != two]
+
+
+def read(content: bytes | msgspec.Raw) -> State:
+    """Return the state of an object; raises ObjectError if the JSON is no object of the API."""
+    try:
+        document = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ObjectError(str(error)) from error
+    return of(document)
+
+
+def of(document: Any) -> State:
+    """Return the state of a decoded object; raises ObjectError if it is no object of the API."""
+    try:
+        return _of(document)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ObjectError(f"expected an object of the API ({error!r})") from error
+
+
+def _of(document: Mapping[str, Any]) -> State:
+    meta = dict(document["metadata"])
+    parts = (
+        {key: value for key, value in meta.items() if key not in _UNSTABLE},
+        document.get("spec"),
+        document.get("status"),
+    )
+    is_marked = meta.get("deletionTimestamp") is not None
+    return State(
+        uid=str(meta["uid"]),
+        namespace=str(meta.get("namespace") or ""),
+        name=str(meta["name"]),
+        version=_version(meta["resourceVersion"]),
+        form=str(document.get("apiVersion") or ""),
+        digests=tuple(map(_digest, parts)),
+        held=_held(document.get("status") or {}),
+        node=str((document.get("spec") or {}).get("nodeName") or ""),
+        is_marked=is_marked,
+        is_over=is_marked
+        and not meta.get("finalizers")
+        and not meta.get("deletionGracePeriodSeconds"),
+    )
+
+
+def _version(text: Any) -> int:
+    version = int(text)
+    if not 0 <= version < 2**62:
+        raise ValueError("a resourceVersion beyond reason")
+    return version
+
+
+def _digest(part: Any) -> int:
+    return hash(msgspec.json.encode(part, order="deterministic"))
+
+
+def _held(status: Mapping[str, Any]) -> tuple[str, ...]:
+    allocation = status.get("allocation") or {}
+    results = (allocation.get("devices") or {}).get("results") or ()
+    found = {
+        str(devices.DeviceID(item["driver"], item["pool"], item["device"])) for item in results
+    }
+    return tuple(sorted(found))

@@ -1,0 +1,103 @@
+"""The second witness: whether the audit log tells the same as the watch, for the certificate.
+
+A damaged or incomplete log matters only if a write is missing in it: the differences say which.
+"""
+
+import pathlib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from harness.checks.witness import audit_files, audit_history, comparing, watched_writes
+from harness.history import plans
+
+NAME, QUESTION = "witness", "Does the audit log tell the same?"
+SHOWN_MAX = 5
+"""Number of differences in the answer."""
+
+
+class Testimony(msgspec.Struct, kw_only=True):
+    """The result of reading and comparing an audit log."""
+
+    files: int
+    events: int
+    size_bytes: int
+    damaged: int
+    notes: list[str]
+    first_rv: int
+    """The least revision of a write of a claim or pod in the log; 0: there is none."""
+    comparison: comparing.Comparison
+
+
+def is_asked(plan: plans.Plan, brought: Sequence[pathlib.Path]) -> bool:
+    """Return whether the run has an audit log to compare, or one was brought along."""
+    return plan.audit_log or bool(brought)
+
+
+def hear(
+    plan: plans.Plan,
+    paths: Sequence[pathlib.Path],
+    *,
+    watched: watched_writes.WatchedWrites,
+    holds: Iterable[comparing.WatchedHold],
+) -> Testimony:
+    """Read the parts of an audit log and compare it with the watch and its holds."""
+    reader = audit_files.AuditReader(paths)
+    audited = audit_history.fold(reader, namespace=plan.namespace)
+    versions = [min(writes) for writes in audited.writes.values() if writes]
+    return Testimony(
+        files=len(paths),
+        events=reader.events,
+        size_bytes=reader.size_bytes,
+        damaged=reader.damaged,
+        notes=reader.notes,
+        first_rv=min(versions, default=0),
+        comparison=comparing.compare(audited, watched, holds),
+    )
+
+
+def answer(told: Testimony | None) -> tuple[bool, str]:
+    """Return whether the audit log tells the same, and the figures or differences; None: none."""
+    if told is None or not told.files:
+        return False, "there is no audit log, though the plan expects one"
+    if not told.events:
+        return False, "; ".join(["the audit log has no events", *told.notes])
+    compared = told.comparison
+    if not compared.writes:
+        return False, "there is nothing to compare: no write of a claim or pod was observed"
+    if compared.difference_count:
+        return False, _differences(told)
+    figures = (
+        f"{compared.writes} writes and {compared.holds} holds are the same in {told.events} events "
+        f"({told.size_bytes / 2**20:.1f} MiB)"
+    )
+    return True, "; ".join([figures, *_loss(told, "no write was missing for it")])
+
+
+def _differences(told: Testimony) -> str:
+    compared = told.comparison
+    if not compared.confirmed:
+        return (
+            f"none of the {compared.writes} observed writes is in the audit log: it is of another "
+            "cluster or another time"
+        )
+    count = compared.difference_count
+    shown = [item.text for item in compared.differences[:SHOWN_MAX]]
+    more = [f"and {count - len(shown)} more"] if count > len(shown) else []
+    hints = [*_late(told), *_loss(told, "writes may be missing for it")]
+    head = f"{count} difference{'s' if count > 1 else ''}"
+    return f"{head}: {'; '.join([*shown, *more, *hints])}"
+
+
+def _late(told: Testimony) -> list[str]:
+    """Say that the log begins late, if that is why writes are missing."""
+    versions = [item.version for item in told.comparison.differences if item.version]
+    if not versions or min(versions) >= told.first_rv:
+        return []
+    return [f"the log begins at revision {told.first_rv} only: are earlier parts missing?"]
+
+
+def _loss(told: Testimony, matters: str) -> list[str]:
+    if not told.damaged:
+        return []
+    return [f"the log has {told.damaged} damaged lines ({matters}), first {told.notes[0]}"]

@@ -1,0 +1,68 @@
+"""Writes a history of the language as kube-apiserver writes its audit log."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from harness.history import records
+from tests.histories import language
+
+GROUPS = {language.CLAIMS: "resource.k8s.io", language.PODS: ""}
+VERBS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
+
+
+def lines(text: str, *, names: language.Names | None = None) -> bytes:
+    """The whole log of a history."""
+    return b"".join(line(item) for item in events(text, names=names))
+
+
+def line(item: dict[str, Any]) -> bytes:
+    """One line of a log."""
+    return json.dumps(item, separators=(",", ":")).encode() + b"\n"
+
+
+def events(text: str, *, names: language.Names | None = None) -> list[dict[str, Any]]:
+    """One event for each commit of a claim or pod."""
+    world = language.World(names or {})
+    seen = [world.commit(commit) for commit in language.commits(text)]
+    return [of_observation(item) for item in seen if item is not None]
+
+
+def of_observation(item: records.Observation) -> dict[str, Any]:
+    """The event of the request that an observation came from."""
+    return event(item.resource, VERBS[item.type], msgspec.json.decode(item.object))
+
+
+def event(
+    resource: str, verb: str, answer: Any, *, subresource: str = "", code: int = 200, **changes: Any
+) -> dict[str, Any]:
+    """An event with an answer; None: the log has no object. `changes` replace its fields."""
+    meta = (answer or {}).get("metadata") or {}
+    reference = {
+        "resource": resource,
+        "namespace": meta.get("namespace", language.NAMESPACE),
+        "name": meta.get("name", ""),
+        "apiGroup": GROUPS[resource],
+        "apiVersion": "v1",
+        "subresource": subresource,
+    }
+    made = {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": "RequestResponse",
+        "auditID": "3f6c4cb2-6d4b-4c8f-9a0c-0e6b3c3f0c1e",
+        "stage": "ResponseComplete",
+        "requestURI": f"/apis/{resource}",
+        "verb": verb,
+        "user": {"username": "system:admin", "groups": ["system:masters"]},
+        "sourceIPs": ["127.0.0.1"],
+        "userAgent": "tests",
+        "objectRef": {key: value for key, value in reference.items() if value},
+        "responseStatus": {"metadata": {}, "code": code},
+        "responseObject": answer,
+        "requestReceivedTimestamp": "2026-11-22T15:00:00.000000Z",
+        "stageTimestamp": "2026-11-22T15:00:00.001000Z",
+        "annotations": {"authorization.k8s.io/decision": "allow"},
+    }
+    return {key: value for key, value in (made | changes).items() if value is not None}

@@ -1,0 +1,164 @@
+"""Audit events as kube-apiserver writes them, and what they say about claims and pods."""
+
+import json
+from typing import Any
+
+import pytest
+
+from harness.checks.witness import audit_events
+from tests.histories import audit_logs, language
+
+META = {"namespace": language.NAMESPACE, "name": "a", "uid": "uid-a", "resourceVersion": "7"}
+MARKED = META | {"deletionTimestamp": "2026-11-22T15:00:00Z"}
+STATUS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+CLAIM = {"kind": "ResourceClaim", "apiVersion": "resource.k8s.io/v1", "metadata": META}
+POD = {"kind": "Pod", "apiVersion": "v1", "metadata": META}
+
+
+def facts(event: dict[str, Any]) -> list[audit_events.Fact]:
+    return list(audit_events.facts(audit_events.decode(json.dumps(event).encode())))
+
+
+def claim(verb: str, meta: dict[str, Any] = META, **changes: Any) -> dict[str, Any]:
+    return audit_logs.event("resourceclaims", verb, CLAIM | {"metadata": meta}, **changes)
+
+
+def pod(verb: str, answer: Any = POD, **changes: Any) -> dict[str, Any]:
+    made = audit_logs.event("pods", verb, answer, **changes)
+    made["objectRef"] |= {"name": "a"}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("event", "is_deletion"),
+    [
+        (claim("create", code=201), False),
+        (claim("update"), False),
+        (claim("update", subresource="status"), False),
+        (claim("patch"), False),
+        (claim("delete"), True),
+        (claim("delete", MARKED | {"finalizers": ["x/y"], "deletionGracePeriodSeconds": 0}), False),
+        (claim("delete", MARKED | {"deletionGracePeriodSeconds": 0}), True),
+        (pod("delete", POD | {"metadata": MARKED | {"deletionGracePeriodSeconds": 30}}), False),
+        (claim("update", MARKED | {"finalizers": ["x/y"]}), False),
+        (pod("patch", POD | {"metadata": MARKED | {"deletionGracePeriodSeconds": 30}}), False),
+        (claim("update", apiVersion="audit.k8s.io/v1beta1"), False),
+    ],
+)
+def test_an_answer_with_the_object_is_a_write_of_its_revision(
+    event: dict[str, Any], is_deletion: bool
+) -> None:
+    (fact,) = facts(event)
+    assert isinstance(fact, audit_events.Write)
+    assert (fact.state.uid, fact.state.version, fact.is_deletion) == ("uid-a", 7, is_deletion)
+
+
+def test_the_update_that_removes_the_last_finalizer_removes_the_object() -> None:
+    (fact,) = facts(claim("update", MARKED | {"deletionGracePeriodSeconds": 0}))
+    assert isinstance(fact, audit_events.Hidden)
+    assert (fact.kind, fact.uid, fact.after) == ("gone", "uid-a", 7)
+
+
+def test_an_object_without_finalizers_that_is_answered_with_a_status_is_gone() -> None:
+    details = {"details": {"name": "a", "uid": "uid-a"}}
+    (fact,) = facts(pod("delete", STATUS | details))
+    assert isinstance(fact, audit_events.Hidden)
+    assert (fact.kind, fact.name, fact.uid) == ("gone", "a", "uid-a")
+
+
+@pytest.mark.parametrize("resource", ["pods", "bindings"])
+def test_a_binding_names_the_node(resource: str) -> None:
+    sent = {"metadata": {"name": "a", "uid": "uid-a"}, "target": {"kind": "Node", "name": "n1"}}
+    event = pod("create", STATUS, subresource="binding", code=201, requestObject=sent)
+    event["objectRef"] |= {"resource": resource}
+    (fact,) = facts(event)
+    assert isinstance(fact, audit_events.Hidden)
+    assert (fact.kind, fact.resource, fact.uid, fact.node) == ("bound", "pods", "uid-a", "n1")
+
+
+def test_a_deleted_collection_names_each_object() -> None:
+    items = [{"metadata": META | {"uid": uid, "name": uid}} for uid in ("one", "two")]
+    found = facts(pod("deletecollection", {"kind": "PodList", "items": items}))
+    assert [(fact.kind, fact.uid) for fact in found if isinstance(fact, audit_events.Hidden)] == [
+        ("collected", "one"),
+        ("collected", "two"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        (claim("update", stage="Panic"), "panic"),
+        (claim("update", code=504), "status 504"),
+        (claim("update", code=408), "status 408"),
+        (claim("update", responseObject=None, level="Metadata"), "level Metadata"),
+        (
+            claim("update", responseObject=None, annotations={"audit.k8s.io/truncated": "true"}),
+            "too large",
+        ),
+        (pod("create", STATUS, subresource="binding"), "without its objects"),
+        (pod("deletecollection", STATUS), "without the deleted objects"),
+        (pod("update", STATUS), "a Status instead"),
+        (pod("update", []), "no object"),
+        (pod("update", {"metadata": []}), "no object"),
+        (pod("update", {"metadata": META | {"resourceVersion": "x"}}), "no object"),
+        (pod("update", {"metadata": META | {"resourceVersion": "9" * 30}}), "no object"),
+    ],
+)
+def test_a_request_whose_write_does_not_show_is_unclear(event: dict[str, Any], reason: str) -> None:
+    (fact,) = facts(event)
+    assert isinstance(fact, audit_events.Unclear)
+    assert (fact.name, reason in fact.reason) == ("a", True), fact.reason
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        claim("get"),
+        claim("list"),
+        claim("update", code=409),
+        claim("create", code=422),
+        claim("update", stage="RequestReceived", responseStatus=None),
+        claim("update", stage="ResponseStarted"),
+        claim("update", requestURI="/apis/x?fieldManager=y&dryRun=All"),
+        claim("delete", requestObject={"kind": "DeleteOptions", "dryRun": ["All"]}),
+        claim("update", objectRef=None),
+        claim("update", objectRef={"resource": "resourceclaims", "apiGroup": "example.com"}),
+        claim("update", objectRef={"resource": "leases", "apiGroup": "coordination.k8s.io"}),
+    ],
+)
+def test_what_writes_nothing_says_nothing(event: dict[str, Any]) -> None:
+    assert not facts(event)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b"\x00\xff\xfe",
+        b'{"kind":"Event","apiVersion":"v1","stage":"x"}',
+        b'{"kind":"EventList","apiVersion":"audit.k8s.io/v1","stage":"x"}',
+        b'{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":1}',
+        b'{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"cre',
+        b'{"kind":' + b"[" * 100_000,
+    ],
+)
+def test_what_is_no_event_is_told_apart(line: bytes) -> None:
+    with pytest.raises(audit_events.NoEventError):
+        audit_events.decode(line)
+
+
+def test_deep_objects_are_unclear_and_no_error() -> None:
+    deep = b"[" * 50_000 + b"]" * 50_000
+    line = audit_logs.line(claim("update")).replace(
+        b'"responseObject":{', b'"responseObject":%b,"x":{' % deep, 1
+    )
+    try:
+        event = audit_events.decode(line)
+    except audit_events.NoEventError:
+        return
+    (fact,) = audit_events.facts(event)
+    assert isinstance(fact, audit_events.Unclear)

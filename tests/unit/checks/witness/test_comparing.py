@@ -1,0 +1,196 @@
+"""The audit log and the watch of a history agree; what one of them lacks or changes is named."""
+
+import json
+import os
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from harness.checks.holds import hold_history
+from harness.checks.witness import audit_events, audit_history, comparing, watched_writes
+from harness.history import records
+from tests.histories import audit_logs, language
+
+HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "60"))
+TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1 a~"
+PLACE = {"namespace": language.NAMESPACE}
+
+
+def compare(seen: Iterable[records.Body], told: Iterable[dict[str, Any]]) -> comparing.Comparison:
+    """Fold both sides by their own folds and compare them."""
+    watched = watched_writes.WatchedWrites()
+    folded = hold_history.fold(watched.follow(seen))
+    holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
+    events = (audit_events.decode(audit_logs.line(event)) for event in told)
+    audited = audit_history.fold(events, namespace=language.NAMESPACE)
+    return comparing.compare(audited, watched, holds)
+
+
+def texts(found: comparing.Comparison) -> str:
+    """All differences in words; the count is exact."""
+    assert len(found.differences) == min(found.difference_count, comparing.KEPT_MAX)
+    return "\n".join(item.text for item in found.differences)
+
+
+def random_text(stream: random.Random) -> str:
+    """A history of a few claims and pods, with gaps now and then."""
+    held: dict[str, set[str]] = {}
+    words: list[str] = []
+    for _ in range(stream.randint(2, 14)):
+        name, device = stream.choice("abc"), stream.choice(["D1", "D2", "D3"])
+        mine = held.get(name)
+        options = [f"{name}+{device}", f"{name}={device}", f"p{name}*", ".3"]
+        if mine is not None:
+            options += [f"{name}~", f"{name}^p", f"{name}="]
+            options += [f"{name}-{one}" for one in sorted(mine)]
+        word = stream.choice(options)
+        words.append(word)
+        if word == f"{name}~":
+            del held[name]
+        elif word[1] in "+=-^":
+            known = held.setdefault(name, set())
+            if word[1] == "=":
+                known.clear()
+            if word[1] == "-":
+                known.remove(word[2:])
+            elif word[1] in "+=" and word[2:]:
+                known.add(word[2:])
+    return " ".join(words)
+
+
+def test_random_histories_agree_and_each_lost_write_is_named() -> None:
+    stream = random.Random(14)
+    for _ in range(HISTORIES):
+        text = random_text(stream)
+        seen, told = language.observe(text), audit_logs.events(text)
+        found = compare(seen, stream.sample(told, len(told)))
+        assert not found.difference_count, (text, texts(found))
+        assert found.writes == found.confirmed == len(told)
+        for index, event in enumerate(told):
+            lost = compare(seen, [*told[:index], *told[index + 1 :]])
+            name = event["responseObject"]["metadata"]["name"]
+            assert f"{language.NAMESPACE}/{name}" in texts(lost), (text, event)
+            assert "no such write" in texts(lost)
+
+
+def test_each_lost_or_changed_observation_of_random_histories_is_named() -> None:
+    stream = random.Random(41)
+    for _ in range(HISTORIES):
+        text = random_text(stream)
+        seen, told = language.observe(text), audit_logs.events(text)
+        if not told:
+            continue
+        events = [
+            index
+            for index, item in enumerate(seen)
+            if isinstance(item, records.Observation) and item.type != "FINAL"
+        ]
+        index = stream.choice(events)
+        observation = seen[index]
+        assert isinstance(observation, records.Observation)
+        name = json.loads(bytes(observation.object))["metadata"]["name"]
+        lost = compare([*seen[:index], *seen[index + 1 :]], told)
+        assert (
+            f"/{name} at revision {observation.resource_version}: the watch saw nothing"
+            in texts(lost)
+        ), text
+        changed = compare([*seen[:index], _changed(observation, stream), *seen[index + 1 :]], told)
+        assert f"/{name} at revision {observation.resource_version}" in texts(changed), text
+
+
+def _changed(item: records.Observation, stream: random.Random) -> records.Observation:
+    """Another device, phase, label or uid."""
+    value = json.loads(bytes(item.object))
+    match stream.choice(["status", "label", "uid"]):
+        case "status":
+            result = {"request": "r", "driver": "d", "pool": "p", "device": "D9"}
+            value["status"] = {"allocation": {"devices": {"results": [result]}}}
+        case "label":
+            value["metadata"]["labels"] = {"a": "b"}
+        case _:
+            value["metadata"]["uid"] = "another"
+    return msgspec.structs.replace(item, object=msgspec.Raw(json.dumps(value).encode()))
+
+
+def test_both_sides_are_in_the_words_of_a_difference() -> None:
+    told = audit_logs.events(TEXT)
+    seen = language.observe(TEXT.replace("b+D2", "b+D3"))
+    assert texts(compare(seen, told)) == (
+        "claim tests/b at revision 4: the watch saw it with gpu.example/pool/D3 (ADDED), "
+        "the audit log has it with gpu.example/pool/D2, with another status\n"
+        "claim tests/b at revision 6: the watch saw it with gpu.example/pool/D3 (MODIFIED), "
+        "the audit log has it with gpu.example/pool/D2, with another status\n"
+        "claim tests/b at revision 6: the watch saw it with gpu.example/pool/D3 (FINAL), "
+        "the audit log has it with gpu.example/pool/D2, with another status\n"
+        "claim tests/b: the watch saw gpu.example/pool/D2 held never, "
+        "the audit log has it held from 4 to the end\n"
+        "claim tests/b: the watch saw gpu.example/pool/D3 held from 4 to the end, "
+        "the audit log has it held never"
+    )
+
+
+def test_a_fold_of_the_watch_that_is_wrong_is_noticed() -> None:
+    watched = watched_writes.WatchedWrites()
+    holds = [
+        (hold.uid, hold.device, hold.from_rv, (hold.until_rv or 0) + 1)
+        for hold in hold_history.fold(watched.follow(language.observe(TEXT))).holds
+    ]
+    events = [audit_events.decode(audit_logs.line(event)) for event in audit_logs.events(TEXT)]
+    audited = audit_history.fold(events, namespace=language.NAMESPACE)
+    found = comparing.compare(audited, watched, holds)
+    assert found.writes == found.confirmed
+    assert "held from 1 until 6, the audit log has it held from 1 until 5" in texts(found)
+
+
+def test_only_what_both_must_know_is_compared() -> None:
+    """Writes before the first list and after the final one, in gaps, of other namespaces."""
+    told = audit_logs.events("a+D1 b+D2 a-D1 c+D3 c~ d+D1")
+    assert compare(language.observe("a+D1 b+D2 a-D1"), told[:3]).difference_count == 0
+    assert compare(language.observe("a+D1 b+D2 a-D1"), told).difference_count == 0
+    later = [
+        msgspec.structs.replace(item, resource_version=5)
+        if isinstance(item, records.Listed)
+        else item
+        for item in language.observe(".4")
+    ]
+    before = audit_logs.events("a+D1 b+D2 b~ a~")
+    assert compare(later, before).difference_count == 0, "deleted before the first list"
+    gap = "a+D1 [ a-D1 b+D2 b~ c+D3 ] c-D3"
+    found = compare(language.observe(gap), audit_logs.events(gap))
+    assert not found.difference_count, texts(found)
+    other = audit_logs.events("x+D1")
+    other[0]["responseObject"]["metadata"]["namespace"] = "other"
+    assert not compare(language.observe(TEXT), [*audit_logs.events(TEXT), *other]).difference_count
+
+
+def test_what_changes_nothing_is_answered_twice_and_contradictions_are_named() -> None:
+    told, seen = audit_logs.events(TEXT), language.observe(TEXT)
+    assert not compare(seen, [*told, *told]).difference_count
+    other = json.loads(json.dumps(told[3]))
+    other["responseObject"]["status"] = {}
+    assert "has two writes of this revision" in texts(compare(seen, [*told, other]))
+
+
+def test_writes_that_a_killed_server_logged_and_never_committed_are_forgotten() -> None:
+    told, seen = audit_logs.events(TEXT), language.observe(TEXT)
+    lost = audit_logs.events("a+D1 a^p p* x+D9 x^y")[3:]
+    again = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "stage": "ResponseComplete"}
+    again["annotations"] = {audit_history.RESTORED: "3"}  # type: ignore[assignment]
+    assert not compare(seen, [*told[:3], *lost, again, *told[3:]]).difference_count
+    assert compare(seen, [*told[:3], *lost, *told[3:]]).difference_count
+
+
+def test_another_version_of_the_api_is_compared_by_its_devices() -> None:
+    told, seen = audit_logs.events("a+D1 a-D1"), list(language.observe("a+D1 a-D1"))
+    for event in told:
+        event["responseObject"] |= {"apiVersion": "resource.k8s.io/v1beta1", "spec": {"x": 1}}
+    for index, item in enumerate(seen):
+        if isinstance(item, records.Observation):
+            value = json.loads(bytes(item.object)) | {"apiVersion": "resource.k8s.io/v1"}
+            raw = msgspec.Raw(json.dumps(value).encode())
+            seen[index] = msgspec.structs.replace(item, object=raw)
+    assert not compare(seen, told).difference_count
+    told[0]["responseObject"]["status"] = {}
+    assert "with another status" in texts(compare(seen, told))
