@@ -1,0 +1,167 @@
+"""The guarantees about the lives of claims, judged by looking at every version again and again.
+
+Written from the documents, on raw objects, without any code of the checks. Slow and simple: all
+versions of an object are a list, and every question goes through all of them.
+"""
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from harness.history import records
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+ENTRY = "resource.kubernetes.io/pod-claim-name"
+Object = dict[str, Any]
+Version = tuple[int, str, Object, int]
+"""resourceVersion, type of the event, the object, and the number of gaps before it."""
+
+
+class Brute:
+    """A history, taken apart."""
+
+    def __init__(self, body: Iterable[records.Body]) -> None:
+        self.claims: dict[str, list[Version]] = {}
+        self.pods: dict[str, list[Version]] = {}
+        self.gap_versions: list[int] = []
+        for record in body:
+            if isinstance(record, records.Gap):
+                self.gap_versions.append(record.after_resource_version)
+            elif isinstance(record, records.Observation) and record.type != "FINAL":
+                table = self.claims if record.resource == "resourceclaims" else self.pods
+                document = json.loads(bytes(record.object))
+                version = record.resource_version, record.type, document, len(self.gap_versions)
+                table.setdefault(document["metadata"]["uid"], []).append(version)
+
+    def _pairs(self, versions: list[Version]) -> Iterator[tuple[Version, Version]]:
+        """The versions that follow each other without a gap."""
+        return ((a, b) for a, b in itertools.pairwise(versions) if a[3] == b[3])
+
+    def allocation_stability(self) -> set[Any]:
+        """Claims and versions in which an allocation became another one."""
+        return {
+            (uid, after[0])
+            for uid, versions in self.claims.items()
+            for before, after in self._pairs(versions)
+            if after[1] != "DELETED" and _allocation(before) and _allocation(after)
+            if _allocation(before) != _allocation(after)
+        }
+
+    def allocation_finalizers(self) -> set[Any]:
+        """Claims that were allocated without the finalizer."""
+        return {
+            uid
+            for uid, versions in self.claims.items()
+            for item in versions
+            if _allocation(item) and FINALIZER not in item[2]["metadata"].get("finalizers", [])
+        }
+
+    def claim_reservations(self) -> set[Any]:
+        """Reservations for wrong pods by their beginnings, and versions without an allocation."""
+        found: set[Any] = set()
+        for uid, versions in self.claims.items():
+            for index, item in enumerate(versions):
+                if item[1] == "DELETED":
+                    continue
+                if _users(item) and not _allocation(item):
+                    found.add((uid, item[0], "unallocated"))
+                known: dict[str, str] = {}
+                if index and versions[index - 1][3] == item[3]:
+                    known = _users(versions[index - 1])
+                for pod, name in _users(item).items():
+                    if pod not in known and not self._may_use(item[2], pod, name):
+                        found.add((uid, item[0], pod))
+        return found
+
+    def _may_use(self, claim: Object, uid: str, name: str) -> bool:
+        if uid not in self.pods:
+            return False
+        pod = self.pods[uid][0][2]
+        if pod["metadata"]["name"] != name:
+            return False
+        entries = pod.get("spec", {}).get("resourceClaims", [])
+        named = any(item.get("resourceClaimName") == claim["metadata"]["name"] for item in entries)
+        return named or _owner(claim) == uid
+
+    def claims_in_use(self) -> set[Any]:
+        """Claims, pods and versions in which a running pod lost its reservation."""
+        found: set[Any] = set()
+        for uid, versions in self.claims.items():
+            for before, after in self._pairs(versions):
+                left = {} if after[1] == "DELETED" else _users(after)
+                for pod in _users(before):
+                    if pod not in left and self._runs(pod, after[0]):
+                        found.add((uid, pod, after[0]))
+        return found
+
+    def _runs(self, uid: str, at: int) -> bool:
+        """Return whether the newest version of the pod before this one is bound and not over."""
+        before = [item for item in self.pods.get(uid, ()) if item[0] < at]
+        if not before:
+            return False
+        _, kind, pod, _ = before[-1]
+        is_over = kind == "DELETED" or pod["status"]["phase"] in ("Succeeded", "Failed")
+        return bool(pod.get("spec", {}).get("nodeName")) and not is_over
+
+    def generated_claims(self) -> set[Any]:
+        """Claims that were created beside another one, and pods that were bound without one."""
+        found: set[Any] = set()
+        for uid, versions in self.claims.items():
+            version, kind, claim, _ = versions[0]
+            others = [other for other in self.claims if other != uid]
+            if (
+                kind == "ADDED"
+                and _entry(claim)
+                and any(
+                    _entry(self.claims[other][0][2]) == _entry(claim)
+                    and self._stays(other, version)
+                    for other in others
+                )
+            ):
+                found.add(uid)
+        return found | self._bound_without()
+
+    def _stays(self, uid: str, at: int) -> bool:
+        """Return whether the claim surely existed at this version, and was not being deleted."""
+        before = [item for item in self.claims[uid] if item[0] < at]
+        if not before:
+            return False
+        _, kind, claim, gaps = before[-1]
+        after = [item for item in self.claims[uid] if item[0] >= at]
+        passed = sum(gap < at for gap in self.gap_versions)
+        # After a gap it is sure only if a list or a later event shows it again.
+        is_sure = passed <= gaps or bool(after)
+        return is_sure and kind != "DELETED" and "deletionTimestamp" not in claim["metadata"]
+
+    def _bound_without(self) -> set[Any]:
+        found: set[Any] = set()
+        for uid, versions in self.pods.items():
+            bound = [item[2] for item in versions if item[2].get("spec", {}).get("nodeName")]
+            if not bound or "nodeName" in versions[0][2].get("spec", {}):
+                continue
+            statuses = bound[0]["status"].get("resourceClaimStatuses", [])
+            named = {item["name"] for item in statuses}
+            entries = bound[0]["spec"].get("resourceClaims", [])
+            wanted = {item["name"] for item in entries if "resourceClaimTemplateName" in item}
+            if wanted - named:
+                found.add(uid)
+        return found
+
+
+def _allocation(version: Version) -> Any:
+    return version[2]["status"].get("allocation")
+
+
+def _users(version: Version) -> dict[str, str]:
+    return {item["uid"]: item["name"] for item in version[2]["status"].get("reservedFor", [])}
+
+
+def _owner(claim: Object) -> str | None:
+    owners = claim["metadata"].get("ownerReferences", [])
+    return str(owners[0]["uid"]) if owners else None
+
+
+def _entry(claim: Object) -> tuple[str, str] | None:
+    owner, entry = _owner(claim), claim["metadata"].get("annotations", {}).get(ENTRY)
+    return (owner, entry) if owner and entry else None
