@@ -241,9 +241,13 @@ class ClaimBinder:
             raise scheduling_attempts.BindingError(
                 f"{informers.key_of(claim)} got allocated elsewhere in the meantime"
             )
-        claim = claim_writes.add_finalizer(self._api, claim)
+        claim = self._protect(claim)
         claim = claims.with_status(claim, allocation=self._stamped(allocation))
         return self._put_allocation(claims.with_reservation(claim, pod))
+
+    def _protect(self, claim: Object) -> Object:
+        """Return the claim with its finalizer, so that no deletion removes its allocation."""
+        return claim_writes.add_finalizer(self._api, claim)
 
     def _stamped(self, allocation: Object) -> Object:
         """Return the allocation with its time, from which its devices have to be made ready."""

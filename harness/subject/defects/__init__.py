@@ -7,9 +7,9 @@ controller in `claim_controller_defects`.
 
 Contents: `admin_device_twice`, `assume_cache_early_return`, `assume_cache_shared_drain`,
 `claim_controller_defects`, `conditions_not_awaited`, `counters_of_one_node`,
-`extended_claim_not_awaited`, `extended_claim_not_recorded`, `gather_not_atomic`,
-`in_flight_removed_first`, `pods_bound_wrongly`, `requests_not_met`, `results_not_kept`,
-`revision_bumped_late`, `revision_compared_early`, `shares_not_gathered`,
+`extended_claim_not_awaited`, `extended_claim_not_recorded`, `finalizer_not_added`,
+`gather_not_atomic`, `in_flight_removed_first`, `pods_bound_wrongly`, `requests_not_met`,
+`results_not_kept`, `revision_bumped_late`, `revision_compared_early`, `shares_not_gathered`,
 `slice_deletions_unseen`, `slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
 """
 
@@ -22,6 +22,7 @@ from harness.subject.defects import (
     counters_of_one_node,
     extended_claim_not_awaited,
     extended_claim_not_recorded,
+    finalizer_not_added,
     gather_not_atomic,
     in_flight_removed_first,
     pods_bound_wrongly,
@@ -68,6 +69,9 @@ CATALOGUE = replacements.Catalogue(
         ),
         "extended-claim-not-recorded": replacements.Replacement(
             "claim_binder", extended_claim_not_recorded.NotRecordedBinder, shows_otherwise=True
+        ),
+        "finalizer-not-added": replacements.Replacement(
+            "claim_binder", finalizer_not_added.FinalizerNotAddedBinder
         ),
         "gather-not-atomic": replacements.Replacement(
             "gatherer", gather_not_atomic.NotAtomicGatherer

@@ -6,7 +6,12 @@ Two of them are in released versions and come from `releases`.
 from typing import Any
 
 from harness.subject import replacements
-from harness.subject.claim_control import controller_parts, created_claims, enqueuing
+from harness.subject.claim_control import (
+    controller_parts,
+    created_claims,
+    enqueuing,
+    releasing,
+)
 from harness.subject.releases import claim_controller_releases
 
 Object = dict[str, Any]
@@ -42,6 +47,20 @@ class ForgottenCreations(created_claims.CreatedClaims):
         """Forget the claim."""
 
 
+class DroppedReservations(releasing.Releaser):
+    """When one pod has ended, the reservations of all pods are dropped with its own.
+
+    The claim is deallocated while other pods that share it run, and its devices are given to
+    another claim. The correct controller keeps the reservations of pods that may run, and
+    deallocates with the last one. A mutant; no release is known to be affected.
+    """
+
+    def _drop_reservations(self, claim: Object, valid: list[Object]) -> Object:
+        """Drop all reservations."""
+        del valid
+        return super()._drop_reservations(claim, [])
+
+
 def _replaces(part: str, replacement: type[Any]) -> replacements.Replacement:
     return replacements.Replacement(part, replacement, controller_parts.ControllerParts)
 
@@ -55,6 +74,7 @@ CATALOGUE = replacements.Catalogue(
         "controller-finished-pods-synced": _replaces(
             "pod_syncer", claim_controller_releases.FinishedPodSyncer
         ),
+        "controller-reservations-dropped": _replaces("releaser", DroppedReservations),
         "controller-statuses-overwritten": _replaces(
             "pod_syncer", claim_controller_releases.OverwritingPodSyncer
         ),
