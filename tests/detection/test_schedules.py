@@ -15,7 +15,15 @@ import pytest
 from harness import concurrency
 from harness.client import apis
 from harness.subject import assembling, claims, defects
-from tests.detection import condition_plays, counter_plays, extended_plays, slice_plays, stages
+from tests.detection import (
+    claim_plays,
+    condition_plays,
+    counter_plays,
+    extended_plays,
+    placement_plays,
+    slice_plays,
+    stages,
+)
 from tests.support import api_objects, local_servers, plugin_world
 
 pytestmark = pytest.mark.detection
@@ -197,6 +205,8 @@ def test_every_defect_has_a_schedule() -> None:
         | extended_plays.ONLY_HERE
         | counter_plays.EXPOSED
         | condition_plays.EXPOSED
+        | placement_plays.EXPOSED
+        | claim_plays.EXPOSED
     )
     exposed = elsewhere.union(*(item.exposes for item in SCHEDULES))
     assert exposed == set(defects.names())

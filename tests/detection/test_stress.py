@@ -7,6 +7,7 @@ import pytest
 from harness.subject import assembling, defects
 from tests.detection import (
     churning,
+    claim_plays,
     condition_plays,
     counter_plays,
     extended_plays,
@@ -40,6 +41,7 @@ def test_the_correct_parts_never_lose_sight_of_a_device(
         - extended_plays.ONLY_HERE
         - condition_plays.EXPOSED
         - placement_plays.EXPOSED
+        - claim_plays.EXPOSED
     ),
 )
 def test_a_defect_is_found(defect: str) -> None:

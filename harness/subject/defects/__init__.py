@@ -71,7 +71,7 @@ CATALOGUE = replacements.Catalogue(
             "claim_binder", extended_claim_not_recorded.NotRecordedBinder, shows_otherwise=True
         ),
         "finalizer-not-added": replacements.Replacement(
-            "claim_binder", finalizer_not_added.FinalizerNotAddedBinder
+            "claim_binder", finalizer_not_added.FinalizerNotAddedBinder, shows_otherwise=True
         ),
         "gather-not-atomic": replacements.Replacement(
             "gatherer", gather_not_atomic.NotAtomicGatherer

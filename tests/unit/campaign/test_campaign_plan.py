@@ -26,7 +26,7 @@ def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.Campaign
 def test_every_control_of_the_scenario_is_planned(tmp_path: pathlib.Path) -> None:
     plan = planned(tmp_path)
     assert sum(run.purpose is Purpose.SUBJECT for run in plan.runs) == 2
-    assert len({run.subject for run in plan.runs if run.purpose is Purpose.CONTROL}) == 6
+    assert len({run.subject for run in plan.runs if run.purpose is Purpose.CONTROL}) == 7
     assert len({run.id for run in plan.runs}) == len(plan.runs)
 
 

@@ -31,7 +31,7 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> "subprocess.CompletedPr
 @pytest.mark.parametrize(
     ("part", "chosen", "message"),
     [
-        ("kubelet", "nope", r"expected a known defect, got 'nope'. Known defects: assume-cache"),
+        ("kubelet", "nope", r"expected a known defect, got 'nope'. Known defects: admin-access"),
         ("kubelet", "kubelet-forget-claims", r"Did you mean 'kubelet-forgets-claims'\?"),
         ("kubelet", "gather-not-atomic", "of the kubelet: driver-released-first, driver-stale"),
         ("scheduler", "kubelet-forgets-claims", "which is one of the kubelet. Known defects of"),

@@ -23,12 +23,14 @@ class World:
         release: str | None = None,
         gates: str = "",
         remedies: Sequence[str] = (),
+        chosen: Sequence[str] = (),
     ) -> None:
+        """`chosen` are known defects."""
         self.server, self.api = server, apis.Api(server)
         self.controller = claim_controllers.ClaimController(
             self.api,
             claim_controllers.ControllerOptions(workers=2, gates=feature_gates.parse(gates)),
-            assembling.claim_controller_parts((), remedies, release),
+            assembling.claim_controller_parts(chosen, remedies, release),
         )
         self.is_started = False
 

@@ -1,0 +1,87 @@
+"""Claims that one part of the subject writes with a defect, as a recorder writes them down."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from harness.apiserver.storage import watch_cache
+from harness.checks import verdicts
+from harness.client import apis
+from harness.history import records
+from harness.subject import assembling
+from tests.histories import claim_judging
+from tests.support import api_objects, local_servers, plugin_world
+from tests.unit.subject import controller_worlds
+
+EXPOSED = frozenset({"finalizer-not-added"})
+"""The defects of the scheduler that show here."""
+
+
+class Recorder:
+    """The records of all commits of a server."""
+
+    def __init__(self, server: local_servers.LocalServer) -> None:
+        self.body: list[records.Body] = [
+            records.Listed(resource=plural, purpose="first", resource_version=0, count=0, ts_ns=0)
+            for plural in ("pods", "resourceclaims")
+        ]
+        server.store.listen(self._record)
+
+    def _record(self, commit: watch_cache.Commit) -> None:
+        self.body.append(
+            records.Observation(
+                resource=commit.resource.plural,
+                type=commit.type,
+                resource_version=commit.object.resource_version,
+                object=msgspec.Raw(commit.object.data),
+                ts_ns=commit.object.resource_version,
+            )
+        )
+
+
+def bind(chosen: Sequence[str]) -> list[records.Body]:
+    """A scheduler with these defects binds a pod with a claim."""
+    server = local_servers.LocalServer()
+    recorder = Recorder(server)
+    world = plugin_world.World(server, assembling.parts(chosen))
+    world.inventory.on_update({}, api_objects.slice_of("a"))
+    world.claim("c")
+    attempt = world.reserved(world.pod())
+    world.plugin.pre_bind(attempt)
+    world.api.bind(attempt.pod, attempt.node_name)
+    server.close()
+    return recorder.body
+
+
+def share(chosen: Sequence[str]) -> list[records.Body]:
+    """Two bound pods share a claim; a controller with these defects sees that one is gone."""
+    server = local_servers.LocalServer()
+    recorder = Recorder(server)
+    world = controller_worlds.World(server, chosen=chosen)
+    pods = [world.put(apis.PODS, api_objects.pod(name, use=["c"])) for name in ("p", "q")]
+    world.allocated("c", *pods)
+    for pod in pods:
+        world.api.bind(pod, "worker-0")
+    world.start()
+    try:
+        world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+        world.wait(lambda: "p" not in world.reserved_for(), "the reservation of p to go")
+        world.settle()
+    finally:
+        world.stop()
+        server.close()
+    return recorder.body
+
+
+Play = tuple[str, str, Callable[[Sequence[str]], list[records.Body]]]
+PLAYS: tuple[Play, ...] = (
+    ("finalizer-not-added", "allocation_finalizers", bind),
+    ("controller-reservations-dropped", "claims_in_use", share),
+)
+"""A defect, the check that it breaks, and what the subject does."""
+
+
+def judge(play: Play, *chosen: str) -> dict[str, verdicts.Verdict]:
+    """The verdict of each check of the lives of claims that had something to examine."""
+    found = claim_judging.answers(play[2](chosen)).values()
+    return {item.check: item.verdict for item in found if isinstance(item, verdicts.CheckResult)}
