@@ -103,7 +103,7 @@ class Writer:
 
 
 def _found(answer: verdicts.Answer) -> set[Any]:
-    """What a check has found, as the brute force names it."""
+    """Return the findings of a check, as the brute force names them."""
     if isinstance(answer, verdicts.NotExamined):
         return set()
     assert len(answer.violations) == answer.violation_count
