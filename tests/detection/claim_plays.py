@@ -10,8 +10,7 @@ from harness.client import apis
 from harness.history import records
 from harness.subject import assembling
 from tests.histories import claim_judging
-from tests.support import api_objects, local_servers, plugin_world
-from tests.unit.subject import controller_worlds
+from tests.support import api_objects, controller_worlds, local_servers, plugin_world
 
 EXPOSED = frozenset({"finalizer-not-added"})
 """The defects of the scheduler that show here."""

@@ -15,8 +15,7 @@ from harness.client import apis
 from harness.metrics import metric_families, metrics_servers
 from harness.subject import assembling, claims
 from harness.subject.claim_control import controller_contexts
-from tests.support import api_objects, local_servers
-from tests.unit.subject import controller_worlds
+from tests.support import api_objects, controller_worlds, local_servers
 
 Object = dict[str, Any]
 World = controller_worlds.World

@@ -8,8 +8,7 @@ from harness.client import apis
 from harness.subject import claims
 from harness.subject.claim_control import generating
 from harness.subject.remedies import derive_claim_names
-from tests.support import api_objects, local_servers
-from tests.unit.subject import controller_worlds
+from tests.support import api_objects, controller_worlds, local_servers
 
 Object = dict[str, Any]
 REMEDY = ["derive-claim-names"]
