@@ -30,6 +30,13 @@ Remedies = Annotated[
     list[str] | None,
     typer.Option("--remedy", help="Use a remedy against a known hazard (may be repeated)."),
 ]
+Verbosity = Annotated[
+    int,
+    typer.Option("-v", min=0, max=10, help="Log on stderr with klog's verbosity; 0: nothing."),
+]
+LoggingFormat = Annotated[
+    Literal["text", "json"], typer.Option(help="Form of the log lines: klog's text, or JSON.")
+]
 Release = Annotated[
     str | None,
     typer.Option("--as", help="Do what this release of Kubernetes does: 1.34.2 or 1.36.2."),
@@ -222,13 +229,8 @@ def scheduler(
             min=0, help="Seconds in which allocated devices have to be ready (default: 600)."
         ),
     ] = None,
-    verbosity: Annotated[
-        int,
-        typer.Option("-v", min=0, max=10, help="Log on stderr with klog's verbosity; 0: nothing."),
-    ] = 0,
-    logging_format: Annotated[
-        Literal["text", "json"], typer.Option(help="Form of the log lines: klog's text, or JSON.")
-    ] = "text",
+    verbosity: Verbosity = 0,
+    logging_format: LoggingFormat = "text",
     metrics_port: MetricsPort = None,
     settings: Settings = None,
     steps: Steps = None,
@@ -277,6 +279,8 @@ def claim_controller(
         str,
         typer.Option(help="DRAAdminAccess=false,DRAPrioritizedList=false (default: both true)."),
     ] = "",
+    verbosity: Verbosity = 0,
+    logging_format: LoggingFormat = "text",
     metrics_port: MetricsPort = None,
     settings: Settings = None,
     steps: Steps = None,
@@ -297,6 +301,8 @@ def claim_controller(
             release=release,
             workers=workers,
             feature_gates=feature_gates,
+            verbosity=verbosity,
+            logging_format=logging_format,
             metrics_port=metrics_port,
             settings=settings,
             steps=steps,

@@ -35,6 +35,11 @@ UNAVAILABLE = "resourceclaim not available on the node"
 LEFT_OVER = "cannot schedule extended resource claim"
 """Reasons for which a node is ruled out; kube-scheduler's words."""
 
+DEALLOCATED = "deallocation of ResourceClaim completed"
+DELETED = "deletion of ResourceClaim completed"
+NOTHING_TO_FREE = "still not schedulable"
+"""What PostFilter has done; kube-scheduler's words."""
+
 READS_MAX = 10
 """Attempts to read the claims of a pod while they change."""
 
@@ -156,11 +161,11 @@ class DynamicResources:
         name = node["metadata"]["name"]
         raise scheduling_attempts.AttemptError(f"node {name}: {error}") from error
 
-    def post_filter(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Free what keeps the pod from every node, because no node fits.
+    def post_filter(self, attempt: scheduling_attempts.Attempt) -> str:
+        """Free what keeps the pod from every node, because no node fits; return what was done.
 
         Deallocate one unused claim whose allocation ruled out a node; else delete the claim for
-        extended resources that an earlier attempt left.
+        extended resources that an earlier attempt left. The words are kube-scheduler's.
         """
         for index in self._choices.sample(sorted(attempt.unavailable), len(attempt.unavailable)):
             claim = attempt.claims[index]
@@ -174,9 +179,11 @@ class DynamicResources:
                 concurrency.step("post-filter.deallocating", claim=claims.uid_of(claim))
                 freed = claims.with_status(claim, allocation=None, reservedFor=None, devices=None)
                 self._api.update_status(apis.CLAIMS, freed)
-                return
-        if attempt.left_over is not None:
-            claim_creation.delete(self._api, attempt.left_over)
+                return DEALLOCATED
+        if attempt.left_over is None:
+            return NOTHING_TO_FREE
+        claim_creation.delete(self._api, attempt.left_over)
+        return DELETED
 
     def reserve(
         self, attempt: scheduling_attempts.Attempt, node: Object, allocations: list[Object]

@@ -6,20 +6,28 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 
 import collections
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from harness import concurrency
 from harness.client import informers
 from harness.subject import nodes
 from harness.subject.allocation import allocators, refusal_memory
-from harness.subject.extended_resources import demands, extended_claims, node_variants
+from harness.subject.extended_resources import (
+    demands,
+    extended_claims,
+    node_variants,
+    plugin_devices,
+)
 
 Object = dict[str, Any]
 DYNAMIC_RESOURCES = "DynamicResources"
 """kube-scheduler's name of the plugin."""
 NOT_ALLOCATABLE = "cannot allocate all claims"
 """Reason for which a node is ruled out; kube-scheduler's words."""
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+"""Whether other pods would have to go for the pod; kube-scheduler's words."""
 
 
 class Unschedulable(Exception):  # noqa: N818 - an answer, not an error
@@ -143,9 +151,36 @@ class Attempt:
         """Return the plugins that ruled out nodes."""
         return {nodes.PLUGINS.get(reason, DYNAMIC_RESOURCES) for reason in self.refusals}
 
-    def explanation(self) -> str:
-        """Return why no node fits, in kube-scheduler's words."""
+    def explanation(self, freed: str = "") -> str:
+        """Return why no node fits, in kube-scheduler's words.
+
+        `freed`: PostFilter's words about what it has done; empty: it has not run.
+        """
         if not self.refusals:
             return "no nodes available to schedule pods"
-        counted = sorted(f"{count} {reason}" for reason, count in self.refusals.items())
-        return f"0/{self.refusals.total()} nodes are available: {', '.join(counted)}."
+        text = f"0/{self.refusals.total()} nodes are available: {_counted(self.refusals)}."
+        if not freed:
+            return text
+        helped: collections.Counter[str] = collections.Counter()
+        for reason, count in self.refusals.items():
+            helped[NO_VICTIMS if _is_about_room(reason) else NOT_HELPFUL] += count
+        return f"{text} {freed}, {preemption(helped)}"
+
+
+def preemption(answers: Mapping[str, int]) -> str:
+    """Return what kube-scheduler says of a preemption that is not possible.
+
+    `answers`: number of nodes by NO_VICTIMS or NOT_HELPFUL. This scheduler preempts no pod.
+    """
+    total = sum(answers.values())
+    return f"preemption: 0/{total} nodes are available: {_counted(answers)}."
+
+
+def _counted(reasons: Mapping[str, int]) -> str:
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+
+
+def _is_about_room(reason: str) -> bool:
+    """Return whether the node would have enough for the pod without other pods."""
+    is_of_plugin = nodes.PLUGINS.get(reason) == nodes.NODE_RESOURCES_FIT
+    return is_of_plugin or reason.startswith(plugin_devices.INSUFFICIENT)

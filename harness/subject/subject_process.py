@@ -105,7 +105,7 @@ class SubjectOptions:
     binding_timeout_s: float | None = None
     """Seconds in which allocated devices have to be ready; None: as the settings say."""
     verbosity: int = 0
-    """Verbosity of the scheduler's log on stderr, as of klog; 0: none."""
+    """Verbosity of the log on stderr, as of klog; 0: none."""
     logging_format: klog.Form = "text"
     metrics_port: int | None = None
     """Port of `/metrics` and `/healthz` on loopback; 0: a free one; None: they are not served."""
@@ -191,6 +191,8 @@ def run_claim_controller(options: SubjectOptions) -> int:
         workers=options.workers,
         gates=feature_gates.parse(options.feature_gates),
     )
+    if options.verbosity:
+        klog.use(_logger(options))
     with (
         _api("claim-controller", options, settings) as api,
         _listening("claim-controller", options, settings),

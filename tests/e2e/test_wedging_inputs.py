@@ -34,7 +34,10 @@ GREATER = {
         {"matchExpressions": [{"key": "rank", "operator": "Gt", "values": ["5"]}]}
     ]
 }
-WORDS = f"0/{NODES} nodes are available: {NODES} cannot allocate all claims."
+WORDS = (
+    f"0/{NODES} nodes are available: {NODES} cannot allocate all claims. still not schedulable, "
+    f"preemption: 0/{NODES} nodes are available: {NODES} Preemption is not helpful for scheduling."
+)
 
 
 def free_port() -> int:

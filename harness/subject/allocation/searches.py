@@ -20,6 +20,7 @@ from harness.subject.allocation import (
     inventories,
     results,
 )
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 DEVICES_BETWEEN_CHECKS = 16
@@ -82,6 +83,8 @@ class Search:
         self._states: list[tuple[attributes.State, ...]] = []
         """Of the constraints of its claim, after each device."""
         self._known_failures: equivalences.KnownFailures | None = None
+        self._is_logged = klog.enabled(7)
+        """Each device has its lines."""
 
     # ------------------------------------------------------------------- the stack
 
@@ -214,13 +217,20 @@ class Search:
         self, claim: int, option: device_requests.Option, device: devices.Device, position: int
     ) -> Take | None:
         """Return the move that takes a device; None: it cannot be taken."""
-        if self._held.is_held(claim, option, device) or not device.satisfies(option.selectors):
-            return None
+        if self._held.is_held(claim, option, device):
+            return self._left_out("Device in use", device) if self._is_logged else None
+        if not device.satisfies(option.selectors):
+            return self._left_out("Device not selectable", device) if self._is_logged else None
         if not self._held.can_take(claim, option, device):
-            return None
+            return self._left_out("Device not usable", device) if self._is_logged else None
         states = self._accepted(claim, option, device)
         choice = self._held.choice(claim, option, device) if states is not None else None
-        return None if states is None or choice is None else Take(choice, position, states)
+        if states is None or choice is None:
+            return self._left_out("Device not usable", device) if self._is_logged else None
+        return Take(choice, position, states)
+
+    def _left_out(self, why: str, device: devices.Device) -> None:
+        klog.info(7, why, device=device.id)
 
     def _accepted(
         self, claim: int, option: device_requests.Option, device: devices.Device
@@ -248,6 +258,7 @@ class Search:
         self._states.append(move.states)
         self.chosen.append(move.choice)
         self._held.take(move.choice)
+        self._log_choice("Device allocated", move)
 
     def _undo(self) -> None:
         move = self._path.pop()
@@ -255,10 +266,15 @@ class Search:
             self._begun.pop()
             self._taken.pop()
             return
+        self._log_choice("Device deallocated", move)
         self._held.give_back(move.choice)
         self.chosen.pop()
         self._states.pop()
         self._taken[-1] -= 1
+
+    def _log_choice(self, message: str, move: Take) -> None:
+        if self._is_logged:
+            klog.info(7, message, device=move.choice.device.id)
 
 
 def refused_by_constraint(

@@ -12,6 +12,7 @@ from harness import concurrency
 from harness.client import informers
 from harness.subject import claims
 from harness.subject.claim_control import controller_contexts, pod_claims, pod_syncing
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 
@@ -60,11 +61,16 @@ class Enqueuer:
 
     def on_claim(self, key: str) -> None:
         """Enqueue a new or changed claim, and its pods that need work."""
+        klog.info(6, "enqueing new or updated claim", claim=key, key=f"claim:{key}")
         self._context.queue.add(f"claim:{key}")
-        self.on_claim_deleted(key)
+        self._look_at_users(key)
 
     def on_claim_deleted(self, key: str) -> None:
         """Enqueue the pods of a claim that need work; they may need another claim."""
+        klog.info(6, "not enqueing deleted claim", claim=key)
+        self._look_at_users(key)
+
+    def _look_at_users(self, key: str) -> None:
         with self._guard:
             users = sorted(self._users.get(key, ()))
         for pod_key in users:

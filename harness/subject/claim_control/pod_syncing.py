@@ -14,6 +14,7 @@ from harness.subject.claim_control import (
     generating,
     pod_claims,
 )
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 FIELD_MANAGER = "ResourceClaimController"
@@ -104,7 +105,10 @@ class PodSyncer:
         None: the entry has its claim, or needs none. Raises ClaimCreationError, and says so in an
         event.
         """
-        if not pod_claims.has_template(entry) or self._is_provided(pod, entry):
+        if not pod_claims.has_template(entry):
+            return None
+        if self._is_provided(pod, entry):
+            klog.info(5, "Claim already created", pod=pod, podClaim=entry["name"])
             return None
         found = self._find_generated(pod, entry["name"])
         if found is not None:
@@ -143,6 +147,7 @@ class PodSyncer:
             raise ClaimCreationError(reason)
         wanted = self._generator.generated_claim(pod, entry["name"], template)
         claim = self._send(wanted, pod)
+        klog.info(4, "Created ResourceClaim", claim=claim, pod=pod)
         self._context.created.add(claim)
         concurrency.step(
             "controller.claim.created", claim=claims.uid_of(claim), pod=claims.uid_of(pod)
@@ -215,6 +220,7 @@ class PodSyncer:
             claim = self._claim_of(pod, entry)
             if claim is not None and pod_claims.needs_reservation(claim, pod):
                 self._context.api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
+                klog.info(5, "Reserved claim for pod", pod=pod, resourceClaim=claim)
 
     def _claim_of(self, pod: Object, entry: Object) -> Object | None:
         """Return the informer's claim of an entry, None if the pod cannot use it yet."""

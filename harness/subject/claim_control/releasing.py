@@ -9,6 +9,7 @@ from harness import concurrency
 from harness.client import apis
 from harness.subject import claim_writes, claims
 from harness.subject.claim_control import controller_contexts, pod_claims
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 
@@ -31,6 +32,14 @@ class Releaser:
             return
         reservations = claims.reservations_of(claim)
         valid = [entry for entry in reservations if self._is_valid(claim, entry)]
+        klog.info(
+            5,
+            "Claim reserved for counts",
+            currentCount=len(reservations),
+            claim=claim,
+            updatedCount=len(valid),
+            builtinController=claims.has_finalizer(claim),
+        )
         if len(valid) < len(reservations):
             claim = self._drop_reservations(claim, valid)
         elif not valid and claims.is_deleting(claim) and claims.has_finalizer(claim):
@@ -45,8 +54,11 @@ class Releaser:
         if entry["uid"] in self._context.deleted_pods:
             return False
         key = pod_claims.key_of(claim, entry["name"])
-        pod = self._context.pods.get(key) or self._live_pod(claim, entry["name"])
-        return pod is not None and claims.uid_of(pod) == entry["uid"] and not claims.is_done(pod)
+        known = self._context.pods.get(key)
+        pod = known or self._live_pod(claim, entry["name"])
+        if reason := _why_over(entry, pod, is_known=known is not None):
+            klog.info(6, f"remove reservation because {reason}", pod=key, claim=claim)
+        return not reason
 
     def _may_run(self, entry: Object) -> bool:
         """Return whether a consumer that is no pod may still run: another controller knows."""
@@ -112,3 +124,17 @@ class Releaser:
             self._context.api.delete(
                 apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"]
             )
+        owner, _ = pod_claims.owning_pod(claim) or ("", "")
+        pod = pod_claims.key_of(claim, owner)
+        klog.info(5, "Deleted unused generated claim", claim=claim, pod=pod)
+
+
+def _why_over(entry: Object, pod: Object | None, *, is_known: bool) -> str | None:
+    """Return why a consumer will not run any more, in upstream's words; None: it may.
+
+    `is_known`: the pod comes from the informer, not from the API server.
+    """
+    if pod is None or claims.uid_of(pod) != entry["uid"]:
+        replaced = "pod got replaced with new instance"
+        return replaced if is_known else "pod is gone or got replaced"
+    return "pod will not run anymore" if claims.is_done(pod) else None

@@ -14,6 +14,8 @@ from harness.subject.scheduling import assigned_pods, node_lists, node_search
 from harness.subject.telemetry import klog, pod_messages, pod_reports
 
 Object = dict[str, Any]
+NO_CLAIMS = "no new claims to deallocate"
+"""PostFilter's words about a pod that PreFilter has refused; kube-scheduler's."""
 
 
 class SchedulingCycle:
@@ -81,20 +83,24 @@ class SchedulingCycle:
         try:
             return self._plugin.pre_filter(pod)
         except scheduling_attempts.Unschedulable as reason:
-            text = f"0/{len(self._nodes.listed())} nodes are available: {reason}."
+            count = len(self._nodes.listed())
+            text = f"0/{count} nodes are available: {reason}. {NO_CLAIMS}, "
+            text += scheduling_attempts.preemption({scheduling_attempts.NOT_HELPFUL: count})
             raise scheduling_attempts.Unschedulable(text, reason.rejectors) from reason
 
     def _find_node(self, attempt: scheduling_attempts.Attempt) -> tuple[Object, list[Object]]:
         found = self._search.find(attempt, self._nodes.listed())
         if found is not None:
             return found
-        self._give_up_one_allocation(attempt)
-        raise scheduling_attempts.Unschedulable(attempt.explanation(), attempt.rejectors())
+        freed = self._give_up_one_allocation(attempt)
+        raise scheduling_attempts.Unschedulable(attempt.explanation(freed), attempt.rejectors())
 
-    def _give_up_one_allocation(self, attempt: scheduling_attempts.Attempt) -> None:
+    def _give_up_one_allocation(self, attempt: scheduling_attempts.Attempt) -> str:
+        """Return what PostFilter has done, or why it failed."""
         try:
-            self._plugin.post_filter(attempt)
+            return self._plugin.post_filter(attempt)
         except (apis.ApiError, transports.TransportError) as error:
             concurrency.step(
                 "post-filter.failed", pod=claims.uid_of(attempt.pod), reason=str(error)
             )
+            return str(error)

@@ -13,6 +13,9 @@ from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
 TIMEOUT_S = 30.0
+REFUSED = "0/2 nodes are available: 1 cannot allocate all claims, 1 node(s) were unschedulable."
+UNKNOWN_CLASS = "0/2 nodes are available: request r: device class none does not exist."
+NO_PREEMPTION = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 NO_FIT = "0/1 nodes are available: 1 cannot allocate all claims."
 
 
@@ -170,7 +173,7 @@ def test_a_condition_that_the_pod_has_is_not_written_again() -> None:
         (
             api_objects.claim("c", requests=[api_objects.exactly(count=3)]),
             "Unschedulable",
-            "0/2 nodes are available: 1 cannot allocate all claims, 1 node(s) were unschedulable.",
+            f"{REFUSED} still not schedulable, {NO_PREEMPTION}",
         ),
         (
             api_objects.claim(
@@ -180,7 +183,7 @@ def test_a_condition_that_the_pod_has_is_not_written_again() -> None:
                 ],
             ),
             "Unschedulable",
-            "0/2 nodes are available: request r: device class none does not exist.",
+            f"{UNKNOWN_CLASS} no new claims to deallocate, {NO_PREEMPTION}",
         ),
     ],
 )

@@ -77,7 +77,10 @@ def test_a_pod_waits_for_the_class_that_backs_its_resource(
     world.scheduler.start()
     world.add_pod("p")
     world.wait(lambda: refused, "the pod to be refused")
-    assert refused[0] == f"0/1 nodes are available: 1 Insufficient {GPU}."
+    assert refused[0] == (
+        f"0/1 nodes are available: 1 Insufficient {GPU}. still not schedulable, "
+        "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+    )
     world.add_class()
     world.wait_bound("p")
 
