@@ -218,19 +218,26 @@ class Search:
     ) -> Take | None:
         """Return the move that takes a device; None: it cannot be taken."""
         if self._held.is_held(claim, option, device):
-            return self._left_out("Device in use", device) if self._is_logged else None
-        if not device.satisfies(option.selectors):
-            return self._left_out("Device not selectable", device) if self._is_logged else None
+            why = "Device in use"
+        elif not device.satisfies(option.selectors):
+            why = "Device not selectable"
+        elif (move := self._using(claim, option, device, position)) is not None:
+            return move
+        else:
+            why = "Device not usable"
+        if self._is_logged:
+            klog.info(7, why, device=device.id)
+        return None
+
+    def _using(
+        self, claim: int, option: device_requests.Option, device: devices.Device, position: int
+    ) -> Take | None:
+        """Return the same for a device that is free and matches."""
         if not self._held.can_take(claim, option, device):
-            return self._left_out("Device not usable", device) if self._is_logged else None
+            return None
         states = self._accepted(claim, option, device)
         choice = self._held.choice(claim, option, device) if states is not None else None
-        if states is None or choice is None:
-            return self._left_out("Device not usable", device) if self._is_logged else None
-        return Take(choice, position, states)
-
-    def _left_out(self, why: str, device: devices.Device) -> None:
-        klog.info(7, why, device=device.id)
+        return None if states is None or choice is None else Take(choice, position, states)
 
     def _accepted(
         self, claim: int, option: device_requests.Option, device: devices.Device
