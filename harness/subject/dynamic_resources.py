@@ -38,7 +38,7 @@ LEFT_OVER = "cannot schedule extended resource claim"
 DEALLOCATED = "deallocation of ResourceClaim completed"
 DELETED = "deletion of ResourceClaim completed"
 NOTHING_TO_FREE = "still not schedulable"
-"""What PostFilter has done; kube-scheduler's words."""
+"""The answers of PostFilter; kube-scheduler's words."""
 
 READS_MAX = 10
 """Attempts to read the claims of a pod while they change."""

@@ -27,7 +27,7 @@ NOT_ALLOCATABLE = "cannot allocate all claims"
 """Reason for which a node is ruled out; kube-scheduler's words."""
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
-"""Whether other pods would have to go for the pod; kube-scheduler's words."""
+"""The answers of a preemption that is not possible; kube-scheduler's words."""
 
 
 class Unschedulable(Exception):  # noqa: N818 - an answer, not an error
