@@ -10,31 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.history import plans, records
-from tests.histories import building, language, recording, worlds
+from tests.histories import building, golden_placements, language, recording, worlds
+from tests.histories.golden_case import Case
 
 Object = dict[str, Any]
 SECOND_NS = worlds.SECOND_NS
 LATE_NS = language.at(0) + 30 * SECOND_NS
 """Long after the last commit, and before the end of the run."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Case:
-    """A golden run directory."""
-
-    check: str
-    name: str
-    """`VALID`, or `VALID-` and what is special."""
-    text: str = ""
-    """The history in the language."""
-    commits: Sequence[recording.Commit] = ()
-    """The history as API objects, instead of a text."""
-    plan: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """Fields of plan.json that differ from `building.plan`."""
-    phases: Sequence[records.Phase] = ()
-    """The phases; none: those of `building`."""
-    steps: Sequence[records.Step] = ()
-    preparations: Sequence[records.Body] = ()
 
 
 def settings(**keys: Any) -> Object:
@@ -575,6 +557,7 @@ CASES: Sequence[Case] = (
     *READINESS,
     *PARAMETERS_OF_CONTAINERS,
     *EXTENDED_CLAIMS,
+    *golden_placements.CASES,
 )
 IMPOSSIBLE: Mapping[tuple[str, str], str] = {}
 """Check and verdict of which there can be no run directory, and why."""

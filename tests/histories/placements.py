@@ -20,7 +20,7 @@ from harness.checks.pods import pod_bindings
 
 Object = dict[str, Any]
 NAMESPACE, DRIVER, CLASS = "tests", "gpu.example", "gpu"
-_RESOURCES = {
+RESOURCES = {
     "ResourceClaim": observations.CLAIMS,
     "Pod": observations.PODS,
     "ResourceSlice": observations.SLICES,
@@ -217,7 +217,7 @@ def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> S
 
 def observed(event: Event, version: int, *, second_ns: int = 1_000_000_000) -> Any:
     """The event with its object decoded."""
-    resource = _RESOURCES[event.obj["kind"]]
+    resource = RESOURCES[event.obj["kind"]]
     meta = {**event.obj["metadata"], "resourceVersion": str(version)}
     return observations.Seen(
         resource=resource,

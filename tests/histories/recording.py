@@ -45,7 +45,8 @@ def piece(value: Object, **options: Any) -> Commit:
 
 
 def record(commits: Sequence[Commit], resources: Sequence[str] = RESOURCES) -> list[records.Body]:
-    """The records of a recorder that saw everything."""
+    """The records of a recorder that saw everything: these resources, and those of the commits."""
+    resources = list(dict.fromkeys([*resources, *(commit.resource for commit in commits)]))
     live: dict[str, dict[str, records.Observation]] = {name: {} for name in resources}
     body: list[records.Body] = [_listed(name, "first", 0, 0) for name in resources]
     for version, commit in enumerate(commits, start=1):
