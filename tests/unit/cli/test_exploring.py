@@ -17,7 +17,7 @@ FlakeHunt = Callable[..., tuple[int, str, str]]
     [
         (["explore", "nope"], "two-claims-one-device"),
         (["explore", "--strategy", "dfs"], "Known: random, pct, exhaustive"),
-        (["explore", "--defect", "nope"], "Known defects: assume-cache-early-return"),
+        (["explore", "--defect", "nope"], "Known defects: admin-access-for-all"),
         (["explore", "--set", "claims"], "expected --set name=number"),
         (["explore", "--set", "claims=0"], "expected claims between 2 and 64"),
         (["explore", "--set", "late_pods=1"], "expected one of claims, devices"),
