@@ -1,0 +1,102 @@
+"""Each known defect of the claim controller in a schedule that always shows it.
+
+The order is fixed by what is there before the controller starts, and by what it has written. The
+other two defects have worlds (`one-claim-per-entry`) or plays (`claim_plays`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
+from harness.client import apis
+from harness.subject import claims
+from harness.subject.defects import claim_controller_defects
+from tests.detection import claim_plays
+from tests.support import api_objects, controller_worlds, local_servers
+
+pytestmark = pytest.mark.detection
+Object = dict[str, Any]
+World = controller_worlds.World
+IN_WORLDS = {"controller-creations-forgotten"}
+"""Those that `one-claim-per-entry` shows (tests/unit/explore)."""
+
+
+def reservation_of_a_pod_that_went_unseen(world: World) -> bool:
+    """A pod is deleted while no controller runs: its claim stays allocated."""
+    gone = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
+    world.allocated("c", gone)
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.start()
+    world.settle()
+    return bool(world.reserved_for())
+
+
+def claim_of_a_pod_that_has_ended(world: World) -> bool:
+    """A pod has ended and has no claim: it gets one."""
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    pod = world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+    world.api.update_status(apis.PODS, {**pod, "status": {"phase": "Succeeded"}})
+    world.start()
+    world.settle()
+    return any(claims.is_for(claim, pod) for claim in world.claims())
+
+
+def record_that_is_dropped(world: World) -> bool:
+    """One of two recorded claims is deleted: the record of the other one goes with it."""
+    for name in ("x", "y"):
+        world.put(apis.CLAIM_TEMPLATES, api_objects.template(name))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x", "y"]))
+    world.start()
+    first = str(world.wait_recorded()["x"])
+    counts: list[int] = []
+
+    def note(commit: watch_cache.Commit) -> None:
+        if commit.resource is resources.PODS:
+            status = commit.object.document().get("status") or {}
+            counts.append(len(status.get("resourceClaimStatuses") or ()))
+
+    world.server.store.listen(note)
+    world.api.delete(apis.CLAIMS, first, namespace="default")
+    world.wait(lambda: counts, "a record of the next claim")
+    return counts[0] < 2
+
+
+SCHEDULES: dict[str, Callable[[World], bool]] = {
+    "controller-claims-not-enqueued": reservation_of_a_pod_that_went_unseen,
+    "controller-finished-pods-synced": claim_of_a_pod_that_has_ended,
+    "controller-statuses-overwritten": record_that_is_dropped,
+}
+"""What happens by defect; each returns whether the defect shows."""
+
+
+@pytest.fixture
+def worlds() -> Iterator[Callable[[Sequence[str]], World]]:
+    """Makes worlds; their controllers and servers are stopped in the end."""
+    made: list[tuple[World, local_servers.LocalServer]] = []
+
+    def make(chosen: Sequence[str]) -> World:
+        server = local_servers.LocalServer()
+        made.append((World(server, chosen=chosen), server))
+        return made[-1][0]
+
+    yield make
+    for world, server in made:
+        world.stop()
+        server.close()
+
+
+@pytest.mark.parametrize("defect", SCHEDULES)
+def test_a_schedule_shows_the_defect_and_nothing_without_it(
+    defect: str, worlds: Callable[[Sequence[str]], World]
+) -> None:
+    assert SCHEDULES[defect](worlds([defect]))
+    assert not SCHEDULES[defect](worlds([]))
+
+
+def test_every_defect_has_a_schedule_a_play_or_a_world() -> None:
+    plays = {play[0] for play in claim_plays.PLAYS}
+    known = set(claim_controller_defects.CATALOGUE.names())
+    assert known <= {*SCHEDULES, *plays, *IN_WORLDS}
