@@ -8,7 +8,8 @@ up, the pod is retried, and its claim counts as unavailable on every node until 
 deallocated it.
 
 kube-scheduler looks every five seconds; here each event of the claim is looked at. A claim that has
-lost its allocation meanwhile ends the wait: kube-scheduler 1.36.2 waits on, and 1.34.2 panics.
+lost its allocation meanwhile ends the wait: kube-scheduler 1.36.2 waits on, and 1.34.2 panics
+(`binding_condition_releases`).
 """
 
 import contextlib
@@ -137,9 +138,10 @@ class BindingConditions:
         while True:
             with self._woken_by(awaited) as changed:
                 current = [self._current(claim) for claim in awaited]
-                if all(is_ready(claim) for claim in current):
+                awaited_still = [claim for claim in current if not self._is_ready(claim)]
+                if not awaited_still:
                     return
-                left = [left_s(claim, self._timeout_s) for claim in current if not is_ready(claim)]
+                left = [left_s(claim, self._timeout_s) for claim in awaited_still]
                 wait_s = min(*left, deadline_s - concurrency.monotonic_s())
                 if wait_s <= 0:
                     raise scheduling_attempts.ConditionTimeoutError("device binding timeout")
@@ -154,12 +156,17 @@ class BindingConditions:
         if current is None or claims.uid_of(current) != claims.uid_of(claim):
             raise scheduling_attempts.BindingError(f"{key} got deleted in the meantime")
         if not claims.allocation_of(current):
-            raise scheduling_attempts.BindingError(
-                f"{key} got deallocated elsewhere in the meantime"
-            )
+            self._on_lost_allocation(key)
         if reason := why_failed(current):
             raise scheduling_attempts.ConditionError(reason)
         return current
+
+    def _on_lost_allocation(self, key: str) -> None:
+        """End the wait for a claim that is not allocated any more. Raises BindingError."""
+        raise scheduling_attempts.BindingError(f"{key} got deallocated elsewhere in the meantime")
+
+    def _is_ready(self, claim: Object) -> bool:
+        return is_ready(claim)
 
     @contextlib.contextmanager
     def _woken_by(self, awaited: Iterable[Object]) -> Iterator[concurrency.Event]:

@@ -4,14 +4,15 @@ The default subject does what the newest release does, except where that is know
 release is a set of small classes that each override few methods of the correct code, as the known
 defects do; a class says in its docstring what the release does and which issue of Kubernetes it is.
 
-Contents: `allocator_releases`, `allocator_search`, `claim_controller_releases`, `mutation_cache`,
-`scheduler_releases`, `slice_tracker_releases`.
+Contents: `allocator_releases`, `allocator_search`, `binding_condition_releases`,
+`claim_controller_releases`, `mutation_cache`, `scheduler_releases`, `slice_tracker_releases`.
 """
 
 from harness import errors, suggestions
 from harness.subject import replacements
 from harness.subject.releases import (
     allocator_releases,
+    binding_condition_releases,
     claim_controller_releases,
     scheduler_releases,
     slice_tracker_releases,
@@ -22,6 +23,7 @@ _KNOWN = {
     release: {
         **scheduler_releases.BY_RELEASE[release],
         **allocator_releases.BY_RELEASE[release],
+        **binding_condition_releases.BY_RELEASE[release],
         **slice_tracker_releases.BY_RELEASE[release],
         **of_controller,
     }

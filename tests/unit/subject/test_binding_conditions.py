@@ -10,6 +10,7 @@ from harness import clocks
 from harness.client import apis, informers
 from harness.subject import assembling, claims, schedulers, scheduling_attempts
 from harness.subject.binding import binding_conditions
+from harness.subject.releases import binding_condition_releases
 from tests.support import api_objects, controlled_runtimes, local_servers
 from tests.support.plugin_world import World
 
@@ -260,6 +261,31 @@ def test_what_else_ends_the_wait(
     error = binding.end()
     assert isinstance(error, scheduling_attempts.BindingError)
     assert words in str(error)
+
+
+def test_a_lost_allocation_is_waited_for_by_1_36_2(server: Server) -> None:
+    world = with_device(World(server, assembling.parts((), (), "1.36.2")))
+    world.claim("c")
+    binding = Binding(world)
+    deallocate(world)
+    assert binding.is_waiting
+    world.plugin.end_waits()
+    assert "the scheduler stops" in str(binding.end())
+
+
+def test_a_lost_allocation_ends_1_34_2(server: Server) -> None:
+    world = with_device(World(server, assembling.parts((), (), "1.34.2")))
+    world.claim("c")
+    binding = Binding(world)
+    deallocate(world)
+    error = binding.end()
+    assert isinstance(error, binding_condition_releases.NilDereferenceError)
+
+
+def test_1_34_2_has_one_time_limit(server: Server) -> None:
+    parts = assembling.parts((), (), "1.34.2")
+    made = parts.conditions(lambda _: None, timeout_s=1.0)
+    assert made._timeout_s == binding_conditions.TIMEOUT_S
 
 
 @pytest.mark.parametrize("timeout_s", [binding_conditions.TIMEOUT_S, 5.0])

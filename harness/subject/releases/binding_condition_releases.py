@@ -1,0 +1,67 @@
+"""Differences of the wait for binding conditions in the releases 1.36.2 and 1.34.2.
+
+The feature is alpha and off by default in 1.34 (KEP-5007), beta and on since 1.36. Like the other
+gates of DRA it is on here: an API server with the gate off removes the conditions from the slices,
+so that the scheduler meets none.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.subject import claims, replacements
+from harness.subject.binding import binding_conditions
+
+Object = dict[str, Any]
+
+
+class NilDereferenceError(Exception):
+    """The panic of a goroutine, which ends kube-scheduler; here it ends the process."""
+
+
+class WaitingForeverConditions(binding_conditions.BindingConditions):
+    """A claim that has lost its allocation is waited for until the time is up.
+
+    As up to 1.36.2 and later: its conditions are looked for in an allocation that is not there. By
+    default the wait ends, and the pod is tried again.
+    """
+
+    def _on_lost_allocation(self, key: str) -> None:
+        del key
+
+    def _is_ready(self, claim: Object) -> bool:
+        return claims.allocation_of(claim) is not None and super()._is_ready(claim)
+
+
+class PanickingConditions(binding_conditions.BindingConditions):
+    """A claim that has lost its allocation ends the process by a nil dereference.
+
+    As in 1.34.2: isPodReadyForBinding reads the results of an allocation that is not there. And the
+    time limit is a constant of 600 s: the argument bindingTimeout came with 1.35
+    (kubernetes#134905).
+    """
+
+    def __init__(
+        self,
+        claim_of: Callable[[str], Object | None],
+        *,
+        timeout_s: float = binding_conditions.TIMEOUT_S,
+        announce: Callable[[Object, str], None] = lambda _pod, _node: None,
+    ) -> None:
+        del timeout_s
+        super().__init__(claim_of, announce=announce)
+
+    def _on_lost_allocation(self, key: str) -> None:
+        raise NilDereferenceError(
+            f"panic: runtime error: invalid memory address or nil pointer dereference ({key})"
+        )
+
+
+BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
+    "1.34.2": {
+        "lost-allocation-panics": replacements.Replacement("conditions", PanickingConditions)
+    },
+    "1.36.2": {
+        "lost-allocation-awaited": replacements.Replacement("conditions", WaitingForeverConditions)
+    },
+}
+"""The replacements by release, the oldest release first."""
