@@ -69,7 +69,7 @@ SCHEDULES: dict[str, Callable[[World], bool]] = {
     "controller-finished-pods-synced": claim_of_a_pod_that_has_ended,
     "controller-statuses-overwritten": record_that_is_dropped,
 }
-"""What happens by defect; each returns whether the defect shows."""
+"""By defect; each returns whether the defect shows."""
 
 
 @pytest.fixture
