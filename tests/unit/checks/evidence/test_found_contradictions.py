@@ -1,0 +1,197 @@
+"""Contradictions that went unnoticed once: each makes the certificate say no, and no verdict VALID.
+
+In some of the doctored histories a device was held twice; what showed it was taken out.
+"""
+
+import json
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import judging, verdicts
+from harness.history import records
+from tests.histories import building, damages, dense_histories, language
+
+TEXT = "a+D1 x* a^x . b+D2 b^y b~ c+D2 a-D1"
+DOUBLED = "d+D3 a+D1 . b+D1 b^x b-D1 b~ a^y"
+Change = Callable[[damages.Body], damages.Body]
+
+
+def _event(rv: int, change: Callable[[records.Observation], records.Observation]) -> Change:
+    """Change the event of a revision, but not the object in the final list."""
+
+    def changed(body: damages.Body) -> damages.Body:
+        return [
+            change(item)
+            if isinstance(item, records.Observation)
+            and (item.resource_version, item.type != "FINAL") == (rv, True)
+            else item
+            for item in body
+        ]
+
+    return changed
+
+
+def _object(rv: int, change: Callable[[Any], None]) -> Change:
+    """Change the object in the event of a revision, in place."""
+
+    def changed(item: records.Observation) -> records.Observation:
+        value = json.loads(bytes(item.object))
+        change(value)
+        return msgspec.structs.replace(item, object=msgspec.Raw(json.dumps(value).encode()))
+
+    return _event(rv, changed)
+
+
+def _without_allocation(value: Any) -> None:
+    del value["status"]["allocation"]
+
+
+def _with_another_device(value: Any) -> None:
+    value["status"]["allocation"]["devices"]["results"][0]["device"] = "D9"
+
+
+def _with_another_uid(value: Any) -> None:
+    value["metadata"]["uid"] = "uid-b"
+
+
+def _list(purpose: str, **fields: Any) -> Change:
+    """Change the list of claims with this purpose."""
+
+    def changed(body: damages.Body) -> damages.Body:
+        return [
+            msgspec.structs.replace(item, **fields)
+            if isinstance(item, records.Listed)
+            and (item.resource, item.purpose) == (language.CLAIMS, purpose)
+            else item
+            for item in body
+        ]
+
+    return changed
+
+
+def _without(unwanted: Callable[[records.Observation], bool]) -> Change:
+    return lambda body: [
+        item for item in body if not (isinstance(item, records.Observation) and unwanted(item))
+    ]
+
+
+def _is_of_claim_b(item: records.Observation) -> bool:
+    return b'"uid-b"' in bytes(item.object)
+
+
+def _typed(kind: Any) -> Callable[[records.Observation], records.Observation]:
+    return lambda item: msgspec.structs.replace(item, type=kind)
+
+
+FOUND: dict[str, tuple[str, Change, set[str]]] = {
+    "an allocation is lost": (DOUBLED, _object(8, _without_allocation), {"final-objects"}),
+    "another device is allocated": (DOUBLED, _object(8, _with_another_device), {"final-objects"}),
+    "all of a claim": (DOUBLED, _without(_is_of_claim_b), {"revisions"}),
+    "a record unlike its object": (
+        TEXT,
+        _event(3, lambda item: msgspec.structs.replace(item, resource_version=2)),
+        {"records"},
+    ),
+    "a life after its end": (TEXT, _object(9, _with_another_uid), {"lives"}),
+    "an end before others": (TEXT, _event(3, _typed("DELETED")), {"lives"}),
+    "a change of something unseen": (
+        TEXT,
+        _without(lambda item: item.resource_version == 5),
+        {"lives", "revisions"},
+    ),
+    "an end of something unseen": (
+        TEXT,
+        _without(lambda item: item.resource_version in (5, 6)),
+        {"lives", "revisions"},
+    ),
+    "too large a first list": (TEXT, _list("first", count=1), {"lists"}),
+    "too large a final list": (TEXT, _list("final", count=9), {"lists"}),
+    "a final list that is too small": (TEXT, _list("final", count=0), {"lists"}),
+    "an old final list": (TEXT, _list("final", resource_version=3), {"lists"}),
+    "a first list from later on": (TEXT, _list("first", resource_version=4), {"order"}),
+}
+
+
+def _judge(tmp_path: pathlib.Path, text: str, change: Change = list) -> Any:
+    body = change(dense_histories.observe(text))
+    directory = building.build(
+        tmp_path / "run", text, observations=body, changes=dense_histories.CHANGES
+    )
+    # Claims that a controller generates are in no journal of the load.
+    damages.changed(damages.operations, lambda _: [])(directory)
+    return judging.judge(directory)
+
+
+def _missing(judgement: Any) -> set[str]:
+    return {item.name for item in judgement.certificate if not item.ok}
+
+
+@pytest.mark.parametrize(("text", "change", "expected"), FOUND.values(), ids=FOUND)
+def test_a_contradiction_is_noticed(
+    tmp_path: pathlib.Path, text: str, change: Change, expected: set[str]
+) -> None:
+    judgement = _judge(tmp_path, text, change)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN or text == DOUBLED
+    assert judgement.verdict is not verdicts.Verdict.VALID
+    assert _missing(judgement) >= expected
+
+
+def test_without_contradictions_nothing_is_missing(tmp_path: pathlib.Path) -> None:
+    sound = _judge(tmp_path / "sound", TEXT)
+    assert (sound.verdict, _missing(sound)) == (verdicts.Verdict.VALID, set())
+    doubled = _judge(tmp_path / "doubled", DOUBLED)
+    assert (doubled.verdict, _missing(doubled)) == (verdicts.Verdict.INVALID, set())
+
+
+def test_a_claim_without_any_record_is_unknown_although_its_device_was_held_twice(
+    tmp_path: pathlib.Path,
+) -> None:
+    judgement = _judge(tmp_path, DOUBLED, _without(_is_of_claim_b))
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert "the revisions 4 to 7 were not observed" in judgement.reason
+
+
+def test_a_lost_release_is_no_violation(tmp_path: pathlib.Path) -> None:
+    text = "a+D1 a-D1 b+D1 b-D1 c+D2 a^x"
+    judgement = _judge(tmp_path, text, _without(lambda item: item.resource_version == 2))
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    (result,) = [item for item in judgement.checks if item.check == "device_exclusivity"]
+    assert "1 violation would follow, but the observations are in doubt" in result.reason
+    assert result.violations == []
+
+
+def test_a_violation_elsewhere_stands(tmp_path: pathlib.Path) -> None:
+    text = "c+D2 d+D2 c-D2 a+D1 a-D1 b+D1"
+    judgement = _judge(tmp_path, text, _without(lambda item: item.resource_version == 5))
+    assert judgement.verdict is verdicts.Verdict.INVALID
+    (result,) = [item for item in judgement.checks if item.check == "device_exclusivity"]
+    assert result.violation_count == 1
+    assert result.reason.endswith("what is in doubt was left out")
+
+
+def test_a_run_whose_record_was_cut_short_did_not_end(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 x* a^x")
+    damages.changed(damages.processes, lambda body: body[:1])(directory)
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert _missing(judgement) == {"processes", "in-time"}
+    assert "scheduler never started" in judgement.reason
+    assert "the phase 'ended' is missing: the record of the run was cut short" in judgement.reason
+
+
+def test_an_acknowledged_version_that_was_not_observed_is_named(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 a^x b+D2")
+    call = msgspec.structs.replace(
+        building.invocation(99, "resourceclaims/status", "a"), verb="update"
+    )
+    damages.appended(damages.operations, call, building.acknowledgement(99, "uid-a", 3))(directory)
+    judgement = judging.judge(directory)
+    assert _missing(judgement) == {"acknowledged"}
+    assert (
+        "traffic-0: update resourceclaims/status tests/a at resourceVersion 3 was acknowledged "
+        "and never observed"
+    ) in judgement.reason

@@ -1,0 +1,158 @@
+"""No single edit of the observations makes a wrong verdict: random histories, doctored.
+
+The truth is that of the text, said commit by commit. A doctored history may be VALID only if no
+device was held twice, INVALID only if one was.
+"""
+
+import os
+import random
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import (
+    check_inputs,
+    check_registry,
+    doubtful_violations,
+    observed_runs,
+    verdicts,
+)
+from harness.checks.evidence import certificate_items, observation_items
+from harness.history import records
+from tests.histories import dense_histories
+
+EDITS = int(os.environ.get("FLAKE_HUNT_EDITS", "600"))
+"""Number of doctored histories."""
+PLAN = dense_histories.plan()
+CHECK = check_registry.CHECKS[0]
+ANSWERS = {
+    "first-lists": observation_items.first_lists,
+    "no-gaps": observation_items.gaps,
+    "order": observation_items.order,
+    "final-lists": observation_items.final_lists,
+    "records": observation_items.agreement,
+    "lives": observation_items.lives,
+    "lists": observation_items.lists,
+    "final-objects": observation_items.final_objects,
+    "references": observation_items.named_objects,
+    "revisions": observation_items.dense_revisions,
+}
+
+
+def _items(body: list[records.Body], given: check_inputs.CheckInput) -> Iterator[Any]:
+    evidence: Any = types.SimpleNamespace(
+        plan=PLAN, observed=given.observed, whole=given.observed.whole
+    )
+    for name, answer in ANSWERS.items():
+        ok, reason = answer(evidence)
+        yield certificate_items.Item(name=name, question="", ok=ok, reason=reason)
+
+
+def judge(body: list[records.Body]) -> tuple[verdicts.Verdict, list[str]]:
+    """The verdict about exclusivity, and the items of the certificate that do not hold."""
+    given = check_inputs.CheckInput(plan=PLAN, observed=observed_runs.fold(body, PLAN))
+    items = list(_items(body, given))
+    history: Any = types.SimpleNamespace(observations=lambda: iter(body))
+    reviewer = doubtful_violations.Reviewer(history, given, items)
+    answer = reviewer.review(CHECK, CHECK.run(given))
+    missing = [item.name for item in items if not item.ok]
+    if not isinstance(answer, verdicts.CheckResult):
+        return verdicts.Verdict.UNKNOWN, missing
+    is_open = bool(missing) and answer.verdict is verdicts.Verdict.VALID
+    return (verdicts.Verdict.UNKNOWN if is_open else answer.verdict), missing
+
+
+def dropped(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
+    """One record less."""
+    at = stream.randrange(len(body))
+    return [*body[:at], *body[at + 1 :]]
+
+
+def duplicated(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
+    """One record twice, the second time anywhere after the first."""
+    at = stream.randrange(len(body))
+    again = stream.randrange(at + 1, len(body) + 1)
+    return [*body[:again], body[at], *body[again:]]
+
+
+def swapped(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
+    """Two records in each other's place."""
+    one, other = stream.randrange(len(body)), stream.randrange(len(body))
+    changed = list(body)
+    changed[one], changed[other] = changed[other], changed[one]
+    return changed
+
+
+def moved(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
+    """Two neighbours in each other's place."""
+    at = stream.randrange(len(body) - 1)
+    return [*body[:at], body[at + 1], body[at], *body[at + 2 :]]
+
+
+def renumbered(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
+    """A record with another version than its object."""
+    at = stream.randrange(len(body))
+    rv = stream.randrange(1, 15)
+    item = body[at]
+    if not isinstance(item, records.Observation):
+        return body
+    return [*body[:at], msgspec.structs.replace(item, resource_version=rv), *body[at + 1 :]]
+
+
+def retyped(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
+    """An observation of another type."""
+    at = stream.randrange(len(body))
+    item = body[at]
+    if not isinstance(item, records.Observation):
+        return body
+    kind: Any = stream.choice(["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"])
+    return [*body[:at], msgspec.structs.replace(item, type=kind), *body[at + 1 :]]
+
+
+def of_another(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
+    """An observation with the uid of another object."""
+    at = stream.randrange(len(body))
+    item = body[at]
+    if not isinstance(item, records.Observation):
+        return body
+    uid = f'"uid": "uid-{stream.choice("abcx")}"'.encode()
+    content = bytes(item.object)
+    begin = content.index(b'"uid": "')
+    end = content.index(b'"', begin + 8) + 1
+    changed = msgspec.Raw(content[:begin] + uid + content[end:])
+    return [*body[:at], msgspec.structs.replace(item, object=changed), *body[at + 1 :]]
+
+
+@pytest.mark.parametrize(
+    "edit", [dropped, duplicated, swapped, moved, renumbered, retyped, of_another]
+)
+def test_no_edit_makes_a_wrong_verdict(edit: Any) -> None:
+    found: set[verdicts.Verdict] = set()
+    for seed in range(EDITS // 7):
+        stream = random.Random(f"{edit.__name__}-{seed}")
+        text = dense_histories.draw(stream, stream.randrange(3, 12))
+        body = edit(stream, dense_histories.observe(text))
+        verdict, missing = judge(body)
+        found.add(verdict)
+        is_doubled = dense_histories.is_doubled(text)
+        assert not (verdict is verdicts.Verdict.INVALID and not is_doubled), (seed, text, missing)
+        assert not (verdict is verdicts.Verdict.VALID and is_doubled), (seed, text, missing)
+        if edit in (dropped, duplicated):
+            assert missing, (seed, text)
+    assert found >= {verdicts.Verdict.INVALID, verdicts.Verdict.UNKNOWN}
+
+
+def test_undoctored_histories_are_judged() -> None:
+    for seed in range(EDITS // 7):
+        stream = random.Random(f"sound-{seed}")
+        text = dense_histories.draw(stream, stream.randrange(3, 12))
+        verdict, missing = judge(dense_histories.observe(text))
+        if "[" in text:
+            assert "no-gaps" in missing
+            continue
+        assert missing == [], (text, missing)
+        is_doubled = dense_histories.is_doubled(text)
+        assert (verdict is verdicts.Verdict.INVALID) is is_doubled, text
