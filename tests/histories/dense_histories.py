@@ -1,6 +1,6 @@
 """Histories of a cluster with dense revisions: each commit takes one, and each is observed.
 
-What the language commits besides claims and pods (`.`) is an event here.
+The language's other commits (`.`) are events here.
 """
 
 import json
@@ -23,7 +23,7 @@ def plan() -> plans.Plan:
 
 
 def observe(text: str) -> list[records.Body]:
-    """What a recorder writes down of a history, without `.9` and the like."""
+    """Return the records of a history whose text has no `.9` and the like."""
     body = language.observe(text)
     others = [_event(item.rv) for item in language.commits(text) if item.verb == "."]
     last = max((item.rv for item in language.commits(text)), default=0)
