@@ -51,8 +51,9 @@ def build(
         faults=planned,
         remedies=remedies,
     )
-    made = msgspec.structs.replace(made, expects_manifest=sealed, audit_log=audited)
-    plans.write(directory.plan, msgspec.structs.replace(made, **(changes or {})))
+    options: dict[str, Any] = {"expects_manifest": sealed, "audit_log": audited}
+    made = msgspec.structs.replace(made, **options | dict(changes or {}))
+    plans.write(directory.plan, made)
     if audited:
         directory.audit.mkdir()
         (directory.audit / "audit.log").write_bytes(audit_logs.lines(text, names=names))

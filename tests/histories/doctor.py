@@ -79,13 +79,23 @@ def doctored(
 def _problem(directory: directories.RunDirectory, chosen: specimens.Specimen) -> str:
     """Return what is wrong with the verdict on a doctored directory; empty: nothing."""
     try:
-        judgement = judging.judge(directory)
+        verdict = verdict_on(directory)
     except Exception as error:
         return f"raised {error!r}"
-    if judgement.verdict is verdicts.Verdict.VALID:
-        return f"{chosen.verdict} became VALID"
+    return f"{chosen.verdict} became VALID" if verdict is verdicts.Verdict.VALID else ""
+
+
+class CheckError(Exception):
+    """A check raised an error, which judging turned into UNKNOWN."""
+
+
+def verdict_on(directory: directories.RunDirectory) -> verdicts.Verdict:
+    """Judge a directory; raise CheckError if a check failed instead of answering."""
+    judgement = judging.judge(directory)
     broken = [check.reason for check in judgement.checks if check.reason.startswith(_BROKEN)]
-    return "; ".join(broken)
+    if broken:
+        raise CheckError("; ".join(broken))
+    return judgement.verdict
 
 
 _BROKEN = "the check failed: "

@@ -14,11 +14,13 @@ from unittest import mock
 import msgspec
 
 from harness import clocks
-from harness.history import plans
-from tests.histories import building, golden_cases, recording, specimens
+from harness.history import records
+from tests.histories import building, golden_case, golden_cases, golden_claims, recording, specimens
+
+CASES = (*golden_cases.CASES, *golden_claims.CASES)
 
 
-def write(case: golden_cases.Case, folder: pathlib.Path) -> pathlib.Path:
+def write(case: golden_case.Case, folder: pathlib.Path) -> pathlib.Path:
     """Write one directory below `folder` and return its path."""
     path = folder / case.check / case.name
     with (
@@ -27,12 +29,12 @@ def write(case: golden_cases.Case, folder: pathlib.Path) -> pathlib.Path:
         mock.patch.object(clocks, "monotonic_ns", return_value=golden_cases.LATE_NS),
         mock.patch.object(os, "getpid", return_value=1),
     ):
-        observations = recording.record(case.commits) if case.commits else None
+        observations = _observations(case)
         directory = building.build(
             path,
             case.text,
             observations=observations,
-            changes={"versions": {"python": "3"}, "requirements": _demands(case), **case.plan},
+            changes={**_plan(case), **case.plan},
             phases=case.phases,
             steps=case.steps,
             preparations=case.preparations,
@@ -43,9 +45,21 @@ def write(case: golden_cases.Case, folder: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def _demands(case: golden_cases.Case) -> plans.Requirements:
-    """The run owes an answer of its check."""
-    return msgspec.structs.replace(building.NOTHING, examined=[case.check])
+def _observations(case: golden_case.Case) -> list[records.Body] | None:
+    """The records of the commits; None: the history is a text."""
+    if not case.commits:
+        return None
+    resources = case.plan.get("resources", recording.RESOURCES)
+    return recording.record(case.commits, resources)
+
+
+def _plan(case: golden_case.Case) -> dict[str, object]:
+    """The run owes an answer of its check, and its cluster numbers commits without gaps."""
+    return {
+        "versions": {"python": "3"},
+        "requirements": msgspec.structs.replace(building.NOTHING, examined=[case.check]),
+        "dense_revisions": True,
+    }
 
 
 def main() -> None:
@@ -53,7 +67,7 @@ def main() -> None:
     for path in specimens.GOLDEN.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
-    for case in golden_cases.CASES:
+    for case in CASES:
         print(write(case, specimens.GOLDEN))
 
 

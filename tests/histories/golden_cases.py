@@ -323,11 +323,10 @@ CONTROLLER = [
             NODE,
             owner(),
             generated("a"),
-            generated("b"),
             owner(generated="a"),
+            owner(),
             generated("a", "0", users=["p"]),
             owner(generated="a", phase="Running", node="n"),
-            gone(generated("b")),
         ],
         plan=CONTROLLED,
         phases=RESTED,
@@ -355,7 +354,9 @@ RESERVED: Object = {
 
 def shared_by(count: int) -> Sequence[recording.Commit]:
     """A claim that this many pods share."""
-    return [NODE, claim("a", "0"), claim("a", "0", users=[f"p{index}" for index in range(count)])]
+    names = [f"p{index}" for index in range(count)]
+    users = [pod(name, claim="a") for name in names]
+    return [NODE, claim("a", "0"), *users, claim("a", "0", users=names)]
 
 
 RESERVATIONS = [

@@ -15,7 +15,7 @@ from harness.history import records
 from tests.histories import language
 
 Object = dict[str, Any]
-SLICES, RULES = "resourceslices", "devicetaintrules"
+SLICES, CLASSES, NODES = "resourceslices", "deviceclasses", "nodes"
 RESOURCES = (language.CLAIMS, language.PODS, SLICES)
 
 

@@ -7,12 +7,38 @@ ANDed; a term without requirements admits no node.
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 NAME_FIELD = "metadata.name"
 Labels = Mapping[str, str]
 
 
 class UnknownSelectorError(ValueError):
-    """A selector with an operator or a field that this judge does not know."""
+    """A selector of another form, or with an operator or a field that this judge does not know."""
+
+
+class _Requirement(msgspec.Struct):
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class _Term(msgspec.Struct, rename="camel"):
+    match_fields: list[_Requirement] | None = None
+    match_expressions: list[_Requirement] | None = None
+
+
+class _Selector(msgspec.Struct, rename="camel"):
+    node_selector_terms: list[_Term] | None = None
+
+
+def _is_selector(value: Any) -> bool:
+    """Return whether a value of the evidence has the form of a NodeSelector."""
+    try:
+        msgspec.convert(value, _Selector)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def admits(selector: Any, name: str, labels: Labels) -> bool:
@@ -22,11 +48,15 @@ def admits(selector: Any, name: str, labels: Labels) -> bool:
     """
     if selector is None:
         return True
+    if not _is_selector(selector):
+        raise UnknownSelectorError("expected a node selector, got something else")
     return any(_term(term, name, labels) for term in selector.get("nodeSelectorTerms") or ())
 
 
 def only_names(selector: Any) -> frozenset[str] | None:
     """Return the only names that the admitted nodes can have; None: their labels decide."""
+    if selector is not None and not _is_selector(selector):
+        return None
     names: set[str] = set()
     terms: list[Mapping[str, Any]] = (selector or {}).get("nodeSelectorTerms") or [{}]
     for term in terms:
