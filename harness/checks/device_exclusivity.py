@@ -9,8 +9,9 @@ claim that holds the device for itself. Shares of any other device are holds lik
 Results with admin access may overlap with everything and are ignored.
 """
 
+import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -34,55 +35,52 @@ def check(
     `is_shareable` tells whether slices let claims share a device; None: no slice has the device,
     and its shares are not examined.
     """
-    alone, shares = _divided(history.holds, is_shareable)
-    contended = {hold.device for hold in alone}
-    holds = [*alone, *(hold for hold in shares if hold.device in contended)]
-    table = frame(holds, end_rv=history.last_rv + 1)
-    found = hold_conflicts.HoldConflicts(table, np.arange(len(holds)) >= len(alone))
-    violations = [_describe(holds[a], holds[b]) for a, b in _in_full(found)]
-    examined = [*alone, *shares]
+    table = history.holds.frame(end_rv=history.last_rv + 1)
+    alone, shares = _divided(table, is_shareable)
+    rows = np.concatenate([np.flatnonzero(alone), np.flatnonzero(shares)])
+    examined = table.iloc[rows]
+    flags = np.arange(len(rows)) >= np.count_nonzero(alone)
+    found = hold_conflicts.HoldConflicts(examined, flags)
+    shown = _Shown(history.holds, rows)
+    violations = [_describe(*shown.pair(pair)) for pair in _in_full(found)]
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
-        verdict=_verdict(len(examined), found.total),
-        examined_count=len(examined),
+        verdict=_verdict(len(rows), found.total),
+        examined_count=len(rows),
         violation_count=found.total,
         violations=violations,
-        others=_others(holds, found, {violation.summary for violation in violations}),
+        others=_others(shown, found, {violation.summary for violation in violations}),
         reason=_reason(examined, found),
     )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Shown:
+    """The holds that are shown, by their rows among the examined ones."""
+
+    holds: Sequence[hold_history.Hold]
+    rows: hold_conflicts.Integers
+
+    def pair(self, pair: hold_conflicts.Pair) -> tuple[hold_history.Hold, hold_history.Hold]:
+        first, second = (self.holds[int(self.rows[row])] for row in pair)
+        return first, second
+
+
 def _divided(
-    holds: Iterable[hold_history.Hold], is_shareable: Callable[[str], bool | None]
-) -> tuple[list[hold_history.Hold], list[hold_history.Hold]]:
-    """Return the holds that let no other claim have the device, and the proper shares."""
-    alone, shares = [], []
-    for hold in holds:
-        if hold.exclusive or (hold.shared and is_shareable(hold.device) is False):
-            alone.append(hold)
-        elif hold.shared and is_shareable(hold.device):
-            shares.append(hold)
-    return alone, shares
-
-
-def frame(holds: Sequence[hold_history.Hold], *, end_rv: int) -> pd.DataFrame:
-    """Return a table with one row for each hold.
-
-    Columns: `device` and `uid` (categorical), `from_rv` and `until_rv` (int64; `end_rv` for holds
-    that never end).
-    """
-    return pd.DataFrame(
-        {
-            "device": pd.Categorical([hold.device for hold in holds]),
-            "uid": pd.Categorical([hold.uid for hold in holds]),
-            "from_rv": np.array([hold.from_rv for hold in holds], dtype=np.int64),
-            "until_rv": np.array(
-                [end_rv if hold.until_rv is None else hold.until_rv for hold in holds],
-                dtype=np.int64,
-            ),
-        }
+    table: pd.DataFrame, is_shareable: Callable[[str], bool | None]
+) -> tuple[hold_conflicts.Flags, hold_conflicts.Flags]:
+    """Flag the holds that let no other claim have the device, and the proper shares."""
+    exclusive = table["exclusive"].to_numpy()
+    shared = table["shared"].to_numpy() & ~exclusive
+    devices = table["device"].cat
+    codes = devices.codes
+    known = {code: is_shareable(devices.categories[code]) for code in codes[shared].unique()}
+    offered, refused = (
+        codes.isin([code for code in known if known[code] is answer]).to_numpy()
+        for answer in (True, False)
     )
+    return exclusive | (shared & refused), shared & offered
 
 
 def _verdict(examined: int, violations: int) -> verdicts.Verdict:
@@ -161,21 +159,19 @@ def _pods(hold: hold_history.Hold) -> str:
     return ", ".join(sorted(hold.pods)) or "none yet"
 
 
-def _others(
-    holds: Sequence[hold_history.Hold], found: hold_conflicts.HoldConflicts, listed: set[str]
-) -> list[str]:
+def _others(shown: _Shown, found: hold_conflicts.HoldConflicts, listed: set[str]) -> list[str]:
     pairs = found.first(IN_FULL_MAX + OTHERS_MAX)
-    lines = (_summary(holds[first], holds[second]) for first, second in pairs)
+    lines = (_summary(*shown.pair(pair)) for pair in pairs)
     return list(itertools.islice((line for line in lines if line not in listed), OTHERS_MAX))
 
 
-def _reason(examined: Sequence[hold_history.Hold], found: hold_conflicts.HoldConflicts) -> str:
-    if not examined:
+def _reason(examined: pd.DataFrame, found: hold_conflicts.HoldConflicts) -> str:
+    if examined.empty:
         return "no exclusive allocation of any device was observed, so nothing was examined"
-    shared = sum(hold.shared and not hold.exclusive for hold in examined)
+    shared = int((examined["shared"] & ~examined["exclusive"]).sum())
     among = _counted(len(examined), "allocation")
     among += f" ({_counted(shared, 'share')})" if shared else ""
-    among += f" of {_counted(len({hold.device for hold in examined}), 'device')}"
+    among += f" of {_counted(examined['device'].nunique(), 'device')}"
     if not found.total:
         return f"{among}; no device was held by two claims at once"
     return (

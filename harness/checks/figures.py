@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from harness.checks import (
     api_call_totals,
@@ -76,13 +77,14 @@ def measure(
 ) -> Figures:
     """Return the figures of a run."""
     counts = {result.check: result.violation_count for result in results}
-    span_ns = _span_ns([hold.from_ts_ns for hold in folded.holds])
+    table = folded.holds.frame(end_rv=folded.last_rv + 1)
+    span_ns = _span_ns(table["from_ts_ns"])
     return Figures(
         claims=len(folded.claims),
         pods=len(folded.pods),
         pods_running=folded.pods_running,
         allocations=len(folded.holds),
-        devices=len({hold.device for hold in folded.holds}),
+        devices=table["device"].nunique(),
         devices_used_again=journal_items.reuse(folded),
         double_allocations=counts.get(device_exclusivity.NAME, 0),
         stuck=counts.get(claim_progress.NAME, 0) + counts.get(resource_leaks.NAME, 0),
@@ -100,8 +102,8 @@ def measure(
     )
 
 
-def _span_ns(times: Sequence[int]) -> int | None:
-    return max(times) - min(times) if len(times) > 1 else None
+def _span_ns(times: "Sequence[int] | pd.Series[int]") -> int | None:
+    return int(max(times) - min(times)) if len(times) > 1 else None
 
 
 def _seconds(span_ns: int | None) -> float | None:

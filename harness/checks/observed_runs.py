@@ -3,8 +3,6 @@
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from harness.checks.claim_control import controller_history, controller_records
 from harness.checks.claims import claim_lives, pod_lives, reservations
 from harness.checks.consumption import declared_devices
@@ -20,14 +18,6 @@ from harness.checks.taints import taint_timelines, tainted_devices
 from harness.checks.witness import watched_writes
 from harness.history import histories, plans, records
 from harness.model import quantities
-
-_NO_OBJECTS = (
-    msgspec.DecodeError,
-    UnicodeDecodeError,
-    RecursionError,
-    quantities.QuantityError,
-)
-"""Errors of reading what is no object of the API."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,14 +117,13 @@ def observe(
 
     Part of damaged observations would mislead: a lost release looks like a double allocation.
     """
-    recorder = history.observations()
+    recorder = history.observations(observations.decode_line)
     empty = ObservedRun(recorder=recorder)
     if recorder is None:
         return empty
     try:
-        body = recorder if watched is None else watched.follow(recorder)
-        observed = fold(body, history.plan)
-    except _NO_OBJECTS as error:
+        observed = fold(recorder, history.plan, *filter(None, [watched]))
+    except (observations.ObjectError, quantities.QuantityError) as error:
         # The record is sound, but the `object` in it is not an object of the API.
         recorder.damage = (
             f"{recorder.path.name}, line {recorder.line}: expected an object as the API server "
@@ -143,14 +132,13 @@ def observe(
     return empty if recorder.damage else dataclasses.replace(observed, recorder=recorder)
 
 
-def fold(body: Iterable[records.Body], plan: plans.Plan) -> ObservedRun:
-    """Return the records of the recorder, folded into what a plan asks for.
+def fold(body: Iterable[records.Body], plan: plans.Plan, *beside: folders.Folder) -> ObservedRun:
+    """Return the records of the recorder, folded into what a plan asks for and into those beside.
 
-    Raises msgspec.DecodeError, UnicodeDecodeError, RecursionError or QuantityError if an object is
-    not one of the API.
+    Raises ObjectError or QuantityError if an object is not one of the API.
     """
     observed = ObservedRun()
-    folders.fold(body, *observed.asked(plan))
+    folders.fold(body, *observed.asked(plan), *beside)
     observed.whole.conclude(dense=plan.dense_revisions)
     for resource in world_states.TYPES:
         observed.final.keep(resource, observed.folded.stream(resource).live)

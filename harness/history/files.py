@@ -19,8 +19,8 @@ _KINDS = {
 }
 
 
-def open_regular(path: pathlib.Path) -> io.BufferedReader:
-    """Open for reading.
+def open_regular(path: pathlib.Path, *, buffer: int = io.DEFAULT_BUFFER_SIZE) -> io.BufferedReader:
+    """Open for reading; `buffer` bytes are read at once.
 
     Raises HistoryError if it is not a regular file or cannot be read.
     """
@@ -33,7 +33,7 @@ def open_regular(path: pathlib.Path) -> io.BufferedReader:
         os.close(descriptor)
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
         raise errors.HistoryError(f"{path.name}: expected a file, got {kind}")
-    return os.fdopen(descriptor, "rb")
+    return io.BufferedReader(io.FileIO(descriptor, "rb"), buffer)
 
 
 def read_small(path: pathlib.Path) -> bytes:

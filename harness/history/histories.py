@@ -10,6 +10,7 @@ import functools
 import os
 import pathlib
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from harness import errors
 from harness.history import directories, files, journal_reader, manifests, plans, records
@@ -26,17 +27,19 @@ class EvidenceReader(journal_reader.Reader):
         *,
         may_be_cut_off: bool = False,
         change: str = "",
+        decode: journal_reader.Decode | None = None,
     ) -> None:
         """`may_be_cut_off`: the writer could not close the file (see `History.cut_off`).
 
-        `change`: how the file was changed after the run; empty: it was not.
+        `change`: how the file was changed after the run; empty: it was not. `decode`: see
+        `journal_reader.Reader`; None: as records.
         """
-        super().__init__(path)
+        super().__init__(path, decode=decode)
         self._plan, self.may_be_cut_off = plan, may_be_cut_off
         self.damage = f"{path.name} {change}" if change else ""
         """The damage that ended the iteration, with file and line; empty if there was none."""
 
-    def __iter__(self) -> Iterator[records.Body]:
+    def __iter__(self) -> Iterator[Any]:
         if self.damage:
             return
         try:
@@ -143,9 +146,12 @@ class History:
         later = [name for name in started if naming.first_incarnation(name) in names]
         return list(names | dict.fromkeys(later))
 
-    def observations(self) -> EvidenceReader | None:
-        """Return a reader of the observations, to iterate once; None if there is no file."""
-        return self._reader(self.directory.observations)
+    def observations(self, decode: journal_reader.Decode | None = None) -> EvidenceReader | None:
+        """Return a reader of the observations, to iterate once; None if there is no file.
+
+        `decode`: see `journal_reader.Reader`; None: as records.
+        """
+        return self._reader(self.directory.observations, decode=decode)
 
     def operations(self, process: str) -> EvidenceReader | None:
         """Return a reader of one process's calls, to iterate once; None if there is no file."""
@@ -205,12 +211,17 @@ class History:
             name: known.get(name) or files.digest_or_reason(path) for name, path in names.items()
         }
 
-    def _reader(self, path: pathlib.Path, process: str = "") -> EvidenceReader | None:
+    def _reader(
+        self,
+        path: pathlib.Path,
+        process: str = "",
+        decode: journal_reader.Decode | None = None,
+    ) -> EvidenceReader | None:
         if not os.path.lexists(path):
             return None
         cut_off = bool(process) and process in self.cut_off
         self._readers[path] = EvidenceReader(
-            path, self.plan, may_be_cut_off=cut_off, change=self._change(path)
+            path, self.plan, may_be_cut_off=cut_off, change=self._change(path), decode=decode
         )
         return self._readers[path]
 

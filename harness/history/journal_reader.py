@@ -6,7 +6,8 @@ A torn last line is tolerated and noted. Any other damage raises an error that n
 import functools
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -16,10 +17,21 @@ from harness.history import files, records
 LINE_MAX = 32 * 2**20
 """Longest accepted line, in bytes; an API object has at most a few MiB."""
 
+BUFFER = 2**18
+"""Bytes that are read at once."""
+
+_NEWLINE = b"\n"[0]
+
 TRAILER_MAX = 4096
 """Longest trailer, in bytes."""
 
+Decode: TypeAlias = Callable[[bytes], Any]
 _decoder: msgspec.json.Decoder[records.Record] = msgspec.json.Decoder(records.Record)
+decode_record = _decoder.decode
+"""Return the record of a line.
+
+Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError if it is none.
+"""
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,30 +54,33 @@ class Reader:
     file and line, for any damage except a torn last line.
     """
 
-    def __init__(self, path: pathlib.Path) -> None:
-        self.path = path
+    def __init__(self, path: pathlib.Path, *, decode: Decode | None = None) -> None:
+        """`decode` makes a record of a line, some in a form of its own; None: `decode_record`."""
+        self.path, self._decode_line = path, decode or decode_record
         self.header: records.Header | None = None
         self.trailer: records.Trailer | None = None
         self.torn = False
         self.line = 0
         """Number of the line that was read last."""
 
-    def __iter__(self) -> Iterator[records.Body]:
+    def __iter__(self) -> Iterator[Any]:
         count = 0
-        with files.open_regular(self.path) as file:
+        with files.open_regular(self.path, buffer=BUFFER) as file:
             lines = iter(functools.partial(file.readline, LINE_MAX + 1), b"")
             for number, line in enumerate(lines, start=1):
                 self.line = number
-                if not line.endswith(b"\n"):
+                if line[-1] != _NEWLINE:
                     self._note_torn(line, number)
                     return
                 record = self._decode(line, number)
-                if isinstance(record, records.Header):
+                kind = type(record)
+                if kind is records.Header:
                     self._accept_header(record, number)
-                elif isinstance(record, records.Trailer):
+                elif kind is records.Trailer:
                     self._accept_trailer(record, number, count)
                 else:
-                    self._require_order(number)
+                    if self.header is None or self.trailer is not None:
+                        self._require_order(number)
                     count += 1
                     yield record
 
@@ -74,9 +89,9 @@ class Reader:
             raise self._damage(number, f"expected a line of at most {LINE_MAX} bytes")
         self.torn = True
 
-    def _decode(self, line: bytes, number: int) -> records.Record:
+    def _decode(self, line: bytes, number: int) -> Any:
         try:
-            return _decoder.decode(line)
+            return self._decode_line(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._damage(
                 number, f"expected a complete record, got {line[:60]!r} ({error})"

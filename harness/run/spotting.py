@@ -11,7 +11,7 @@ import msgspec
 from harness import concurrency
 from harness.checks import live_spotter
 from harness.checks.consumption import declared_devices, device_consumption
-from harness.checks.holds import hold_history
+from harness.checks.holds import hold_columns, hold_history
 from harness.checks.observed import claim_results, observed_claims
 from harness.client import apis, informers
 from harness.history import plans
@@ -160,7 +160,7 @@ class ConsumptionSpotter:
     def _excess(self) -> str | None:
         """Return a summary of what is consumed too much now, None for nothing."""
         now = hold_history.HoldHistory()
-        now.holds = [hold for holds in self._holds.values() for hold in holds]
+        now.holds = hold_columns.of(hold for holds in self._holds.values() for hold in holds)
         violations = device_consumption.check(now, self._declared).violations
         return violations[0].summary if violations else None
 

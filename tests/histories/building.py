@@ -60,7 +60,7 @@ def build(
     seen = language.observe(text, names=names) if observations is None else observations
     created = language.created(text, names=names) if text else recording.created(seen)
     files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {
-        "run": (directory.processes, _processes(phases, made.expected_steps)),
+        "run": (directory.processes, processes(phases, made.expected_steps)),
         "recorder": (directory.observations, seen),
         TRAFFIC: (directory.operations(TRAFFIC), _calls(created)),
         KUBELET: (directory.operations(KUBELET), []),
@@ -154,7 +154,10 @@ def step(seq: int, thread: str, name: str, ts_ns: int, **fields: object) -> reco
     return records.Step(seq=seq, ts_ns=ts_ns, thread=thread, name=name, fields=fields)
 
 
-def _processes(phases: Sequence[records.Phase], subject: Sequence[str]) -> Iterable[records.Body]:
+def processes(
+    phases: Sequence[records.Phase] = (), subject: Sequence[str] = (SCHEDULER,)
+) -> Iterable[records.Body]:
+    """The journal of the processes of a run that went as it should."""
     start = language.at(0)
     names = ["recorder", KUBELET, *subject, "traffic"]
     first, *later = phases or (

@@ -224,6 +224,5 @@ def observed(event: Event, version: int, *, second_ns: int = 1_000_000_000) -> A
         type=event.type,
         version=version,
         ts_ns=version * second_ns,
-        content=msgspec.Raw(b""),  # only the decoded object is read
         object=msgspec.convert({**event.obj, "metadata": meta}, observations.TYPES[resource]),
     )

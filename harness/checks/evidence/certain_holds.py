@@ -86,7 +86,7 @@ def _state(record: records.Observation, listed_rv: int) -> _State:
     uid = observations.decode(record).object.metadata.uid
     rv = max(record.resource_version, listed_rv if record.type == "LISTED" else 0)
     moved = msgspec.structs.replace(record, resource_version=rv)
-    return _State(rv, uid, observed_objects.digest(record.object), moved)
+    return _State(rv, uid, observed_objects.digest(bytes(record.object)), moved)
 
 
 def _certain(

@@ -84,7 +84,6 @@ def load(given: certificate_items.Evidence) -> certificate_items.ItemResult:
 
 def reuse(folded: hold_history.HoldHistory) -> int:
     """Return the number of holds of a device that another claim had held before."""
-    users: dict[str, set[str]] = collections.defaultdict(set)
-    for hold in folded.holds:
-        users[hold.device].add(hold.uid)
-    return sum(len(uids) - 1 for uids in users.values())
+    table = folded.holds.frame(end_rv=folded.last_rv + 1)
+    users = table[["device", "claim"]].drop_duplicates()
+    return len(users) - users["device"].nunique()

@@ -79,11 +79,10 @@ def of(seen: observations.SeenAny) -> ObservedObject:
     )
 
 
-def digest(content: msgspec.Raw) -> int:
+def digest(content: bytes) -> int:
     """Return a digest of an object's JSON without kind and apiVersion."""
-    text = bytes(content)
-    start = _TYPE_META.match(text)
-    return hash(text[start.end() if start else 0 :])
+    start = _TYPE_META.match(content)
+    return hash(content[start.end() if start else 0 :])
 
 
 def _claims_of(pod: observed_pods.Pod) -> tuple[str, ...]:

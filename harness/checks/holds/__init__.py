@@ -2,5 +2,5 @@
 
 Guarantees do not belong here (see the checks).
 
-Contents: `hold_conflicts`, `hold_history`, `overlapping`.
+Contents: `hold_columns`, `hold_conflicts`, `hold_history`, `observed_streams`, `overlapping`.
 """

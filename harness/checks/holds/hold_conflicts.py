@@ -25,11 +25,11 @@ class HoldConflicts:
     """
 
     def __init__(self, table: pd.DataFrame, shares: Flags | None = None) -> None:
-        """Search a table with the columns `device`, `uid` (categorical), `from_rv`, `until_rv`.
+        """Search a table of `HoldColumns.frame`. Empty holds conflict with nothing.
 
-        `shares` flags the rows that are shares; None: none is. Empty holds conflict with nothing.
+        `shares` flags the rows that are shares; None: none is.
         """
-        device, owner = (table[key].cat.codes.to_numpy() for key in ("device", "uid"))
+        device, owner = table["device"].cat.codes.to_numpy(), table["claim"].to_numpy()
         start, end = (table[key].to_numpy() for key in ("from_rv", "until_rv"))
         rows = np.flatnonzero(end > start)
         rows = rows[np.lexsort((rows, start[rows], device[rows]))]

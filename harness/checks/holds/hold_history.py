@@ -6,106 +6,56 @@ hold is assumed to be as short as the observations allow, so that doubt never be
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
-from harness.checks.observed import claim_results, folders, observations, observed_claims
+from harness.checks.holds import hold_columns, observed_streams
+from harness.checks.observed import (
+    claim_results,
+    folders,
+    observations,
+    observed_claims,
+    observed_metadata,
+)
 from harness.history import records
 
 CLAIMS, PODS = observations.CLAIMS, observations.PODS
+_NOTHING: dict[str, claim_results.Held] = {}
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class Hold:
-    """The interval of resourceVersions in which a claim's allocation named a device."""
-
-    device: str
-    """`driver/pool/device`"""
-    exclusive: bool
-    """False for admin access and for a share of the device."""
-    shared: bool = False
-    """True for a share of the device, which other claims may share too."""
-    consumed: tuple[tuple[str, str], ...] = ()
-    """Name and quantity of each capacity that its shares consume; names can occur twice."""
-    uid: str
-    namespace: str
-    name: str
-    from_rv: int
-    from_ts_ns: int
-    """Monotonic time of the recorder; for display only."""
-    until_rv: int | None = None
-    """Exclusive; None: to the end of the history."""
-    until_ts_ns: int | None = None
-    pods: set[str] = dataclasses.field(default_factory=set)
-    """Names of all pods in `status.reservedFor` during the hold."""
-
-    @property
-    def how(self) -> claim_results.Held:
-        """How the claim holds the device."""
-        return claim_results.Held(self.exclusive, self.shared, self.consumed)
+Hold: TypeAlias = hold_columns.Hold
+Life: TypeAlias = observed_streams.Life
+ObservedStream: TypeAlias = observed_streams.ObservedStream
 
 
 @dataclasses.dataclass(slots=True)
-class Life:
-    """Milestones of one object in the recorder's time; for figures, never for verdicts."""
+class _Holder:
+    """A claim that holds devices now."""
 
-    name: str
-    seen_ns: int
-    ready_ns: int | None = None
-    """First allocation of a claim, first `Running` of a pod; None: never."""
-    gone_ns: int | None = None
-
-    @property
-    def waited_ns(self) -> int | None:
-        """Nanoseconds until ready; None if never ready or if the clock went back."""
-        if self.ready_ns is None or self.ready_ns < self.seen_ns:
-            return None
-        return self.ready_ns - self.seen_ns
-
-
-@dataclasses.dataclass(slots=True)
-class ObservedStream:
-    """Completeness of the observations of one resource."""
-
-    has_first_list: bool = False
-    has_final_list: bool = False
-    observed: int = 0
-    """Number of observations, without the final list."""
-    last_rv: int = 0
-    gaps: list[records.Gap] = dataclasses.field(default_factory=list)
-    disordered: list[int] = dataclasses.field(default_factory=list)
-    """resourceVersions that arrived after a later one."""
-    live: dict[str, int] = dataclasses.field(default_factory=dict)
-    """uid -> resourceVersion of every live object, according to the events."""
-    final: dict[str, int] = dataclasses.field(default_factory=dict)
-    """uid -> resourceVersion of every live object, according to the final list."""
-
-
-@dataclasses.dataclass(slots=True)
-class _Relist:
-    """A list after a gap that is still being read."""
-
-    left: int
-    """Number of objects still to come."""
-    certain_rv: int
-    """The last resourceVersion before the gap."""
-    seen: set[str] = dataclasses.field(default_factory=set)
+    held: dict[str, claim_results.Held]
+    """Device -> how it is held."""
+    rows: dict[str, int]
+    """Device -> row of the open hold."""
 
 
 class HoldHistory(folders.Folder):
     """All holds of a run, and the completeness of the observations behind them."""
 
     def __init__(self) -> None:
-        self.holds: list[Hold] = []
         self.streams: dict[str, ObservedStream] = {}
         self.claims: dict[str, Life] = {}
         self.pods: dict[str, Life] = {}
+        self.holds = hold_columns.HoldColumns(self.claims)
         self.last_rv = 0
-        self._open: dict[str, dict[str, Hold]] = {}
-        """claim uid -> device -> the open hold."""
-        self._relists: dict[str, _Relist] = {}
+        self._holders: dict[str, _Holder] = {}
+        """By the uid of the claim."""
+        self._relists: dict[str, observed_streams.Relist] = {}
 
     def stream(self, resource: str) -> ObservedStream:
         """Return the stream of a resource; an empty one if nothing was observed."""
-        return self.streams.setdefault(resource, ObservedStream())
+        stream = self.streams.get(resource)
+        if stream is None:
+            stream = self.streams[resource] = ObservedStream()
+        return stream
 
     @property
     def pods_running(self) -> int:
@@ -138,7 +88,7 @@ class HoldHistory(folders.Folder):
                 stream.has_final_list = True
             case "relist":
                 certain = stream.gaps[-1].after_resource_version if stream.gaps else stream.last_rv
-                self._relists[listed.resource] = _Relist(listed.count, certain)
+                self._relists[listed.resource] = observed_streams.Relist(listed.count, certain)
                 self._end_relist_if_read(listed.resource, listed.ts_ns)
         if listed.purpose != "final":
             stream.last_rv = max(stream.last_rv, listed.resource_version)
@@ -149,29 +99,19 @@ class HoldHistory(folders.Folder):
 
     def see_any(self, seen: observations.SeenAny) -> None:
         """Fold the next version of an object."""
-        stream, uid = self.stream(seen.resource), seen.object.metadata.uid
-        stream.observed += 1
-        self.last_rv = max(self.last_rv, seen.version)
-        if seen.type != "LISTED":
-            if seen.version <= stream.last_rv:
-                stream.disordered.append(seen.version)
-            stream.last_rv = seen.version
-        if seen.is_gone:
-            stream.live.pop(uid, None)
-        else:
-            stream.live[uid] = seen.version
-        self._fold(seen)
-
-    def _fold(self, seen: observations.SeenAny) -> None:
-        relist = self._relists.get(seen.resource) if seen.type == "LISTED" else None
-        if seen.resource == CLAIMS:
+        resource, version, uid = seen.resource, seen.version, seen.object.metadata.uid
+        self.stream(resource).note(uid, version, seen.type)
+        if version > self.last_rv:
+            self.last_rv = version
+        relist = self._relists.get(resource) if seen.type == "LISTED" else None
+        if resource == CLAIMS:
             self._fold_claim(seen, certain_rv=relist.certain_rv if relist else None)
-        elif seen.resource == PODS:
+        elif resource == PODS:
             self._fold_pod(seen)
         if relist is not None:
             relist.left -= 1
-            relist.seen.add(seen.object.metadata.uid)
-            self._end_relist_if_read(seen.resource, seen.ts_ns)
+            relist.seen.add(uid)
+            self._end_relist_if_read(resource, seen.ts_ns)
 
     def _end_relist_if_read(self, resource: str, ts_ns: int) -> None:
         """After the last object of a list, release the claims that vanished during the gap."""
@@ -183,72 +123,88 @@ class HoldHistory(folders.Folder):
         live = self.stream(resource).live
         for uid in [uid for uid in live if uid not in relist.seen]:
             del live[uid]
-            if resource == CLAIMS:
-                self._release(uid, {}, relist.certain_rv + 1, ts_ns)
+            if resource == CLAIMS and uid in self._holders:
+                self._release(uid, self._holders[uid], _NOTHING, relist.certain_rv + 1, ts_ns)
 
     # ------------------------------------------------------------------------ claims
 
     def _fold_claim(self, seen: observations.SeenClaim, *, certain_rv: int | None) -> None:
-        claim, rv, ts_ns = seen.object, seen.version, seen.ts_ns
-        uid = claim.metadata.uid
-        life = self.claims.setdefault(uid, Life(claim.metadata.name, ts_ns))
-        if seen.is_gone:
+        meta, allocation = seen.object.metadata, seen.object.status.allocation
+        uid, rv, ts_ns = meta.uid, seen.version, seen.ts_ns
+        held = _NOTHING
+        life = self.claims.get(uid) or _begun(self.claims, meta, ts_ns)
+        holder = self._holders.get(uid)
+        is_gone = seen.type == "DELETED"
+        if is_gone:
             life.gone_ns = ts_ns
-            self._release(uid, {}, rv, ts_ns)
-            return
-        held = claim_results.held(claim.status.allocation)
-        if held and life.ready_ns is None:
-            life.ready_ns = ts_ns
-        # A release within a gap may have happened right after the last observation before it.
-        self._release(uid, held, rv if certain_rv is None else certain_rv + 1, ts_ns)
-        self._take(claim, held, rv, ts_ns)
+        elif allocation is not None:
+            held = claim_results.held(allocation)
+            if held and life.ready_ns is None:
+                life.ready_ns = ts_ns
+        if holder is not None and holder.held != held:
+            # A release within a gap may have happened right after the last observation before it.
+            until = rv if certain_rv is None or is_gone else certain_rv + 1
+            self._release(uid, holder, held, until, ts_ns)
+        if held:
+            self._take(seen, life, held)
 
     def _release(
-        self, uid: str, kept: Mapping[str, claim_results.Held], rv: int, ts_ns: int
-    ) -> None:
-        """End the claim's holds, except those in `kept` that have not changed."""
-        held = self._open.get(uid, {})
-        for device in [name for name, hold in held.items() if kept.get(name) != hold.how]:
-            hold = held.pop(device)
-            hold.until_rv, hold.until_ts_ns = max(rv, hold.from_rv), ts_ns
-        if not held:
-            self._open.pop(uid, None)
-
-    def _take(
         self,
-        claim: observed_claims.Claim,
-        held: Mapping[str, claim_results.Held],
+        uid: str,
+        holder: _Holder,
+        kept: Mapping[str, claim_results.Held],
         rv: int,
         ts_ns: int,
     ) -> None:
-        meta = claim.metadata
-        pods = {item.name for item in claim.status.reserved_for or () if item.resource == PODS}
-        mine = self._open.setdefault(meta.uid, {}) if held else {}
+        """End the claim's holds, except those in `kept` that have not changed."""
+        for device in [name for name, how in holder.held.items() if kept.get(name) != how]:
+            del holder.held[device]
+            self.holds.close(holder.rows.pop(device), rv, ts_ns)
+        if not holder.rows:
+            del self._holders[uid]
+
+    def _take(
+        self, seen: observations.SeenClaim, life: Life, held: dict[str, claim_results.Held]
+    ) -> None:
+        """Begin the holds that the claim has not had, and note the pods of all."""
+        uid = seen.object.metadata.uid
+        pods = _pods_of(seen.object)
+        if life.users != pods:
+            life.users = pods
+        holder = self._holders.get(uid)
+        if holder is None:
+            holder = self._holders[uid] = _Holder({}, {})
         for device, how in held.items():
-            if device not in mine:
-                mine[device] = Hold(
-                    device=device,
-                    exclusive=how.exclusive,
-                    shared=how.shared,
-                    consumed=how.consumed,
-                    uid=meta.uid,
-                    namespace=meta.namespace,
-                    name=meta.name,
-                    from_rv=rv,
-                    from_ts_ns=ts_ns,
+            row = holder.rows.get(device)
+            if row is None:
+                holder.held[device] = how
+                holder.rows[device] = self.holds.open(
+                    device, how, life, seen.version, seen.ts_ns, life.users
                 )
-                self.holds.append(mine[device])
-            mine[device].pods |= pods
+            else:
+                self.holds.add_pods(row, life.users)
 
     # -------------------------------------------------------------------------- pods
 
     def _fold_pod(self, seen: observations.SeenPod) -> None:
         meta, phase = seen.object.metadata, seen.object.status.phase
-        life = self.pods.setdefault(meta.uid, Life(meta.name, seen.ts_ns))
+        life = self.pods.get(meta.uid) or _begun(self.pods, meta, seen.ts_ns)
         if seen.is_gone:
             life.gone_ns = seen.ts_ns
         elif phase == "Running" and life.ready_ns is None:
             life.ready_ns = seen.ts_ns
+
+
+def _begun(lives: dict[str, Life], meta: observed_metadata.Meta, ts_ns: int) -> Life:
+    """Add an object that was not seen before."""
+    life = Life(meta.name, ts_ns, namespace=meta.namespace, number=len(lives))
+    lives[meta.uid] = life
+    return life
+
+
+def _pods_of(claim: observed_claims.Claim) -> hold_columns.Pods:
+    reserved = claim.status.reserved_for or ()
+    return hold_columns.packed([item.name for item in reserved if item.resource == PODS])
 
 
 def fold(body: Iterable[records.Body], *beside: folders.Folder) -> HoldHistory:

@@ -27,6 +27,7 @@ class Held:
 
 
 _NOT = Held()
+EXCLUSIVE = Held(exclusive=True)
 
 
 def held(allocation: observed_claims.Allocation | None) -> dict[str, Held]:
@@ -35,14 +36,17 @@ def held(allocation: observed_claims.Allocation | None) -> dict[str, Held]:
     A device with several results is exclusive if one of them is.
     """
     found: dict[str, Held] = {}
+    if allocation is not None and len(allocation.devices.results) == 1:
+        [item] = allocation.devices.results
+        return {item.id: _of(item)}
     for item in allocation.devices.results if allocation else []:
-        found[item.id] = found.get(item.id, _NOT).joined(_of(item))
+        found[item.id] = found[item.id].joined(_of(item)) if item.id in found else _of(item)
     return found
 
 
 def _of(item: observed_claims.AllocationResult) -> Held:
     if live_spotter.is_exclusive(admin=item.admin_access, share=item.share):
-        return Held(exclusive=True)
+        return EXCLUSIVE
     if item.admin_access:
         return _NOT
     return Held(shared=True, consumed=tuple((item.consumed_capacity or {}).items()))

@@ -60,49 +60,46 @@ _METHODS = {
 }
 
 
-def fold(body: Iterable[records.Body], *folders: Folder) -> None:
+def fold(body: Iterable[records.Body | observations.SeenAny], *folders: Folder) -> None:
     """Give every record to the folders, in this order.
 
-    Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError if an object is not one of the
-    API.
+    Observations may be decoded already. Raises ObjectError if an object is not one of the API.
     """
-    seers = _Seers(folders)
-    ts_ns = 0
+    final, others, by_resource = _seers(folders)
+    seen: observations.SeenAny | None = None
     for record in body:
-        match record:
-            case records.Observation():
-                seen = observations.decode(record)
-                ts_ns = record.ts_ns
-                for see in seers.of(seen):
-                    see(seen)
-            case records.Listed():
-                for folder in folders:
-                    folder.see_list(record)
-            case records.Gap():
-                for folder in folders:
-                    folder.see_gap(record)
-            case _:
-                pass
+        if isinstance(record, observations.Seen):
+            seen = record
+        elif isinstance(record, records.Observation):
+            seen = observations.decode(record)
+        else:
+            _see_other(record, folders)
+            continue
+        for see in final if seen.type == "FINAL" else by_resource.get(seen.resource, others):
+            see(seen)
     for folder in folders:
-        folder.end(ts_ns)
+        folder.end(seen.ts_ns if seen is not None else 0)
 
 
-class _Seers:
-    """The methods that see an object, by its resource; those that do nothing are left out."""
+def _see_other(record: records.Body, folders: Iterable[Folder]) -> None:
+    for folder in folders:
+        if isinstance(record, records.Listed):
+            folder.see_list(record)
+        elif isinstance(record, records.Gap):
+            folder.see_gap(record)
 
-    def __init__(self, folders: Sequence[Folder]) -> None:
-        self._final = _overridden(folders, "see_final")
-        self._any = _overridden(folders, "see_any")
-        self._by_resource = {
-            resource: _overridden(folders, "see_any", method)
-            for resource, method in _METHODS.items()
-        }
 
-    def of(self, seen: observations.SeenAny) -> Sequence[Seer]:
-        """Return the methods that see this one, in order."""
-        if seen.type == "FINAL":
-            return self._final
-        return self._by_resource.get(seen.resource, self._any)
+def _seers(
+    folders: Sequence[Folder],
+) -> tuple[Sequence[Seer], Sequence[Seer], dict[str, Sequence[Seer]]]:
+    """Return the methods that see final objects, those of other resources, and those by resource.
+
+    Methods that do nothing are left out.
+    """
+    by_resource: dict[str, Sequence[Seer]] = {
+        resource: _overridden(folders, "see_any", method) for resource, method in _METHODS.items()
+    }
+    return _overridden(folders, "see_final"), _overridden(folders, "see_any"), by_resource
 
 
 def _overridden(folders: Iterable[Folder], *methods: str) -> list[Seer]:

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 import msgspec
 
 from harness.checks.observed import observed_metadata
-from harness.model import devices
 
 
 class ExactRequest(observed_metadata.Part, frozen=True):
@@ -103,7 +102,7 @@ class AllocationResult(observed_metadata.Part, frozen=True):
     @property
     def id(self) -> str:
         """`driver/pool/device`."""
-        return str(devices.DeviceID(self.driver, self.pool, self.device))
+        return f"{self.driver}/{self.pool}/{self.device}"
 
 
 class AllocatedDevices(observed_metadata.Part, frozen=True):

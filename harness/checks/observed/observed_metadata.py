@@ -7,8 +7,8 @@ import msgspec
 from harness.checks import verdicts
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of an API object; fields that no check reads are left out."""
+class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """A part of an API object, without cycles; fields that no check reads are left out."""
 
 
 class Owner(Part, frozen=True):

@@ -18,8 +18,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.checks import device_exclusivity, verdicts
-from harness.checks.holds import hold_conflicts, hold_history
+from harness.checks import verdicts
+from harness.checks.holds import hold_columns, hold_conflicts, hold_history
 from harness.checks.schedulers import scheduler_identities
 
 NAME = "scheduler_exclusivity"
@@ -37,7 +37,7 @@ def check(
     """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not tell."""
     holds = [hold for hold in folded.holds if hold.exclusive]
     search = _Search(holds, schedulers)
-    table = device_exclusivity.frame(holds, end_rv=folded.last_rv + 1)
+    table = hold_columns.of(holds).frame(end_rv=folded.last_rv + 1)
     found = hold_conflicts.HoldConflicts(table)
     own = np.array([search.is_own(hold) for hold in holds], dtype=bool)
     unclear = np.array([search.is_unclear(hold) for hold in holds], dtype=bool)

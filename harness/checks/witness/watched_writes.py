@@ -1,10 +1,10 @@
 """The writes of claims and pods as the recorder's watch delivered them, and from when to when."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from harness.checks.observed import folders, observations
 from harness.checks.witness import audit_events, object_states
 from harness.history import records
 
@@ -53,27 +53,44 @@ class Stream:
         return not any(after < version <= until for after, until in self.gaps)
 
 
-class WatchedWrites:
+class WatchedWrites(folders.Folder):
     """The observations of all compared resources."""
 
     def __init__(self) -> None:
         self.streams = {name: Stream() for name in sorted(_RESOURCES)}
 
-    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
-        """Yield the records of the recorder, each after noting it.
+    def see_any(self, seen: observations.SeenAny) -> None:
+        """Note a version of an object.
 
-        Raises msgspec.DecodeError for an object that is none of the API.
+        Raises ObjectError if it is none of the API.
         """
-        for record in observations:
-            if isinstance(record, records.Observation):
-                if record.resource in _RESOURCES:
-                    self._observe(record)
-            elif isinstance(record, records.Listed):
-                if record.resource in _RESOURCES:
-                    self._list(record)
-            elif isinstance(record, records.Gap) and record.resource in _RESOURCES:
-                self.streams[record.resource].gap_rv = record.after_resource_version
-            yield record
+        stream = self.streams.get(seen.resource)
+        if stream is None:
+            return
+        noted = _noted(seen)
+        if seen.type == "LISTED" and seen.version <= (stream.first_rv or 0):
+            stream.listed.append(noted)
+        else:
+            stream.seen.setdefault(seen.version, noted)
+
+    def see_final(self, seen: observations.SeenAny) -> None:
+        """Note an object of the final list.
+
+        Raises ObjectError if it is none of the API.
+        """
+        if seen.resource in self.streams:
+            noted = _noted(seen)
+            self.streams[seen.resource].final[noted.state.uid] = noted
+
+    def see_gap(self, gap: records.Gap) -> None:
+        """Note that a watch misses writes."""
+        if gap.resource in self.streams:
+            self.streams[gap.resource].gap_rv = gap.after_resource_version
+
+    def see_list(self, listed: records.Listed) -> None:
+        """Note the revision of a list."""
+        if listed.resource in self.streams:
+            self._list(listed)
 
     def _list(self, listed: records.Listed) -> None:
         stream = self.streams[listed.resource]
@@ -86,16 +103,10 @@ class WatchedWrites:
                 stream.gaps.append((stream.gap_rv, listed.resource_version))
                 stream.gap_rv = None
 
-    def _observe(self, record: records.Observation) -> None:
-        try:
-            state = object_states.read(record.object)
-        except object_states.ObjectError as error:
-            raise msgspec.DecodeError(str(error)) from error
-        stream = self.streams[record.resource]
-        seen = Seen(record.type, record.resource_version, state)
-        if record.type == "FINAL":
-            stream.final[state.uid] = seen
-        elif record.type == "LISTED" and record.resource_version <= (stream.first_rv or 0):
-            stream.listed.append(seen)
-        else:
-            stream.seen.setdefault(record.resource_version, seen)
+
+def _noted(seen: observations.SeenAny) -> Seen:
+    try:
+        state = object_states.read(seen.content)
+    except object_states.ObjectError as error:
+        raise observations.ObjectError(str(error)) from error
+    return Seen(seen.type, seen.version, state)

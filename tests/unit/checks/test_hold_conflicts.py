@@ -20,7 +20,7 @@ def search(rows: list[Row]) -> hold_conflicts.HoldConflicts:
     table = pd.DataFrame(
         {
             "device": pd.Categorical(devices),
-            "uid": pd.Categorical(owners),
+            "claim": pd.Categorical(owners).codes,
             "from_rv": np.array(starts, dtype=np.int64),
             "until_rv": np.array(ends, dtype=np.int64),
         }

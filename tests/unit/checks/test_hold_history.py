@@ -8,8 +8,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.checks import device_exclusivity
-from harness.checks.holds import hold_conflicts, hold_history
+from harness.checks.holds import hold_columns, hold_conflicts, hold_history
 from harness.history import records
 from tests.histories import language
 
@@ -78,7 +77,7 @@ def _occupied(folded: hold_history.HoldHistory) -> Occupancy:
 
 def _found(folded: hold_history.HoldHistory) -> set[tuple[str, frozenset[str]]]:
     holds = [hold for hold in folded.holds if hold.exclusive]
-    table = device_exclusivity.frame(holds, end_rv=folded.last_rv + 1)
+    table = hold_columns.of(holds).frame(end_rv=folded.last_rv + 1)
     found = hold_conflicts.HoldConflicts(table)
     pairs = found.first(found.total)
     assert len(pairs) == found.total

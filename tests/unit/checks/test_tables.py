@@ -3,7 +3,7 @@
 import pytest
 
 from harness.checks import device_exclusivity, verdicts
-from harness.checks.holds import hold_conflicts, hold_history
+from harness.checks.holds import hold_columns, hold_conflicts, hold_history
 from tests.histories import language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -163,7 +163,7 @@ def test_a_claim_is_never_in_conflict_with_itself() -> None:
         )
         for rv, uid in enumerate(["a", "a", "b"], start=1)
     ]
-    found = hold_conflicts.HoldConflicts(device_exclusivity.frame(twice, end_rv=9))
+    found = hold_conflicts.HoldConflicts(hold_columns.of(twice).frame(end_rv=9))
     assert (found.total, found.first(9)) == (2, [(0, 2), (1, 2)])
 
 

@@ -21,7 +21,7 @@ PLACE = {"namespace": language.NAMESPACE}
 def compare(seen: Iterable[records.Body], told: Iterable[dict[str, Any]]) -> comparing.Comparison:
     """Fold both sides by their own folds and compare them."""
     watched = watched_writes.WatchedWrites()
-    folded = hold_history.fold(watched.follow(seen))
+    folded = hold_history.fold(seen, watched)
     holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
     events = (audit_events.decode(audit_logs.line(event)) for event in told)
     audited = audit_history.fold(events, namespace=language.NAMESPACE)
@@ -135,7 +135,7 @@ def test_a_fold_of_the_watch_that_is_wrong_is_noticed() -> None:
     watched = watched_writes.WatchedWrites()
     holds = [
         (hold.uid, hold.device, hold.from_rv, (hold.until_rv or 0) + 1)
-        for hold in hold_history.fold(watched.follow(language.observe(TEXT))).holds
+        for hold in hold_history.fold(language.observe(TEXT), watched).holds
     ]
     events = [audit_events.decode(audit_logs.line(event)) for event in audit_logs.events(TEXT)]
     audited = audit_history.fold(events, namespace=language.NAMESPACE)

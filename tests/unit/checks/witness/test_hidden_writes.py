@@ -55,7 +55,7 @@ def observation(resource: str, kind: Any, value: dict[str, Any]) -> records.Obse
 
 def differences(seen: list[records.Body], told: list[dict[str, Any]]) -> list[str]:
     watched = watched_writes.WatchedWrites()
-    folded = hold_history.fold(watched.follow(seen))
+    folded = hold_history.fold(seen, watched)
     holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
     events = (audit_events.decode(audit_logs.line(event)) for event in told)
     audited = audit_history.fold(events, namespace=language.NAMESPACE)

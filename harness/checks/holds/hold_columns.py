@@ -1,0 +1,218 @@
+"""The holds of a run as typed columns, so that a million of them are no million objects.
+
+Checks read the columns as a pandas table (`frame`); what they show, they read as a `Hold`.
+"""
+
+import array
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, overload
+
+import numpy as np
+import pandas as pd
+
+from harness.checks.holds import observed_streams
+from harness.checks.observed import claim_results
+
+Pods: TypeAlias = str | tuple[str, ...]
+"""The name of the only pod, or the sorted names of several pods or of none."""
+_OPEN = -(2**63)
+"""The end of a hold that has none."""
+_TIMES = 4
+"""Numbers of each hold in the column of times: begin and end, as versions, then as times."""
+_CODES = 3
+"""Numbers of each hold in the column of codes: device, claim, how."""
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Hold:
+    """The interval of resourceVersions in which a claim's allocation named a device."""
+
+    device: str
+    """`driver/pool/device`"""
+    exclusive: bool
+    """False for admin access and for a share of the device."""
+    shared: bool = False
+    """True for a share of the device, which other claims may share too."""
+    consumed: tuple[tuple[str, str], ...] = ()
+    """Name and quantity of each capacity that its shares consume; names can occur twice."""
+    uid: str
+    namespace: str
+    name: str
+    from_rv: int
+    from_ts_ns: int
+    """Monotonic time of the recorder; for display only."""
+    until_rv: int | None = None
+    """Exclusive; None: to the end of the history."""
+    until_ts_ns: int | None = None
+    pods: set[str] = dataclasses.field(default_factory=set)
+    """Names of all pods in `status.reservedFor` during the hold."""
+
+    @property
+    def how(self) -> claim_results.Held:
+        """How the claim holds the device."""
+        return claim_results.Held(self.exclusive, self.shared, self.consumed)
+
+
+class HoldColumns(Sequence[Hold]):
+    """All holds, in the order in which they began; each `Hold` is made when it is asked for."""
+
+    def __init__(self, claims: dict[str, observed_streams.Life]) -> None:
+        """`claims` of the holds by uid, each with its number; it grows with the holds."""
+        self._claims = claims
+        self._uids: list[str] = []
+        self._codes = array.array("i")
+        self._times = array.array("q")
+        self._pods: list[Pods] = []
+        self._devices: dict[str, int] = {}
+        self._device_names: list[str] = []
+        self._hows: dict[claim_results.Held, int] = {claim_results.EXCLUSIVE: 0}
+        self._how: list[claim_results.Held] = [claim_results.EXCLUSIVE]
+
+    # ------------------------------------------------------------------------ folding
+
+    def open(
+        self,
+        device: str,
+        how: claim_results.Held,
+        claim: observed_streams.Life,
+        rv: int,
+        ts_ns: int,
+        pods: Pods,
+    ) -> int:
+        """Add a hold that begins, and return its row."""
+        code = self._devices.get(device)
+        if code is None:
+            code = self._devices[device] = len(self._device_names)
+            self._device_names.append(device)
+        self._codes.extend((code, claim.number, self._code_of(how)))
+        self._times.extend((rv, _OPEN, ts_ns, _OPEN))
+        self._pods.append(pods)
+        return len(self._pods) - 1
+
+    def close(self, row: int, rv: int, ts_ns: int) -> None:
+        """End a hold; not before it began."""
+        at = row * _TIMES
+        self._times[at + 1] = max(rv, self._times[at])
+        self._times[at + 3] = ts_ns
+
+    def add_pods(self, row: int, pods: Pods) -> None:
+        """Add pods that use the claim during a hold."""
+        known = self._pods[row]
+        if known != pods:
+            self._pods[row] = _packed({*_unpacked(known), *_unpacked(pods)})
+
+    def _code_of(self, how: claim_results.Held) -> int:
+        if how is claim_results.EXCLUSIVE:
+            return 0
+        code = self._hows.setdefault(how, len(self._how))
+        if code == len(self._how):
+            self._how.append(how)
+        return code
+
+    # ------------------------------------------------------------------------ reading
+
+    def frame(self, *, end_rv: int) -> pd.DataFrame:
+        """Return a table with one row for each hold.
+
+        Columns: `device` (categorical), `claim` (number of the claim), `from_rv` and `until_rv`
+        (int64; `end_rv` for holds that never end), `from_ts_ns` and `until_ts_ns` (int64; -1 for
+        those), `exclusive` and `shared` (bool). No hold can be added while the table is in use.
+        """
+        codes = np.frombuffer(self._codes, dtype=np.int32).reshape(-1, _CODES)
+        times = np.frombuffer(self._times, dtype=np.int64).reshape(-1, _TIMES)
+        exclusive = np.array([how.exclusive for how in self._how])[codes[:, 2]]
+        shared = np.array([how.shared for how in self._how])[codes[:, 2]]
+        until, until_ts = times[:, 1], times[:, 3]
+        return pd.DataFrame(
+            {
+                "device": pd.Categorical.from_codes(
+                    codes[:, 0], pd.Index(self._device_names, dtype=object), validate=False
+                ),
+                "claim": codes[:, 1],
+                "from_rv": times[:, 0],
+                "until_rv": np.where(until == _OPEN, end_rv, until),
+                "from_ts_ns": times[:, 2],
+                "until_ts_ns": np.where(until_ts == _OPEN, -1, until_ts),
+                "exclusive": exclusive,
+                "shared": shared,
+            },
+            copy=False,
+        )
+
+    def __len__(self) -> int:
+        """Return the number of holds."""
+        return len(self._pods)
+
+    @overload
+    def __getitem__(self, row: int) -> Hold: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[Hold]: ...
+
+    def __getitem__(self, row: int | slice) -> Hold | list[Hold]:
+        """Return one hold, or a list of them."""
+        if isinstance(row, slice):
+            return [self._made(one) for one in range(*row.indices(len(self)))]
+        return self._made(range(len(self))[row])
+
+    def __iter__(self) -> Iterator[Hold]:
+        """Yield the holds in order."""
+        return map(self._made, range(len(self)))
+
+    def _made(self, row: int) -> Hold:
+        device, claim, how_code = self._codes[row * _CODES : (row + 1) * _CODES]
+        from_rv, until_rv, from_ts_ns, until_ts_ns = self._times[row * _TIMES : (row + 1) * _TIMES]
+        how, uid = self._how[how_code], self._uid(claim)
+        life = self._claims[uid]
+        return Hold(
+            device=self._device_names[device],
+            exclusive=how.exclusive,
+            shared=how.shared,
+            consumed=how.consumed,
+            uid=uid,
+            namespace=life.namespace,
+            name=life.name,
+            from_rv=from_rv,
+            from_ts_ns=from_ts_ns,
+            until_rv=None if until_rv == _OPEN else until_rv,
+            until_ts_ns=None if until_ts_ns == _OPEN else until_ts_ns,
+            pods=set(_unpacked(self._pods[row])),
+        )
+
+    def _uid(self, number: int) -> str:
+        if len(self._uids) != len(self._claims):
+            self._uids = list(self._claims)
+        return self._uids[number]
+
+
+def of(holds: Iterable[Hold]) -> HoldColumns:
+    """Return the columns of holds."""
+    claims: dict[str, observed_streams.Life] = {}
+    columns = HoldColumns(claims)
+    for hold in holds:
+        life = claims.setdefault(
+            hold.uid,
+            observed_streams.Life(
+                hold.name, hold.from_ts_ns, namespace=hold.namespace, number=len(claims)
+            ),
+        )
+        row = columns.open(
+            hold.device, hold.how, life, hold.from_rv, hold.from_ts_ns, _packed(hold.pods)
+        )
+        if hold.until_rv is not None:
+            columns.close(row, hold.until_rv, hold.until_ts_ns or 0)
+    return columns
+
+
+def packed(names: Sequence[str]) -> Pods:
+    """Return the names of pods in the form of the column."""
+    return names[0] if len(names) == 1 else tuple(sorted(set(names)))
+
+
+def _packed(names: set[str]) -> Pods:
+    return packed(list(names))
+
+
+def _unpacked(pods: Pods) -> tuple[str, ...]:
+    return (pods,) if isinstance(pods, str) else pods

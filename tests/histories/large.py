@@ -1,0 +1,205 @@
+"""`python -m tests.histories.large HOLDS [FOLDER]`: a sound run directory with that many holds.
+
+Users keep their claims, which are allocated one after another: every claim is created, gets a
+device and loses it HOLDS_PER_CLAIM times, and is deleted. No device is given away twice, unless
+`--doubles N` asks for it.
+"""
+
+import argparse
+import itertools
+import pathlib
+import sys
+from collections.abc import Iterator
+
+import msgspec
+
+from harness import errors
+from harness.checks.observed import observations
+from harness.history import directories, journal_writer, manifests, plans, records
+from tests.histories import building, language
+
+HOLDS_PER_CLAIM = 10
+SLOTS, DEVICES_PER_SLOT = 1_000, 4
+"""Claims that exist at once, and the devices that each of them and its successors use in turn."""
+DEVICES_PER_SLICE = 100
+BATCH = 5_000
+FIRST_RV = 1_000
+
+
+def build(
+    path: pathlib.Path, holds: int, *, doubles: int = 0, holds_per_claim: int = HOLDS_PER_CLAIM
+) -> directories.RunDirectory:
+    """Write a run directory; `doubles` of its holds are of a device that another claim holds.
+
+    Raises RunDirectoryError if the path exists.
+    """
+    directory = directories.create(path)
+    plan = msgspec.structs.replace(
+        building.plan(),
+        resources=[observations.CLAIMS, observations.PODS, observations.SLICES],
+    )
+    plans.write(directory.plan, plan)
+    commits = _Commits(holds, doubles, holds_per_claim)
+    _write(directory.observations, "recorder", commits.observations())
+    _write(directory.operations(building.TRAFFIC), building.TRAFFIC, commits.calls())
+    for process in building.KUBELET, building.SCHEDULER:
+        _write(directory.operations(process), process, ())
+    _write(directory.preparations(building.KUBELET), "kubelet's driver", ())
+    _write(directory.steps(building.SCHEDULER), building.SCHEDULER, ())
+    _write(directory.processes, "run", building.processes())
+    manifests.write(directory, run_id=plan.run_id)
+    return directory
+
+
+def _write(path: pathlib.Path, process: str, body: Iterator[records.Body] | tuple[()]) -> None:
+    writer = journal_writer.Writer(path, process=process, run_id=building.RUN_ID)
+    body = iter(body)
+    while batch := list(itertools.islice(body, BATCH)):
+        writer.write_many(batch)
+    writer.close()
+
+
+class _Commits:
+    """The commits of the claims, in their order."""
+
+    def __init__(self, holds: int, doubles: int, holds_per_claim: int) -> None:
+        self._holds, self._doubles, self._per_claim = holds, doubles, holds_per_claim
+        self._slots = min(SLOTS, -(-holds // holds_per_claim))
+        self._rv = FIRST_RV
+
+    def observations(self) -> Iterator[records.Body]:
+        """The records of the recorder."""
+        slices = list(self._slices())
+        for resource in (observations.CLAIMS, observations.PODS):
+            yield self._listed(resource, "first", 0)
+        yield self._listed(observations.SLICES, "first", len(slices))
+        yield from slices
+        for round_number in range(-(-self._holds // (self._slots * self._per_claim))):
+            yield from self._round(round_number)
+        for resource in (observations.CLAIMS, observations.PODS):
+            yield self._listed(resource, "final", 0)
+        yield self._listed(observations.SLICES, "final", len(slices))
+        yield from (msgspec.structs.replace(item, type="FINAL") for item in slices)
+
+    def calls(self) -> Iterator[records.Body]:
+        """The creation of each claim was acknowledged."""
+        rounds = -(-self._holds // (self._slots * self._per_claim))
+        for op in range(rounds * self._slots):
+            name, uid = _identity(*divmod(op, self._slots))
+            yield building.invocation(op, language.CLAIMS, name)
+            yield building.acknowledgement(op, uid, FIRST_RV)
+
+    def _round(self, number: int) -> Iterator[records.Body]:
+        """The lives of one claim in each slot."""
+        left = self._holds - number * self._slots * self._per_claim
+        for slot in range(self._slots):
+            yield self._claim("ADDED", number, slot)
+        for turn in range(self._per_claim):
+            holding = range(min(self._slots, left - turn * self._slots))
+            for slot in holding:
+                taken = slot - 1 if slot % 2 and self._doubles > 0 else slot
+                self._doubles -= taken != slot
+                yield self._claim("MODIFIED", number, slot, _device(taken, turn))
+            for slot in holding:
+                yield self._claim("MODIFIED", number, slot)
+        for slot in range(self._slots):
+            yield self._claim("DELETED", number, slot)
+
+    def _claim(
+        self, kind: str, number: int, slot: int, device: tuple[str, str] | None = None
+    ) -> records.Observation:
+        self._rv += 1
+        name, uid = _identity(number, slot)
+        status = "" if device is None else _ALLOCATED % (*device, name, uid)
+        obj = _CLAIM % (name, uid, self._rv, _FINALIZERS if device else "", status)
+        return self._observed(observations.CLAIMS, kind, obj)
+
+    def _slices(self) -> Iterator[records.Observation]:
+        everything = [
+            _device(slot, turn) for slot in range(self._slots) for turn in range(DEVICES_PER_SLOT)
+        ]
+        for pool, found in itertools.groupby(everything, key=lambda device: device[0]):
+            self._rv += 1
+            meta = {"name": pool, "uid": f"uid-{pool}", "resourceVersion": str(self._rv)}
+            spec = {
+                "driver": language.DRIVER,
+                "pool": {"name": pool, "generation": 1, "resourceSliceCount": 1},
+                "nodeName": pool,
+                "devices": [{"name": name} for _, name in found],
+            }
+            obj = msgspec.json.encode({"metadata": meta, "spec": spec}).decode()
+            yield self._observed(observations.SLICES, "LISTED", obj)
+
+    def _observed(self, resource: str, kind: str, obj: str) -> records.Observation:
+        return records.Observation(
+            resource=resource,
+            type=kind,  # type: ignore[arg-type]
+            resource_version=self._rv,
+            ts_ns=language.at(self._rv),
+            object=msgspec.Raw(obj.encode()),
+        )
+
+    def _listed(self, resource: str, purpose: str, count: int) -> records.Listed:
+        return records.Listed(
+            resource=resource,
+            purpose=purpose,  # type: ignore[arg-type]
+            resource_version=self._rv,
+            count=count,
+            ts_ns=language.at(self._rv),
+        )
+
+
+def _identity(number: int, slot: int) -> tuple[str, str]:
+    """The name and uid of the claim that uses a slot in a round."""
+    return f"user-{slot}-{number}", f"{slot:08x}-0000-4000-8000-{number:012x}"
+
+
+def _device(slot: int, turn: int) -> tuple[str, str]:
+    """The pool and name of a device."""
+    number = slot * DEVICES_PER_SLOT + turn % DEVICES_PER_SLOT
+    return f"worker-{number // DEVICES_PER_SLICE}", f"device-{number:05}"
+
+
+_FINALIZERS = '"finalizers":["resource.kubernetes.io/delete-protection"],'
+_CLAIM = (
+    '{"kind":"ResourceClaim","apiVersion":"resource.k8s.io/v1","metadata":{"name":"%s",'
+    f'"namespace":"{language.NAMESPACE}",'
+    '"uid":"%s","creationTimestamp":"2026-01-31T00:00:00Z","resourceVersion":"%s",%s'
+    '"labels":{"flake-hunt/run":"f00dfeed"},"managedFields":[{"manager":"flake-hunt","operation":'
+    '"Update","apiVersion":"resource.k8s.io/v1","time":"2026-01-31T00:00:00Z","fieldsType":'
+    '"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:flake-hunt/run":{}}},"f:spec":'
+    '{"f:devices":{"f:requests":{}}}}}]},"spec":{"devices":{"requests":[{"name":"device",'
+    '"exactly":{"deviceClassName":"flake-hunt","allocationMode":"ExactCount","count":1}}]}},'
+    '"status":{%s}}'
+)
+_ALLOCATED = (
+    '"allocation":{"devices":{"results":[{"request":"device",'
+    f'"driver":"{language.DRIVER}",'
+    '"pool":"%s","device":"%s"}]},"nodeSelector":{"nodeSelectorTerms":[{"matchFields":[{"key":'
+    '"metadata.name","operator":"In","values":["worker"]}]}]}},"reservedFor":[{"resource":"pods",'
+    '"name":"%s","uid":"pod-%s"}]'
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Write a run directory and print its path."""
+    parser = argparse.ArgumentParser(prog="python -m tests.histories.large")
+    parser.add_argument("holds", type=int, help="number of holds, at least 1")
+    parser.add_argument("folder", nargs="?", type=pathlib.Path, help="default: reports/large/HOLDS")
+    parser.add_argument("--doubles", type=int, default=0, help="double allocations among them")
+    parser.add_argument("--holds-per-claim", type=int, default=HOLDS_PER_CLAIM)
+    given = parser.parse_args(arguments)
+    path = given.folder or pathlib.Path("reports", "large", str(given.holds))
+    if given.holds < 1 or given.holds_per_claim < 1:
+        parser.error("expected at least one hold, and at least one hold of each claim")
+    try:
+        build(path, given.holds, doubles=given.doubles, holds_per_claim=given.holds_per_claim)
+    except errors.HarnessError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
