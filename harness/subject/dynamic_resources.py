@@ -5,10 +5,9 @@ After pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The 
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness import concurrency
 from harness.client import apis, informers
 from harness.subject import (
     assume_caches,
@@ -16,6 +15,7 @@ from harness.subject import (
     expressions,
     gathering,
     in_flight,
+    misplaced_claims,
     nodes,
     pod_claims,
     scheduling_attempts,
@@ -23,7 +23,6 @@ from harness.subject import (
 from harness.subject.allocation import allocators, inventories, refusal_memory
 from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import (
-    claim_creation,
     demands,
     extended_claims,
     node_variants,
@@ -34,11 +33,6 @@ Object = dict[str, Any]
 UNAVAILABLE = "resourceclaim not available on the node"
 LEFT_OVER = "cannot schedule extended resource claim"
 """Reasons for which a node is ruled out; kube-scheduler's words."""
-
-DEALLOCATED = "deallocation of ResourceClaim completed"
-DELETED = "deletion of ResourceClaim completed"
-NOTHING_TO_FREE = "still not schedulable"
-"""The answers of PostFilter; kube-scheduler's words."""
 
 READS_MAX = 10
 """Attempts to read the claims of a pod while they change."""
@@ -124,10 +118,10 @@ class DynamicResources:
             attempt.refuse(refusal)
             return None
         try:
-            misplaced = self._misplaced(attempt, node)
+            misplaced = misplaced_claims.on(attempt, node)
             if misplaced:
                 if klog.enabled(5):
-                    _log_misplaced(attempt, node, misplaced)
+                    misplaced_claims.log(attempt, node, misplaced)
                 attempt.refuse(UNAVAILABLE, misplaced)
                 return None
             allocator = attempt.allocator_for(node)
@@ -162,28 +156,8 @@ class DynamicResources:
         raise scheduling_attempts.AttemptError(f"node {name}: {error}") from error
 
     def post_filter(self, attempt: scheduling_attempts.Attempt) -> str:
-        """Free what keeps the pod from every node, because no node fits; return what was done.
-
-        Deallocate one unused claim whose allocation ruled out a node; else delete the claim for
-        extended resources that an earlier attempt left. The words are kube-scheduler's.
-        """
-        for index in self._choices.sample(sorted(attempt.unavailable), len(attempt.unavailable)):
-            claim = attempt.claims[index]
-            others = [
-                entry
-                for entry in claims.reservations_of(claim)
-                if entry["uid"] != claims.uid_of(attempt.pod)
-            ]
-            if not others:
-                klog.info(5, "Deallocation of ResourceClaim", pod=attempt.pod, resourceclaim=claim)
-                concurrency.step("post-filter.deallocating", claim=claims.uid_of(claim))
-                freed = claims.with_status(claim, allocation=None, reservedFor=None, devices=None)
-                self._api.update_status(apis.CLAIMS, freed)
-                return DEALLOCATED
-        if attempt.left_over is None:
-            return NOTHING_TO_FREE
-        claim_creation.delete(self._api, attempt.left_over)
-        return DELETED
+        """Free what keeps the pod from every node; return what was done, in upstream's words."""
+        return misplaced_claims.free_one(self._api, attempt, self._choices)
 
     def reserve(
         self, attempt: scheduling_attempts.Attempt, node: Object, allocations: list[Object]
@@ -317,16 +291,6 @@ class DynamicResources:
             return LEFT_OVER
         return self._extended.refusal(attempt.demand, node)
 
-    def _misplaced(self, attempt: scheduling_attempts.Attempt, node: Object) -> set[int]:
-        """Return the indexes of claims whose existing allocation cannot be used on the node."""
-        allocations = [claims.allocation_of(claim) for claim in attempt.claims]
-        return {
-            index
-            for index, allocation in enumerate(allocations)
-            if index in attempt.given_up
-            or (allocation and not nodes.selects(allocation.get("nodeSelector"), node))
-        }
-
 
 def _versions(found: list[Object]) -> list[tuple[str, str]]:
     """Return UID and resourceVersion of each claim."""
@@ -336,16 +300,3 @@ def _versions(found: list[Object]) -> list[tuple[str, str]]:
 def _require_known_requests(claim: Object) -> None:
     if problem := pod_claims.unknown_request(claim):
         raise scheduling_attempts.Unschedulable(problem)
-
-
-def _log_misplaced(
-    attempt: scheduling_attempts.Attempt, node: Object, indexes: Iterable[int]
-) -> None:
-    for index in indexes:
-        claim, message = attempt.claims[index], "allocation's node selector does not match"
-        failure: Object = {}
-        if index in attempt.given_up and (reason := binding_conditions.why_failed(claim)):
-            message, failure = "Claim failed binding conditions check", {"err": reason}
-        elif index in attempt.given_up:
-            message = "Claim timed out waiting for binding conditions"
-        klog.info(5, message, pod=attempt.pod, node=node, resourceclaim=claim, **failure)

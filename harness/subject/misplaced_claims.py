@@ -1,0 +1,70 @@
+"""Allocations that keep a pod from nodes: Filter finds them, and PostFilter frees one.
+
+After Filter and PostFilter in
+pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+"""
+
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from harness import concurrency
+from harness.client import apis
+from harness.subject import claims, nodes, scheduling_attempts
+from harness.subject.binding import binding_conditions
+from harness.subject.extended_resources import claim_creation
+from harness.subject.telemetry import klog
+
+Object = dict[str, Any]
+DEALLOCATED = "deallocation of ResourceClaim completed"
+DELETED = "deletion of ResourceClaim completed"
+NOTHING_TO_FREE = "still not schedulable"
+"""The answers of PostFilter; kube-scheduler's words."""
+
+
+def on(attempt: scheduling_attempts.Attempt, node: Object) -> set[int]:
+    """Return the indexes of claims whose existing allocation cannot be used on the node."""
+    allocations = [claims.allocation_of(claim) for claim in attempt.claims]
+    return {
+        index
+        for index, allocation in enumerate(allocations)
+        if index in attempt.given_up
+        or (allocation and not nodes.selects(allocation.get("nodeSelector"), node))
+    }
+
+
+def log(attempt: scheduling_attempts.Attempt, node: Object, indexes: Iterable[int]) -> None:
+    """Log why each of the claims cannot be used on the node."""
+    for index in indexes:
+        claim, message = attempt.claims[index], "allocation's node selector does not match"
+        failure: Object = {}
+        if index in attempt.given_up and (reason := binding_conditions.why_failed(claim)):
+            message, failure = "Claim failed binding conditions check", {"err": reason}
+        elif index in attempt.given_up:
+            message = "Claim timed out waiting for binding conditions"
+        klog.info(5, message, pod=attempt.pod, node=node, resourceclaim=claim, **failure)
+
+
+def free_one(api: apis.Api, attempt: scheduling_attempts.Attempt, choices: random.Random) -> str:
+    """Free what keeps the pod from every node, because no node fits; return what was done.
+
+    Deallocate one unused claim whose allocation ruled out a node; else delete the claim for
+    extended resources that an earlier attempt left. Raises ApiError or TransportError.
+    """
+    for index in choices.sample(sorted(attempt.unavailable), len(attempt.unavailable)):
+        claim = attempt.claims[index]
+        if not _is_used_by_others(claim, attempt.pod):
+            klog.info(5, "Deallocation of ResourceClaim", pod=attempt.pod, resourceclaim=claim)
+            concurrency.step("post-filter.deallocating", claim=claims.uid_of(claim))
+            freed = claims.with_status(claim, allocation=None, reservedFor=None, devices=None)
+            api.update_status(apis.CLAIMS, freed)
+            return DEALLOCATED
+    if attempt.left_over is None:
+        return NOTHING_TO_FREE
+    claim_creation.delete(api, attempt.left_over)
+    return DELETED
+
+
+def _is_used_by_others(claim: Object, pod: Object) -> bool:
+    reserved = [entry["uid"] for entry in claims.reservations_of(claim)]
+    return any(uid != claims.uid_of(pod) for uid in reserved)
