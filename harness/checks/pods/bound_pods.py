@@ -56,10 +56,8 @@ def check(
             check=NAME, promise=PROMISE, reason=f"{why}, so nothing was examined"
         )
     judge = _Judge(bound, catalogue, is_lenient=bool(plan.faults))
-    answers = [_Wrong(item, judge.problems(item)) for item in examined]
-    found = sorted(
-        (answer for answer in answers if answer.problems), key=lambda item: item.binding.version
-    )
+    found = [_Wrong(item, problems) for item in examined if (problems := judge.problems(item))]
+    found.sort(key=lambda item: item.binding.version)
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
@@ -81,6 +79,8 @@ class _Judge:
         is_lenient: bool,
     ) -> None:
         self._bound, self._catalogue, self._is_lenient = bound, catalogue, is_lenient
+        self._suitable: dict[tuple[int, str, int], bool] = {}
+        """Identity of a selector, node, epoch of the catalogue -> whether it admits the node."""
 
     def problems(self, binding: pod_bindings.Binding) -> list[str]:
         """Return what is wrong with a binding, one clause for each claim."""
@@ -103,6 +103,12 @@ class _Judge:
 
     def _suits(self, item: pod_bindings.Reservation, binding: pod_bindings.Binding) -> bool:
         """Return whether an allocation admits the node, with labels that it has had."""
+        key = id(item.node_selector), binding.node, self._catalogue.epoch(binding.version)
+        if key not in self._suitable:
+            self._suitable[key] = self._admits(item, binding)
+        return self._suitable[key]
+
+    def _admits(self, item: pod_bindings.Reservation, binding: pod_bindings.Binding) -> bool:
         known = self._catalogue.nodes(binding.node, binding.version) or [{}]
         try:
             return any(

@@ -6,14 +6,15 @@ claims later. Such pods are left out.
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import records
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
+class Binding(NamedTuple):
     """A pod and the commit that bound it to a node."""
 
     namespace: str
@@ -50,6 +51,8 @@ class PodBindings(folders.Folder):
         """By namespace and name of the claim and uid of the pod, in order."""
         self._open: dict[str, dict[str, Reservation]] = {}
         """Uid of a claim -> uid of a pod -> the reservation that lasts."""
+        self._selectors: dict[bytes, Any] = {}
+        """The node selectors by their content, so that equal ones are kept once."""
 
     # ------------------------------------------------------------------- observations
 
@@ -60,10 +63,9 @@ class PodBindings(folders.Folder):
             self._waiting.pop(meta.uid, None)
         elif not node:
             named = _named_claims(seen.object)
-            known = self._waiting.setdefault(meta.uid, {})
-            known.update(
-                {entry: name for entry, name in named.items() if name or entry not in known}
-            )
+            known = self._waiting.setdefault(meta.uid, named)
+            if known is not named:
+                _update(known, named)
         elif meta.uid in self._waiting:
             self._bind(seen, self._waiting.pop(meta.uid))
 
@@ -71,8 +73,8 @@ class PodBindings(folders.Folder):
         if seen.type == "LISTED":  # it was bound at some version before
             return
         meta = seen.object.metadata
-        named = _named_claims(seen.object)
-        claims = {entry: name or known.get(entry) for entry, name in (known | named).items()}
+        claims = known
+        _update(claims, _named_claims(seen.object))
         if claims:
             self.bindings.append(
                 Binding(
@@ -88,10 +90,11 @@ class PodBindings(folders.Folder):
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note for which pods a version of a claim is reserved."""
         claim = seen.object
-        selector, users = _users(claim) if not seen.is_gone else (None, frozenset[str]())
+        users = frozenset[str]() if seen.is_gone else _users(claim)
         lasting = self._open.get(claim.metadata.uid, {})
         if not users and not lasting:
             return
+        selector = self._selector(claim) if users else None
         for pod in [pod for pod, item in lasting.items() if _ends(pod, item, users, selector)]:
             lasting.pop(pod).until = seen.version
         for pod in users - lasting.keys():
@@ -102,6 +105,14 @@ class PodBindings(folders.Folder):
             self._open[claim.metadata.uid] = lasting
         else:
             self._open.pop(claim.metadata.uid, None)
+
+    def _selector(self, claim: observed_claims.Claim) -> Any:
+        """Return the node selector of a claim's allocation; the same object for equal ones."""
+        allocation = claim.status.allocation
+        if allocation is None or allocation.node_selector is None:
+            return None
+        content = msgspec.json.encode(allocation.node_selector)
+        return self._selectors.setdefault(content, allocation.node_selector)
 
     def see_gap(self, gap: records.Gap) -> None:
         """Note that versions of a resource may be missing."""
@@ -114,6 +125,13 @@ class PodBindings(folders.Folder):
         for item in self._reservations.get((binding.namespace, claim, binding.uid), ()):
             if item.since < binding.version:
                 yield item
+
+
+def _update(known: dict[str, str | None], named: dict[str, str | None]) -> None:
+    """Add the entries of a newer version; a name that is known stays if it is not named again."""
+    for entry, name in named.items():
+        if name or entry not in known:
+            known[entry] = name
 
 
 def _named_claims(pod: observed_pods.Pod) -> dict[str, str | None]:
@@ -133,15 +151,14 @@ def _named_claims(pod: observed_pods.Pod) -> dict[str, str | None]:
     return found
 
 
-def _users(claim: observed_claims.Claim) -> tuple[Any, frozenset[str]]:
-    """Return the node selector of a claim's allocation, and the pods that may use it."""
-    allocation = claim.status.allocation
-    if allocation is None:
-        return None, frozenset()
-    return allocation.node_selector, frozenset(
+def _users(claim: observed_claims.Claim) -> frozenset[str]:
+    """Return the pods that may use a claim; empty without an allocation."""
+    if claim.status.allocation is None:
+        return frozenset()
+    return frozenset(
         item.uid for item in claim.status.reserved_for or () if item.resource == observations.PODS
     )
 
 
 def _ends(pod: str, item: Reservation, users: frozenset[str], selector: Any) -> bool:
-    return pod not in users or item.node_selector != selector
+    return pod not in users or item.node_selector is not selector
