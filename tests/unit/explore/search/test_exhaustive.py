@@ -72,6 +72,8 @@ def await_signal(tenths: int, memory: Memory) -> None:
         memory.note(memory.signals)
 
 
+LARGE = {19, 35, 95, 135}
+"""Seeds of programs whose search without any reduction takes seconds."""
 OPERATIONS = (increment, double, nested, signal, await_signal)
 
 
@@ -140,7 +142,7 @@ def searched_whole(
         return list(exhaustive.runs(make, preemptions_max=preemptions, visited=Forgetful()))
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", sorted({*range(150)} - LARGE))
 def test_the_reduction_loses_no_outcome(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks, preemptions = program(seed), seed % 4
     every = searched_whole(monkeypatch, tasks, preemptions)
