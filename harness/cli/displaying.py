@@ -35,8 +35,11 @@ class Console(rich.console.Console):
     """A console that escapes control characters, since names in evidence are untrusted."""
 
     def render_str(self, text: str, **options: Any) -> rich.text.Text:
-        """Escape a text; rich calls this for all text, including tables."""
-        return super().render_str(escaping.visible(text), **options)
+        """Escape a text; rich calls this for all text, including tables.
+
+        Names like `:bug:` stay as they are.
+        """
+        return super().render_str(escaping.visible(text), **options | {"emoji": False})
 
 
 def console(*, stderr: bool = False) -> Console:

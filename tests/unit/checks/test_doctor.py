@@ -7,10 +7,15 @@ goes on from there.
 import os
 import pathlib
 import random
+import re
+from collections.abc import Callable
 
 import pytest
 
-from harness.checks import verdicts
+from harness import errors
+from harness.checks import judging, verdicts
+from harness.history import directories
+from harness.report import publishing
 from tests.histories import doctor, edits, specimens
 
 COUNT = int(os.environ.get("FLAKE_HUNT_DOCTORED", "1000"))
@@ -52,3 +57,79 @@ def test_an_edit_changes_one_file_and_its_trailer_counts_right(seed: int) -> Non
     assert content != chosen.files[name]
     *_, trailer = lines = content.splitlines()
     assert b'"count":%d,' % (len(lines) - 2) in trailer
+
+
+# ------------------------------------------------------------------------- by hand, without mending
+
+
+def _deleted(path: pathlib.Path) -> None:
+    path.unlink()
+
+
+def _emptied(path: pathlib.Path) -> None:
+    path.write_bytes(b"")
+
+
+def _cut(path: pathlib.Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def _made_a_folder(path: pathlib.Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _made_a_fifo(path: pathlib.Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+SOUND = next(item for item in specimens.golden() if item.name == "device_exclusivity/VALID")
+HANDS = (_deleted, _emptied, _cut, _made_a_folder, _made_a_fifo)
+
+
+@pytest.mark.parametrize("change", HANDS, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("name", [*SOUND.files, "manifest.json"])
+def test_a_file_that_was_spoiled_rules_out_valid(
+    tmp_path: pathlib.Path, name: str, change: Callable[[pathlib.Path], None]
+) -> None:
+    directory = specimens.write(SOUND, tmp_path / "run", {})
+    change(directory.path / name)
+    try:
+        examination = judging.examine(directories.existing(directory.path))
+    except errors.RunDirectoryError:
+        assert name == "plan.json"
+    else:
+        assert examination.judgement.verdict is verdicts.Verdict.UNKNOWN
+        assert name in examination.judgement.reason
+        publishing.publish(examination)
+
+
+TIMES = {
+    "negated": lambda ns: -ns,
+    "backwards": lambda ns: 10**13 - ns,
+    "still": lambda ns: 0,
+    "before all": lambda ns: -(2**62),
+}
+
+
+@pytest.mark.parametrize("clock", TIMES.values(), ids=TIMES)
+@pytest.mark.parametrize("name", ["device_exclusivity/INVALID", "recorded/INVALID-pod-churn"])
+def test_clocks_that_go_back_in_every_file_break_nothing(
+    tmp_path: pathlib.Path, name: str, clock: Callable[[int], int]
+) -> None:
+    def other(found: re.Match[bytes]) -> bytes:
+        return found[1] + str(clock(int(found[2]))).encode()
+
+    [chosen] = [item for item in specimens.all_of_them() if item.name == name]
+    changed = {
+        file: re.sub(rb'("(?:\w+_)?ns":)(-?\d+)', other, content)
+        for file, content in chosen.files.items()
+        if file.endswith(".jsonl")
+    }
+    directory = specimens.write(chosen, tmp_path / "run", changed)
+    examination = judging.examine(directory)
+    publishing.publish(examination)
+    assert examination.judgement.verdict is verdicts.Verdict.INVALID
+    assert directory.report.is_file()

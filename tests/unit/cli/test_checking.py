@@ -57,3 +57,16 @@ def test_as_json_it_is_one_document(flake_hunt: Any, folder: pathlib.Path) -> No
     assert document["runs"][0]["verdict"] == "UNKNOWN"
     assert "has no plan.json" in document["runs"][1]["error"]
     assert "ERROR" in err
+
+
+def test_hostile_names_are_shown_and_not_obeyed(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    evil = "\x1b]0;owned\x07[/red]:bug:\n"
+    names = {"a": f"a{evil}", "b": f"b{evil}", "D1": f"D1{evil}"}
+    path = tmp_path / f"run{evil.strip()}"
+    building.build(path, "a+D1 b+D1", names=names, scenario=f"scenario{evil}")
+    for arguments in (["-v"], [str(path)], ["-q"]):
+        _, out, err = flake_hunt("check", str(path), *arguments)
+        assert not [
+            character for character in out + err if ord(character) < 32 and character != "\n"
+        ]
+        assert "\\x1b]0;owned\\x07[/red]:bug:" in out

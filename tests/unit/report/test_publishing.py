@@ -4,6 +4,7 @@ interruption, not on a bad disk.
 
 import errno
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -75,6 +76,12 @@ def _from_elsewhere(directory: directories.RunDirectory) -> None:
     other.verdict.replace(directory.verdict)
 
 
+def _of_another_run(directory: directories.RunDirectory) -> None:
+    other = building.build(directory.path.parent / "other", VALID, run_id="another")
+    _publish(other)
+    other.verdict.replace(directory.verdict)
+
+
 def _as_a_folder(directory: directories.RunDirectory) -> None:
     directory.verdict.unlink()
     directory.verdict.mkdir()
@@ -85,7 +92,8 @@ FOREIGN: dict[str, tuple[damages.Damage, str]] = {
     "a reason edited": (_edited(reason="trust me"), "it was edited"),
     "a certificate emptied": (_edited(certificate=[]), "it was edited"),
     "of another schema": (_edited(schema=1), "expected schema 5, got 1"),
-    "of another run": (_from_elsewhere, "the evidence has changed since (observations.jsonl, operat"),
+    "of another run": (_of_another_run, "expected the verdict on run f00dfeed, got that on 'another'"),
+    "of other records": (_from_elsewhere, "the evidence has changed since (observations.jsonl, operat"),
     "of other evidence": (
         damages.appended(damages.steps, building.step(9, "t", "s", 1)),
         "the evidence has changed since (steps-scheduler.jsonl differ)",
@@ -124,6 +132,25 @@ def test_judging_again_mends_it(directory: directories.RunDirectory, name: str) 
     _publish(directory)
     rendering.render(directory)
     assert len(_said(directory)) == 1
+
+
+def test_a_link_is_replaced_and_not_followed(directory: directories.RunDirectory) -> None:
+    own = directory.path.parent / "own-file"
+    own.write_text("mine")
+    for path in (directory.verdict, *directory.pages()):
+        path.unlink()
+        path.symlink_to(own)
+    _publish(directory)
+    assert own.read_text() == "mine"
+    assert not directory.verdict.is_symlink()
+    assert _said(directory) == {"VALID"}
+
+
+def test_a_fifo_is_replaced_and_not_waited_for(directory: directories.RunDirectory) -> None:
+    directory.verdict.unlink()
+    os.mkfifo(directory.verdict)
+    _publish(directory)
+    assert _said(directory) == {"VALID"}
 
 
 # ---------------------------------------------------------------------- interruptions, bad disks
