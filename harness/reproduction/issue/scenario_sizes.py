@@ -37,6 +37,10 @@ def _sizes(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
         yield "seconds of load at most", f"{max(traffic.duration_s, traffic.duration_max_s):g}"
     yield "nodes", str(pools.nodes)
     yield "devices on each node", str(pools.devices_per_node)
+    for kind in pools.more:
+        yield f"devices of pools {kind.name}", str(kind.devices)
+    for index, change in enumerate(pools.changes, start=1):
+        yield f"pool change {index} ({change.kind})", _counted(change.times, "time")
     yield "users", str(traffic.users)
     for name, fault in fault_specs.named(scenario.faults):
         yield f"fault {name}", _fault(fault)

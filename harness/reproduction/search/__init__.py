@@ -2,5 +2,6 @@
 
 The search only asks for runs; executing them belongs to `attempts`.
 
-Contents: `fault_axes`, `leaps`, `load_axes`, `rates`, `sequential_tests`, `shrinking`.
+Contents: `fault_axes`, `leaps`, `load_axes`, `pool_axes`, `rates`, `sequential_tests`,
+`shrinking`.
 """

@@ -14,7 +14,14 @@ from typing import Protocol
 import pydantic
 
 from harness import errors
-from harness.reproduction.search import fault_axes, leaps, load_axes, rates, sequential_tests
+from harness.reproduction.search import (
+    fault_axes,
+    leaps,
+    load_axes,
+    pool_axes,
+    rates,
+    sequential_tests,
+)
 from harness.scenario import specs
 
 PASSES_MAX = 4
@@ -114,6 +121,8 @@ class Search:
 
     def _pass(self) -> None:
         self._shrink(load_axes.axes)
+        self._simplify(pool_axes.without)
+        self._shrink(pool_axes.axes)
         self._simplify(fault_axes.without)
         self._shrink(fault_axes.axes)
         self._simplify(fault_axes.plainer)
