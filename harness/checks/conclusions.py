@@ -91,11 +91,6 @@ def _kept(results: Sequence[verdicts.CheckResult], measured: figures.Figures) ->
     allocations = verdicts.counted(measured.allocations, "allocation")
     devices = verdicts.counted(measured.devices, "device")
     pods = verdicts.counted(measured.pods_running, "pod")
-    held = f"{guarantees(len(results))} hold{'s' * (len(results) == 1)}"
+    held = f"{verdicts.counted(len(results), 'guarantee')} hold{'s' * (len(results) == 1)}"
     claims = verdicts.counted(measured.claims, "claim")
     return f"{held}: {allocations} of {devices}, {claims}, {pods} that ran"
-
-
-def guarantees(count: int) -> str:
-    """Return the number of guarantees in words."""
-    return verdicts.counted(count, "guarantee")

@@ -30,6 +30,7 @@ def test_the_programs_are_named() -> None:
     assert PROGRAMS == [
         "-m tests.e2e.moments",
         "-m tests.fuzzing.costs",
+        "tools/mutations.py",
         "tools/protobuf_numbers.py",
         "tools/schemas.py",
     ]

@@ -36,9 +36,9 @@ _MOVING = ("restart-api-server", "reallocate-claims", "take-over")
 """Faults that hit all schedulers, or take claims from pods."""
 _SCHEDULER = "scheduler"
 _ENDS = {
-    "dropped": "its reservation was dropped",
-    "deallocated": "it was deallocated",
-    "deleted": "it was removed",
+    "dropped": "lost its reservation",
+    "deallocated": "was deallocated",
+    "deleted": "was removed",
 }
 
 
@@ -78,9 +78,9 @@ def _taken(
         if pod is not None and until is not None and item.end and pod.runs_at(until):
             what = _ENDS[item.end]
             yield findings.Finding(
-                summary=f"{what} while pod {pod.name} used claim {item.claim.name}",
+                summary=f"claim {item.claim.name} {what} while pod {pod.name} used it",
                 text=f"Claim {item.claim} was reserved for pod {pod} from resourceVersion "
-                f"{item.from_version}; at {until} {what}, although the pod was bound at "
+                f"{item.from_version}; at {until} it {what}, although the pod was bound at "
                 f"{pod.bound_version} and {_fate(pod)}",
                 versions=(item.from_version, until),
                 objects=(verdicts.involved_claim(item.claim), pod.involved),

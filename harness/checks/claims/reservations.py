@@ -34,7 +34,7 @@ def check(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> verdicts.A
         NAME,
         PROMISE,
         examined=lives.reserved_versions,
-        what=f"versions of reserved claims, with at most {lives.most} reservations",
+        what=f"versions of reserved claims, with at most {_reserved(lives.most)}",
         found=found,
     )
 
@@ -56,7 +56,7 @@ def _excesses(lives: claim_lives.ClaimLives) -> Iterator[findings.Finding]:
 
 def _unallocated(lives: claim_lives.ClaimLives) -> Iterator[findings.Finding]:
     for item in lives.unallocated:
-        count = verdicts.counted(item.count, "reservation")
+        count = _reserved(item.count)
         yield findings.Finding(
             summary=f"claim {item.claim.name} was reserved without an allocation",
             text=f"Claim {item.claim} had {count} at resourceVersion {item.version}, but no "
@@ -65,6 +65,10 @@ def _unallocated(lives: claim_lives.ClaimLives) -> Iterator[findings.Finding]:
             objects=(verdicts.involved_claim(item.claim),),
             weight=item.count,
         )
+
+
+def _reserved(count: int) -> str:
+    return verdicts.counted(count, "reservation")
 
 
 def _wrong_pods(

@@ -40,6 +40,10 @@ def test_the_versions_are_counted_and_a_deletion_is_told() -> None:
     assert answer.reason == f"{BARE}, and 1 more; versions of allocated claims: 4"
 
 
+def test_versions_of_several_claims_may_take_turns() -> None:
+    assert found("a|D1 b|D2 a^p b^p") == [BARE, BARE.replace("claim a", "claim b")]
+
+
 def test_without_an_allocation_nothing_was_examined() -> None:
     assert found("a= p*") == ["not examined"]
 

@@ -60,6 +60,15 @@ def test_the_first_the_worst_and_the_last_are_told_and_all_are_counted() -> None
     assert answer.reason == f"{REPLACED}, and 31 more; changes of allocations: 33"
 
 
+@pytest.mark.parametrize("worst", ["a=D1,D2,D3 a=D4", "a=D1 a=D2,D3,D4", "a=D1,D2 a=D3,D4"])
+def test_the_more_results_differ_the_worse(worst: str) -> None:
+    moves = " ".join(f"a=D{5 + number % 2}" for number in range(22))
+    answer = claim_judging.judge(NAME, f"{moves} a= {worst} a= a=D5 a=D6")
+    assert isinstance(answer, verdicts.CheckResult)
+    assert len(answer.violations) == 22
+    assert answer.violations[-2].resource_versions == [25]
+
+
 def test_shares_and_admin_access_are_told() -> None:
     answer = claim_judging.judge(NAME, "a+D1% a=D1!")
     assert isinstance(answer, verdicts.CheckResult)

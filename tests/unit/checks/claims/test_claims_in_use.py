@@ -36,11 +36,11 @@ def test_a_claim_may_be_given_back(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "summary"),
     [
-        (f"{BOUND} a/p", "its reservation was dropped while pod p used claim a"),
-        (f"{BOUND} a/p p$", "its reservation was dropped while pod p used claim a"),
-        (f"{BOUND} a~", "it was removed while pod p used claim a"),
-        ("p:a p>n a+D1 a^p a/p", "its reservation was dropped while pod p used claim a"),
-        ("p:a q:a a+D1 a^p a^q p>n q>n q~ a/q a/p", "its reservation was dropped while pod p used claim a"),
+        (f"{BOUND} a/p", "claim a lost its reservation while pod p used it"),
+        (f"{BOUND} a/p p$", "claim a lost its reservation while pod p used it"),
+        (f"{BOUND} a~", "claim a was removed while pod p used it"),
+        ("p:a p>n a+D1 a^p a/p", "claim a lost its reservation while pod p used it"),
+        ("p:a q:a a+D1 a^p a^q p>n q>n q~ a/q a/p", "claim a lost its reservation while pod p used it"),
     ],
 )  # fmt: skip
 def test_what_a_running_pod_loses_is_found(text: str, summary: str) -> None:
@@ -53,7 +53,7 @@ def test_a_deallocation_in_one_write_is_told_with_the_end_of_the_pod() -> None:
     answer = claim_judging.answers(_without_reservation(body, version=6))[NAME]
     assert isinstance(answer, verdicts.CheckResult)
     [violation] = answer.violations
-    assert violation.summary == "it was deallocated while pod p used claim a"
+    assert violation.summary == "claim a was deallocated while pod p used it"
     assert violation.text == (
         "Claim tests/a (uid uid-a) was reserved for pod tests/p (uid uid-p) from resourceVersion "
         "3; at 6 it was deallocated, although the pod was bound at 4 and ended only at 9."
@@ -134,3 +134,28 @@ def test_schedulers_that_may_be_wrong_about_a_binding(
 )
 def test_several_schedulers_may_be_wrong_about_a_binding(subject: dict[str, Any]) -> None:
     assert not claims_in_use.applies(claim_judging.plan(settings={"subject": subject}))
+
+
+def test_one_client_of_a_fault_is_enough() -> None:
+    fault = building.fault("lose-response", clients=["claim-controller", "scheduler"])
+    assert not claims_in_use.applies(claim_judging.plan([fault]))
+
+
+def test_the_pod_that_went_on_longest_is_the_worst() -> None:
+    # q has ended one version later, then r goes on to the end; both are beyond what is listed.
+    pods = " ".join(f"p{n}:a a^p{n} p{n}>n a/p{n} p{n}$" for n in range(21))
+    later = "q:a a^q q>n a/q . . . . q~ r:a a^r r>n a/r r$ s:a a^s s>n a/s s$"
+    answer = claim_judging.judge(NAME, f"a+D1 {pods} {later}")
+    assert isinstance(answer, verdicts.CheckResult)
+    assert answer.violation_count == 24
+    shown = [item.objects[1].name for item in answer.violations]
+    assert shown == [*(f"p{n}" for n in range(20)), "q", "s"]
+
+
+def test_a_pod_that_went_on_to_the_end_counts_to_its_last_version() -> None:
+    pods = " ".join(f"p{n}:a a^p{n} p{n}>n a/p{n} . p{n}~" for n in range(21))
+    for more, worst in ((". p*", "p"), ("p*", "p20")):
+        text = f"a+D1 {pods} p:a a^p p>n a/p {more} s:a a^s s>n a/s s$"
+        answer = claim_judging.judge(NAME, text)
+        assert isinstance(answer, verdicts.CheckResult)
+        assert (answer.violations[-2].objects[1].name == "p") is (worst == "p")

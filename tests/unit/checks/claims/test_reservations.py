@@ -49,6 +49,22 @@ def test_one_version_with_too_many_is_a_violation_although_later_ones_are_fine()
     assert [item.name for item in violation.objects] == ["a"]
 
 
+def test_the_largest_number_is_told_with_the_first_version_and_the_last() -> None:
+    pods = reservations.RESERVATIONS_MAX + 2
+    fewer = _full(pods).replace(" a~", f" a/p{pods - 1} a~")
+    answer = claim_judging.judge(NAME, fewer)
+    assert isinstance(answer, verdicts.CheckResult)
+    (violation,) = answer.violations
+    assert violation.summary == "claim a was reserved for 258 pods at once"
+    assert "in 3 versions from resourceVersion 516 to 518" in violation.text
+
+
+@pytest.mark.parametrize(("least", "owes"), [(0, False), (1, True)])
+def test_a_scenario_that_asks_for_shared_claims_owes_it(least: int, owes: bool) -> None:
+    wanted = msgspec.structs.replace(SHARED, reservations_min=least)
+    assert reservations.applies(building.plan(requirements=wanted)) is owes
+
+
 def test_a_run_that_shares_claims_counts_their_reservations(tmp_path: pathlib.Path) -> None:
     judgement = _judge(tmp_path, "p:a a+D1 a^p a/p a-D1 c+D1")
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
