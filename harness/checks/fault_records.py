@@ -69,6 +69,7 @@ def _problems(found: FaultRecords) -> Iterator[str]:
         yield from _of_plan(fault, counts[fault.name], counted.get(fault.name))
     yield from _idle_nemeses(found.planned, counts)
     yield from _not_planned(found)
+    yield from _outside(found)
     yield from (f"{item.fault}: {item.error}" for item in found.windows if item.error)
 
 
@@ -111,6 +112,17 @@ def _not_planned(found: FaultRecords) -> Iterator[str]:
         expected = clients.get(item.fault)
         if item.client and expected and item.client not in expected:
             yield f"{item.fault} hit {item.client}, expected {' or '.join(expected)}"
+
+
+def _outside(found: FaultRecords) -> Iterator[str]:
+    """Yield the faults that took effect outside their windows, all of which are on one clock."""
+    windows = collections.defaultdict[str, list[records.FaultWindow]](list)
+    for window in found.windows:
+        windows[window.fault].append(window)
+    for item in found.applications:
+        mine = windows[item.fault]
+        if mine and not any(one.begun_ns <= item.begun_ns <= one.ended_ns for one in mine):
+            yield f"{item.fault} took effect before it began or after it was healed"
 
 
 def times(fault: plans.PlannedFault) -> int | None:

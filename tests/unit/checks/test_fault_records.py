@@ -193,3 +193,18 @@ def test_no_gap_in_the_record_hides_a_violation(tmp_path: pathlib.Path) -> None:
 def test_an_empty_record_without_a_plan_is_harmless() -> None:
     found = fault_records.FaultRecords(exists=True, is_complete=True)
     assert fault_records.answer(found) == (True, "no fault was planned, none is recorded")
+
+
+def test_an_effect_after_the_fault_was_healed(tmp_path: pathlib.Path) -> None:
+    def change(body: damages.Body) -> damages.Body:
+        return [
+            msgspec.structs.replace(item, ended_ns=item.begun_ns)
+            if isinstance(item, records.FaultWindow)
+            else item
+            for item in body
+        ]
+
+    judgement = _judged(tmp_path, damages.changed(damages.faults, change))
+    assert _reason(judgement) == (
+        "lose-response took effect before it began or after it was healed"
+    )
