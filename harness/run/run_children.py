@@ -4,7 +4,7 @@ import dataclasses
 import signal
 
 from harness import processes
-from harness.subject import subject_process
+from harness.subject.leadership import elected_runs
 
 
 @dataclasses.dataclass(slots=True)
@@ -26,9 +26,9 @@ class Child:
 
     def has_lost_lease(self, exit_code: int) -> bool:
         """Return whether a scheduler with leader election ended because it lost its lease."""
-        if not self.elected or exit_code != subject_process.LOST_LEASE_CODE:
+        if not self.elected or exit_code != elected_runs.LOST_LEASE_CODE:
             return False
-        return subject_process.LOST_LEASE in self.process.log_tail().lower()
+        return elected_runs.LOST_LEASE in self.process.log_tail().lower()
 
     def ends_in_order(self, exit_code: int) -> bool:
         """Return whether an end after SIGTERM is orderly; kube-scheduler ends with 1."""

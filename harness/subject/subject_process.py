@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import os
 import pathlib
-import socket
 import sys
 from collections.abc import Iterator
 from typing import Annotated, Protocol
@@ -18,18 +17,9 @@ from harness.subject import assembling, recording, schedulers, write_journal
 from harness.subject.allocation import allocators
 from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.claim_control import claim_controllers, feature_gates
-from harness.subject.leadership import leader_election
+from harness.subject.leadership import elected_runs, leader_election
 from harness.subject.scheduling import node_search
 from harness.subject.telemetry import klog, klog_lines, pod_reports, scheduler_metrics
-
-LOST_LEASE = "leaderelection lost"
-"""Last words of a scheduler that has lost its lease; kube-scheduler uses them, too."""
-LOST_LEASE_CODE = 1
-"""Its exit code then, as kube-scheduler's."""
-DEFAULT_LEASE_NAMESPACE = "kube-system"
-_LOOK_S = 0.05
-"""Seconds between two looks for SIGTERM while standing by."""
-
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
@@ -172,7 +162,14 @@ def run_scheduler(options: SubjectOptions) -> int:
             options.metrics_port, lambda: metrics.collect(scheduler.pending, scheduler.incoming)
         ):
             if options.leader_elect:
-                _run_elected(scheduler, _elector(api, options, settings), options)
+                elector = elected_runs.elector(
+                    api,
+                    settings.lease,
+                    namespace=options.namespace,
+                    scheduler_name=options.scheduler_name,
+                    seed=settings.seed,
+                )
+                elected_runs.run(scheduler, elector, lambda: _touch_ready(options))
             else:
                 _run(scheduler, options)
         scheduler.write_books()
@@ -219,54 +216,14 @@ def read_settings(path: pathlib.Path | None) -> Settings:
 def _run(part: _Part, options: SubjectOptions) -> None:
     stopped = processes.stop_event()
     part.start()
-    if options.ready_file is not None:
-        processes.touch_ready(options.ready_file)
+    _touch_ready(options)
     stopped.wait()
     part.stop()
 
 
-def _elector(
-    api: apis.Api, options: SubjectOptions, settings: Settings
-) -> leader_election.LeaderElector:
-    return leader_election.LeaderElector(
-        api,
-        settings.lease,
-        namespace=options.namespace or DEFAULT_LEASE_NAMESPACE,
-        name=options.scheduler_name,
-        identity=f"{socket.gethostname()}_{os.getpid()}",
-        jitter=seeds.Seeds(settings.seed).stream("leader-election", str(os.getpid())),
-        on_lost=_end_at_once,
-    )
-
-
-def _run_elected(
-    scheduler: schedulers.Scheduler,
-    elector: leader_election.LeaderElector,
-    options: SubjectOptions,
-) -> None:
-    """Stand by until the lease is held, schedule, and release the lease when all has ended."""
-    stopped = processes.stop_event()
-    scheduler.stand_by()
+def _touch_ready(options: SubjectOptions) -> None:
     if options.ready_file is not None:
         processes.touch_ready(options.ready_file)
-    elector.start()
-    while not (stopped.is_set() or elector.wait_leading(_LOOK_S)):
-        pass
-    if not stopped.is_set():
-        scheduler.lead(elector.still_leads)
-        stopped.wait()
-    scheduler.stop()
-    elector.stop()
-
-
-def _end_at_once() -> None:
-    """End the process as kube-scheduler does; what it has sent to the API server stays under way.
-
-    Its steps get no trailer: other threads may still take steps.
-    """
-    sys.stderr.write(f"flake-hunt scheduler: {LOST_LEASE}\n")
-    sys.stderr.flush()
-    os._exit(LOST_LEASE_CODE)
 
 
 def _reports(api: apis.Api, options: SubjectOptions) -> pod_reports.PodReports:

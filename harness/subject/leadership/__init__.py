@@ -2,5 +2,5 @@
 
 The work of a scheduler itself does not belong here.
 
-Contents: `leader_election`, `leaderships`.
+Contents: `elected_runs`, `leader_election`, `leaderships`.
 """
