@@ -1,7 +1,9 @@
 """The devices that the slices offer, and which of them a waiting pod could have.
 
 An observer does not evaluate selectors and knows no node. A device counts only if the plan or an
-earlier allocation shows that it satisfies the request; any other device is a doubt.
+earlier allocation shows that it satisfies the request; any other device is a doubt. So are devices
+of which claims have shares: whether there is room for another share is not computed. An idle device
+that can be shared is like any other, and so is one whose counters suffice for it.
 """
 
 import collections
@@ -11,7 +13,7 @@ from typing import Any
 
 from harness.checks import live_spotter
 from harness.checks.observed import observed_claims, observed_slices
-from harness.checks.progress import world_states
+from harness.checks.progress import counter_supply, world_states
 from harness.model import devices
 
 
@@ -34,6 +36,11 @@ class _Device:
     driver: str
     owner: str
     """Its attribute `owner`; empty: none."""
+    is_idle: bool
+    """No claim has it for itself, and its counters suffice."""
+    is_counted: bool
+    """It consumes counters, of which other devices of its pool take, too."""
+    pool: str
 
 
 class DeviceSupply:
@@ -44,11 +51,11 @@ class DeviceSupply:
         self._granted = state.granted
         self._pools = settings.get("pools") or {}
         are_clear = not state.taint_rules
-        self._all = _by_node(_offered(state.slices.values(), are_clear=are_clear))
+        use = _Use(state.claims.values())
+        self._all = _by_node(_offered(state.slices.values(), use, are_clear=are_clear))
         self._node_of = {item.id: node for node, items in self._all.items() for item in items}
-        held = _held(state.claims.values())
         self._idle = _by_node(
-            item for items in self._all.values() for item in items if item.id not in held
+            item for items in self._all.values() for item in items if item.is_idle
         )
 
     def node_of(self, device: str) -> str | None:
@@ -64,22 +71,39 @@ class DeviceSupply:
         for node in among if nodes is None else nodes:
             if not node or len(among.get(node, ())) < need.count:
                 continue
-            fitting = [item.id for item in among[node] if self._fits(need, item)]
+            fitting = [
+                item.id
+                for item in among[node]
+                if self._fits(need, item) and not _may_not_add_up(need, item)
+            ]
             if len(fitting) >= need.count:
                 return node, fitting[: need.count]
         return None
 
     def take(self, node: str, taken: Iterable[str]) -> None:
-        """Make devices of a node unavailable."""
+        """Make devices of a node unavailable, and those that share counters with them."""
         gone = set(taken)
-        left = [item for item in self._idle.pop(node, ()) if item.id not in gone]
-        if left:
-            self._idle[node] = left
+        counted = {
+            (item.driver, item.pool)
+            for item in self._idle.get(node, ())
+            if item.id in gone and item.is_counted
+        }
+        left = {
+            name: [
+                item
+                for item in items
+                if item.id not in gone
+                and not (item.is_counted and (item.driver, item.pool) in counted)
+            ]
+            for name, items in self._idle.items()
+        }
+        self._idle = {name: items for name, items in left.items() if items}
 
     def has_doubtful(self, need: Need) -> bool:
         """Return whether some free device may satisfy the need, which an observer cannot know."""
         return any(
-            self._fits(need, item) is None or (not node and self._fits(need, item))
+            self._fits(need, item) is None
+            or (self._fits(need, item) and (not node or _may_not_add_up(need, item)))
             for node, items in self._among(need).items()
             for item in items
         )
@@ -109,9 +133,21 @@ def _by_node(offered: Iterable[_Device]) -> dict[str, list[_Device]]:
     return dict(nodes)
 
 
-def _held(claims: Iterable[observed_claims.Claim]) -> set[str]:
-    """Return the devices of all allocations except those with admin access."""
-    return {result.id for claim in claims for result in claim.results if not result.admin_access}
+def _may_not_add_up(need: Need, item: _Device) -> bool:
+    """Return whether counters that suffice for each device may not suffice for all of them."""
+    return item.is_counted and need.count > 1 and not need.admin
+
+
+class _Use:
+    """The devices in use: `driver/pool/device` of all allocations without admin access."""
+
+    def __init__(self, claims: Iterable[observed_claims.Claim]) -> None:
+        self.held: set[str] = set()
+        self.alone: set[str] = set()
+        """Those that a claim has for itself."""
+        for claim in claims:
+            self.held |= {item.id for item in claim.results if not item.admin_access}
+            self.alone |= set(exclusive(claim))
 
 
 def exclusive(claim: observed_claims.Claim) -> list[str]:
@@ -123,7 +159,9 @@ def exclusive(claim: observed_claims.Claim) -> list[str]:
     ]
 
 
-def _offered(slices: Iterable[observed_slices.Slice], *, are_clear: bool) -> Iterator[_Device]:
+def _offered(
+    slices: Iterable[observed_slices.Slice], use: _Use, *, are_clear: bool
+) -> Iterator[_Device]:
     """Yield the devices; with DeviceTaintRules it is not clear which may be allocated."""
     pools: dict[tuple[str, str], list[observed_slices.Slice]] = collections.defaultdict(list)
     for piece in sorted(slices, key=lambda piece: piece.metadata.name):
@@ -132,28 +170,32 @@ def _offered(slices: Iterable[observed_slices.Slice], *, are_clear: bool) -> Ite
         newest = max(piece.spec.pool.generation for piece in pieces)
         current = [piece.spec for piece in pieces if piece.spec.pool.generation == newest]
         if len(current) == current[0].pool.resource_slice_count:
+            enough = counter_supply.enough(current, use.held)
             for spec in current:
-                yield from _devices(spec, are_clear=are_clear)
+                yield from _devices(spec, use, enough, are_clear=are_clear)
 
 
-def _devices(spec: observed_slices.SliceSpec, *, are_clear: bool) -> Iterator[_Device]:
-    is_plain = are_clear and not spec.shared_counters and not spec.per_device_node_selection
+def _devices(
+    spec: observed_slices.SliceSpec,
+    use: _Use,
+    enough: Mapping[str, bool | None],
+    *,
+    are_clear: bool,
+) -> Iterator[_Device]:
+    is_plain = are_clear and not spec.per_device_node_selection
     for device in spec.devices or ():
+        name = str(devices.DeviceID(spec.driver, spec.pool.name, device.name))
+        has_shares = name in use.held - use.alone
         owner = (device.attributes or {}).get("owner") or {}
+        is_unclear = device.taints or device.binding_conditions or has_shares
+        is_sure = is_plain and not is_unclear and enough.get(name, True) is not None
+        is_free = name not in use.held or (has_shares and bool(device.allow_multiple_allocations))
         yield _Device(
-            id=str(devices.DeviceID(spec.driver, spec.pool.name, device.name)),
-            node=spec.node_name if is_plain and not _is_unclear(device) else "",
+            id=name,
+            node=spec.node_name if is_sure else "",
             driver=spec.driver,
             owner=owner.get("string", ""),
+            is_idle=is_free and (has_shares or enough.get(name, True) is not False),
+            is_counted=name in enough,
+            pool=spec.pool.name,
         )
-
-
-def _is_unclear(device: observed_slices.Device) -> bool:
-    """Return whether an observer cannot know if the device may be allocated."""
-    unclear = (
-        device.taints,
-        device.consumes_counters,
-        device.allow_multiple_allocations,
-        device.binding_conditions,
-    )
-    return any(unclear)

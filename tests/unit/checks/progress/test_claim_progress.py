@@ -339,3 +339,100 @@ def test_a_leak_is_no_lack_of_progress() -> None:
         pods=[RUNNING], claims=[worlds.claim("a", D1), worlds.claim("b", D0, users=["q"])]
     )
     assert judge(world).verdict is VALID
+
+
+# ------------------------------------------------------- shared devices, and counters
+
+SHARED = worlds.devices_of("n", 1, allowMultipleAllocations=True)
+
+
+def _counted(*amounts: int, slots: int = 2) -> list[worlds.Object]:
+    """A pool whose devices consume this many slots each."""
+    used = worlds.devices_of("n", len(amounts))
+    for device, amount in zip(used["spec"]["devices"], amounts, strict=True):
+        counters = {"slots": {"value": str(amount)}}
+        device["consumesCounters"] = [{"counterSet": "set", "counters": counters}]
+    declared = worlds.devices_of("n", 0)
+    declared["metadata"] = {**declared["metadata"], "name": "sets", "uid": "uid-sets"}
+    counters = {"slots": {"value": str(slots)}}
+    declared["spec"] |= {"sharedCounters": [{"name": "set", "counters": counters}]}
+    for piece in (used, declared):
+        piece["spec"]["pool"] = {**piece["spec"]["pool"], "resourceSliceCount": 2}
+    return [used, declared]
+
+
+def _waiting(slices: Sequence[worlds.Object], *held: str, count: int = 1) -> verdicts.Answer:
+    """The answer about a pod that waits, while others have these devices."""
+    world = World(
+        pods=[worlds.pod("p", claim="a"), *([RUNNING] if held else [])],
+        claims=[
+            worlds.claim("a", count=count),
+            *([worlds.claim("b", *held, users=["q"])] if held else []),
+        ],
+        slices=slices,
+    )
+    given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
+    return claim_progress.check(given)
+
+
+def _undeclared() -> list[worlds.Object]:
+    """A pool that does not declare the counters of its devices."""
+    used, declared = _counted(1)
+    del declared["spec"]["sharedCounters"]
+    return [used, declared]
+
+
+@pytest.mark.parametrize(
+    ("answer", "device"),
+    [
+        (_waiting([SHARED]), D0),  # no claim has a share of it
+        (_waiting(_counted(2, 1)), D0),
+        (_waiting(_counted(1, 1), D0), D1),  # one slot is left
+    ],
+)
+def test_what_can_be_computed_is_decided(answer: verdicts.Answer, device: str) -> None:
+    assert _result(answer).verdict is INVALID
+    assert _result(answer).violations[0].summary == f"STUCK: pod p waits while {device} is idle"
+
+
+@pytest.mark.parametrize(
+    "answer", [_waiting(_counted(2, 1), D0), _waiting(_counted(1, 2), D0), _waiting([SHARED], D0)]
+)
+def test_a_pod_waits_while_counters_or_devices_are_used_up(answer: verdicts.Answer) -> None:
+    assert _result(answer).verdict is VALID
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _waiting(_counted(1, 1), count=2),  # together?
+        _waiting(_undeclared()),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_computed_is_not_examined(answer: verdicts.Answer) -> None:
+    assert isinstance(answer, verdicts.NotExamined)
+
+
+def test_a_device_with_shares_may_have_room() -> None:
+    world = World(
+        pods=[worlds.pod("p", claim="a"), RUNNING],
+        claims=[worlds.claim("a"), _with_share(worlds.claim("b", D0, users=["q"]))],
+        slices=[SHARED],
+    )
+    given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
+    assert isinstance(claim_progress.check(given), verdicts.NotExamined)
+
+
+def _with_share(claim: worlds.Object) -> worlds.Object:
+    for result in claim["status"]["allocation"]["devices"]["results"]:
+        result["shareID"] = "share"
+    return claim
+
+
+def test_counters_are_not_given_away_twice() -> None:
+    world = World(
+        pods=[worlds.pod(f"p{i}", claim=f"c{i}") for i in range(2)],
+        claims=[worlds.claim(f"c{i}") for i in range(2)],
+        slices=_counted(2, 2),
+    )
+    assert judge(world).violation_count == 1
