@@ -62,8 +62,8 @@ def examine(
     """
     history = histories.load(directory.path)
     faults = fault_records.read(history)
-    is_audited = testimony.is_asked(history.plan, witness)
-    watched = watched_writes.WatchedWrites() if is_audited else None
+    audit_log = _audit_log(history, witness)
+    watched = None if audit_log is None else watched_writes.WatchedWrites(audit_log.folded.writes)
     observed = observed_runs.observe(history, watched)
     prepared = preparations.read(history)
     changed = pool_changes.read(history)
@@ -75,7 +75,7 @@ def examine(
         faults=faults,
         prepared=prepared,
         changed=changed,
-        told=None if watched is None else _hear(history, observed, watched, witness),
+        told=_hear(audit_log, watched, observed.folded),
     )
     observed.whole.require_writes(
         evidence.operations.written, evidence.writes.versions, history=history
@@ -97,20 +97,25 @@ def examine(
     return Examination(history, observed.folded, faults, judgement)
 
 
+def _audit_log(
+    history: histories.History, witness: Sequence[pathlib.Path]
+) -> testimony.AuditLog | None:
+    """Return the audit log that was brought along, or the run's own; None: there is none."""
+    if not testimony.is_asked(history.plan, witness):
+        return None
+    paths = witness or history.directory.audit_logs()
+    return testimony.AuditLog(paths, namespace=history.plan.namespace)
+
+
 def _hear(
-    history: histories.History,
-    observed: observed_runs.ObservedRun,
-    watched: watched_writes.WatchedWrites,
-    witness: Sequence[pathlib.Path],
-) -> testimony.Testimony:
-    """Return what the audit log tells beside the holds of the watch."""
-    holds = ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in observed.folded.holds)
-    return testimony.hear(
-        history.plan,
-        witness or history.directory.audit_logs(),
-        watched=watched,
-        holds=holds,
-    )
+    audit_log: testimony.AuditLog | None,
+    watched: watched_writes.WatchedWrites | None,
+    folded: hold_history.HoldHistory,
+) -> testimony.Testimony | None:
+    if audit_log is None or watched is None:
+        return None
+    holds = ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds)
+    return audit_log.hear(watched, holds)
 
 
 def _given(

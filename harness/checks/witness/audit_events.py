@@ -64,6 +64,8 @@ class Write(msgspec.Struct, frozen=True):
     state: object_states.State
     is_deletion: bool = False
     """True if the object was gone with this revision."""
+    content: int = 0
+    """A digest of the answer, comparable within one process only."""
 
 
 HiddenKind: TypeAlias = Literal["bound", "gone", "collected", "evicted"]
@@ -181,7 +183,7 @@ def _answered(event: Event, reference: _Reference, answer: Any) -> Iterator[Fact
 def _written(event: Event, reference: _Reference, state: object_states.State) -> Fact:
     if event.verb == "delete":
         is_gone = state.is_over or not state.is_marked
-        return Write(reference.resource, state, is_deletion=is_gone)
+        return Write(reference.resource, state, is_gone, object_states.digest(event.responseObject))
     if event.verb != "create" and state.is_over:
         # The update that removes the last finalizer removes the object, and is answered with the
         # object as it was sent.
@@ -193,7 +195,7 @@ def _written(event: Event, reference: _Reference, state: object_states.State) ->
             uid=state.uid,
             after=state.version,
         )
-    return Write(reference.resource, state)
+    return Write(reference.resource, state, content=object_states.digest(event.responseObject))
 
 
 def _collected(reference: _Reference, answer: Any) -> Iterator[Fact]:

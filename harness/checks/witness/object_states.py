@@ -56,6 +56,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return [name for name, one, two in pairs if one != two]
 
 
+def digest(content: bytes | msgspec.Raw) -> int:
+    """Return a digest of the bytes of an object, comparable within one process only."""
+    return hash(bytes(content))
+
+
 def read(content: bytes | msgspec.Raw) -> State:
     """Return the state of an object; raises ObjectError if the JSON is no object of the API."""
     try:

@@ -29,31 +29,33 @@ class Testimony(msgspec.Struct, kw_only=True):
     comparison: comparing.Comparison
 
 
+class AuditLog:
+    """An audit log, read and folded."""
+
+    def __init__(self, paths: Sequence[pathlib.Path], *, namespace: str) -> None:
+        self._files = len(paths)
+        self._reader = audit_files.AuditReader(paths)
+        self.folded = audit_history.fold(self._reader, namespace=namespace)
+
+    def hear(
+        self, watched: watched_writes.WatchedWrites, holds: Iterable[comparing.WatchedHold]
+    ) -> Testimony:
+        """Compare it with the watch and its holds."""
+        versions = [min(writes) for writes in self.folded.writes.values() if writes]
+        return Testimony(
+            files=self._files,
+            events=self._reader.events,
+            size_bytes=self._reader.size_bytes,
+            damaged=self._reader.damaged,
+            notes=self._reader.notes,
+            first_rv=min(versions, default=0),
+            comparison=comparing.compare(self.folded, watched, holds),
+        )
+
+
 def is_asked(plan: plans.Plan, brought: Sequence[pathlib.Path]) -> bool:
     """Return whether the run has an audit log to compare, or one was brought along."""
     return plan.audit_log or bool(brought)
-
-
-def hear(
-    plan: plans.Plan,
-    paths: Sequence[pathlib.Path],
-    *,
-    watched: watched_writes.WatchedWrites,
-    holds: Iterable[comparing.WatchedHold],
-) -> Testimony:
-    """Read the parts of an audit log and compare it with the watch and its holds."""
-    reader = audit_files.AuditReader(paths)
-    audited = audit_history.fold(reader, namespace=plan.namespace)
-    versions = [min(writes) for writes in audited.writes.values() if writes]
-    return Testimony(
-        files=len(paths),
-        events=reader.events,
-        size_bytes=reader.size_bytes,
-        damaged=reader.damaged,
-        notes=reader.notes,
-        first_rv=min(versions, default=0),
-        comparison=comparing.compare(audited, watched, holds),
-    )
 
 
 def answer(told: Testimony | None) -> tuple[bool, str]:

@@ -20,11 +20,11 @@ PLACE = {"namespace": language.NAMESPACE}
 
 def compare(seen: Iterable[records.Body], told: Iterable[dict[str, Any]]) -> comparing.Comparison:
     """Fold both sides by their own folds and compare them."""
-    watched = watched_writes.WatchedWrites()
-    folded = hold_history.fold(seen, watched)
-    holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
     events = (audit_events.decode(audit_logs.line(event)) for event in told)
     audited = audit_history.fold(events, namespace=language.NAMESPACE)
+    watched = watched_writes.WatchedWrites(audited.writes)
+    folded = hold_history.fold(seen, watched)
+    holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
     return comparing.compare(audited, watched, holds)
 
 
