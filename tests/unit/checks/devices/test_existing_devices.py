@@ -17,6 +17,7 @@ VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
 FAULT = plans.PlannedFault(name="f", kind="delay-events", carrier="server", text="late")
 C = claim("c", result("D1"))
 HALF = {"generation": 2, "count": 2}
+COUNTERS = {"nodeName": "n1", "sharedCounters": [{"name": "set", "counters": {}}]}
 
 
 def judge(
@@ -75,6 +76,21 @@ CASES: dict[str, tuple[list[placements.Event | None], int, bool]] = {
         False,
     ),
     "a name twice": ([piece("D1", count=2), piece("D1", name="t", count=2), C], 2, True),
+    "a counter set": (
+        [piece("D1", count=2), piece(name="t", count=2, **COUNTERS), C],
+        2,
+        False,
+    ),
+    "a counter set twice": (
+        [
+            piece("D1", count=3),
+            piece(name="t", count=3, **COUNTERS),
+            piece(name="u", count=3, **COUNTERS),
+            C,
+        ],
+        3,
+        True,
+    ),
     "a name twice, on two nodes": (
         [piece("D1", count=2), piece("D1", name="t", count=2, nodeName="n2"), C],
         2,
