@@ -1,38 +1,114 @@
-"""The search for overlapping holds, among a hundred thousand and a million holds."""
+"""Judging: lines decoded and folded, whole runs, and the search for overlapping holds.
 
+All figures are CPU time of one process, the best of three.
+"""
+
+import functools
+import pathlib
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import pandas as pd
 
-from harness.checks.holds import overlapping
+from harness.checks import device_exclusivity, judging, observed_runs
+from harness.checks.holds import hold_columns, hold_conflicts, hold_history, observed_streams
+from harness.checks.observed import claim_results, folders, observations
+from harness.history import histories
+from tests.histories import large
 
 DEVICES = 10_000
+HOLDS = (20_000, 100_000)
+_MEMORY = (
+    "import pathlib, resource, sys\n"
+    "from harness.checks import judging\n"
+    "from harness.history import directories\n"
+    "judging.judge(directories.existing(pathlib.Path(sys.argv[1])))\n"
+    "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+)
 
 
 def measure() -> Iterator[tuple[str, float, str]]:
-    """Measure sequential holds of many devices, of which one in a thousand overlaps others."""
+    """Measure runs of two sizes, and exclusivity among a hundred thousand and a million holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        for count in HOLDS:
+            directory = large.build(pathlib.Path(folder, str(count)), count)
+            yield from _of_run(directory.path, count)
     for count in (100_000, 1_000_000):
-        seconds = _seconds(count)
-        yield (
-            f"overlaps of {count:,} holds of {DEVICES:,} devices",
-            count / seconds / 1e6,
-            "M holds/s",
-        )
+        history = _history(count)
+        seconds = _best(functools.partial(device_exclusivity.check, history, lambda _: None))
+        yield f"exclusivity among {count:,} holds of {DEVICES:,} devices", seconds, "s CPU"
+    table = _one_device(2_000)
+    seconds = _best(lambda: hold_conflicts.HoldConflicts(table))
+    yield "count the 1,999,000 pairs of a device in 2,000 claims", seconds * 1e3, "ms CPU"
 
 
-def _seconds(count: int) -> float:
+def _of_run(path: pathlib.Path, count: int) -> Iterator[tuple[str, float, str]]:
+    history = histories.load(path)
+    lines = sum(1 for _ in _decoded(history))
+    for what, call in (
+        ("decoded", lambda: sum(1 for _ in _decoded(history))),
+        ("decoded and folded into holds", lambda: folders.fold(_decoded(history), _empty())),
+        ("decoded and folded for all checks", lambda: observed_runs.observe(history)),
+    ):
+        yield f"{count:,} holds: watch lines {what}", lines / _best(call) / 1e3, "k lines/s"
+    seconds = _best(lambda: judging.judge(history.directory))
+    yield f"{count:,} holds: judged by all checks", seconds, "s CPU"
+    done = subprocess.run(
+        [sys.executable, "-c", _MEMORY, str(path)], capture_output=True, text=True, check=True
+    )
+    yield f"{count:,} holds: memory of the judging process", int(done.stdout) / 1024, "MiB"
+
+
+def _decoded(history: histories.History) -> histories.EvidenceReader:
+    reader = history.observations(observations.decode_line)
+    assert reader is not None
+    return reader
+
+
+def _empty() -> folders.Folder:
+    return hold_history.HoldHistory()
+
+
+def _history(count: int) -> hold_history.HoldHistory:
+    """Sequential holds of many devices, of which one in a thousand overlaps others."""
     random = np.random.default_rng(1)
-    key = random.integers(0, DEVICES, count)
-    start = np.arange(count, dtype=np.int64) * 10
-    end = start + 10 + np.where(random.random(count) < 0.001, DEVICES * 20, 0)
-    return _best(lambda: overlapping.overlaps(key, start, end))
+    devices = random.integers(0, DEVICES, count).tolist()
+    lasting = np.where(random.random(count) < 0.001, DEVICES * 20, 0).tolist()
+    history = hold_history.HoldHistory()
+    for number, (device, more) in enumerate(zip(devices, lasting, strict=True)):
+        claim = observed_streams.Life(f"c{number}", 0, number=number)
+        history.claims[f"uid-{number}"] = claim
+        row = history.holds.open(
+            f"d/p/{device}", claim_results.EXCLUSIVE, claim, number * 10, number, ()
+        )
+        history.holds.close(row, number * 10 + 10 + more, number)
+    history.last_rv = count * 10
+    return history
+
+
+def _one_device(claims: int) -> pd.DataFrame:
+    return hold_columns.of(
+        hold_columns.Hold(
+            device="d/p/d",
+            exclusive=True,
+            uid=f"uid-{number}",
+            namespace="n",
+            name=f"c{number}",
+            from_rv=number,
+            from_ts_ns=0,
+        )
+        for number in range(claims)
+    ).frame(end_rv=claims)
 
 
 def _best(call: Callable[[], object], times: int = 3) -> float:
     spent = []
     for _ in range(times):
-        started = time.perf_counter()
+        started = time.process_time()
         call()
-        spent.append(time.perf_counter() - started)
+        spent.append(time.process_time() - started)
     return min(spent)

@@ -1,6 +1,8 @@
 """Gives the records of the recorder to all who fold them: one pass, each object decoded once."""
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from harness.checks.observed import observations
@@ -60,6 +62,19 @@ _METHODS = {
 }
 
 
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Do not search for cycles of objects: decoded objects have none, and the search takes long."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collections()
 def fold(body: Iterable[records.Body | observations.SeenAny], *folders: Folder) -> None:
     """Give every record to the folders, in this order.
 

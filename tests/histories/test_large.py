@@ -1,0 +1,29 @@
+"""Large histories are sound, and have the double allocations that were asked for."""
+
+import pathlib
+
+import pytest
+
+from harness.checks import judging, verdicts
+from tests.histories import large
+
+VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
+
+
+@pytest.mark.parametrize(("doubles", "verdict"), [(0, VALID), (3, INVALID)])
+def test_what_was_asked_for_is_judged(
+    tmp_path: pathlib.Path, doubles: int, verdict: verdicts.Verdict
+) -> None:
+    judgement = judging.judge(large.build(tmp_path / "run", 95, doubles=doubles))
+    figures = judgement.figures
+    assert (judgement.verdict, figures.double_allocations) == (verdict, doubles)
+    assert (figures.allocations, figures.claims) == (95, 10)
+
+
+def test_a_run_directory_that_exists_is_refused(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "run")
+    assert large.main(["5", path]) == 0
+    assert large.main(["5", path]) == 1
+    assert "exists already" in capsys.readouterr().err
