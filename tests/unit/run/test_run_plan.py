@@ -18,6 +18,22 @@ def test_everything_is_resolved() -> None:
     assert plan.versions["locust"] != "not installed"
 
 
+@pytest.mark.parametrize("name", ["pod-churn", "taints-come-and-go"])
+def test_every_resource_that_takes_revisions_is_observed_once(name: str) -> None:
+    plan = run_plan.plan(loading.load(name), seed=7)
+    assert plan.dense_revisions
+    assert len(plan.resources) == len(set(plan.resources))
+    assert set(plan.resources) >= {"resourceclaims", "pods", "resourceslices", "nodes", "events"}
+    assert ("devicetaintrules" in plan.resources) is (name == "taints-come-and-go")
+
+
+def test_every_process_is_in_the_plan() -> None:
+    plan = run_plan.plan(loading.load("pod-churn"), seed=7)
+    subject = ["scheduler", "claim-controller"]
+    assert plan.expected_processes == ["recorder", "kubelet", "traffic", *subject]
+    assert plan.expected_writes == subject
+
+
 def test_two_runs_never_share_a_name() -> None:
     loaded = loading.load("pod-churn")
     first, second = (run_plan.plan(loaded, seed=7) for _ in range(2))
