@@ -118,7 +118,7 @@ class DynamicResources:
             attempt.refuse(refusal)
             return None
         try:
-            misplaced = misplaced_claims.on(attempt, node)
+            misplaced = self._misplaced(attempt, node)
             if misplaced:
                 if klog.enabled(5):
                     misplaced_claims.log(attempt, node, misplaced)
@@ -154,6 +154,10 @@ class DynamicResources:
         del attempt
         name = node["metadata"]["name"]
         raise scheduling_attempts.AttemptError(f"node {name}: {error}") from error
+
+    def _misplaced(self, attempt: scheduling_attempts.Attempt, node: Object) -> set[int]:
+        """Return the indexes of claims whose existing allocation cannot be used on the node."""
+        return misplaced_claims.on(attempt, node)
 
     def post_filter(self, attempt: scheduling_attempts.Attempt) -> str:
         """Free what keeps the pod from every node; return what was done, in upstream's words."""

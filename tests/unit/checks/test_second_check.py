@@ -12,7 +12,7 @@ from harness.history import directories
 from harness.report import publishing
 from tests.histories import building
 
-NAME, PROMISE = "allocation_stability", "an allocation never changes in place"
+NAME, PROMISE = "allocation_moves", "an allocation never changes in place"
 
 
 def changes_in_place(given: check_inputs.CheckInput) -> verdicts.CheckResult:
