@@ -46,8 +46,8 @@ def _second_text(seconds: int) -> str:
 
 def wall_text_us() -> str:
     """Return the current time as `2026-01-31T23:59:59.123456Z`."""
-    moment = datetime.datetime.fromtimestamp(wall_ns() / 1e9, tz=datetime.UTC)
-    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    seconds, rest_ns = divmod(wall_ns(), 1_000_000_000)
+    return f"{_second_text(seconds)[:-1]}.{rest_ns // 1000:06}Z"
 
 
 def boot_id() -> str:

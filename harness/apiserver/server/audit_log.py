@@ -10,11 +10,12 @@ A log of the writes of some resources has their successful requests only, and in
 garbage collector and the namespace controller do, which are requests in Kubernetes, too.
 """
 
+import itertools
 import os
 import pathlib
 import re
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -41,6 +42,8 @@ _COMMON = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestRe
 RESTORED = "flake-hunt/restored-to"
 """Annotation of the event of a restart: the version that was restored."""
 _CONTROLLER = "system:serviceaccount:kube-system:generic-garbage-collector"
+_ID_PREFIX = str(uuid.uuid4())[:24]
+"""The part of the UUIDs of this process that does not change."""
 _ID_LENGTH_MAX = 64
 """Maximum length of a client's Audit-ID in characters; longer ones are cut, as in Kubernetes."""
 
@@ -61,6 +64,7 @@ class AuditLog:
         request. Raises UsageError for an unwritable path.
         """
         self._writes_of = frozenset(writes_of)
+        self._ids = (f"{_ID_PREFIX}{number:012x}" for number in itertools.count())
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
@@ -71,6 +75,10 @@ class AuditLog:
         self._path = path
         self._lines: list[bytes] = []
         self.now = now
+
+    def next_id(self) -> str:
+        """Return a new Audit-ID: a UUID of which only the last part differs, which is cheap."""
+        return next(self._ids)
 
     def wants(self, asked: request_attributes.Attributes) -> bool:
         """Return whether a request is logged if it succeeds."""
@@ -102,7 +110,7 @@ class AuditLog:
         self.append(
             _COMMON
             | {
-                "auditID": str(uuid.uuid4()),
+                "auditID": self.next_id(),
                 "stage": "ResponseComplete",
                 "verb": "restore",
                 "stageTimestamp": self.now(),
@@ -116,7 +124,7 @@ class AuditLog:
         A pod is written with a grace period of zero before it is removed, as one request.
         """
         if commit.resource.plural in self._writes_of and not _is_first_half(commit):
-            self.append(_controllers_event(commit, self.now()))
+            self.append(_controllers_event(commit, self.next_id(), self.now()))
 
     def settle(self) -> None:
         """Write the buffered events. Raises OSError."""
@@ -144,7 +152,7 @@ class AuditEntry:
         source: str,
     ) -> None:
         self._log, self._request, self._asked = log, request, asked
-        self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or str(uuid.uuid4())
+        self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or log.next_id()
         self._received = log.now()
         self._common: dict[str, Any] = {**_COMMON, "auditID": self.audit_id}
         self._decision = "forbid"
@@ -171,7 +179,7 @@ class AuditEntry:
         """Log `ResponseStarted`, before the head of a watch is sent."""
         self._write(
             "ResponseStarted",
-            self._reference(None) | {"responseStatus": {"metadata": {}, "code": status}},
+            self._reference({}) | {"responseStatus": {"metadata": {}, "code": status}},
         )
 
     def completed(self, status: int, answer: responses.Response | None = None) -> None:
@@ -179,22 +187,20 @@ class AuditEntry:
         if not self._log.wants_status(status):
             return
         rest: dict[str, Any] = {"responseStatus": {"metadata": {}, "code": status}}
-        sent = _decoded(self._request)
+        known, sent = _sent(self._request)
         if sent is not None:
             rest["requestObject"] = sent
         if answer is not None and (shown := _in_json(answer)):
             rest["responseObject"] = msgspec.Raw(shown)
             if status >= 400:
                 rest["responseStatus"] = msgspec.Raw(shown)
-        self._write("ResponseComplete", self._reference(sent) | rest)
+        self._write("ResponseComplete", self._reference(known) | rest)
 
-    def _reference(self, sent: Any) -> dict[str, Any]:
+    def _reference(self, known: Mapping[str, Any]) -> dict[str, Any]:
         target = self._asked.target
         if target is None:
             return {}
         resource = target.resource
-        meta = sent.get("metadata") if isinstance(sent, dict) else None
-        known = meta if isinstance(meta, dict) else {}
         reference = {
             "resource": resource.plural,
             "namespace": target.namespace,
@@ -209,11 +215,11 @@ class AuditEntry:
 
     def _write(self, stage: str, rest: dict[str, Any]) -> None:
         self._log.append(
-            self._common
-            | {"stage": stage}
-            | self._subject
-            | rest
-            | {
+            {
+                **self._common,
+                "stage": stage,
+                **self._subject,
+                **rest,
                 "requestReceivedTimestamp": self._received,
                 "stageTimestamp": self._log.now(),
                 "annotations": {"authorization.k8s.io/decision": self._decision},
@@ -228,14 +234,14 @@ def _is_first_half(commit: watch_cache.Commit) -> bool:
     return object_deletion.is_done(commit.resource, commit.object.document())
 
 
-def _controllers_event(commit: watch_cache.Commit, now: str) -> dict[str, Any]:
+def _controllers_event(commit: watch_cache.Commit, audit_id: str, now: str) -> dict[str, Any]:
     stored, resource = commit.object, commit.resource
     is_gone = commit.type == "DELETED"
     details = {"name": stored.name, "kind": resource.plural, "uid": stored.uid}
     status = {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
     return {
         **_COMMON,
-        "auditID": str(uuid.uuid4()),
+        "auditID": audit_id,
         "stage": "ResponseComplete",
         "verb": "delete" if is_gone else "patch",
         "user": {"username": _CONTROLLER},
@@ -252,6 +258,32 @@ def _controllers_event(commit: watch_cache.Commit, now: str) -> dict[str, Any]:
         "stageTimestamp": now,
         "annotations": {"authorization.k8s.io/decision": "allow"},
     }
+
+
+class _Known(msgspec.Struct, gc=False):
+    name: Any = None
+    uid: Any = None
+    resourceVersion: Any = None  # noqa: N815 - the API's spelling
+
+
+class _Sent(msgspec.Struct, gc=False):
+    metadata: _Known = msgspec.field(default_factory=_Known)
+
+
+_sent_decoder = msgspec.json.Decoder(_Sent)
+
+
+def _sent(request: request_info.Request) -> tuple[dict[str, Any], Any]:
+    """Return name, uid and version in a body, and the object to log: the bytes if they can be."""
+    body = request.body
+    if body and b"\n" not in body and content_types.content_type(request).endswith("json"):
+        try:
+            return msgspec.structs.asdict(_sent_decoder.decode(body).metadata), msgspec.Raw(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # no object, or no JSON
+    sent = _decoded(request)
+    meta = sent.get("metadata") if isinstance(sent, dict) else None
+    return meta if isinstance(meta, dict) else {}, sent
 
 
 def _decoded(request: request_info.Request) -> Any:
