@@ -24,6 +24,7 @@ from harness.scenario import profiles
 README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
 FlakeHunt = Callable[..., tuple[int, str, str]]
 KUBECONFIG = "/somewhere/kubeconfig"
+EXPLORE = ("explore", "--defect", "gather-not-atomic", "--seed", "1")
 
 
 @pytest.fixture(autouse=True)
@@ -174,9 +175,7 @@ def test_a_form_that_is_none(flake_hunt: FlakeHunt) -> None:
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path, str]:
     """The run directory of a double allocation, and what was printed of it."""
     folder = tmp_path_factory.mktemp("found")
-    token = json.loads(
-        command("explore", "--defect", "gather-not-atomic", "--seed", "1", "-o", "json").stdout
-    )["token"]
+    token = json.loads(command(*EXPLORE, "--schedules", "20000", "-o", "json").stdout)["token"]
     run = folder / "run"
     return run, command("replay", token, "--save", str(run)).stdout
 
