@@ -33,6 +33,15 @@ def test_the_correct_subject_is_valid_and_judged_alike_again(tmp_path: pathlib.P
     code, output = running.run(tmp_path, "report", str(directory))
     assert code == 0
     assert {path.name for path in directory.iterdir()} >= {"report.html", "junit.xml", "trace.json"}
+    lines = (directory / "audit" / "audit.log").read_bytes().splitlines(keepends=True)
+    brought = tmp_path / "brought.log"
+    brought.write_bytes(b"".join(lines))
+    code, output = running.run(tmp_path, "check", str(directory), "--witness", str(brought))
+    assert code == 0, output
+    brought.write_bytes(b"".join(lines[:9] + lines[10:]))
+    code, output = running.run(tmp_path, "check", str(directory), "--witness", str(brought))
+    assert (code, "the audit log has no such write" in output) == (20, True), output
+    assert (directory / "verdict.json").read_bytes() == first
 
 
 def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:

@@ -224,3 +224,54 @@ def test_protobuf_is_noted_as_objects(audited: Any, path: pathlib.Path) -> None:
     assert [item["metadata"]["name"] for item in listed["responseObject"]["items"]] == ["a"]
     assert missing["responseStatus"] == missing["responseObject"]
     assert missing["responseStatus"]["reason"] == "NotFound"
+
+
+# ---------------------------------------------------------------- writes of some resources
+
+
+@pytest.fixture
+def writes_only(serve: Callable[..., Any], path: pathlib.Path) -> Any:
+    def parts() -> servers.ServerParts:
+        made = audit_log.AuditLog(
+            path, now=clocks.wall_text_us, writes_of=["configmaps", "resourceclaims"]
+        )
+        return servers.ServerParts(audit=made)
+
+    return serve(make_parts=parts)
+
+
+def test_a_log_of_writes_has_nothing_else(writes_only: Any, path: pathlib.Path) -> None:
+    _, made = writes_only.call("POST", CONFIGMAPS, config("a"))
+    writes_only.call("POST", CONFIGMAPS, config("a"))  # 409
+    writes_only.call("GET", CONFIGMAPS)
+    writes_only.call("POST", "/api/v1/namespaces", config("other"))
+    (event,) = read(path)
+    assert event["responseObject"] == made
+    assert event["requestObject"] == config("a")
+
+
+def test_the_garbage_collector_appears_like_a_client(writes_only: Any, path: pathlib.Path) -> None:
+    _, owner = writes_only.call("POST", CONFIGMAPS, config("owner"))
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner"}
+    owned = {"name": "owned", "ownerReferences": [reference | {"uid": owner["metadata"]["uid"]}]}
+    _, made = writes_only.call("POST", CLAIMS, {"metadata": owned, "spec": {}})
+    writes_only.call("DELETE", f"{CONFIGMAPS}/owner")
+    clocks.wait_until(lambda: len(read(path)) == 4, timeout_s=TIMEOUT_S, why="the collector")
+    event = read(path)[3]
+    assert (event["verb"], event["objectRef"]["resource"]) == ("delete", "resourceclaims")
+    assert event["user"]["username"].endswith("generic-garbage-collector")
+    assert event["responseObject"]["details"]["uid"] == made["metadata"]["uid"]
+
+
+def test_a_restart_is_noted_and_a_torn_line_is_ended(path: pathlib.Path) -> None:
+    for torn in (b"", b'{"kind":"Event","apiV', b'{"kind":"Event"}\n'):
+        path.write_bytes(torn)
+        log = audit_log.AuditLog(path, now=clocks.wall_text_us, writes_of=["pods"])
+        log.begin_again(812)
+        log.close()
+        lines = path.read_bytes().splitlines()
+        if not torn:
+            assert not lines
+            continue
+        assert lines[0] == torn.strip()
+        assert json.loads(lines[1])["annotations"] == {audit_log.RESTORED: "812"}
