@@ -79,7 +79,7 @@ def worlds() -> Iterator[Callable[[Sequence[str]], World]]:
 
     def make(chosen: Sequence[str]) -> World:
         server = local_servers.LocalServer()
-        made.append((World(server, chosen=chosen), server))
+        made.append((World(server, chosen=chosen, workers=1), server))
         return made[-1][0]
 
     yield make

@@ -34,6 +34,7 @@ GREATER = {
         {"matchExpressions": [{"key": "rank", "operator": "Gt", "values": ["5"]}]}
     ]
 }
+OFFERED = {"status": {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "110"}}}
 WORDS = (
     f"0/{NODES} nodes are available: {NODES} cannot allocate all claims. still not schedulable, "
     f"preemption: 0/{NODES} nodes are available: {NODES} Preemption is not helpful for scheduling."
@@ -74,7 +75,7 @@ class Cluster:
         self.put(apis.DEVICE_CLASSES, api_objects.device_class())
         for index in range(NODES):
             node = f"worker-{index}"
-            self.put(apis.NODES, api_objects.node(node, labels={"rank": "first"}))
+            self.put(apis.NODES, api_objects.node(node, labels={"rank": "first"}) | OFFERED)
             names = [f"d{number}" for number in range(DEVICES)]
             self.put(apis.SLICES, api_objects.slice_of(*names, pool=node))
         self.put(apis.SLICES, api_objects.slice_of("far", pool="rack", nodeSelector=GREATER))

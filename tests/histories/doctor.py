@@ -11,6 +11,7 @@ trailer and the manifest are made right afterwards, so that only the contents ca
 left alone: it says what is asked of the run, and has no second witness.
 """
 
+import argparse
 import dataclasses
 import pathlib
 import random
@@ -134,8 +135,17 @@ def run(count: int, *, first: int = FIRST_SEED, show: bool = False) -> Tally:
     return tally
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("count", type=int, help="how many directories to doctor and judge")
+    parser.add_argument("seed", type=int, nargs="?", default=FIRST_SEED, help="of the first one")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    count, *first = (int(text) for text in sys.argv[1:])
-    tally = run(count, first=first[0] if first else FIRST_SEED, show=True)
+    chosen = _arguments()
+    tally = run(chosen.count, first=chosen.seed, show=True)
     print(tally)
     sys.exit(bool(tally.findings))

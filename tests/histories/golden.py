@@ -6,6 +6,7 @@ The same bytes wherever and whenever it runs, until the format or a case changes
 tests/golden/*/*` prints for each what its folder's name says.
 """
 
+import argparse
 import os
 import pathlib
 import shutil
@@ -72,4 +73,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     main()

@@ -24,12 +24,13 @@ class World:
         gates: str = "",
         remedies: Sequence[str] = (),
         chosen: Sequence[str] = (),
+        workers: int = 2,
     ) -> None:
-        """`chosen` are known defects."""
+        """`chosen` are known defects. With one worker, `settle` waits for all that came before."""
         self.server, self.api = server, apis.Api(server)
         self.controller = claim_controllers.ClaimController(
             self.api,
-            claim_controllers.ControllerOptions(workers=2, gates=feature_gates.parse(gates)),
+            claim_controllers.ControllerOptions(workers=workers, gates=feature_gates.parse(gates)),
             assembling.claim_controller_parts(chosen, remedies, release),
         )
         self.is_started = False
@@ -74,7 +75,10 @@ class World:
         return [item["name"] for item in claims.reservations_of(claim)] if claim else []
 
     def settle(self) -> None:
-        """Wait until the controller has worked on everything that came before this call."""
+        """Wait until the controller has taken up everything that came before this call.
+
+        With several workers, one of them may still work on an object that came earlier.
+        """
         name = f"settled-{self.server.store.resource_version}"
         self.put(apis.PODS, api_objects.pod(name, templates=["settling"]))
         if not any(

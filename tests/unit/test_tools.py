@@ -9,9 +9,11 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
-PROGRAMS = sorted(set(re.findall(r"\.venv/bin/python ((?:tools/\S+?\.py)|-m \S+)", CONTRIBUTING)))
+PROGRAMS = sorted(
+    set(re.findall(r"\.venv/bin/python ((?:tools/\S+?\.py)|-m [\w.]+)", CONTRIBUTING))
+)
 
-NO_ARGUMENTS = {"-m tests.fuzzing.costs"}
+NO_ARGUMENTS = {"-m tests.fuzzing.costs", "-m tests.histories.golden"}
 """Programs that need no arguments."""
 
 
@@ -30,6 +32,8 @@ def test_the_programs_are_named() -> None:
     assert PROGRAMS == [
         "-m tests.e2e.moments",
         "-m tests.fuzzing.costs",
+        "-m tests.histories.doctor",
+        "-m tests.histories.golden",
         "tools/mutations.py",
         "tools/protobuf_numbers.py",
         "tools/schemas.py",

@@ -62,7 +62,7 @@ def test_a_valid_run(tmp_path: pathlib.Path) -> None:
     page = _page(directory)
     assert "✓ VALID" in page.texts
     assert "1 guarantee holds: 3 allocations of 2 devices" in page.text
-    assert page.text.count("✓ yes") == 14
+    assert page.text.count("✓ yes") == 19
     assert "✗ no" not in page.text
     assert "Violations of device_exclusivity" not in page.texts
     assert _counts(_suite(directory)) == (2, 0, 0)

@@ -8,8 +8,7 @@ import pytest
 
 from harness.client import apis
 from harness.subject.telemetry import klog
-from tests.support import api_objects, local_servers
-from tests.unit.subject import controller_worlds
+from tests.support import api_objects, controller_worlds, local_servers
 
 Object = dict[str, Any]
 Row = tuple[int, str, frozenset[str]]

@@ -75,7 +75,7 @@ def test_a_cluster_comes_stays_and_goes() -> None:
 def test_its_logs(tmp_path: pathlib.Path) -> None:
     entry = up("one")
     files = held_clusters.collect_logs(entry, tmp_path / "logs")
-    assert {path.name for path in files} == {"apiserver.log", "kubelet.log"}
+    assert {path.name for path in files} == {"apiserver.log", "audit.log", "kubelet.log"}
 
 
 def test_prune_removes_what_has_lost_a_process_and_nothing_else() -> None:
