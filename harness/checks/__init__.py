@@ -7,8 +7,7 @@ verdict rests on.
 
 Contents: `api_call_totals`, `certificate`, `check_inputs`, `check_registry`, `claim_control`,
 `claims`, `conclusions`, `consumption`, `device_exclusivity`, `devices`, `doubtful_violations`,
-`evidence`, `fault_attribution`, `fault_effects`, `fault_records`, `fault_wording`, `figures`,
-`holds`, `judging`, `live_spotter`, `memory_figures`, `nodes`, `object_faults`, `observed`,
-`observed_runs`, `pods`, `pool_changes`, `preparations`, `progress`, `schedulers`, `selectors`,
-`taints`, `verdict_files`, `verdicts`, `witness`.
+`evidence`, `faults`, `figures`, `holds`, `judging`, `live_spotter`, `memory_figures`, `nodes`,
+`observed`, `observed_runs`, `pods`, `pool_changes`, `preparations`, `progress`, `schedulers`,
+`selectors`, `taints`, `verdict_files`, `verdicts`, `witness`, `world_states`, `written_books`.
 """

@@ -8,8 +8,9 @@ pools, dense revisions, an audit log.
 import dataclasses
 from collections.abc import Callable
 
-from harness.checks import fault_records, pool_changes
+from harness.checks import pool_changes
 from harness.checks.evidence import certificate_items, journal_items, observation_items, run_course
+from harness.checks.faults import fault_records
 from harness.checks.witness import testimony
 
 

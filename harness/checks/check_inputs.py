@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from harness.checks import fault_records, observed_runs, preparations
-from harness.checks.progress import written_books
+from harness.checks import observed_runs, preparations, written_books
+from harness.checks.faults import fault_records
 from harness.checks.schedulers import scheduler_identities
 from harness.checks.taints import attempt_views
 from harness.history import plans, records

@@ -30,11 +30,15 @@ from harness.checks.nodes import (
     container_parameters,
     device_readiness,
     extended_claims,
-    leftover_preparations,
     prepared_devices,
 )
 from harness.checks.pods import bound_pods
-from harness.checks.progress import claim_progress, resource_leaks, scheduler_books
+from harness.checks.progress import (
+    claim_progress,
+    leftover_preparations,
+    resource_leaks,
+    scheduler_books,
+)
 from harness.checks.schedulers import scheduler_exclusivity, scheduler_identities
 from harness.checks.taints import tainted_devices
 from harness.history import plans

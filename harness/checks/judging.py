@@ -15,19 +15,19 @@ from harness.checks import (
     check_registry,
     conclusions,
     doubtful_violations,
-    fault_attribution,
-    fault_records,
     figures,
     observed_runs,
     pool_changes,
     preparations,
     verdict_files,
     verdicts,
+    written_books,
 )
 from harness.checks.devices import existing_devices
 from harness.checks.evidence import acknowledged_writes, certificate_items
+from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.holds import hold_history
-from harness.checks.progress import scheduler_books, written_books
+from harness.checks.progress import scheduler_books
 from harness.checks.schedulers import scheduler_attribution, scheduler_identities
 from harness.checks.taints import attempt_views, tainted_devices
 from harness.checks.witness import testimony, watched_writes

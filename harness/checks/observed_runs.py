@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from harness.checks import world_states
 from harness.checks.claim_control import controller_history, controller_records
 from harness.checks.claims import claim_lives, pod_lives, reservations
 from harness.checks.consumption import declared_devices
@@ -12,7 +13,6 @@ from harness.checks.holds import hold_history
 from harness.checks.nodes import container_parameters, device_readiness, extended_claims
 from harness.checks.observed import folders, observations
 from harness.checks.pods import bound_pods, pod_bindings
-from harness.checks.progress import world_states
 from harness.checks.schedulers import allocation_writers, scheduler_identities
 from harness.checks.taints import taint_timelines, tainted_devices
 from harness.checks.witness import watched_writes

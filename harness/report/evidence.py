@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from harness.checks import fault_records, judging, verdict_files, verdicts
+from harness.checks import judging, verdict_files, verdicts
+from harness.checks.faults import fault_records
 from harness.checks.holds import hold_history
 from harness.history import histories, records
 from harness.report import remedy_costs

@@ -7,7 +7,7 @@ import collections
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from harness.checks import fault_records
+from harness.checks.faults import fault_records
 from harness.history import records
 from harness.report import drawing
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.checks import fault_records
+from harness.checks.faults import fault_records
 from harness.history import plans, records
 
 

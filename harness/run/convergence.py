@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from harness import clocks, concurrency
-from harness.checks.progress import stuck_objects, world_states
+from harness.checks import world_states
+from harness.checks.progress import stuck_objects
 from harness.client import apis, informers
 from harness.history import plans
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import fault_records, verdicts
+from harness.checks import verdicts
 from harness.checks.claims import (
     allocation_finalizers,
     allocation_stability,
@@ -15,6 +15,7 @@ from harness.checks.claims import (
     pod_lives,
     reservations,
 )
+from harness.checks.faults import fault_records
 from harness.checks.observed import folders
 from harness.history import plans, records
 from tests.histories import building, language

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import check_inputs, observed_runs
+from harness.checks import check_inputs, observed_runs, world_states, written_books
 from harness.checks.observed import observations
-from harness.checks.progress import world_states, written_books
 from harness.history import plans, records
 from tests.histories import building
 

@@ -15,8 +15,9 @@ either. Second claims are not examined in such runs if these faults may have hit
 
 from collections.abc import Iterator, Sequence
 
-from harness.checks import fault_records, verdicts
+from harness.checks import verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives
+from harness.checks.faults import fault_records
 from harness.history import plans
 
 NAME = "generated_claims"

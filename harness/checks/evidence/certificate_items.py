@@ -4,14 +4,9 @@ import dataclasses
 
 import msgspec
 
-from harness.checks import (
-    api_call_totals,
-    fault_records,
-    observed_runs,
-    pool_changes,
-    preparations,
-)
+from harness.checks import api_call_totals, observed_runs, pool_changes, preparations
 from harness.checks.evidence import acknowledged_writes, wholeness
+from harness.checks.faults import fault_records
 from harness.checks.witness import testimony
 from harness.history import histories, plans
 

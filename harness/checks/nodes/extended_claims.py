@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.checks import verdicts
+from harness.checks.nodes import extended_resources
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
-from harness.checks.progress import extended_resources
 from harness.history import plans, records
 
 NAME = "extended_claims"

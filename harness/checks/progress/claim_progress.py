@@ -11,9 +11,9 @@ recorder's monotonic clock, because its promise is about time.
 import itertools
 from collections.abc import Sequence
 
-from harness.checks import check_inputs, verdicts
+from harness.checks import check_inputs, verdicts, world_states
 from harness.checks.holds import hold_history
-from harness.checks.progress import stuck_objects, world_states
+from harness.checks.progress import stuck_objects
 from harness.history import plans, records
 
 NAME = "claim_progress"

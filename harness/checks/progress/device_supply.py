@@ -11,9 +11,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.checks import live_spotter
+from harness.checks import live_spotter, world_states
 from harness.checks.observed import observed_claims, observed_slices
-from harness.checks.progress import counter_supply, world_states
+from harness.checks.progress import counter_supply
 from harness.model import devices
 
 

@@ -10,8 +10,10 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from harness.checks import world_states
+from harness.checks.nodes import extended_resources
 from harness.checks.observed import observed_claims, observed_pods
-from harness.checks.progress import device_supply, extended_resources, world_states
+from harness.checks.progress import device_supply
 
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""

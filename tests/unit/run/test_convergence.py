@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.checks.progress import scheduler_books, world_states
+from harness.checks import world_states
+from harness.checks.progress import scheduler_books
 from harness.client import apis, kubeconfigs, transports
 from harness.run import convergence
 from tests.histories import worlds

@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
+from harness.checks.nodes import extended_resources
 from harness.checks.observed import observed_pods
-from harness.checks.progress import claim_progress, extended_resources, resource_leaks
+from harness.checks.progress import claim_progress, resource_leaks
 from tests.histories import worlds
 from tests.histories.worlds import World
 

@@ -9,8 +9,8 @@ may come late there, or never.
 from collections.abc import Sequence
 from typing import Any
 
-from harness.checks import preparations, verdicts
-from harness.checks.progress import claim_progress, world_states
+from harness.checks import preparations, verdicts, world_states
+from harness.checks.progress import claim_progress
 from harness.history import plans, records
 
 NAME = "leftover_preparations"

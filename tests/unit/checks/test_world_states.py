@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import verdicts, world_states
 from harness.checks.observed import folders, observations
-from harness.checks.progress import claim_progress, world_states
+from harness.checks.progress import claim_progress
 from harness.history import records
 from tests.histories import worlds
 

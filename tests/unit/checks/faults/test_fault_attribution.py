@@ -5,14 +5,8 @@ import pathlib
 import msgspec
 import pytest
 
-from harness.checks import (
-    device_exclusivity,
-    fault_attribution,
-    fault_records,
-    judging,
-    verdict_files,
-    verdicts,
-)
+from harness.checks import device_exclusivity, judging, verdict_files, verdicts
+from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.holds import hold_history
 from harness.history import records
 from tests.histories import building, fault_words, language

@@ -5,10 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import preparations, verdicts
-from harness.checks.nodes import leftover_preparations
+from harness.checks import preparations, verdicts, world_states
 from harness.checks.observed import observed_claims, observed_pods
-from harness.checks.progress import world_states
+from harness.checks.progress import leftover_preparations
 from harness.history import records
 from tests.histories import building
 from tests.unit.checks.nodes import plans_of

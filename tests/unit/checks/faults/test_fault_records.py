@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import fault_records, judging, verdict_files, verdicts
+from harness.checks import judging, verdict_files, verdicts
+from harness.checks.faults import fault_records
 from harness.history import plans, records
 from tests.histories import building, damages
 

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from harness.checks import fault_attribution, fault_records, object_faults, verdicts
+from harness.checks import verdicts
+from harness.checks.faults import fault_attribution, fault_records, object_faults
 from harness.checks.holds import hold_history
 from harness.history import records
 from tests.histories import fault_words, language

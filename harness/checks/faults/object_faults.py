@@ -6,7 +6,8 @@ For double allocations see `fault_attribution`, which also decides whether a fau
 import collections
 from collections.abc import Iterable, Sequence
 
-from harness.checks import fault_records, verdicts
+from harness.checks import verdicts
+from harness.checks.faults import fault_records
 from harness.history import records
 
 NONE = "no fault hit its objects"

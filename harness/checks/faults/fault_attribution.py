@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from harness.checks import fault_effects, fault_records, fault_wording, object_faults, verdicts
+from harness.checks import verdicts
+from harness.checks.faults import fault_effects, fault_records, fault_wording, object_faults
 from harness.checks.holds import hold_history
 
 

@@ -23,7 +23,8 @@ import collections
 import math
 from collections.abc import Callable, Iterable, Iterator
 
-from harness.checks import fault_records, fault_wording, verdicts
+from harness.checks import verdicts
+from harness.checks.faults import fault_records, fault_wording
 from harness.checks.holds import hold_history
 from harness.history import records
 
