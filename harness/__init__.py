@@ -7,5 +7,5 @@ first import contract of pyproject.toml lists.
 Contents: `apiserver`, `campaign`, `checks`, `cli`, `client`, `clocks`, `cluster`, `concurrency`,
 `conformance`, `errors`, `explore`, `fault_proxy`, `faults`, `history`, `metrics`, `model`,
 `private_files`, `processes`, `report`, `reproduction`, `run`, `scenario`, `seeds`, `subject`,
-`suggestions`, `tls_authorities`, `traffic`, `writing`.
+`suggestions`, `tls_authorities`, `traffic`, `worker_threads`, `writing`.
 """

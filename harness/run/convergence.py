@@ -87,17 +87,12 @@ class ConvergenceWatch:
             change(obj, clocks.monotonic_ns())
 
 
-class _Events:
+class _Events(informers.StateHandler):
     def __init__(self, watch: ConvergenceWatch, kind: type[world_states.Object]) -> None:
         self._watch, self._kind = watch, kind
 
-    def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:
-        del initial
+    def on_state(self, obj: dict[str, Any]) -> None:
         self._watch.note(msgspec.convert(obj, self._kind), gone=False)
-
-    def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
-        del old
-        self._watch.note(msgspec.convert(new, self._kind), gone=False)
 
     def on_delete(self, last: dict[str, Any]) -> None:
         self._watch.note(msgspec.convert(last, self._kind), gone=True)

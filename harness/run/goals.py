@@ -43,7 +43,7 @@ class PoolChangeGoal:
         return self._is_reached
 
 
-class PodCounter:
+class PodCounter(informers.StateHandler):
     """Counts the pods of the run's namespace: existing, Running, and ever Running."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
@@ -78,15 +78,14 @@ class PodCounter:
         """The number of pods that exist now."""
         return len(self._present)
 
-    def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:
-        """Count a new pod, or one that existed before the watch."""
-        del initial
-        self._note(obj)
-
-    def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
-        """Count a changed pod."""
-        del old
-        self._note(new)
+    def on_state(self, obj: dict[str, Any]) -> None:
+        """Count a pod, also one that existed before the watch."""
+        uid = obj["metadata"]["uid"]
+        with self._guard:
+            self._present.add(uid)
+            if obj.get("status", {}).get("phase") == "Running" and uid not in self._running:
+                self._running.add(uid)
+                self._ran += 1
 
     def on_delete(self, last: dict[str, Any]) -> None:
         """Forget a deleted pod."""
@@ -94,11 +93,3 @@ class PodCounter:
         with self._guard:
             self._present.discard(uid)
             self._running.discard(uid)
-
-    def _note(self, pod: dict[str, Any]) -> None:
-        uid = pod["metadata"]["uid"]
-        with self._guard:
-            self._present.add(uid)
-            if pod.get("status", {}).get("phase") == "Running" and uid not in self._running:
-                self._running.add(uid)
-                self._ran += 1

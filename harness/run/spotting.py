@@ -57,7 +57,7 @@ class Spotters:
             spotter.stop()
 
 
-class DoubleAllocationSpotter:
+class DoubleAllocationSpotter(informers.StateHandler):
     """Watches for a device in two claims at once."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
@@ -79,22 +79,16 @@ class DoubleAllocationSpotter:
         """Stop watching."""
         self._informer.stop()
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Note the devices of a new claim."""
-        del initial
+    def on_state(self, obj: Object) -> None:
+        """Note the devices of a claim."""
         self._spotter.note(obj["metadata"]["uid"], obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Note the devices of a changed claim."""
-        del old
-        self._spotter.note(new["metadata"]["uid"], new)
 
     def on_delete(self, last: Object) -> None:
         """Note that a claim no longer holds devices."""
         self._spotter.note(last["metadata"]["uid"], None)
 
 
-class ConsumptionSpotter:
+class ConsumptionSpotter(informers.StateHandler):
     """Watches for shares and counters that are consumed too much, whenever it is asked.
 
     An excess that comes and goes between two questions is missed; the judge finds it.
@@ -133,15 +127,9 @@ class ConsumptionSpotter:
         self._claims.stop()
         self._slices.stop()
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Note the devices of a new claim."""
-        del initial
+    def on_state(self, obj: Object) -> None:
+        """Note the devices of a claim."""
         self._note(obj["metadata"]["uid"], _holds_of(obj))
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Note the devices of a changed claim."""
-        del old
-        self._note(new["metadata"]["uid"], _holds_of(new))
 
     def on_delete(self, last: Object) -> None:
         """Note that a claim no longer holds devices."""
@@ -165,17 +153,12 @@ class ConsumptionSpotter:
         return violations[0].summary if violations else None
 
 
-class _Slices:
+class _Slices(informers.StateHandler):
     def __init__(self, spotter: ConsumptionSpotter) -> None:
         self._spotter = spotter
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del initial
+    def on_state(self, obj: Object) -> None:
         self._spotter.declare(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        del old
-        self._spotter.declare(new)
 
     def on_delete(self, last: Object) -> None:
         del last

@@ -30,7 +30,7 @@ Condition: TypeAlias = Callable[[SeenPod | None], bool]
 """Returns whether a pod has reached a state; None: the pod is gone, or is not known yet."""
 
 
-class PodWatch:
+class PodWatch(informers.StateHandler):
     """Follows the pods of the run; an event handler of their informer."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
@@ -84,28 +84,19 @@ class PodWatch:
     def _are_enough(self) -> bool:
         return sum(map(is_running, self._pods.values())) >= self._wanted_count
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Note a new pod."""
-        del initial
-        self._note(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Note a changed pod."""
-        del old
-        self._note(new)
+    def on_state(self, obj: Object) -> None:
+        """Note the newest state of a pod."""
+        name, seen = obj["metadata"]["name"], _seen(obj)
+        self._pods[name] = seen
+        self._wake(name)
+        if seen.phase == "Running" and not self._enough.is_set() and self._are_enough():
+            self._enough.set()
 
     def on_delete(self, last: Object) -> None:
         """Note that a pod is gone."""
         name = last["metadata"]["name"]
         self._pods.pop(name, None)
         self._wake(name)
-
-    def _note(self, pod: Object) -> None:
-        name, seen = pod["metadata"]["name"], _seen(pod)
-        self._pods[name] = seen
-        self._wake(name)
-        if seen.phase == "Running" and not self._enough.is_set() and self._are_enough():
-            self._enough.set()
 
     def _wake(self, name: str) -> None:
         event = self._changes.pop(name, None)

@@ -113,8 +113,9 @@ def plan(
     run_id: str = RUN_ID,
     faults: Sequence[plans.PlannedFault] = (),
     remedies: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
 ) -> plans.Plan:
-    """The plan of such a run."""
+    """The plan of such a run; `settings` of its scenario in place of its name alone."""
     return plans.Plan(
         run_id=run_id,
         scenario=scenario,
@@ -131,7 +132,7 @@ def plan(
         expected_preparations=[KUBELET],
         expected_steps=[SCHEDULER],
         resources=[language.CLAIMS, language.PODS],
-        settings={"name": scenario},
+        settings={"name": scenario} if settings is None else dict(settings),
         faults=list(faults),
         remedies=list(remedies),
         again=["run", scenario, "--seed", str(SEED)],

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from harness.checks import verdicts
 from harness.checks.claims import (
     allocation_finalizers,
@@ -31,9 +29,7 @@ def plan(
     faults: Sequence[plans.PlannedFault] = (), settings: dict[str, Any] | None = None
 ) -> plans.Plan:
     """A plan that says what makes the claims and pods; `settings` are more of it."""
-    return msgspec.structs.replace(
-        building.plan(faults=faults), settings=SETTINGS | (settings or {})
-    )
+    return building.plan(faults=faults, settings=SETTINGS | (settings or {}))
 
 
 def fold(body: Iterable[records.Body]) -> tuple[claim_lives.ClaimLives, pod_lives.PodLives]:

@@ -6,12 +6,13 @@ after a delay.
 """
 
 import dataclasses
+import functools
 import heapq
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from harness import clocks, concurrency, seeds
+from harness import clocks, concurrency, seeds, worker_threads
 from harness.client import apis, informers, transports
 from harness.scenario import driver_specs
 
@@ -32,11 +33,8 @@ class _Report:
     succeeds: bool
 
 
-class DeviceAttachments:
-    """Reports the conditions of allocated devices, on a thread of its own.
-
-    An event handler of an informer of claims.
-    """
+class DeviceAttachments(worker_threads.WorkerThread, informers.StateHandler):
+    """Reports the conditions of allocated devices; an event handler of an informer of claims."""
 
     def __init__(
         self,
@@ -47,53 +45,30 @@ class DeviceAttachments:
         now: Callable[[], str] = clocks.wall_text,
     ) -> None:
         """`now` returns the time as text."""
+        super().__init__("device-attachments")
         self._api, self._spec, self._seeds, self._now = api, spec, seeds.Seeds(seed), now
-        self._changed = concurrency.condition("device-attachments")
         self._claims: dict[str, Object] = {}
         """The newest version of each claim that had a device with conditions, by key."""
         self._due: list[tuple[float, int, _Report]] = []
         """A heap: time by the monotonic clock in seconds, order, what to report."""
         self._order = itertools.count()
-        self._is_stopped = False
-        self._thread: concurrency.Thread | None = None
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread = concurrency.spawn("device-attachments", self._run)
-
-    def stop(self) -> None:
-        """Report nothing more, and end the thread."""
-        with self._changed:
-            self._is_stopped = True
-            self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join()
 
     # ------------------------------------------------------------ the informer's side
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Decide what happens to the devices of an allocated claim."""
-        del initial
-        self._note(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
+    def on_state(self, obj: Object) -> None:
         """Decide what happens to the devices of a new allocation."""
-        del old
-        self._note(new)
+        allocation, key = _allocation_of(obj), informers.key_of(obj)
+        with self._changed:
+            known = self._claims.get(key)
+            if allocation or known:
+                self._claims[key] = obj
+            if allocation and (known is None or _allocation_of(known) != allocation):
+                self._decide(key, allocation)
 
     def on_delete(self, last: Object) -> None:
         """Forget a claim."""
         with self._changed:
             self._claims.pop(informers.key_of(last), None)
-
-    def _note(self, claim: Object) -> None:
-        allocation, key = _allocation_of(claim), informers.key_of(claim)
-        with self._changed:
-            known = self._claims.get(key)
-            if allocation or known:
-                self._claims[key] = claim
-            if allocation and (known is None or _allocation_of(known) != allocation):
-                self._decide(key, allocation)
 
     def _decide(self, key: str, allocation: str) -> None:
         """Draw what becomes of an allocation; every process of the driver draws the same."""
@@ -111,23 +86,21 @@ class DeviceAttachments:
 
     # ------------------------------------------------------------------ its thread
 
-    def _run(self) -> None:
-        while (report := self._next()) is not None:
-            try:
-                self._write(report)
-            except (apis.ApiError, transports.TransportError):
-                with self._changed:
-                    self._put(report, _RETRY_S)
-
-    def _next(self) -> _Report | None:
-        """Wait for the next report that is due; None: this is the end."""
-        with self._changed:
-            while not self._is_stopped:
-                left_s = self._due[0][0] - concurrency.monotonic_s() if self._due else None
-                if left_s is not None and left_s <= 0:
-                    return heapq.heappop(self._due)[2]
-                self._changed.wait(left_s)
+    def _take(self) -> worker_threads.Task | None:
+        if self._due and self._due[0][0] <= concurrency.monotonic_s():
+            return functools.partial(self._report, heapq.heappop(self._due)[2])
         return None
+
+    def _left_s(self) -> float | None:
+        return self._due[0][0] - concurrency.monotonic_s() if self._due else None
+
+    def _report(self, report: _Report) -> None:
+        """Report the conditions; try again later if that fails."""
+        try:
+            self._write(report)
+        except (apis.ApiError, transports.TransportError):
+            with self._changed:
+                self._put(report, _RETRY_S)
 
     def _write(self, report: _Report) -> None:
         """Report the conditions, unless the claim has lost this allocation meanwhile."""

@@ -81,7 +81,7 @@ def _conditions(claim: Object, result: Object) -> dict[str, Object]:
     return {}
 
 
-class BindingConditions:
+class BindingConditions(informers.StateHandler):
     """Waits for the conditions of allocated devices; an event handler of the claims' informer."""
 
     def __init__(
@@ -198,15 +198,9 @@ class BindingConditions:
 
     # ------------------------------------------------------------ the informer's side
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Wake the pods that wait for a claim of this name, which was replaced."""
-        del initial
+    def on_state(self, obj: Object) -> None:
+        """Wake the pods that wait for the claim, or for an older one of its name."""
         self._wake(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Wake the pods that wait for the claim."""
-        del old
-        self._wake(new)
 
     def on_delete(self, last: Object) -> None:
         """Wake the pods that wait for the claim."""

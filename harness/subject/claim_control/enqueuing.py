@@ -125,21 +125,15 @@ class PodEvents:
         self._enqueuer().on_pod_deleted(last)
 
 
-class ClaimEvents:
+class ClaimEvents(informers.StateHandler):
     """Passes the events of claims on."""
 
     def __init__(self, enqueuer: EnqueuerOf) -> None:
         self._enqueuer = enqueuer
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Handle a new claim."""
-        del initial
+    def on_state(self, obj: Object) -> None:
+        """Handle a new or changed claim."""
         self._enqueuer().on_claim(informers.key_of(obj))
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Handle a changed claim."""
-        del old
-        self._enqueuer().on_claim(informers.key_of(new))
 
     def on_delete(self, last: Object) -> None:
         """Handle a deleted claim."""

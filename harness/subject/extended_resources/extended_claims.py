@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness import concurrency
-from harness.client import apis
+from harness.client import apis, informers
 from harness.subject import claims
 
 Object = dict[str, Any]
@@ -58,7 +58,7 @@ def is_extended(claim: Object) -> bool:
     return (claim["metadata"].get("annotations") or {}).get(ANNOTATION) == "true"
 
 
-class ExtendedClaimIndex:
+class ExtendedClaimIndex(informers.StateHandler):
     """The created claims for extended resources by their pods; an event handler of the informer.
 
     Upstream looks through all claims of the assume cache instead.
@@ -83,15 +83,12 @@ class ExtendedClaimIndex:
             self._in_the_way.add(uid)
             return next(iter(found.values()))
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Note a claim."""
-        del initial
-        self._note(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
+    def on_state(self, obj: Object) -> None:
         """Note the newest version of a claim."""
-        del old
-        self._note(new)
+        owner = claims.controller_uid(obj)
+        if owner is not None and is_extended(obj):
+            with self._guard:
+                self._claims.setdefault(owner, {})[claims.uid_of(obj)] = obj
 
     def on_delete(self, last: Object) -> None:
         """Forget a claim."""
@@ -106,9 +103,3 @@ class ExtendedClaimIndex:
             self._in_the_way.discard(owner)
         if was_in_the_way:
             self._on_gone()
-
-    def _note(self, claim: Object) -> None:
-        owner = claims.controller_uid(claim)
-        if owner is not None and is_extended(claim):
-            with self._guard:
-                self._claims.setdefault(owner, {})[claims.uid_of(claim)] = claim

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness import concurrency
+from harness.client import informers
 from harness.subject import claims
 from harness.subject.allocation import quantities
 from harness.subject.extended_resources import resource_amounts
@@ -17,7 +18,7 @@ INSUFFICIENT = "Insufficient"
 """First word of the reason for which a node is ruled out, before the resource; upstream's word."""
 
 
-class PluginDevices:
+class PluginDevices(informers.StateHandler):
     """The pods with extended resources by node; an event handler of the informer of pods."""
 
     def __init__(self, on_freed: Callable[[], None] = lambda: None) -> None:
@@ -55,26 +56,17 @@ class PluginDevices:
         if known is not None:
             self._on_freed()
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Count a bound pod."""
-        del initial
-        self._note(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Count a pod that was bound, and one that has ended no longer."""
-        del old
-        self._note(new)
+    def on_state(self, obj: Object) -> None:
+        """Count a bound pod, and one that has ended no longer."""
+        node_name = obj["spec"].get("nodeName")
+        if node_name and claims.is_done(obj):
+            self.forget(obj)
+        elif node_name:
+            self.assume(obj, _from_plugins(obj), node_name)
 
     def on_delete(self, last: Object) -> None:
         """Count a deleted pod no longer."""
         self.forget(last)
-
-    def _note(self, pod: Object) -> None:
-        node_name = pod["spec"].get("nodeName")
-        if node_name and claims.is_done(pod):
-            self.forget(pod)
-        elif node_name:
-            self.assume(pod, _from_plugins(pod), node_name)
 
     def _used(self, node_name: str, resource: str) -> int:
         with self._guard:

@@ -6,6 +6,7 @@ a node's heartbeat, is no cluster event.
 
 from typing import Any
 
+from harness.client import informers
 from harness.subject import claims
 from harness.subject.queueing import cluster_events, scheduling_queue
 from harness.subject.telemetry import pod_reports
@@ -13,7 +14,7 @@ from harness.subject.telemetry import pod_reports
 Object = dict[str, Any]
 
 
-class PodEvents:
+class PodEvents(informers.StateHandler):
     """Queues and removes pods."""
 
     def __init__(
@@ -26,25 +27,16 @@ class PodEvents:
         """`reports` forget a pod that is removed."""
         self._queue, self._reports, self._name = queue, reports, scheduler_name
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Queue a pod."""
-        del initial
-        self._put(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
+    def on_state(self, obj: Object) -> None:
         """Queue a pod, or remove it if it needs no scheduling any more."""
-        del old
-        self._put(new)
+        if self._is_mine(obj):
+            self._queue.put(obj)
+        else:
+            self._remove(obj)
 
     def on_delete(self, last: Object) -> None:
         """Remove a pod."""
         self._remove(last)
-
-    def _put(self, pod: Object) -> None:
-        if self._is_mine(pod):
-            self._queue.put(pod)
-        else:
-            self._remove(pod)
 
     def _remove(self, pod: Object) -> None:
         self._queue.remove(pod)

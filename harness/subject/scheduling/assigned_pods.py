@@ -8,13 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from harness import concurrency
+from harness.client import informers
 from harness.subject import claims
 from harness.subject.scheduling import node_groups, node_resources
 
 Object = dict[str, Any]
 
 
-class AssignedPods:
+class AssignedPods(informers.StateHandler):
     """Counts the pods of each node; an event handler of the informer of pods."""
 
     def __init__(self, on_freed: Callable[[], None] = lambda: None) -> None:
@@ -48,26 +49,17 @@ class AssignedPods:
             self._is_awaited = False
             self._on_freed()
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Count a pod that is on a node."""
-        del initial
-        self._note(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Count a pod that was bound, and one that has ended no longer."""
-        del old
-        self._note(new)
+    def on_state(self, obj: Object) -> None:
+        """Count a pod that is on a node, and one that has ended no longer."""
+        node_name = obj["spec"].get("nodeName")
+        if node_name and claims.is_done(obj):
+            self.forget(obj)
+        elif node_name:
+            self._place(obj, node_name)
 
     def on_delete(self, last: Object) -> None:
         """Count a deleted pod no longer."""
         self.forget(last)
-
-    def _note(self, pod: Object) -> None:
-        node_name = pod["spec"].get("nodeName")
-        if node_name and claims.is_done(pod):
-            self.forget(pod)
-        elif node_name:
-            self._place(pod, node_name)
 
     def _place(self, pod: Object, node_name: str) -> None:
         placed = node_name, node_resources.of_pod(pod)

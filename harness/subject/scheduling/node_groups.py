@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness import concurrency
+from harness.client import informers
 from harness.subject import nodes
 from harness.subject.scheduling import node_resources
 
@@ -21,7 +22,7 @@ _Entry = tuple[tuple[int, str], Object]
 """A node after what it is sorted by, which no other node has."""
 
 
-class NodeGroups:
+class NodeGroups(informers.StateHandler):
     """The nodes by what they offer and what is requested; an event handler of their informer."""
 
     def __init__(self) -> None:
@@ -68,28 +69,19 @@ class NodeGroups:
 
     # ------------------------------------------------------- the informer's side
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Add a node, with the pods that are on it."""
-        del initial
-        self._put(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Replace a node."""
-        del old
-        self._put(new)
+    def on_state(self, obj: Object) -> None:
+        """Add or replace a node, with the pods that are on it."""
+        name = obj["metadata"]["name"]
+        use = node_resources.of_node(obj)
+        with self._guard:
+            for request, number in self._requested.get(name, {}).items():
+                use = use.changed_by(request, number)
+            self._enter(obj, use)
 
     def on_delete(self, last: Object) -> None:
         """Remove a node; its pods remain known, in case it comes back."""
         with self._guard:
             self._take_out(last["metadata"]["name"])
-
-    def _put(self, node: Object) -> None:
-        name = node["metadata"]["name"]
-        use = node_resources.of_node(node)
-        with self._guard:
-            for request, number in self._requested.get(name, {}).items():
-                use = use.changed_by(request, number)
-            self._enter(node, use)
 
     def _enter(self, node: Object, use: node_resources.NodeUse) -> None:
         """Put a node in the group of its use, and take it out of the one before."""

@@ -7,13 +7,11 @@ Event. When there are too many to write, the oldest are dropped, as by client-go
 
 import collections
 import dataclasses
-import functools
 import heapq
 import itertools
-from collections.abc import Callable
 from typing import Any, Protocol
 
-from harness import concurrency
+from harness import concurrency, worker_threads
 from harness.client import apis, transports
 from harness.subject import claims
 from harness.subject.telemetry import pod_messages
@@ -98,12 +96,12 @@ class _Failure:
         return (self.reason, self.message) == (reason, message)
 
 
-class ApiReports:
+class ApiReports(worker_threads.WorkerThread):
     """Writes Events and conditions to the API server."""
 
     def __init__(self, api: apis.Api, *, scheduler_name: str) -> None:
-        self._api, self._name = api, scheduler_name
-        self._changed = concurrency.condition("pod-reports")
+        super().__init__("pod-reports")
+        self._api, self._scheduler_name = api, scheduler_name
         self._failures: dict[str, _Failure] = {}
         """By UID of the pod."""
         self._timers: list[tuple[float, str]] = []
@@ -113,20 +111,6 @@ class ApiReports:
         )
         """Messages to write, each with its pod and the node."""
         self._numbers = itertools.count(1)
-        self._is_stopped = False
-        self._thread: concurrency.Thread | None = None
-
-    def start(self) -> None:
-        """Start the thread that writes."""
-        self._thread = concurrency.spawn("pod-reports", self._write_all)
-
-    def stop(self) -> None:
-        """Drop what waits, and end the thread."""
-        with self._changed:
-            self._is_stopped = True
-            self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join()
 
     def failed(self, pod: Object, reason: str, message: str) -> None:
         """Have a failure written, unless the pod is bound soon."""
@@ -170,26 +154,25 @@ class ApiReports:
 
     # ------------------------------------------------------------------- its thread
 
-    def _write_all(self) -> None:
-        while (write := self._next()) is not None:
-            try:
-                write()
-            except (apis.ApiError, transports.TransportError) as error:
-                concurrency.step("report.failed", reason=str(error))
-            concurrency.sleep(1 / WRITES_PER_S)
-
-    def _next(self) -> Callable[[], None] | None:
-        """Wait for the next report to write; None: this is the end."""
-        with self._changed:
-            while not self._is_stopped:
-                if (failure := self._due()) is not None:
-                    failure.due_s = None
-                    return functools.partial(self._write_failure, failure)
-                if self._steps:
-                    return functools.partial(self._write_step, *self._steps.popleft())
-                now_s = concurrency.monotonic_s()
-                self._changed.wait(self._timers[0][0] - now_s if self._timers else None)
+    def _take(self) -> worker_threads.Task | None:
+        if (failure := self._due()) is not None:
+            failure.due_s = None
+            return lambda: self._write(lambda: self._write_failure(failure))
+        if self._steps:
+            step = self._steps.popleft()
+            return lambda: self._write(lambda: self._write_step(*step))
         return None
+
+    def _left_s(self) -> float | None:
+        return self._timers[0][0] - concurrency.monotonic_s() if self._timers else None
+
+    def _write(self, write: worker_threads.Task) -> None:
+        """Write a report, and leave the API server time for others."""
+        try:
+            write()
+        except (apis.ApiError, transports.TransportError) as error:
+            concurrency.step("report.failed", reason=str(error))
+        concurrency.sleep(1 / WRITES_PER_S)
 
     def _due(self) -> _Failure | None:
         """Return the next failure that is due, if there is one."""
@@ -212,7 +195,7 @@ class ApiReports:
             )
             return
         event = pod_messages.failed(
-            failure.pod, failure.message, scheduler=self._name, number=next(self._numbers)
+            failure.pod, failure.message, scheduler=self._scheduler_name, number=next(self._numbers)
         )
         failure.event = event["metadata"]["name"]
         self._api.create(pod_messages.EVENTS, event, namespace=meta["namespace"])
@@ -228,5 +211,5 @@ class ApiReports:
             )
 
     def _write_step(self, message: _Message, pod: Object, node: str) -> None:
-        event = message(pod, node, scheduler=self._name, number=next(self._numbers))
+        event = message(pod, node, scheduler=self._scheduler_name, number=next(self._numbers))
         self._api.create(pod_messages.EVENTS, event, namespace=pod["metadata"]["namespace"])

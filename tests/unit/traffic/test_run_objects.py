@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import msgspec
-
 from harness.scenario import loading
 from harness.traffic import run_objects
 from tests.histories import building
@@ -19,7 +17,7 @@ def _objects(*overrides: str) -> run_objects.RunObjects:
             *overrides,
         ],
     ).scenario
-    plan = msgspec.structs.replace(building.plan(), settings=scenario.model_dump(mode="json"))
+    plan = building.plan(settings=scenario.model_dump(mode="json"))
     return run_objects.RunObjects(plan, scenario)
 
 

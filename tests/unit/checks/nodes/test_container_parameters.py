@@ -10,11 +10,11 @@ from harness.checks import verdicts
 from harness.checks.nodes import container_parameters
 from harness.checks.observed import folders
 from harness.history import records
-from tests.unit.checks.nodes import plans_of
+from tests.histories import building
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
-PLAN = plans_of.plan(
-    {
+PLAN = building.plan(
+    settings={
         "claim": {"parameters": {"who": "{claim}"}},
         "pools": {"device_class": {"parameters": {"mode": "shared"}}},
     }
@@ -103,4 +103,4 @@ def test_nothing_examined_and_nothing_observed_are_unknown() -> None:
     [({}, False), (PLAN.settings, True), ({"claim": {"parameters": {}}, "pools": {}}, False)],
 )
 def test_only_runs_with_parameters_are_judged(settings: Any, *, applies: bool) -> None:
-    assert container_parameters.applies(plans_of.plan(settings)) is applies
+    assert container_parameters.applies(building.plan(settings=settings)) is applies

@@ -10,7 +10,7 @@ from harness.checks import verdicts
 from harness.checks.nodes import device_readiness
 from harness.checks.observed import folders
 from harness.history import records
-from tests.unit.checks.nodes import plans_of
+from tests.histories import building
 
 Object = dict[str, Any]
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -114,6 +114,8 @@ def test_without_conditions_nothing_is_examined(version: records.Observation) ->
 
 def test_the_check_is_owed_by_runs_with_such_devices() -> None:
     more = [{"name": "fabric", "binding_conditions": ["attached"]}]
-    assert device_readiness.applies(plans_of.plan({"pools": {"more": more}}))
-    assert not device_readiness.applies(plans_of.plan({"pools": {"more": [{"name": "fabric"}]}}))
-    assert not device_readiness.applies(plans_of.plan({}))
+    assert device_readiness.applies(building.plan(settings={"pools": {"more": more}}))
+    assert not device_readiness.applies(
+        building.plan(settings={"pools": {"more": [{"name": "fabric"}]}})
+    )
+    assert not device_readiness.applies(building.plan(settings={}))

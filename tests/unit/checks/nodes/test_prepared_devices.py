@@ -7,7 +7,7 @@ import pytest
 from harness.checks import preparations, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.nodes import prepared_devices
-from tests.unit.checks.nodes import plans_of
+from tests.histories import building
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 
@@ -81,4 +81,4 @@ def test_a_violation_names_both_claims() -> None:
     ],
 )
 def test_only_a_driver_that_refuses_devices_is_judged(settings: Any, *, applies: bool) -> None:
-    assert prepared_devices.applies(plans_of.plan(settings)) is applies
+    assert prepared_devices.applies(building.plan(settings=settings)) is applies

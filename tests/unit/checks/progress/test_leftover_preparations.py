@@ -10,7 +10,6 @@ from harness.checks.observed import observed_claims, observed_pods
 from harness.checks.progress import leftover_preparations
 from harness.history import records
 from tests.histories import building
-from tests.unit.checks.nodes import plans_of
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 ENDED = (records.Phase(name="stopping", ts_ns=0),)
@@ -87,7 +86,7 @@ def test_it_is_owed_where_claims_are_unprepared_in_time(
     settings: dict[str, Any], kinds: list[str], expected: bool
 ) -> None:
     plan = msgspec.structs.replace(
-        plans_of.plan(settings),
+        building.plan(settings=settings),
         progress_s=10.0,
         faults=[building.fault(kind) for kind in kinds],
     )

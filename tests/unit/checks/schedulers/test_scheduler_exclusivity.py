@@ -23,7 +23,7 @@ A, B = "flake-hunt-scheduler", "flake-hunt-scheduler-2"
 
 def _plan(*names: str) -> plans.Plan:
     subject = {"schedulers": [{"kind": "python", "scheduler_name": name} for name in names]}
-    return msgspec.structs.replace(building.plan(), settings={"subject": subject})
+    return building.plan(settings={"subject": subject})
 
 
 def _schedulers(

@@ -1,0 +1,68 @@
+"""Threads that do one task after the other, until they are stopped."""
+
+import threading
+from collections.abc import Callable
+
+from harness import concurrency, worker_threads
+
+TIMEOUT_S = 30.0
+
+
+class Tasks(worker_threads.WorkerThread):
+    """Tasks that are due at a time by the monotonic clock."""
+
+    def __init__(self) -> None:
+        super().__init__("tasks")
+        self.tasks: list[tuple[float, Callable[[], None]]] = []
+
+    def put(self, delay_s: float, task: Callable[[], None]) -> None:
+        with self._changed:
+            self.tasks.append((concurrency.monotonic_s() + delay_s, task))
+            self._changed.notify()
+
+    def _take(self) -> worker_threads.Task | None:
+        if self.tasks and self.tasks[0][0] <= concurrency.monotonic_s():
+            return self.tasks.pop(0)[1]
+        return None
+
+    def _left_s(self) -> float | None:
+        return self.tasks[0][0] - concurrency.monotonic_s() if self.tasks else None
+
+
+def test_tasks_are_done_in_order_once_they_are_due() -> None:
+    tasks, done, last = Tasks(), list[int](), threading.Event()
+    tasks.start()
+    tasks.put(0.0, lambda: done.append(1))
+    tasks.put(0.01, lambda: done.append(2))
+    tasks.put(0.02, last.set)
+    assert last.wait(TIMEOUT_S)
+    tasks.stop()
+    assert done == [1, 2]
+    assert tasks.tasks == []
+
+
+def test_a_stopped_thread_finishes_its_task_and_drops_the_others() -> None:
+    tasks, begun, may_end = Tasks(), threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def long_task() -> None:
+        begun.set()
+        assert may_end.wait(TIMEOUT_S)
+        done.append("first")
+
+    tasks.put(0.0, long_task)
+    tasks.put(0.0, lambda: done.append("second"))
+    tasks.start()
+    assert begun.wait(TIMEOUT_S)
+    stopping = threading.Thread(target=tasks.stop)
+    stopping.start()
+    while not tasks._is_stopped:
+        stopping.join(0.001)
+    may_end.set()
+    stopping.join(TIMEOUT_S)
+    assert not stopping.is_alive()
+    assert done == ["first"]
+
+
+def test_one_that_was_never_started_can_be_stopped() -> None:
+    Tasks().stop()
