@@ -92,11 +92,17 @@ def record(
     kubeconfig: parts.Kubeconfig,
     run_directory: Annotated[
         pathlib.Path,
-        typer.Option(help="Run directory; its plan.json names the resources to record."),
+        typer.Option(
+            help="Run directory; its plan.json names the resources to record and the compression."
+        ),
     ],
     ready_file: parts.ReadyFile = None,
 ) -> int:
-    """Record every commit that the API server publishes."""
+    """Record every commit that the API server publishes, in observations.jsonl of a run directory.
+
+    With recording.compression = "zstd" in the scenario it is observations.jsonl.zst, with a zstd
+    block for each write; `zstd -dc` prints it.
+    """
     from harness.client import recorders
 
     return recorders.run(

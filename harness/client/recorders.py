@@ -24,7 +24,7 @@ class RecorderOptions:
 
     kubeconfig: pathlib.Path
     run_directory: pathlib.Path
-    """The run directory, whose plan.json names the resources to record."""
+    """The run directory, whose plan.json names the resources to record and the compression."""
     ready_file: pathlib.Path | None = None
     """Created once the recorder is watching; None: no file."""
 
@@ -38,7 +38,8 @@ def run(options: RecorderOptions) -> int:
     directory = directories.existing(options.run_directory)
     plan = plans.read(directory.plan)
     transport = transports.connect(options.kubeconfig)
-    writer = journal_writer.Writer(directory.observations, process="recorder", run_id=plan.run_id)
+    path = directory.new_observations(plan.compression)
+    writer = journal_writer.Writer(path, process="recorder", run_id=plan.run_id)
     recorder = Recorder(apis.Api(transport), writer, plan=plan)
     recorder.start()
     if options.ready_file is not None:

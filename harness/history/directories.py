@@ -8,7 +8,7 @@ processes.jsonl             starts, ends, phases
 operations-<process>.jsonl  API calls
 preparations-<kubelet>.jsonl  claims that were prepared and unprepared on nodes
 pool-changes-<kubelet>.jsonl  changes of device pools; only in runs whose scenario has some
-observations.jsonl          commits that the API server published
+observations.jsonl          commits that the API server published; compressed: ….jsonl.zst
 faults.jsonl                faults that took effect; only in runs with faults
 steps-<process>.jsonl       named steps of the subject
 audit/                      the API server's audit log of the run, in one part or several
@@ -26,7 +26,9 @@ import pathlib
 import stat
 
 from harness import errors, writing
+from harness.history import zstd_frames
 
+_SUFFIXES = {"none": "", "zstd": zstd_frames.SUFFIX}
 _ADVICE = "name the folder of one run, reports/<scenario>/<run>"
 
 
@@ -63,13 +65,25 @@ class RunDirectory:
 
     @property
     def observations(self) -> pathlib.Path:
-        """Listed, Observation, Gap and Resumed records of the recorder."""
-        return self.path / "observations.jsonl"
+        """Listed, Observation, Gap and Resumed records of the recorder, plain or compressed.
+
+        The form that there is; the plain one if there is none, or if there are both.
+        """
+        return next(iter(self.all_observations()), self.new_observations("none"))
 
     @property
     def faults(self) -> pathlib.Path:
         """FaultApplied and FaultWindow records; missing if the plan has no faults."""
         return self.path / "faults.jsonl"
+
+    def new_observations(self, compression: str) -> pathlib.Path:
+        """Return the file in which observations are written; `compression`: as in the plan."""
+        return self.path / f"observations.jsonl{_SUFFIXES[compression]}"
+
+    def all_observations(self) -> list[pathlib.Path]:
+        """Return the forms of the observations that exist; there should be one."""
+        forms = map(self.new_observations, _SUFFIXES)
+        return [path for path in forms if os.path.lexists(path)]
 
     def operations(self, process: str) -> pathlib.Path:
         """Return the file of Invocation, Completion and Waited records of one process."""
@@ -105,10 +119,10 @@ class RunDirectory:
 
     def journals(self) -> list[pathlib.Path]:
         """Return every journal that exists."""
-        single = [self.processes, self.observations, self.faults]
-        found = [path for path in single if os.path.lexists(path)]
+        single = [path for path in (self.processes, self.faults) if os.path.lexists(path)]
         by_kubelets = [*self.all_preparations(), *self.all_pool_changes()]
-        return [*found, *self.all_operations(), *by_kubelets, *self.all_steps()]
+        by_clients = [*self.all_operations(), *by_kubelets, *self.all_steps()]
+        return [*single, *self.all_observations(), *by_clients]
 
     def all_steps(self) -> list[pathlib.Path]:
         """Return every steps file, sorted by name."""

@@ -1,9 +1,11 @@
 """Reads a journal: a file of records with a header and a trailer.
 
-A torn last line is tolerated and noted. Any other damage raises an error that names file and line.
+A torn last line is tolerated and noted; so is a last zstd frame without an end. Any other damage
+raises an error that names file and line.
 """
 
 import functools
+import io
 import os
 import pathlib
 from collections.abc import Callable, Iterator
@@ -12,7 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from harness import errors
-from harness.history import files, records
+from harness.history import files, records, zstd_frames
 
 LINE_MAX = 32 * 2**20
 """Longest accepted line, in bytes; an API object has at most a few MiB."""
@@ -43,7 +45,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     trailer: records.Trailer | None
     """None if the writer was not closed."""
     torn: bool
-    """True if the last line was cut short."""
+    """True if the last line was cut short; of a compressed journal, the last frame."""
     records: list[records.Body]
 
 
@@ -65,9 +67,8 @@ class Reader:
 
     def __iter__(self) -> Iterator[Any]:
         count = 0
-        with files.open_regular(self.path, buffer=BUFFER) as file:
-            lines = iter(functools.partial(file.readline, LINE_MAX + 1), b"")
-            for number, line in enumerate(lines, start=1):
+        with _open(self.path) as file:
+            for number, line in enumerate(self._lines(file), start=1):
                 self.line = number
                 if line[-1] != _NEWLINE:
                     self._note_torn(line, number)
@@ -83,6 +84,14 @@ class Reader:
                         self._require_order(number)
                     count += 1
                     yield record
+
+    def _lines(self, file: io.BufferedReader) -> Iterator[bytes]:
+        try:
+            yield from iter(functools.partial(file.readline, LINE_MAX + 1), b"")
+        except EOFError:
+            self.torn = True
+        except zstd_frames.FrameError as error:
+            raise self._damage(self.line + 1, str(error)) from error
 
     def _note_torn(self, line: bytes, number: int) -> None:
         if len(line) > LINE_MAX:
@@ -149,6 +158,13 @@ def read(path: pathlib.Path) -> Journal:
     return gather(Reader(path))
 
 
+def _open(path: pathlib.Path) -> io.BufferedReader:
+    file = files.open_regular(path, buffer=BUFFER)
+    if path.suffix == zstd_frames.SUFFIX:
+        return zstd_frames.decompressing(file, buffer=BUFFER)
+    return file
+
+
 def last_trailer(path: pathlib.Path) -> records.Trailer | None:
     """Return the trailer by reading only the end of the file; None if it does not end with one.
 
@@ -156,7 +172,10 @@ def last_trailer(path: pathlib.Path) -> records.Trailer | None:
     """
     with files.open_regular(path) as file:
         file.seek(max(os.fstat(file.fileno()).st_size - TRAILER_MAX, 0))
-        *_, last = file.read().splitlines() or [b""]
+        end = file.read()
+    if path.suffix == zstd_frames.SUFFIX:
+        end = zstd_frames.last_frame(end, limit=TRAILER_MAX)
+    *_, last = end.splitlines() or [b""]
     try:
         found = _decoder.decode(last)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

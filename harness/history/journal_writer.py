@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from harness import clocks
-from harness.history import records
+from harness.history import records, zstd_frames
 
 _encoder = msgspec.json.Encoder()
 
@@ -21,11 +21,13 @@ class Writer:
 
     Every method raises OSError if the file cannot be written. Each record is written by one
     write(2). Not thread-safe: the caller has to lock.
+    A file whose name ends with `.zst` is compressed.
     """
 
     def __init__(self, path: pathlib.Path, *, process: str, run_id: str) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._path, self._fd = path, os.open(path, flags, 0o644)
+        self._frames = zstd_frames.Compressor() if path.suffix == zstd_frames.SUFFIX else None
         self._count = 0
         self._put(
             records.Header(
@@ -44,21 +46,32 @@ class Writer:
 
     def write_many(self, batch: Sequence[records.Body]) -> None:
         """Append several records with one write(2)."""
-        self._write_all(_encoder.encode_lines(batch))
+        if batch:
+            self._append(_encoder.encode_lines(batch))
         self._count += len(batch)
 
     def close(self, *, reason: str = "stopped") -> None:
         """Append the trailer and close the file."""
-        self._put(records.Trailer(count=self._count, ts_ns=clocks.monotonic_ns(), reason=reason))
+        trailer = records.Trailer(count=self._count, ts_ns=clocks.monotonic_ns(), reason=reason)
+        line = _line(trailer)
+        # A frame of its own, so that `journal_reader.last_trailer` finds it without the others.
+        self._write_all(line if self._frames is None else self._frames.append_frame(line))
         os.close(self._fd)
 
     def _put(self, record: records.Record) -> None:
-        self._write_all(_encoder.encode(record) + b"\n")
+        self._append(_line(record))
 
-    def _write_all(self, line: bytes) -> None:
+    def _append(self, lines: bytes) -> None:
+        self._write_all(lines if self._frames is None else self._frames.append(lines))
+
+    def _write_all(self, data: bytes) -> None:
         try:
-            while line:
-                line = line[os.write(self._fd, line) :]
+            while data:
+                data = data[os.write(self._fd, data) :]
         except OSError as error:
             error.filename = str(self._path)  # os.write does not know the name
             raise
+
+
+def _line(record: records.Record) -> bytes:
+    return _encoder.encode(record) + b"\n"

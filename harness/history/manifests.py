@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from harness import errors, writing
-from harness.history import directories, files, journal_reader, plans
+from harness.history import directories, files, journal_reader, plans, zstd_frames
 
 SCHEMA_VERSION = 1
 
@@ -91,7 +91,8 @@ def _entry(path: pathlib.Path) -> Entry | None:
 
 def _count(path: pathlib.Path) -> int | None:
     """Return the number of records of a journal that was closed; None for any other file."""
-    trailer = journal_reader.last_trailer(path) if path.suffix == ".jsonl" else None
+    is_journal = path.name.endswith((".jsonl", ".jsonl" + zstd_frames.SUFFIX))
+    trailer = journal_reader.last_trailer(path) if is_journal else None
     return None if trailer is None else trailer.count
 
 

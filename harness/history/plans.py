@@ -99,6 +99,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     change."""
     resources: list[str]
     """Resources (plural names) whose commits must all be observed."""
+    compression: Literal["none", "zstd"] = "none"
+    """Compression of the observations."""
     dense_revisions: bool = False
     """Each commit of the cluster takes the next resourceVersion, and `resources` are all that take
     some, so that none may be missing."""

@@ -126,6 +126,7 @@ def plan(
             *(["devicetaintrules"] if changes.needs_rules else []),
             *(_OTHERS if provider.capabilities.dense_revisions else []),
         ],
+        compression=scenario.recording.compression,
         dense_revisions=provider.capabilities.dense_revisions,
         settings=scenario.model_dump(mode="json"),
         again=rerun_command.words(

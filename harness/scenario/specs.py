@@ -216,6 +216,14 @@ class LimitsSpec(Spec):
     """Seconds for deletions and the last events after the traffic."""
 
 
+class RecordingSpec(Spec):
+    """The recording of the API objects."""
+
+    compression: Literal["none", "zstd"] = "none"
+    """zstd: the run directory has observations.jsonl.zst instead of observations.jsonl, which is
+    many times smaller, for runs of hours. none: the usual tools can read it."""
+
+
 class Scenario(Spec):
     """A scenario file."""
 
@@ -245,6 +253,8 @@ class Scenario(Spec):
     """The least load for a VALID verdict."""
     limits: LimitsSpec = LimitsSpec()
     """Timeouts."""
+    recording: RecordingSpec = RecordingSpec()
+    """How the API objects are recorded."""
     controls: list[Name] = []
     """Known defects that campaigns use as positive controls of this scenario."""
     faults: Annotated[

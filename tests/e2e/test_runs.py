@@ -44,6 +44,24 @@ def test_the_correct_subject_is_valid_and_judged_alike_again(tmp_path: pathlib.P
     assert (directory / "verdict.json").read_bytes() == first
 
 
+def test_compressed_observations_are_judged_and_rendered_alike_again(
+    tmp_path: pathlib.Path,
+) -> None:
+    scenario = str(running.scenario(tmp_path))
+    compressed = ("--set", "recording.compression=zstd")
+    code, output = running.run(tmp_path, "run", scenario, "--seed", "7", *compressed)
+    assert code == 0, output
+    directory = running.run_directory(tmp_path)
+    assert not (directory / "observations.jsonl").exists()
+    journal = journal_reader.read(directory / "observations.jsonl.zst")
+    assert journal.trailer is not None
+    first = (directory / "verdict.json").read_bytes()
+    for command in ("check", "report"):
+        code, output = running.run(tmp_path, command, str(directory))
+        assert code == 0, output
+        assert (directory / "verdict.json").read_bytes() == first
+
+
 def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
     code, output = running.run(
         tmp_path,

@@ -61,7 +61,7 @@ def build(
     created = language.created(text, names=names) if text else recording.created(seen)
     files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {
         "run": (directory.processes, processes(phases, made.expected_steps)),
-        "recorder": (directory.observations, seen),
+        "recorder": (directory.new_observations(made.compression), seen),
         TRAFFIC: (directory.operations(TRAFFIC), _calls(created)),
         KUBELET: (directory.operations(KUBELET), []),
         "kubelet's driver": (directory.preparations(KUBELET), preparations),

@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Callable
 
-from harness.history import directories, journal_reader, records
+from harness.history import directories, journal_reader, records, zstd_frames
 from tests.histories import building
 
 Damage = Callable[[directories.RunDirectory], None]
@@ -153,6 +153,13 @@ def ended_early() -> Damage:
 def before_the_end(*more: records.Body) -> Damage:
     """Some records more in the journal of the run, before its last phase."""
     return changed(processes, lambda body: [*body[:-1], *more, body[-1]])
+
+
+def bomb(blocks: int, *, window_log: int = 21) -> bytes:
+    """A zstd frame without an end: every four bytes become 128 KiB of the same character."""
+    window = bytes([(window_log - 10) << 3])
+    block = (2**17 << 3 | 1 << 1).to_bytes(3, "little") + b"x"
+    return zstd_frames.MAGIC + b"\x00" + window + block * blocks
 
 
 def _rewrite(

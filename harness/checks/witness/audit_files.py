@@ -13,7 +13,7 @@ from typing import IO
 
 from harness import errors
 from harness.checks.witness import audit_events
-from harness.history import files
+from harness.history import files, zstd_frames
 
 LINE_MAX = 64 * 2**20
 """Longest accepted line, in bytes: request and response of a few MiB each."""
@@ -21,7 +21,7 @@ KEPT_MAX = 5
 """Number of notes about damage that are kept in words."""
 _BEGINNING = b'{"kind":"Event"'
 """How an API server begins each line; after a torn line the next one follows in the same line."""
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
 _STAMP = re.compile(r"-\d{4}-\d\d-\d\dT")
 
 
@@ -43,7 +43,7 @@ class AuditReader:
         for path in self._paths:
             try:
                 with files.open_regular(path) as file:
-                    yield from self._read(path.name, _plain(file, path.name))
+                    yield from self._read(path.name, _plain(file))
             except errors.HistoryError as error:
                 self._note(str(error))
             except (OSError, EOFError, zlib.error) as error:
@@ -82,15 +82,13 @@ class AuditReader:
             self.notes.append(text)
 
 
-def _plain(file: io.BufferedReader, name: str) -> IO[bytes]:
-    """Return the file's content, decompressed; raises HistoryError for an unknown compression."""
-    begins = file.peek(len(_ZSTD))
+def _plain(file: io.BufferedReader) -> IO[bytes]:
+    """Return the file's content, decompressed."""
+    begins = file.peek(len(zstd_frames.MAGIC))
     if begins.startswith(_GZIP):
         return io.BufferedReader(gzip.GzipFile(fileobj=file))
-    if begins.startswith(_ZSTD):
-        raise errors.HistoryError(
-            f"{name}: expected a plain or gzip file, got zstd: unpack it with `zstd -d`"
-        )
+    if begins.startswith(zstd_frames.MAGIC):
+        return zstd_frames.decompressing(file)
     return file
 
 

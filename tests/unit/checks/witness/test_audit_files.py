@@ -4,10 +4,12 @@ import gzip
 import pathlib
 
 import pytest
+import zstandard
 
 from harness.checks.witness import audit_files
-from tests.histories import audit_logs
+from tests.histories import audit_logs, damages
 
+COMPRESS = {".gz": gzip.compress, "zst": zstandard.compress}
 LINES = [audit_logs.line(event) for event in audit_logs.events("a+D1 b+D2 a-D1 c+D1 b~")]
 
 
@@ -25,11 +27,12 @@ def test_rotated_and_compressed_parts_are_read_oldest_first(tmp_path: pathlib.Pa
     parts = {
         "audit.log": LINES[4:],
         "audit-2026-11-22T15-10-00.000.log": LINES[2:4],
-        "audit-2026-11-22T15-00-00.000.log.gz": LINES[:2],
+        "audit-2026-11-22T15-00-00.000.log.gz": LINES[1:2],
+        "audit-2026-11-22T14-50-00.000.log.zst": LINES[:1],
     }
     for name, lines in parts.items():
         data = b"".join(lines)
-        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        (tmp_path / name).write_bytes(COMPRESS.get(name[-3:], bytes)(data))
     found, reader = read(*tmp_path.iterdir())
     assert found == ["1", "2", "3", "4", "5"]
     assert (reader.events, reader.damaged) == (5, 0)
@@ -50,6 +53,12 @@ def test_rotated_and_compressed_parts_are_read_oldest_first(tmp_path: pathlib.Pa
         (gzip.compress(b"".join(LINES) * 50)[:-30], None, 1),
         (b"\x1f\x8bno gzip", "", 1),
         (b"\x28\xb5\x2f\xfdzstd", "", 1),
+        (zstandard.compress(b"".join(LINES)), "12345", 0),
+        (zstandard.compress(b"".join(LINES)) + zstandard.compress(LINES[0]), "123451", 0),
+        (zstandard.compress(b"".join(LINES) * 50)[:-30], None, 1),
+        (zstandard.compress(b"".join(LINES)) + b"something else", None, 1),
+        (damages.bomb(2**16), "", 1),
+        (damages.bomb(1, window_log=30), "", 1),
     ],
 )
 def test_damage_is_noted_and_the_rest_is_read(

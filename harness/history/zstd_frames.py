@@ -1,0 +1,138 @@
+"""Zstandard frames: appended data is compressed so that a kill loses none of it.
+
+Every piece of data ends a block, which can be decompressed although its frame has no end yet. The
+memory for reading is bounded, whatever a file contains.
+"""
+
+import io
+from typing import IO, Any
+
+SUFFIX = ".zst"
+"""How the names of compressed files end."""
+MAGIC = b"\x28\xb5\x2f\xfd"
+"""How a frame begins."""
+LEVEL = 3
+"""Zstandard's default; level 5 takes a tenth less space and twice the time."""
+FRAME_MAX = 16 * 2**20
+"""Uncompressed bytes after which the next frame begins: as much can be lost if a file is damaged,
+because each frame can be decompressed without the others."""
+WINDOW_MAX = 8 * 2**20
+"""Largest window of a frame, in bytes: RFC 8878 recommends that every decoder supports it."""
+_PIECE = 1024
+"""Compressed bytes that are decompressed at once, to at most 32 MiB: a block has 4 bytes or more
+and becomes 128 KiB or less."""
+
+
+class FrameError(OSError):
+    """A file contains something else than whole zstd frames."""
+
+
+class Compressor:
+    """Compresses the data that is appended to one file, in frames with checksums.
+
+    Every method returns bytes that must be appended to the file before those of the next call.
+    """
+
+    def __init__(self) -> None:
+        import zstandard  # 10 ms: only for those who compress
+
+        self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        self._flush_block = zstandard.COMPRESSOBJ_FLUSH_BLOCK
+        self._frame: Any = None
+        """The frame that was begun; None: the last one was ended."""
+        self._size = 0
+        """Uncompressed bytes in this frame."""
+
+    def append(self, data: bytes) -> bytes:
+        """Return the data as a block, all of which can be decompressed."""
+        before = self.end() if self._size >= FRAME_MAX else b""
+        if self._frame is None:
+            self._frame = self._compressor.compressobj()
+        self._size += len(data)
+        block: bytes = self._frame.compress(data) + self._frame.flush(self._flush_block)
+        return before + block
+
+    def append_frame(self, data: bytes) -> bytes:
+        """Return the data as a whole frame."""
+        return self.end() + self.append(data) + self.end()
+
+    def end(self) -> bytes:
+        """Return the end of the frame; empty if none was begun."""
+        frame, self._frame, self._size = self._frame, None, 0
+        end: bytes = b"" if frame is None else frame.flush()
+        return end
+
+
+class _Decompressing(io.RawIOBase):
+    """The content of a file of frames."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import zstandard
+
+        self._file, self._error = file, zstandard.ZstdError
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW_MAX)
+        self._frame: Any = None
+        """The frame that is being read; None: between two frames."""
+        self._rest = b""
+        """Compressed bytes behind the end of a frame."""
+        self._content = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Raise FrameError at damage, and EOFError where a frame is cut short."""
+        while not self._content:
+            piece = self._rest or self._file.read(_PIECE)
+            if not piece and self._frame is not None:
+                raise EOFError("the last zstd frame has no end")
+            if not piece:
+                return 0
+            self._content = memoryview(self._decompress(piece))
+        count = min(len(buffer), len(self._content))
+        buffer[:count] = self._content[:count]
+        self._content = self._content[count:]
+        return count
+
+    def _decompress(self, piece: bytes) -> bytes:
+        if self._frame is None:
+            self._frame = self._decompressor.decompressobj()
+        try:
+            content: bytes = self._frame.decompress(piece)
+        except self._error as error:
+            raise FrameError(f"expected zstd frames ({error})") from error
+        self._rest = b""
+        if self._frame.eof:
+            self._rest, self._frame = self._frame.unused_data, None
+        return content
+
+    def close(self) -> None:
+        """Close the file, too."""
+        self._file.close()
+        super().close()
+
+
+def decompressing(file: IO[bytes], *, buffer: int = io.DEFAULT_BUFFER_SIZE) -> io.BufferedReader:
+    """Return the content of a file of frames, to be read once; closing it closes the file.
+
+    `buffer`: decompressed bytes that are read at once. Reading raises FrameError if the file
+    contains something else, EOFError after the last whole piece of data if a frame has no end, and
+    OSError.
+    """
+    return io.BufferedReader(_Decompressing(file), buffer)
+
+
+def last_frame(end: bytes, *, limit: int) -> bytes:
+    """Return the content of the last frame, given the end of a file.
+
+    Empty if it has no end, begins before the given part of the file, or has more than `limit`
+    bytes.
+    """
+    begin = len(end)
+    while (begin := end.rfind(MAGIC, 0, begin)) >= 0:
+        try:
+            content = decompressing(io.BytesIO(end[begin:])).read(limit + 1)
+            return content if len(content) <= limit else b""
+        except (FrameError, EOFError):
+            continue  # The magic number was among the bytes of a block.
+    return b""

@@ -1,0 +1,138 @@
+"""Zstd frames: whole ones, torn ones, damaged ones, and bombs."""
+
+import io
+import tracemalloc
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.history import zstd_frames
+from tests.histories import damages
+
+PIECES = [b"a piece of text %d, of some length " % n * (1 + n % 7) + b"\n" for n in range(40)]
+
+
+def compressed(pieces: list[bytes]) -> list[bytes]:
+    """The bytes appended for each piece, and those at the end."""
+    compressor = zstd_frames.Compressor()
+    return [*map(compressor.append, pieces), compressor.end()]
+
+
+def read(content: bytes) -> tuple[bytes, bool]:
+    """The content as far as it can be read by lines, and whether the last frame has no end."""
+    lines: list[bytes] = []
+    with zstd_frames.decompressing(io.BytesIO(content)) as file:
+        try:
+            lines.extend(iter(file.readline, b""))
+        except EOFError:
+            return b"".join(lines), True
+    return b"".join(lines), False
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.binary(max_size=3_000)), st.integers(1, 5_000))
+def test_what_was_appended_is_read(pieces: list[bytes], frame_max: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zstd_frames, "FRAME_MAX", frame_max)
+        content = b"".join(compressed(pieces))
+    assert read(content) == (b"".join(pieces), False)
+    decompressor = zstandard.ZstdDecompressor()
+    with decompressor.stream_reader(content, read_across_frames=True) as reader:
+        assert reader.read() == b"".join(pieces)
+
+
+def test_each_frame_can_be_read_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zstd_frames, "FRAME_MAX", 500)
+    content = b"".join(compressed(PIECES))
+    begins = [at for at in range(len(content)) if content.startswith(zstd_frames.MAGIC, at)]
+    assert len(begins) > 5
+    for begin in begins:
+        found, torn = read(content[begin:])
+        assert b"".join(PIECES).endswith(found)
+        assert len(found) > 0
+        assert not torn
+
+
+def test_wherever_a_file_is_cut_all_whole_pieces_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zstd_frames, "FRAME_MAX", 2_000)
+    appended = compressed(PIECES)
+    content, everything = b"".join(appended), b"".join(PIECES)
+    whole = [len(b"".join(appended[:count])) for count in range(len(appended))]
+    assert len(content) > 300
+    for cut in range(len(content)):
+        found, torn = read(content[:cut])
+        certain = b"".join(PIECES[: sum(size <= cut for size in whole[1:])])
+        assert everything.startswith(found)
+        assert len(found) >= len(certain), cut
+        assert torn or found == certain
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"plain text\n", b"\x1f\x8b" + bytes(50), bytes(50), b"".join(compressed(PIECES)) + b"more"],
+    ids=["text", "gzip", "zeros", "something behind"],
+)
+def test_anything_else_is_refused(content: bytes) -> None:
+    with pytest.raises(zstd_frames.FrameError, match="expected zstd frames"):
+        read(content)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**6), st.binary(max_size=20), st.integers(0, 20))
+def test_a_changed_frame_is_noticed(at: int, new: bytes, length: int) -> None:
+    content = b"".join(compressed(PIECES))
+    at %= len(content)
+    changed = content[:at] + new + content[at + length :]
+    try:
+        found, torn = read(changed)
+    except zstd_frames.FrameError:
+        return
+    assert torn or found in (b"".join(PIECES), b"")
+    assert torn or found or not changed
+
+
+def test_what_becomes_much_is_read_in_pieces() -> None:
+    """One GiB from 32 KiB."""
+    content = damages.bomb(2**13)
+    tracemalloc.start()
+    try:
+        with zstd_frames.decompressing(io.BytesIO(content)) as file:
+            line = file.readline(10**6)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert line == b"x" * 10**6
+    assert peak < 100 * 2**20
+
+
+def test_a_window_beyond_the_limit_is_refused() -> None:
+    with zstd_frames.decompressing(io.BytesIO(damages.bomb(1, window_log=23))) as file:
+        assert file.readline(10) == b"x" * 10
+    with pytest.raises(zstd_frames.FrameError, match="too much memory"):
+        read(damages.bomb(1, window_log=24))
+
+
+def test_a_frame_that_announces_a_huge_content_is_refused() -> None:
+    huge = zstd_frames.MAGIC + b"\xe0" + (2**60).to_bytes(8, "little") + bytes(20)
+    with pytest.raises(zstd_frames.FrameError):
+        read(huge)
+
+
+def test_the_last_frame_is_found_from_the_end() -> None:
+    compressor = zstd_frames.Compressor()
+    content = b"".join(map(compressor.append, PIECES)) + compressor.append_frame(b"the last\n")
+    for begin in (0, 10, len(content) - 30):
+        assert zstd_frames.last_frame(content[begin:], limit=100) == b"the last\n"
+    assert zstd_frames.last_frame(content, limit=8) == b""
+    for cut in range(1, 21):
+        assert zstd_frames.last_frame(content[:-cut], limit=100) == b""
+    assert zstd_frames.last_frame(content[-5:], limit=100) == b""
+    assert zstd_frames.last_frame(b"", limit=100) == b""
+
+
+def test_a_magic_number_among_the_bytes_of_a_frame_does_not_matter() -> None:
+    frame = zstd_frames.Compressor().append_frame(b"x" + zstd_frames.MAGIC + b"yz")
+    assert frame.count(zstd_frames.MAGIC) == 2
+    assert zstd_frames.last_frame(frame, limit=100) == b"x" + zstd_frames.MAGIC + b"yz"
