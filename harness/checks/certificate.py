@@ -1,15 +1,21 @@
 """The certificate: the evidence that a VALID verdict rests on.
 
 Each item is a question about the evidence. A single "no" rules out VALID. The answers are in
-`evidence`; a run is not asked about what its plan does not have: faults, preparations, changes of
-pools, dense revisions, an audit log.
+`evidence`; a run is not asked about what its plan does not have: contention, faults, preparations,
+changes of pools, dense revisions, an audit log.
 """
 
 import dataclasses
 from collections.abc import Callable
 
 from harness.checks import pool_changes
-from harness.checks.evidence import certificate_items, journal_items, observation_items, run_course
+from harness.checks.evidence import (
+    certificate_items,
+    contention,
+    journal_items,
+    observation_items,
+    run_course,
+)
 from harness.checks.faults import fault_records
 from harness.checks.witness import testimony
 
@@ -96,6 +102,14 @@ _QUESTIONS = (
     ),
     _Question("load", "Was there enough load for a meaningful verdict?", journal_items.load),
     _Question(
+        "contention",
+        "Did claims compete for devices?",
+        lambda given: contention.answer(
+            given.observed.folded, given.observed.waiting, given.plan.requirements.reuse_min
+        ),
+        lambda given: contention.applies(given.plan),
+    ),
+    _Question(
         "preparations",
         "Is the record of the claims prepared on nodes complete?",
         journal_items.preparations,
@@ -142,9 +156,9 @@ def _name_most_frequent_error(
 
     It usually is the cause.
     """
-    for name in ("load", "processes"):
-        ok, reason = answers[name]
-        is_blamed = not ok and (name == "load" or run_course.traffic_failed(given.history))
+    for name in ("load", "contention", "processes"):
+        ok, reason = answers.get(name, (True, ""))
+        is_blamed = not ok and (name != "processes" or run_course.traffic_failed(given.history))
         if is_blamed and given.operations.errors:
             answers[name] = ok, f"{reason}; {given.operations.most_frequent_error}"
             return

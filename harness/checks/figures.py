@@ -14,7 +14,7 @@ from harness.checks import (
     preparations,
     verdicts,
 )
-from harness.checks.evidence import journal_items
+from harness.checks.evidence import contention
 from harness.checks.holds import hold_history
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import histories
@@ -85,7 +85,7 @@ def measure(
         pods_running=folded.pods_running,
         allocations=len(folded.holds),
         devices=table["device"].nunique(),
-        devices_used_again=journal_items.reuse(folded),
+        devices_used_again=contention.reuse(folded),
         double_allocations=counts.get(device_exclusivity.NAME, 0),
         stuck=counts.get(claim_progress.NAME, 0) + counts.get(resource_leaks.NAME, 0),
         violations=sum(counts.values()),

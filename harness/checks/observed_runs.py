@@ -8,7 +8,7 @@ from harness.checks.claim_control import controller_history, controller_records
 from harness.checks.claims import claim_lives, pod_lives, reservations
 from harness.checks.consumption import declared_devices
 from harness.checks.devices import allocation_judging, pool_timelines
-from harness.checks.evidence import wholeness
+from harness.checks.evidence import contention, wholeness
 from harness.checks.holds import hold_history
 from harness.checks.nodes import container_parameters, device_readiness, extended_claims
 from harness.checks.observed import folders, observations
@@ -29,6 +29,8 @@ class ObservedRun:
     folded: hold_history.HoldHistory = dataclasses.field(default_factory=hold_history.HoldHistory)
     whole: wholeness.Wholeness = dataclasses.field(default_factory=wholeness.Wholeness)
     """Contradictions in the observations."""
+    waiting: contention.Contention = dataclasses.field(default_factory=contention.Contention)
+    """The claims and pods that waited at once; of a plan that demands competition."""
     declared: declared_devices.DeclaredDevices = dataclasses.field(
         default_factory=declared_devices.DeclaredDevices
     )
@@ -78,6 +80,8 @@ class ObservedRun:
         """Yield the folders that a plan asks for, in the order in which they see a record."""
         yield self.whole
         yield self.declared
+        if contention.applies(plan):
+            yield self.waiting
         if plan.progress_s is not None:
             yield self.final
         if controller_records.applies(plan):

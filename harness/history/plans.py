@@ -17,7 +17,8 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
     pods_running_min: int
     """Pods that were observed `Running`."""
     reuse_min: int = 0
-    """Holds of a device that another claim had held before: evidence that devices were scarce."""
+    """Holds of a device that another claim had held before: evidence that devices were scarce.
+    From 1 on, several claims or pods must have waited at once, too."""
     reservations_min: int = 0
     """Pods that one claim was reserved for at the same time; 0: reservations are not judged."""
     examined: list[str] = []

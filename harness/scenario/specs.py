@@ -192,7 +192,8 @@ class LoadSpec(Spec):
     pods_running_min: Count
     """Least number of pods observed Running."""
     reuse_min: Count = 0
-    """Least number of holds of a device that another claim had held before."""
+    """Least number of holds of a device that another claim had held before; from 1 on, at least two
+    claims or two pods must have waited at once, too."""
     reservations_min: Annotated[int, pydantic.Field(ge=0, le=traffic_specs.RESERVATIONS_MAX)] = 0
     """Least number of pods that one claim is reserved for at the same time; from 1 on, the run
     also owes that no claim is ever reserved for more pods than the API allows."""

@@ -5,7 +5,7 @@ The modules about observations (`object_lives`, `recorded_lists`, `references`,
 them. The answers of the certificate are in the modules named items. Checks of guarantees do not
 belong here: a contradiction is never a violation.
 
-Contents: `acknowledged_writes`, `certain_holds`, `certificate_items`, `contradictions`,
-`journal_items`, `object_lives`, `observation_items`, `observed_objects`, `observed_versions`,
-`recorded_lists`, `references`, `revisions`, `run_course`, `wholeness`.
+Contents: `acknowledged_writes`, `certain_holds`, `certificate_items`, `contention`,
+`contradictions`, `journal_items`, `object_lives`, `observation_items`, `observed_objects`,
+`observed_versions`, `recorded_lists`, `references`, `revisions`, `run_course`, `wholeness`.
 """

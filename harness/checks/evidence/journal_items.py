@@ -3,7 +3,6 @@
 import collections
 
 from harness.checks.evidence import certificate_items
-from harness.checks.holds import hold_history
 
 
 def files(given: certificate_items.Evidence) -> certificate_items.ItemResult:
@@ -68,7 +67,6 @@ def load(given: certificate_items.Evidence) -> certificate_items.ItemResult:
     figures = {
         "allocations": (len(folded.holds), wanted.allocations_min),
         "pods seen Running": (folded.pods_running, wanted.pods_running_min),
-        "devices used again": (reuse(folded), wanted.reuse_min),
     }
     if wanted.reservations_min:
         most = given.observed.lives.most
@@ -80,10 +78,3 @@ def load(given: certificate_items.Evidence) -> certificate_items.ItemResult:
     ]
     good = [f"{got} {what} (at least {least})" for what, (got, least) in figures.items()]
     return not bad, "; ".join(bad or good)
-
-
-def reuse(folded: hold_history.HoldHistory) -> int:
-    """Return the number of holds of a device that another claim had held before."""
-    table = folded.holds.frame(end_rv=folded.last_rv + 1)
-    users = table[["device", "claim"]].drop_duplicates()
-    return len(users) - users["device"].nunique()

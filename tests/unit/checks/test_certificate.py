@@ -7,8 +7,6 @@ import msgspec
 import pytest
 
 from harness.checks import api_call_totals, judging, verdict_files, verdicts
-from harness.checks.evidence import journal_items
-from harness.checks.holds import hold_history
 from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, language
 
@@ -213,7 +211,7 @@ def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> N
         "steps": "scheduler: 0 records, file closed",
         "processes": "4 processes",
         "in-time": "no phase timed out; 3 phases",
-        "load": "3 allocations (at least 0); 2 pods seen Running (at least 0); 1 devices used again (at least 0)",
+        "load": "3 allocations (at least 0); 2 pods seen Running (at least 0)",
         "preparations": "0 claims prepared, 0 unprepared",
     }
 
@@ -261,15 +259,12 @@ def test_a_gap_that_swallowed_a_whole_claim_is_noticed_twice(tmp_path: pathlib.P
     [
         ({"allocations_min": 4}, "load: 3 allocations, expected at least 4"),
         ({"pods_running_min": 3}, "load: 2 pods seen Running, expected at least 3"),
-        ({"reuse_min": 2}, "load: 1 devices used again, expected at least 2"),
     ],
 )
 def test_too_little_load_makes_unknown(
     tmp_path: pathlib.Path, least: dict[str, int], reason: str
 ) -> None:
-    wanted = plans.Requirements(
-        **{"allocations_min": 3, "pods_running_min": 2, "reuse_min": 1} | least
-    )
+    wanted = plans.Requirements(**{"allocations_min": 3, "pods_running_min": 2} | least)
     judgement = _judge(tmp_path, TEXT, requirements=wanted)
     assert _failed(judgement) == {"load"}
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
@@ -279,7 +274,7 @@ def test_too_little_load_makes_unknown(
 
 
 def test_just_enough_load_is_enough(tmp_path: pathlib.Path) -> None:
-    wanted = plans.Requirements(allocations_min=3, pods_running_min=2, reuse_min=1)
+    wanted = plans.Requirements(allocations_min=3, pods_running_min=2)
     assert _judge(tmp_path, TEXT, requirements=wanted).verdict is verdicts.Verdict.VALID
 
 
@@ -303,13 +298,6 @@ def test_an_object_that_is_none_is_damage_too(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
     assert f"observations.jsonl, line {number + 1}: expected an object" in judgement.reason
-
-
-@pytest.mark.parametrize(
-    ("text", "reused"), [("a+D1 b+D2", 0), ("a+D1 a~ b+D1 b~ c+D1", 2), ("a+D1 a-D1 a+D1", 0)]
-)
-def test_reuse_counts_other_claims(text: str, reused: int) -> None:
-    assert journal_items.reuse(hold_history.fold(language.observe(text))) == reused
 
 
 def test_operations_are_tallied(tmp_path: pathlib.Path) -> None:

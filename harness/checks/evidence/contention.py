@@ -1,0 +1,95 @@
+"""Did claims compete for devices?
+
+Without competition a scheduler has no occasion to allocate one device twice, so that a run without
+any says nothing about races. The scenario demands it (`load.reuse_min`), and there are two signs
+of it: devices went from claim to claim, and several claims, or several pods, waited at once.
+
+A claim waits until its first allocation, a pod until it is bound; what is being deleted does not
+wait. Claims and pods are counted apart: versions of different resources have no common order.
+"""
+
+import dataclasses
+
+from harness.checks import verdicts
+from harness.checks.holds import hold_history
+from harness.checks.observed import folders, observations
+from harness.history import plans
+
+WAITING_MIN = 2
+"""Claims, or pods, that must have waited at the same time."""
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether the plan demands that claims compete for devices."""
+    return plan.requirements.reuse_min > 0
+
+
+@dataclasses.dataclass(slots=True)
+class Queue:
+    """The objects of one resource that wait."""
+
+    most: int = 0
+    """Most objects that waited at the same time."""
+    _waiting: set[str] = dataclasses.field(default_factory=set)
+    _served: set[str] = dataclasses.field(default_factory=set)
+    """UIDs of objects that have got what they waited for; they never wait again."""
+
+    def see(self, uid: str, *, is_served: bool, is_leaving: bool) -> None:
+        """See the next version of an object."""
+        if is_served:
+            self._served.add(uid)
+        if is_leaving or uid in self._served:
+            self._waiting.discard(uid)
+            return
+        self._waiting.add(uid)
+        self.most = max(self.most, len(self._waiting))
+
+
+class Contention(folders.Folder):
+    """How many claims and how many pods waited at once."""
+
+    def __init__(self) -> None:
+        self.claims = Queue()
+        self.pods = Queue()
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note whether the claim waits for its first allocation."""
+        meta = seen.object.metadata
+        self.claims.see(
+            meta.uid,
+            is_served=seen.object.status.allocation is not None,
+            is_leaving=seen.is_gone or meta.deletion_timestamp is not None,
+        )
+
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note whether the pod waits for a node."""
+        meta, pod = seen.object.metadata, seen.object
+        self.pods.see(
+            meta.uid,
+            is_served=bool(pod.spec.node_name) or pod.has_ended or pod.status.phase == "Running",
+            is_leaving=seen.is_gone or meta.deletion_timestamp is not None,
+        )
+
+
+def reuse(folded: hold_history.HoldHistory) -> int:
+    """Return the number of holds of a device that another claim had held before."""
+    table = folded.holds.frame(end_rv=folded.last_rv + 1)
+    users = table[["device", "claim"]].drop_duplicates()
+    return len(users) - users["device"].nunique()
+
+
+def answer(folded: hold_history.HoldHistory, waiting: Contention, least: int) -> tuple[bool, str]:
+    """Return whether devices were used again at least so often, and claims or pods waited."""
+    again = reuse(folded)
+    claims = verdicts.counted(waiting.claims.most, "claim")
+    pods = verdicts.counted(waiting.pods.most, "pod")
+    devices = f"{verdicts.counted(again, 'hold')} of a device that another claim had held"
+    bad = []
+    if again < least:
+        bad.append(f"{devices}, expected at least {least}")
+    if max(waiting.claims.most, waiting.pods.most) < WAITING_MIN:
+        bad.append(
+            f"never more than {claims} and {pods} waited at once, expected {WAITING_MIN} of either"
+        )
+    good = f"{devices} (at least {least}); up to {claims} and {pods} waited at once"
+    return not bad, "; ".join(bad) or good
