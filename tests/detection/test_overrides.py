@@ -57,7 +57,7 @@ def _changed(parts: kubelet_parts.KubeletParts) -> Iterator[Pair]:
 
 
 def unused(replacement: type, correct: type) -> Iterator[str]:
-    """What a replacement overrides in vain, one sentence for each name."""
+    """Yield a sentence for each name that a replacement overrides in vain."""
     names = set(_own(replacement, correct))
     overridden = {name for name in names if hasattr(correct, name)}
     if not overridden:
