@@ -51,7 +51,8 @@ def require_examined(
 
 
 def _without(item: certificate_items.Item, why: str) -> certificate_items.Item:
-    return msgspec.structs.replace(item, ok=False, reason=f"{item.reason}; {why}")
+    reason = why if item.ok else f"{item.reason}; {why}"
+    return msgspec.structs.replace(item, ok=False, reason=reason)
 
 
 def conclude(

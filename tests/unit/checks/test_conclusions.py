@@ -70,7 +70,7 @@ def test_a_demanded_check_that_examined_nothing_is_unknown(
     assert (judgement.verdict, judgement.not_examined) == (UNKNOWN, [])
     (load,) = [item for item in judgement.certificate if item.name == "load"]
     assert not load.ok
-    assert load.reason.endswith("; nothing was examined by silent")
+    assert load.reason == "nothing was examined by silent"
 
 
 def test_a_demanded_check_that_never_ran_is_unknown(
