@@ -7,7 +7,7 @@ different grants.
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -40,8 +40,10 @@ class Unjudged:
 
 Answer: TypeAlias = Wrong | Unjudged | None
 """None: nothing is wrong."""
-Ask: TypeAlias = Callable[[allocations.Grant, int], Answer]
-"""Judges a grant with what was known before a resourceVersion."""
+UNKNOWN_DEVICE = Unjudged("a device was in no slice that was observed")
+UNKNOWN_REQUEST = Unjudged("a result names a request that its claim lacks")
+Ask: TypeAlias = Callable[[allocations.Grant, device_catalogue.DeviceCatalogue, int], Answer]
+"""Judges a grant with what the catalogue knew before a resourceVersion."""
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
@@ -53,8 +55,8 @@ class Guarantee:
     promise: str
     good: str
     """The figure if nothing is wrong: `all devices match`."""
-    nothing: str
-    """The reason if there is nothing to examine: `no allocation was observed`."""
+    nothing: str = "no allocation was observed"
+    """The reason if there is nothing to examine."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,9 +85,12 @@ class Questions:
     def ask(self, judge: Ask) -> "Findings":
         """Ask about each grant, once for each state of the catalogue in which it was made."""
         first, which = self._different
-        made = self.made
+        made, known = self.made, self.catalogue
         return Findings(
-            [judge(made.grants[made.grant_numbers[row]], made.versions[row]) for row in first],
+            [
+                judge(made.grants[made.grant_numbers[row]], known, made.versions[row])
+                for row in first
+            ],
             which,
         )
 
@@ -105,15 +110,16 @@ class Findings:
 
 
 def judge(
-    guarantee: Guarantee, questions: Questions, ask: Ask, *, gaps: Sequence[str] = ()
+    guarantee: Guarantee, questions: Questions, ask: Ask, *, rests_on: Collection[str] = ()
 ) -> verdicts.Answer:
     """Return INVALID with the wrong allocations, else VALID; NotExamined if there were none.
 
-    `gaps` are resources that the answers rest on and of which versions may be missing: with one of
-    them, nothing is examined.
+    The answers rest on what the catalogue knows of the resources `rests_on`: if versions of one of
+    them may be missing, nothing is examined.
     """
+    gaps = sorted(questions.catalogue.gaps.intersection(rests_on))
     if gaps:
-        return not_examined(guarantee, f"versions of {', '.join(sorted(gaps))} may be missing")
+        return not_examined(guarantee, f"versions of {', '.join(gaps)} may be missing")
     return result(guarantee, questions, questions.ask(ask))
 
 

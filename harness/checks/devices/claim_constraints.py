@@ -29,7 +29,6 @@ _GUARANTEE = allocation_judging.Guarantee(
     nothing="no claim with constraints was allocated",
 )
 _UNCONSTRAINED = allocation_judging.Unjudged("the claim has no constraints")
-_UNKNOWN_DEVICE = allocation_judging.Unjudged("a device was in no slice that was observed")
 _CHANGED_OFTEN = allocation_judging.Unjudged(
     "the devices were changed too often to try all versions"
 )
@@ -46,13 +45,7 @@ def applies(plan: plans.Plan) -> bool:
 
 def check(questions: allocation_judging.Questions) -> verdicts.Answer:
     """Return INVALID with the violated constraints; NotExamined if there is nothing."""
-    catalogue = questions.catalogue
-    return allocation_judging.judge(
-        _GUARANTEE,
-        questions,
-        lambda grant, version: _ask(grant, catalogue, version),
-        gaps=sorted(catalogue.gaps.intersection({observations.SLICES})),
-    )
+    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=[observations.SLICES])
 
 
 def _ask(
@@ -78,7 +71,7 @@ def _of(
     covered = [result for result in results if _covers(constraint, result.request)]
     known = [catalogue.devices(result.id, version) for result in covered]
     if not all(known):
-        return _UNKNOWN_DEVICE
+        return allocation_judging.UNKNOWN_DEVICE
     if math.prod(map(len, known)) > COMBINATIONS_MAX:
         return _CHANGED_OFTEN
     if any(_holds(constraint, chosen) for chosen in itertools.product(*known)):

@@ -21,7 +21,6 @@ _GUARANTEE = allocation_judging.Guarantee(
     name=NAME,
     promise=PROMISE,
     good="no claim has a device twice",
-    nothing="no allocation was observed",
 )
 
 
@@ -32,7 +31,7 @@ def applies(plan: plans.Plan) -> bool:
 
 def check(questions: allocation_judging.Questions) -> verdicts.Answer:
     """Return INVALID with the claims that have a device twice; NotExamined if there is nothing."""
-    return allocation_judging.judge(_GUARANTEE, questions, lambda grant, _: _ask(grant))
+    return allocation_judging.judge(_GUARANTEE, questions, lambda grant, *_: _ask(grant))
 
 
 def _ask(grant: allocations.Grant) -> allocation_judging.Answer:

@@ -24,9 +24,7 @@ _GUARANTEE = allocation_judging.Guarantee(
     name=NAME,
     promise=PROMISE,
     good="admin access is where it was asked for, and nowhere else",
-    nothing="no allocation was observed",
 )
-_UNKNOWN_REQUEST = allocation_judging.Unjudged("a result names a request that its claim lacks")
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -36,13 +34,13 @@ def applies(plan: plans.Plan) -> bool:
 
 def check(questions: allocation_judging.Questions) -> verdicts.Answer:
     """Return INVALID with the wrong results; NotExamined if there is nothing."""
-    return allocation_judging.judge(_GUARANTEE, questions, lambda grant, _: _ask(grant))
+    return allocation_judging.judge(_GUARANTEE, questions, lambda grant, *_: _ask(grant))
 
 
 def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
     options = request_options.by_name(grant.spec)
     if any(result.request not in options for result in grant.results):
-        return _UNKNOWN_REQUEST
+        return allocation_judging.UNKNOWN_REQUEST
     wrong = [
         result
         for result in grant.results

@@ -27,9 +27,7 @@ _GUARANTEE = allocation_judging.Guarantee(
     name=NAME,
     promise=PROMISE,
     good="all shares are of devices that can be shared, and large enough",
-    nothing="no allocation was observed",
 )
-_UNKNOWN_DEVICE = allocation_judging.Unjudged("a device was in no slice that was observed")
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -39,13 +37,7 @@ def applies(plan: plans.Plan) -> bool:
 
 def check(questions: allocation_judging.Questions) -> verdicts.Answer:
     """Return INVALID with the wrong shares; NotExamined if there is nothing."""
-    catalogue = questions.catalogue
-    return allocation_judging.judge(
-        _GUARANTEE,
-        questions,
-        lambda grant, version: _ask(grant, catalogue, version),
-        gaps=sorted(catalogue.gaps.intersection({observations.SLICES})),
-    )
+    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=[observations.SLICES])
 
 
 def _ask(
@@ -56,7 +48,7 @@ def _ask(
     for result in grant.results:
         known = catalogue.devices(result.id, version)
         if not known:
-            return _UNKNOWN_DEVICE
+            return allocation_judging.UNKNOWN_DEVICE
         option = options.get(result.request)
         try:
             problems = [_problem(result, option, device) for device in known]

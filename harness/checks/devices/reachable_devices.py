@@ -28,9 +28,7 @@ _GUARANTEE = allocation_judging.Guarantee(
     name=NAME,
     promise=PROMISE,
     good="all devices can be reached from the nodes that their allocations admit",
-    nothing="no allocation was observed",
 )
-_UNKNOWN_DEVICE = allocation_judging.Unjudged("a device was in no slice that was observed")
 _Devices = Sequence[Sequence[device_catalogue.KnownDevice]]
 """The devices of an allocation, each in its versions."""
 
@@ -42,13 +40,7 @@ def applies(plan: plans.Plan) -> bool:
 
 def check(questions: allocation_judging.Questions) -> verdicts.Answer:
     """Return INVALID with the unreachable devices; NotExamined if there is nothing."""
-    catalogue = questions.catalogue
-    return allocation_judging.judge(
-        _GUARANTEE,
-        questions,
-        lambda grant, version: _ask(grant, catalogue, version),
-        gaps=sorted(catalogue.gaps.intersection(_RESTS_ON)),
-    )
+    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=_RESTS_ON)
 
 
 def _ask(
@@ -57,7 +49,7 @@ def _ask(
     selector = grant.allocation.node_selector
     devices = [catalogue.devices(result.id, version) for result in grant.results]
     if not all(devices):
-        return _UNKNOWN_DEVICE
+        return allocation_judging.UNKNOWN_DEVICE
     try:
         nodes = list(_admitted(selector, catalogue, version))
         lacking = {name: _lacking(name, labels, devices) for name, labels in nodes}

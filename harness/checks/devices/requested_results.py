@@ -33,7 +33,6 @@ _GUARANTEE = allocation_judging.Guarantee(
     name=NAME,
     promise=PROMISE,
     good="all requests got what they ask for",
-    nothing="no allocation was observed",
 )
 _STALE = ("stale-list",)
 """Kinds of faults that show a scheduler a list from before."""
@@ -52,7 +51,7 @@ def check(questions: allocation_judging.Questions, plan: plans.Plan) -> verdicts
     return allocation_judging.judge(
         _GUARANTEE,
         questions,
-        lambda grant, version: _ask(grant, _Steady(catalogue, steady, version)),
+        lambda grant, known, version: _ask(grant, _Steady(known, steady, version)),
     )
 
 

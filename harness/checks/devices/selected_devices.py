@@ -30,10 +30,7 @@ _GUARANTEE = allocation_judging.Guarantee(
     name=NAME,
     promise=PROMISE,
     good="all devices match the selectors of their requests and classes",
-    nothing="no allocation was observed",
 )
-_UNKNOWN_REQUEST = allocation_judging.Unjudged("a result names a request that its claim lacks")
-_UNKNOWN_DEVICE = allocation_judging.Unjudged("a device was in no slice that was observed")
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -43,13 +40,7 @@ def applies(plan: plans.Plan) -> bool:
 
 def check(questions: allocation_judging.Questions) -> verdicts.Answer:
     """Return INVALID with the devices that do not match; NotExamined if there is nothing."""
-    catalogue = questions.catalogue
-    return allocation_judging.judge(
-        _GUARANTEE,
-        questions,
-        lambda grant, version: _ask(grant, catalogue, version),
-        gaps=sorted(catalogue.gaps.intersection(_RESTS_ON)),
-    )
+    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=_RESTS_ON)
 
 
 def _ask(
@@ -61,7 +52,9 @@ def _ask(
     for result in grant.results:
         option = options.get(result.request)
         answer = (
-            _UNKNOWN_REQUEST if option is None else _of_device(result, option, catalogue, version)
+            allocation_judging.UNKNOWN_REQUEST
+            if option is None
+            else _of_device(result, option, catalogue, version)
         )
         if isinstance(answer, allocation_judging.Unjudged):
             unjudged = answer
@@ -85,7 +78,7 @@ def _of_device(
         return f"the device class {class_name} of request {option.name} did not exist"
     known = catalogue.devices(result.id, version)
     if not known:
-        return _UNKNOWN_DEVICE
+        return allocation_judging.UNKNOWN_DEVICE
     answers = [
         _first_refusal(device, [*selectors, *option.expressions])
         for device, selectors in itertools.product(known, classes)
