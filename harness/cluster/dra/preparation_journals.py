@@ -3,6 +3,7 @@
 import contextlib
 import pathlib
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from harness import clocks, concurrency
 from harness.client import apis
@@ -21,62 +22,23 @@ class PreparationJournal:
         if path is not None:
             self._writer = journal_writer.Writer(path, process="kubelet", run_id=run_id)
 
-    @contextlib.contextmanager
     def preparing(
         self, node: str, info: claim_infos.ClaimInfo, pod: tuple[str, str]
-    ) -> Iterator[None]:
+    ) -> contextlib.AbstractContextManager[None]:
         """Journal the preparation in the block, for a pod's uid and name.
 
         A PreparationError of the block is journaled and passed on.
         """
-        begun_ns = clocks.monotonic_ns()
-        try:
-            yield
-        except claim_infos.PreparationError as error:
-            self.refused(node, info, pod, error, begun_ns=begun_ns)
-            raise
-        self._write(
-            records.Prepared(
-                node=node,
-                namespace=info.namespace,
-                claim=info.name,
-                claim_uid=info.uid,
-                devices=info.devices,
-                shared=info.shared,
-                pod_uid=pod[0],
-                pod=pod[1],
-                begun_ns=begun_ns,
-                ts_ns=clocks.monotonic_ns(),
-            )
-        )
+        return self._calling("prepare", node, info, pod)
 
-    @contextlib.contextmanager
     def unpreparing(
         self, node: str, info: claim_infos.ClaimInfo, pod: tuple[str, str]
-    ) -> Iterator[None]:
+    ) -> contextlib.AbstractContextManager[None]:
         """Journal the end of a preparation in the block, after the claim's last pod.
 
         A PreparationError of the block is journaled and passed on.
         """
-        begun_ns = clocks.monotonic_ns()
-        try:
-            yield
-        except claim_infos.PreparationError as error:
-            self._failed(node, info, pod, error, begun_ns=begun_ns, call="unprepare")
-            raise
-        self._write(
-            records.Unprepared(
-                node=node,
-                namespace=info.namespace,
-                claim=info.name,
-                claim_uid=info.uid,
-                devices=info.devices,
-                pod_uid=pod[0],
-                pod=pod[1],
-                begun_ns=begun_ns,
-                ts_ns=clocks.monotonic_ns(),
-            )
-        )
+        return self._calling("unprepare", node, info, pod)
 
     def refused(
         self,
@@ -88,7 +50,7 @@ class PreparationJournal:
         begun_ns: int,
     ) -> None:
         """Journal that a claim was not prepared."""
-        self._failed(node, info, pod, error, begun_ns=begun_ns, call="prepare")
+        self._failed("prepare", error, _about(node, info, pod, begun_ns))
 
     def started(self, node: str, pod: Object, environments: Mapping[str, dict[str, str]]) -> None:
         """Journal that the containers of a pod were started with these environments."""
@@ -106,31 +68,34 @@ class PreparationJournal:
                 )
             )
 
-    def _failed(
+    @contextlib.contextmanager
+    def _calling(
         self,
+        call: records.PreparationCall,
         node: str,
         info: claim_infos.ClaimInfo,
         pod: tuple[str, str],
-        error: claim_infos.PreparationError,
-        *,
-        begun_ns: int,
+    ) -> Iterator[None]:
+        begun_ns = clocks.monotonic_ns()
+        try:
+            yield
+        except claim_infos.PreparationError as error:
+            self._failed(call, error, _about(node, info, pod, begun_ns))
+            raise
+        about = _about(node, info, pod, begun_ns)
+        if call == "prepare":
+            self._write(records.Prepared(**about, shared=info.shared))
+        else:
+            self._write(records.Unprepared(**about))
+
+    def _failed(
+        self,
         call: records.PreparationCall,
+        error: claim_infos.PreparationError,
+        about: Mapping[str, Any],
     ) -> None:
         self._write(
-            records.PrepareFailed(
-                call=call,
-                node=node,
-                namespace=info.namespace,
-                claim=info.name,
-                claim_uid=info.uid,
-                devices=info.devices,
-                pod_uid=pod[0],
-                pod=pod[1],
-                reason=error.reason,
-                message=str(error),
-                begun_ns=begun_ns,
-                ts_ns=clocks.monotonic_ns(),
-            )
+            records.PrepareFailed(**about, call=call, reason=error.reason, message=str(error))
         )
 
     def _write(self, record: records.Body) -> None:
@@ -143,3 +108,20 @@ class PreparationJournal:
         if self._writer is not None:
             with self._guard:
                 self._writer.close()
+
+
+def _about(
+    node: str, info: claim_infos.ClaimInfo, pod: tuple[str, str], begun_ns: int
+) -> dict[str, Any]:
+    """Return the fields that all records of preparations have, at the end of the call."""
+    return {
+        "node": node,
+        "namespace": info.namespace,
+        "claim": info.name,
+        "claim_uid": info.uid,
+        "devices": info.devices,
+        "pod_uid": pod[0],
+        "pod": pod[1],
+        "begun_ns": begun_ns,
+        "ts_ns": clocks.monotonic_ns(),
+    }

@@ -5,7 +5,7 @@ keys of faults, which are in `scenario.fault_specs`; whether the faults of a run
 which is for `checks`.
 
 Contents: `applications`, `carrier_sessions`, `carriers`, `client_calls`, `conductor`,
-`fault_journal`, `fault_texts`, `hidden_faults`, `injecting`, `nemesis`, `object_faults`,
-`object_names`, `planning`, `process_faults`, `refusals`, `routes`, `staging`, `traffic_faults`,
-`traffic_rules`.
+`fault_conflicts`, `fault_journal`, `fault_texts`, `hidden_faults`, `injecting`, `nemesis`,
+`object_faults`, `object_names`, `planning`, `process_faults`, `refusals`, `routes`, `staging`,
+`traffic_faults`, `traffic_rules`.
 """

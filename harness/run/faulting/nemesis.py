@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness import errors, suggestions
-from harness.run.faulting import refusals
+from harness.run.faulting import fault_conflicts, refusals
 from harness.scenario import fault_specs
 
 TRIES_PER_DRAW = 50
@@ -170,7 +170,7 @@ def _draw_one(
         start_s = spec.start_s + _between(dice, (0.0, spec.within_s))
         keys = {"kind": kind, "start_s": start_s, "required": spec.required, **DRAWS[kind](dice)}
         candidate = refusals.NamedFault(name=f"{name}-{kind}", spec=_spec(keys, spec))
-        why = refusals.why_not([*drawn, candidate], run)
+        why = fault_conflicts.why_not([*drawn, candidate], run)
         if not why:
             return candidate
     raise errors.UsageError(

@@ -7,7 +7,14 @@ from typing import Any, Literal
 from harness import errors, seeds
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run.faulting import client_calls, fault_texts, nemesis, refusals, traffic_rules
+from harness.run.faulting import (
+    client_calls,
+    fault_conflicts,
+    fault_texts,
+    nemesis,
+    refusals,
+    traffic_rules,
+)
 from harness.scenario import fault_specs, specs
 
 CarrierChoice = Literal["auto", "server", "proxy"]
@@ -44,7 +51,7 @@ def plan(
     named = _all_resolved(run, random)
     for fault in named:
         refusals.require_possible(fault, run)
-    refusals.require_compatible(named, run)
+    fault_conflicts.require_compatible(named, run)
     faults = [_planned(fault, run, carrier, random) for fault in named]
     has_traffic = any(fault.carrier != "run" for fault in faults)
     return PlannedFaults(faults=faults, carrier=carrier if has_traffic else "")
