@@ -1,4 +1,4 @@
-"""Scheduling: the scheduler alone, with the embedded API server, and whole runs.
+"""Scheduling: the scheduler alone, with the embedded API server, the claim controller, whole runs.
 
 The whole runs are of `uses-all-resources`: pods scheduled per second, and duration.
 """
@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from bench import attempts, bindings
+from bench import attempts, bindings, generating
 from harness.run import run_plan, runs
 from harness.scenario import loading
 
@@ -27,6 +27,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
     """Measure the parts, then one run of each variant, with all components on this machine."""
     yield from attempts.measure()
     yield from bindings.measure()
+    yield from generating.measure()
     seconds: dict[str, float] = {}
     for name, overrides in VARIANTS.items():
         with tempfile.TemporaryDirectory() as folder:
