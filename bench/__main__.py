@@ -2,13 +2,24 @@
 
 import sys
 
-from bench import allocating, apiserver, exploring, faults, judging, proxying, scheduling, selectors
+from bench import (
+    allocating,
+    apiserver,
+    exploring,
+    faults,
+    judging,
+    proxying,
+    recording,
+    scheduling,
+    selectors,
+)
 
 PARTS = {
     "allocating": allocating.measure,
     "apiserver": apiserver.measure,
     "faults": faults.measure,
     "judging": judging.measure,
+    "recording": recording.measure,
     "scheduling": scheduling.measure,
     "selectors": selectors.measure,
     "exploring": exploring.measure,

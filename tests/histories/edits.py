@@ -38,7 +38,8 @@ def draw(chosen: specimens.Specimen, rng: random.Random) -> Edit:
         except Unsuited:
             continue
         if changed != body:
-            content = b"".join([header, *changed, _counted(trailer, len(changed))])
+            lines = [header, *changed, _counted(trailer, len(changed))]
+            content = specimens.pack(name, lines)
             return Edit(f"{name}: {text}", {name: content})
 
 

@@ -3,19 +3,22 @@
 import dataclasses
 import functools
 import hashlib
+import io
 import json
 import pathlib
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.checks import verdicts
-from harness.history import directories
+from harness.history import directories, zstd_frames
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 RECORDED = pathlib.Path(__file__).parent / "recorded"
 NO_EVIDENCE = ("manifest.json", "verdict.json", "report.html", "junit.xml", "trace.json")
 """Files that are no evidence: the manifest is made again for each edit."""
+JOURNALS = (".jsonl", ".jsonl" + zstd_frames.SUFFIX)
+"""How the names of journals end, plain and compressed."""
 Files = Mapping[str, bytes | None]
 """Name of a file -> its content; None: it is not there."""
 
@@ -33,9 +36,9 @@ class Specimen:
     def journals(self) -> dict[str, list[bytes]]:
         """Name of each journal -> its lines, from the header to the trailer."""
         return {
-            name: content.splitlines(keepends=True)
+            name: unpack(name, content).splitlines(keepends=True)
             for name, content in self.files.items()
-            if name.endswith(".jsonl")
+            if name.endswith(JOURNALS)
         }
 
     @functools.cached_property
@@ -56,7 +59,7 @@ class Specimen:
 
 def _entry(name: str, content: bytes) -> dict[str, Any]:
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    records = content.count(b"\n") - 2 if name.endswith(".jsonl") else None
+    records = unpack(name, content).count(b"\n") - 2 if name.endswith(JOURNALS) else None
     return {"records": records, "bytes": len(content), "digest": digest}
 
 
@@ -83,6 +86,32 @@ def _put(path: pathlib.Path, files: Files) -> None:
             (path / name).unlink()
         else:
             (path / name).write_bytes(content)
+
+
+def pack(name: str, lines: Sequence[bytes]) -> bytes:
+    """The content of a journal with these lines, in the form that its name says."""
+    if not name.endswith(zstd_frames.SUFFIX):
+        return b"".join(lines)
+    compressor = zstd_frames.Compressor()
+    *body, trailer = lines
+    return b"".join([*map(compressor.append, body), compressor.append_frame(trailer)])
+
+
+def unpack(name: str, content: bytes) -> bytes:
+    """The lines of a journal of either form."""
+    if not name.endswith(zstd_frames.SUFFIX):
+        return content
+    with zstd_frames.decompressing(io.BytesIO(content)) as file:
+        return file.read()
+
+
+def compressed(chosen: Specimen) -> Specimen:
+    """The same run with compressed observations."""
+    files = dict(chosen.files)
+    plain = directories.RunDirectory(pathlib.Path()).new_observations("none").name
+    name = plain + zstd_frames.SUFFIX
+    files[name] = pack(name, files.pop(plain).splitlines(keepends=True))
+    return dataclasses.replace(chosen, name=f"{chosen.name}, compressed", files=files)
 
 
 def all_of_them() -> list[Specimen]:

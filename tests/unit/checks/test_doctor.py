@@ -86,15 +86,17 @@ def _made_a_fifo(path: pathlib.Path) -> None:
 
 
 SOUND = next(item for item in specimens.golden() if item.name == "device_exclusivity/VALID")
+COMPRESSED = "observations.jsonl.zst"
 HANDS = (_deleted, _emptied, _cut, _made_a_folder, _made_a_fifo)
 
 
 @pytest.mark.parametrize("change", HANDS, ids=lambda change: change.__name__)
-@pytest.mark.parametrize("name", [*SOUND.files, "manifest.json"])
+@pytest.mark.parametrize("name", [*SOUND.files, "manifest.json", COMPRESSED])
 def test_a_file_that_was_spoiled_rules_out_valid(
     tmp_path: pathlib.Path, name: str, change: Callable[[pathlib.Path], None]
 ) -> None:
-    directory = specimens.write(SOUND, tmp_path / "run", {})
+    chosen = specimens.compressed(SOUND) if name == COMPRESSED else SOUND
+    directory = specimens.write(chosen, tmp_path / "run", {})
     change(directory.path / name)
     try:
         examination = judging.examine(directories.existing(directory.path))

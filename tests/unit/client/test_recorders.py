@@ -305,12 +305,24 @@ def test_what_comes_after_the_final_list_is_not_recorded(
     server.api.delete(apis.LEASES, "straggler", namespace="default")  # for the fixture's own end
 
 
+@pytest.mark.parametrize(
+    ("compression", "name"),
+    [("none", "observations.jsonl"), ("zstd", "observations.jsonl.zst")],
+)
 def test_a_killed_recorder_leaves_what_it_had_written_and_no_trailer(
-    server: Any, started: processes.Process, directory: directories.RunDirectory
+    server: Any,
+    directory: directories.RunDirectory,
+    tmp_path: pathlib.Path,
+    compression: str,
+    name: str,
 ) -> None:
+    plan = msgspec.structs.replace(make_plan("leases"), compression=compression)
+    plans.write(directory.plan, plan)
+    started = start(directory, server, tmp_path)
     create(server, "a", "b")
     wait_for(directory, lambda found: len(seen(found)) == 2)
     assert started.kill() == -signal.SIGKILL
+    assert directory.observations.name == name
     journal = journal_reader.read(directory.observations)
     assert journal.trailer is None
     assert seen(journal.records) == [("ADDED", "a"), ("ADDED", "b")]

@@ -35,8 +35,11 @@ STEPS = [
 ]
 
 
-def run(path: pathlib.Path, *, steps: list[records.Step] = STEPS) -> directories.RunDirectory:
-    directory = building.build(path / "run", TEXT, steps=steps)
+def run(
+    path: pathlib.Path, *, steps: list[records.Step] = STEPS, compression: str = "none"
+) -> directories.RunDirectory:
+    changes = {"compression": compression}
+    directory = building.build(path / "run", TEXT, steps=steps, changes=changes)
     versions = {"kube-apiserver": "v1.36.2"}
     directory.cluster.write_text(json.dumps({"name": "x", "versions": versions}))
     return directory
@@ -51,6 +54,11 @@ def findings(directory: directories.RunDirectory) -> issue_pages.Findings:
         rate=rates.Rate(14, 20),
         specimen=specimens.read(directory.path, "device_exclusivity"),
     )
+
+
+def test_the_form_of_the_observations_does_not_matter(tmp_path: pathlib.Path) -> None:
+    one, other = run(tmp_path / "one"), run(tmp_path / "other", compression="zstd")
+    assert issue_pages.page(findings(one)) == issue_pages.page(findings(other))
 
 
 def test_the_page_tells_everything(tmp_path: pathlib.Path) -> None:
