@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from harness import writing
 from harness.campaign import results
+from harness.report import escaping
 
 JUNIT_NAME = "junit.xml"
 """Name of the JUnit file that pytest writes into each campaign's folder."""
@@ -41,7 +42,8 @@ def _row(row: results.Row) -> str:
     found = row.caught if row.purpose.must_fail else ""
     figures = f"{len(row.runs)} | {found} | {row.claims} | {row.double_allocations} | {row.stuck}"
     purpose = " ".join(filter(None, (row.purpose.value, row.hypothesis)))
-    return f"| {purpose} | {row.scenario} | {row.subject} | {figures} | {_verdict(row)} |"
+    names = " | ".join(map(escaping.in_markdown, (purpose, row.scenario, row.subject)))
+    return f"| {names} | {figures} | {_verdict(row)} |"
 
 
 def _verdict(row: results.Row) -> str:

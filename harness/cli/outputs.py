@@ -58,8 +58,10 @@ class Output:
         """Print the JSON document."""
         import msgspec
 
+        from harness.report import escaping
+
         text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-        print(text, file=self.document_file, flush=True)
+        print(escaping.in_json(text), file=self.document_file, flush=True)
 
 
 @contextlib.contextmanager

@@ -3,10 +3,12 @@
 import contextlib
 import os
 import pathlib
+import urllib.parse
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import rich.console
+import rich.markup
 import rich.progress
 import rich.table
 import rich.text
@@ -170,7 +172,7 @@ def _index_run(run: results.RunResult, folder: pathlib.Path) -> campaign_index.I
     return campaign_index.IndexedRun(
         verdict=str(run.verdict or "ERROR"),
         reason=run.error or run.reason,
-        link=os.path.relpath(report, folder) if run.directory else "",
+        link=urllib.parse.quote(os.path.relpath(report, folder)) if run.directory else "",
         seconds=run.seconds,
     )
 
@@ -195,8 +197,10 @@ def _table(table: list[results.Row]) -> rich.table.Table:
 
 def _cells(row: results.Row) -> tuple[str, ...]:
     return (
-        f"{row.scenario} ({row.hypothesis})" if row.hypothesis else row.scenario,
-        row.subject,
+        rich.markup.escape(
+            f"{row.scenario} ({row.hypothesis})" if row.hypothesis else row.scenario
+        ),
+        rich.markup.escape(row.subject),
         str(len(row.runs)),
         str(row.caught) if row.purpose.must_fail else "",
         str(row.claims),

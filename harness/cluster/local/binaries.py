@@ -24,7 +24,7 @@ NEEDED = ("etcd", "kube-apiserver")
 """Binaries that every control plane needs; the others are optional."""
 REMEDY = (
     "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path 1.36`, which prints the folder; pass it by "
-    f"--binaries or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/<name>)"
+    f"--binaries or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/NAME)"
 )
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 

@@ -9,25 +9,12 @@ from collections.abc import Iterable, Sequence
 from harness.report import escaping
 from harness.reproduction.issue import redaction
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$]|^[-+]|^\d+(?=[.)] )")
 _FENCE = re.compile(r"`+")
-_LINKED = {"@": "&#64;", "://": "&#58;//"}
-"""Texts that GitHub turns into mentions and links without any markup."""
 
 
 def text(value: object) -> str:
     """Return a value as plain text on one line, without mentions (`@name`) and links (`#1`)."""
-    line = _one_line(value).replace("&", "&amp;")
-    line = _SPECIAL.sub(_escaped, line)
-    for given, harmless in _LINKED.items():
-        line = line.replace(given, harmless)
-    return line
-
-
-def _escaped(match: re.Match[str]) -> str:
-    """Return the characters escaped; a number at the beginning would begin a list."""
-    found = match[0]
-    return f"&#{ord(found[0])};{found[1:]}" if found[0].isdigit() else f"\\{found}"
+    return escaping.in_markdown(redaction.clean(str(value)))
 
 
 def code(value: object) -> str:

@@ -24,6 +24,7 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
         ("\x00\x07\r\x7f\x9b", "\\x00\\x07\\x0d\\x7f\\x9b"),
         ("\u202e\u2066", "\\u202e\\u2066"),
         ("\udcff", "\\udcff"),
+        ("\ufffe\uffff\ufffd", "\\ufffe\\uffff\ufffd"),
     ],
 )
 def test_control_characters_become_visible(text: str, shown: str) -> None:

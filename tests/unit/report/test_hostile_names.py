@@ -1,0 +1,184 @@
+"""Names that mean something to a terminal, to HTML, Markdown, XML or rich are shown, not obeyed.
+
+`test_escaping` has control characters alone; here a name has all of it, in every output.
+"""
+
+import io
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from harness.campaign import campaign_plan, results, summaries
+from harness.campaign.purposes import Purpose
+from harness.checks import judging, verdicts
+from harness.cli import annotations, displaying, outputs, tables
+from harness.history import directories
+from harness.report import publishing
+from harness.reproduction.issue import issue_pages, pictures, specimens
+from tests.histories import building
+from tests.unit.report import pages, races
+from tests.unit.reproduction import test_issue_pages
+
+CONTROLS = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eflow\x7f\x0b\ufffe"
+MARKUP = "[red]red[/red][/] <img src=x onerror=alert(1)> ]]> &lt; | [x](http://y) @all #1 `a` **b**"
+EVIL = f"{CONTROLS}{MARKUP}"
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+NAMES = {name: f"{name}{EVIL}" for name in ("a", "b", "D1", "p", "q")}
+
+
+@pytest.fixture
+def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
+    """A run in which every name is hostile, and so is what its scheduler says."""
+    steps = [
+        building.step(number, f"thread{EVIL}", f"step{EVIL}", number, **{f"key{EVIL}": EVIL})
+        for number in range(3)
+    ]
+    made = building.build(
+        tmp_path / "run",
+        f"a+D1 /lose-response:a {races.TEXT} b^q",
+        names=NAMES,
+        steps=steps,
+        scenario=f"scenario{EVIL}",
+        remedies=[f"remedy{EVIL}"],
+    )
+    made.cluster.write_text(json.dumps({"name": EVIL, "versions": {EVIL: EVIL}}))
+    return made
+
+
+def test_the_files_of_a_report(directory: directories.RunDirectory) -> None:
+    publishing.publish(judging.examine(directory))
+    text = directory.report.read_text(encoding="utf-8")
+    page = pages.read(text)
+    assert "img" not in page.tags
+    assert page.unbalanced == []
+    assert MARKUP in page.text
+    assert OBEYED.findall(text) == []
+    suite = ET.parse(directory.junit).getroot()
+    assert "onerror=alert(1)" in str(suite.get("name"))
+    trace = directory.trace.read_bytes()
+    assert not re.search(rb"[\x00-\x09\x0b-\x1f]", trace)
+    told = [event["args"] for event in json.loads(trace)["traceEvents"] if event["ph"] == "i"]
+    assert {f"key{EVIL}": EVIL} in told
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_check_prints(directory: directories.RunDirectory, form: str) -> None:
+    argv = [sys.executable, "-m", "harness.cli.main", "check", str(directory.path), "-o", form]
+    ended = subprocess.run(argv, capture_output=True, timeout=60, check=False)
+    assert ended.returncode == verdicts.Verdict.INVALID.exit_code
+    printed = (ended.stdout + ended.stderr).decode()
+    assert OBEYED.findall(printed) == []
+    assert "[red]red[/red][/]" in printed
+    if form == "json":
+        assert json.loads(ended.stdout)["scenario"] == f"scenario{EVIL}"
+
+
+# ----------------------------------------------------------------------------- an issue's text
+
+
+def _outside_code(markdown: str) -> str:
+    """Remove blocks and spans of code, in which nothing has a meaning."""
+    without_blocks = re.sub(r"^(`{3,})[^\n]*\n.*?\n\1$", "", markdown, flags=re.M | re.S)
+    return re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", without_blocks)
+
+
+def test_the_page_of_an_issue(directory: directories.RunDirectory) -> None:
+    page = issue_pages.page(test_issue_pages.findings(directory))
+    assert OBEYED.findall(page) == []
+    prose = _outside_code(page)
+    assert re.findall(r"(?<!\\)<(?!/?(?:details|summary)>)", prose) == []
+    assert re.findall(r"(?<!\\)\[x", prose) == []
+    assert re.findall(r"@all|http://y", prose) == []
+
+
+def test_the_picture_of_an_issue(directory: directories.RunDirectory) -> None:
+    specimen = specimens.read(directory.path, "device_exclusivity")
+    drawn = pictures.standalone(specimen.strip.picture)
+    assert OBEYED.findall(drawn) == []
+    assert "img" not in {element.tag for element in ET.fromstring(drawn).iter()}
+    assert MARKUP in "".join(ET.fromstring(drawn).itertext())
+
+
+# ---------------------------------------------------------------------------------- a campaign
+
+
+def _results() -> list[results.RunResult]:
+    ends: list[dict[str, object]] = [
+        {"verdict": verdicts.Verdict.UNKNOWN, "reason": EVIL},
+        {"error": f"expected a name\n{EVIL}"},
+    ]
+    return [
+        results.RunResult(
+            scenario=f"scenario{EVIL}",
+            subject=f"subject{EVIL}",
+            purpose=Purpose.SUBJECT,
+            seconds=1.0,
+            directory=f"reports/#?%{number}",
+            **end,  # type: ignore[arg-type]
+        )
+        for number, end in enumerate(ends)
+    ]
+
+
+def test_the_table_and_the_index_of_a_campaign(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = campaign_plan.CampaignPlan(seed=1, reports="reports", cluster={}, runs=[])
+    tables.show(_results(), plan, folder=tmp_path, out=outputs.Output())
+    printed = capsys.readouterr().out
+    assert OBEYED.findall(printed) == []
+    assert "[red]red[/red][/]" in re.sub(r"\s+", "", printed)
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    page = pages.read(text)
+    assert "img" not in page.tags
+    assert OBEYED.findall(text) == []
+    links = [value for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
+    assert [link.partition("reports/")[2] for link in links] == [
+        f"%23%3F%25{number}/report.html" for number in (0, 1)
+    ]
+
+
+def test_the_markdown_summary_of_a_campaign() -> None:
+    table = results.rows(_results())
+    *_, row, last = summaries.campaign(table, headline="ERROR", seed=1).split("\n")
+    assert last == ""
+    assert OBEYED.findall(row) == []
+    assert len(re.findall(r"(?<!\\)\|", row)) == len(re.findall(r"\|", summaries.rows([])[0]))
+    assert re.findall(r"(?<!\\)[<\[`*]|@|://", row) == ["*"] * 4  # **ERROR**
+    assert "onerror=alert(1)" in row
+
+
+def test_annotations(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    annotations.of_campaign(results.rows(_results()))
+    printed = capsys.readouterr().out
+    assert OBEYED.findall(printed) == []
+    assert len(printed.splitlines()) == 2
+
+
+# -------------------------------------------------------------------------------- the progress
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_progress(is_terminal: bool) -> None:
+    file = io.StringIO()
+    console = displaying.Console(file=file, force_terminal=is_terminal, width=400, highlight=False)
+    out = outputs.Output(is_verbose=True)
+    with displaying.run_progress(out, console) as shown:
+        shown.phase(f"phase{EVIL}")
+        shown.faults([f"fault{EVIL}"])
+        shown.note(f"note{EVIL}")
+    with tables.campaign_progress(2, out, console) as listener:
+        for result in _results():
+            listener(result)
+    printed = ANSI.sub("", file.getvalue()).replace("\r", "")
+    assert OBEYED.findall(printed) == []
+    for name in ("phase", "fault", "note", "scenario", "subject"):
+        assert f"{name}\\x1b]0;owned" in printed
+    assert printed.count("[red]red[/red][/]") >= 5
