@@ -19,36 +19,16 @@ from harness.checks import judging, verdicts
 from harness.cli import annotations, displaying, outputs, tables
 from harness.history import directories
 from harness.report import publishing
-from harness.reproduction.issue import issue_pages, pictures, specimens
-from tests.histories import building
-from tests.unit.report import pages, races
-from tests.unit.reproduction import test_issue_pages
+from tests.histories import hostile_names
+from tests.unit.report import pages
 
-CONTROLS = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eflow\x7f\x0b\ufffe"
-MARKUP = "[red]red[/red][/] <img src=x onerror=alert(1)> ]]> &lt; | [x](http://y) @all #1 `a` **b**"
-EVIL = f"{CONTROLS}{MARKUP}"
-OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+EVIL, MARKUP, OBEYED = hostile_names.EVIL, hostile_names.MARKUP, hostile_names.OBEYED
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-NAMES = {name: f"{name}{EVIL}" for name in ("a", "b", "D1", "p", "q")}
 
 
 @pytest.fixture
 def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
-    """A run in which every name is hostile, and so is what its scheduler says."""
-    steps = [
-        building.step(number, f"thread{EVIL}", f"step{EVIL}", number, **{f"key{EVIL}": EVIL})
-        for number in range(3)
-    ]
-    made = building.build(
-        tmp_path / "run",
-        f"a+D1 /lose-response:a {races.TEXT} b^q",
-        names=NAMES,
-        steps=steps,
-        scenario=f"scenario{EVIL}",
-        remedies=[f"remedy{EVIL}"],
-    )
-    made.cluster.write_text(json.dumps({"name": EVIL, "versions": {EVIL: EVIL}}))
-    return made
+    return hostile_names.build(tmp_path / "run")
 
 
 def test_the_files_of_a_report(directory: directories.RunDirectory) -> None:
@@ -77,32 +57,6 @@ def test_what_check_prints(directory: directories.RunDirectory, form: str) -> No
     assert "[red]red[/red][/]" in printed
     if form == "json":
         assert json.loads(ended.stdout)["scenario"] == f"scenario{EVIL}"
-
-
-# ----------------------------------------------------------------------------- an issue's text
-
-
-def _outside_code(markdown: str) -> str:
-    """Remove blocks and spans of code, in which nothing has a meaning."""
-    without_blocks = re.sub(r"^(`{3,})[^\n]*\n.*?\n\1$", "", markdown, flags=re.M | re.S)
-    return re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", without_blocks)
-
-
-def test_the_page_of_an_issue(directory: directories.RunDirectory) -> None:
-    page = issue_pages.page(test_issue_pages.findings(directory))
-    assert OBEYED.findall(page) == []
-    prose = _outside_code(page)
-    assert re.findall(r"(?<!\\)<(?!/?(?:details|summary)>)", prose) == []
-    assert re.findall(r"(?<!\\)\[x", prose) == []
-    assert re.findall(r"@all|http://y", prose) == []
-
-
-def test_the_picture_of_an_issue(directory: directories.RunDirectory) -> None:
-    specimen = specimens.read(directory.path, "device_exclusivity")
-    drawn = pictures.standalone(specimen.strip.picture)
-    assert OBEYED.findall(drawn) == []
-    assert "img" not in {element.tag for element in ET.fromstring(drawn).iter()}
-    assert MARKUP in "".join(ET.fromstring(drawn).itertext())
 
 
 # ---------------------------------------------------------------------------------- a campaign
