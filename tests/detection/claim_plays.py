@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
-from harness.apiserver.storage import watch_cache
 from harness.checks import verdicts
 from harness.client import apis
 from harness.history import records
 from harness.subject import assembling
+from tests.detection import commit_recording
 from tests.histories import claim_judging
 from tests.support import api_objects, controller_worlds, local_servers, plugin_world
 
@@ -16,32 +14,10 @@ EXPOSED = frozenset({"finalizer-not-added"})
 """The defects of the scheduler that show here."""
 
 
-class Recorder:
-    """The records of all commits of a server."""
-
-    def __init__(self, server: local_servers.LocalServer) -> None:
-        self.body: list[records.Body] = [
-            records.Listed(resource=plural, purpose="first", resource_version=0, count=0, ts_ns=0)
-            for plural in ("pods", "resourceclaims")
-        ]
-        server.store.listen(self._record)
-
-    def _record(self, commit: watch_cache.Commit) -> None:
-        self.body.append(
-            records.Observation(
-                resource=commit.resource.plural,
-                type=commit.type,
-                resource_version=commit.object.resource_version,
-                object=msgspec.Raw(commit.object.data),
-                ts_ns=commit.object.resource_version,
-            )
-        )
-
-
 def bind(chosen: Sequence[str]) -> list[records.Body]:
     """A scheduler with these defects binds a pod with a claim."""
     server = local_servers.LocalServer()
-    recorder = Recorder(server)
+    recorder = commit_recording.Recorder(server)
     world = plugin_world.World(server, assembling.parts(chosen))
     world.inventory.on_update({}, api_objects.slice_of("a"))
     world.claim("c")
@@ -55,7 +31,7 @@ def bind(chosen: Sequence[str]) -> list[records.Body]:
 def share(chosen: Sequence[str]) -> list[records.Body]:
     """Two bound pods share a claim; a controller with these defects sees that one is gone."""
     server = local_servers.LocalServer()
-    recorder = Recorder(server)
+    recorder = commit_recording.Recorder(server)
     world = controller_worlds.World(server, chosen=chosen)
     pods = [world.put(apis.PODS, api_objects.pod(name, use=["c"])) for name in ("p", "q")]
     world.allocated("c", *pods)

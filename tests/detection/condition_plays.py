@@ -1,15 +1,11 @@
 """The binding of a pod whose device its driver makes ready late, and how a recorder sees it."""
 
-import msgspec
-
-from harness.apiserver.storage import watch_cache
 from harness.checks import verdicts
 from harness.checks.nodes import device_readiness
 from harness.checks.observed import folders
 from harness.client import apis
-from harness.history import records
 from harness.subject import assembling, claims, scheduling_attempts
-from tests.detection import stages
+from tests.detection import commit_recording, stages
 from tests.support import api_objects, local_servers, plugin_world
 
 EXPOSED = frozenset({"conditions-not-awaited"})
@@ -24,8 +20,7 @@ class Play:
     def __init__(self, stage: stages.Stage, *chosen: str) -> None:
         self.stage = stage
         self.server = local_servers.LocalServer()
-        self._seen: list[records.Body] = []
-        self.server.store.listen(self._record)
+        self._recorder = commit_recording.Recorder(self.server)
         self._world = plugin_world.World(self.server, assembling.parts(chosen))
         device = {
             **api_objects.device("a"),
@@ -44,7 +39,7 @@ class Play:
     def judged(self) -> verdicts.CheckResult:
         """Return the verdict about the recorded objects."""
         seen = device_readiness.DeviceReadiness()
-        folders.fold(self._seen, seen)
+        folders.fold(self._recorder.body, seen)
         return device_readiness.check(seen)
 
     def _bind(self) -> None:
@@ -68,14 +63,3 @@ class Play:
         reported = claims.with_status(stored, devices=[{**device, "conditions": [condition]}])
         self._world.api.update_status(apis.CLAIMS, reported)
         self._world.see()
-
-    def _record(self, commit: watch_cache.Commit) -> None:
-        self._seen.append(
-            records.Observation(
-                resource=commit.resource.plural,
-                type=commit.type,
-                resource_version=commit.object.resource_version,
-                object=msgspec.Raw(commit.object.data),
-                ts_ns=commit.object.resource_version,
-            )
-        )

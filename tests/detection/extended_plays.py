@@ -39,7 +39,7 @@ class Play:
         for actor in ("binder", "scheduler"):
             self.stage.hold(actor, AWAITING)
         self.stage.start("binder", lambda: self.world.plugin.pre_bind(self._attempt))
-        self.stage.start("scheduler", self._schedule)
+        self.stage.start("scheduler", lambda: self.world.schedule(self._late_pod))
         self.stage.start("informer", self._deliver)
         for actor in ("binder", "scheduler"):
             if self.stage.arrivals[actor, AWAITING]:
@@ -60,13 +60,6 @@ class Play:
         made = api_objects.pod(name)
         made["spec"]["containers"][0]["resources"] = {"limits": {RESOURCE: "1"}}
         return self.world.api.create(apis.PODS, made, namespace="default")
-
-    def _schedule(self) -> None:
-        attempt = self.world.plugin.pre_filter(self._late_pod)
-        allocations = self.world.plugin.filter(attempt, api_objects.node())
-        if allocations is not None:
-            self.world.plugin.reserve(attempt, api_objects.node(), allocations)
-            self.world.plugin.pre_bind(attempt)
 
     def _deliver(self) -> None:
         for claim in self.world.api.list(apis.CLAIMS, namespace="default").items:

@@ -1,22 +1,12 @@
 """Known defects of binding conditions, while a device is not ready: the judge sees them."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from harness import concurrency
 from harness.checks import verdicts
 from harness.subject import defects
 from tests.detection import condition_plays, stages
 
 pytestmark = pytest.mark.detection
-
-
-@pytest.fixture
-def stage() -> Iterator[stages.Stage]:
-    stage = stages.Stage()
-    with concurrency.install(stage):
-        yield stage
 
 
 def perform(stage: stages.Stage, *chosen: str) -> condition_plays.Play:

@@ -4,11 +4,8 @@ Two hand one device out twice, and one leaves the claim out of the pod's status;
 and the other defects do neither.
 """
 
-from collections.abc import Iterator
-
 import pytest
 
-from harness import concurrency
 from harness.subject import defects
 from harness.subject.extended_resources import claim_creation
 from tests.detection import extended_plays, stages
@@ -16,12 +13,9 @@ from tests.detection import extended_plays, stages
 pytestmark = pytest.mark.detection
 
 
-@pytest.fixture
-def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[stages.Stage]:
+@pytest.fixture(autouse=True)
+def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claim_creation, "WAIT_S", 0.0)
-    stage = stages.Stage()
-    with concurrency.install(stage):
-        yield stage
 
 
 def perform(stage: stages.Stage, *chosen: str) -> extended_plays.Play:

@@ -8,11 +8,10 @@ said. All of it is the real code, and so is the store.
 
 import collections
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from harness import concurrency
 from harness.client import apis
 from harness.subject import assembling, claims, defects
 from tests.detection import (
@@ -53,7 +52,7 @@ class Play:
 
     def start_scheduler(self) -> None:
         """Schedule pod q, which must not get a device: there is none left."""
-        self.stage.start("scheduler", self._schedule)
+        self.stage.start("scheduler", lambda: self.world.schedule(self._late_pod))
 
     def change_unrelated_claim(self) -> None:
         """The server has something to tell of a claim that is not used here."""
@@ -68,13 +67,6 @@ class Play:
             for device in claims.exclusive_devices(claims.allocation_of(self.world.stored(name))):
                 holders[device].append(name)
         return holders[DEVICE]
-
-    def _schedule(self) -> None:
-        attempt = self.world.plugin.pre_filter(self._late_pod)
-        allocations = self.world.plugin.filter(attempt, api_objects.node())
-        if allocations is not None:
-            self.world.plugin.reserve(attempt, api_objects.node(), allocations)
-            self.world.plugin.pre_bind(attempt)
 
 
 # -------------------------------------------------------------------------- the schedules
@@ -160,13 +152,6 @@ SCHEDULES = [
     Schedule(the_informer_tells_during_a_gather, GATHERS, ("scheduler", "gather.conflict")),
     Schedule(a_decision_right_after_the_flight, ORDER, ("binder", POPPED)),
 ]
-
-
-@pytest.fixture
-def stage() -> Iterator[stages.Stage]:
-    stage = stages.Stage()
-    with concurrency.install(stage):
-        yield stage
 
 
 def perform(schedule: Schedule, stage: stages.Stage, *chosen: str) -> Play:

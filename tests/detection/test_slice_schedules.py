@@ -2,21 +2,11 @@
 schedule of two informers; the correct code never does.
 """
 
-from collections.abc import Iterator
-
 import pytest
 
-from harness import concurrency
 from tests.detection import slice_plays, stages
 
 pytestmark = pytest.mark.detection
-
-
-@pytest.fixture
-def stage() -> Iterator[stages.Stage]:
-    stage = stages.Stage()
-    with concurrency.install(stage):
-        yield stage
 
 
 schedules = pytest.mark.parametrize(

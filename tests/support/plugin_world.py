@@ -83,6 +83,14 @@ class World:
         self.plugin.reserve(attempt, api_objects.node(), allocations)
         return attempt
 
+    def schedule(self, pod: Object) -> None:
+        """Schedule a pod as far as its PreBind, if the node has devices for it."""
+        attempt = self.plugin.pre_filter(pod)
+        allocations = self.plugin.filter(attempt, api_objects.node())
+        if allocations is not None:
+            self.plugin.reserve(attempt, api_objects.node(), allocations)
+            self.plugin.pre_bind(attempt)
+
     def stored(self, name: str = "c") -> Object:
         return self.api.get(apis.CLAIMS, name, namespace="default")
 

@@ -156,18 +156,29 @@ def _result(
         verdict=verdict,
         examined_count=len(given.observed.folded.pods) + len(given.observed.folded.claims),
         violation_count=len(stuck),
-        violations=[_violation(item, rest_s) for item in stuck[:IN_FULL_MAX]],
+        violations=[
+            violation(
+                NAME,
+                item,
+                summary=f"STUCK: {item.summary}",
+                text=f"STUCK: {item.text}. Nothing has made progress for {rest_s:.1f} s.",
+            )
+            for item in stuck[:IN_FULL_MAX]
+        ],
         others=[f"STUCK: {item.summary}" for item in stuck[IN_FULL_MAX:][:OTHERS_MAX]],
         reason=reason,
     )
 
 
-def _violation(item: stuck_objects.Stuck, rest_s: float) -> verdicts.Violation:
+def violation(
+    guarantee: str, item: stuck_objects.Stuck, *, summary: str, text: str
+) -> verdicts.Violation:
+    """Return the violation of a guarantee by objects that are stuck or leaked."""
     metas = [obj.metadata for obj in item.involved]
     return verdicts.Violation(
-        guarantee=NAME,
-        summary=f"STUCK: {item.summary}",
-        text=f"STUCK: {item.text}. Nothing has made progress for {rest_s:.1f} s.",
+        guarantee=guarantee,
+        summary=summary,
+        text=text,
         resource_versions=sorted({int(meta.resource_version) for meta in metas}),
         objects=[obj.involved for obj in item.involved],
     )

@@ -69,18 +69,15 @@ def _result(
         verdict=verdict,
         examined_count=examined,
         violation_count=len(leaks),
-        violations=[_violation(item, rest_s) for item in leaks[:IN_FULL_MAX]],
+        violations=[
+            claim_progress.violation(
+                NAME,
+                item,
+                summary=item.summary,
+                text=f"{item.text}. Nothing has moved for {rest_s:.1f} s.",
+            )
+            for item in leaks[:IN_FULL_MAX]
+        ],
         others=[item.summary for item in leaks[IN_FULL_MAX:][:OTHERS_MAX]],
         reason=reason,
-    )
-
-
-def _violation(item: stuck_objects.Stuck, rest_s: float) -> verdicts.Violation:
-    versions = {int(obj.metadata.resource_version) for obj in item.involved}
-    return verdicts.Violation(
-        guarantee=NAME,
-        summary=item.summary,
-        text=f"{item.text}. Nothing has moved for {rest_s:.1f} s.",
-        resource_versions=sorted(versions),
-        objects=[obj.involved for obj in item.involved],
     )
