@@ -6,9 +6,14 @@ from harness.checks import verdicts
 from harness.client import apis
 from harness.history import records
 from harness.subject import assembling
-from tests.detection import commit_recording
 from tests.histories import claim_judging
-from tests.support import api_objects, controller_worlds, local_servers, plugin_world
+from tests.support import (
+    api_objects,
+    commit_recording,
+    controller_worlds,
+    local_servers,
+    plugin_world,
+)
 
 EXPOSED = frozenset({"finalizer-not-added"})
 """The defects of the scheduler that show here."""

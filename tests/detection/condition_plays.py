@@ -5,8 +5,8 @@ from harness.checks.nodes import device_readiness
 from harness.checks.observed import folders
 from harness.client import apis
 from harness.subject import assembling, claims, scheduling_attempts
-from tests.detection import commit_recording, stages
-from tests.support import api_objects, local_servers, plugin_world
+from tests.detection import stages
+from tests.support import api_objects, commit_recording, local_servers, plugin_world
 
 EXPOSED = frozenset({"conditions-not-awaited"})
 READY = "dra.example/attached"
