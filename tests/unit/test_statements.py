@@ -11,9 +11,11 @@ import pathlib
 import pytest
 
 TESTS = pathlib.Path(__file__).parent
-SCHEDULERS, QUEUE = "subject/test_schedulers.py", "subject/test_scheduling_queue.py"
+SCHEDULERS = "subject/test_schedulers.py"
+QUEUE = "subject/queueing/test_scheduling_queue.py"
 RESULTS = "subject/allocation/test_results.py"
-FEATURES, CONTROLLER = "subject/test_controller_features.py", "subject/test_claim_controllers.py"
+FEATURES = "subject/claim_control/test_controller_features.py"
+CONTROLLER = "subject/claim_control/test_claim_controllers.py"
 MANAGERS, DRIVERS = "cluster/dra/test_claim_managers.py", "cluster/dra/test_drivers.py"
 PODS = "cluster/fixtures/test_prepared_pods.py"
 PREPARED = "checks/nodes/test_prepared_devices.py"
@@ -100,7 +102,7 @@ BAD_SEQUENCES = {
         "test_138407_the_statuses_of_two_claims_come_to_rest_when_one_is_lost",
     ),
     "kubernetes#141104: the annotation is not written into the cached template": (
-        "subject/test_generating.py",
+        "subject/claim_control/test_generating.py",
         "test_the_template_is_left_alone",
     ),
     "kubernetes#140217: more creations than a cache holds make no duplicates": (
