@@ -228,7 +228,10 @@ class History:
     def _change(self, path: pathlib.Path) -> str:
         others = [found for found in self.directory.all_observations() if found != path]
         if others and path in self.directory.all_observations():
-            return f"is there beside {others[0].name}: two writers shared the run directory"
+            return (
+                f"is there beside {others[0].name}: two writers shared the run directory, or one "
+                "is a copy: remove the copy"
+            )
         return self.compared.changes.get(path.name, "")
 
 

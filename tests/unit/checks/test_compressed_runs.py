@@ -125,8 +125,8 @@ def test_both_forms_are_two_writers(tmp_path: pathlib.Path, text: str) -> None:
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
     both = [
-        "observations.jsonl is there beside observations.jsonl.zst: two writers shared the run directory",
-        "observations.jsonl.zst is there beside observations.jsonl: two writers shared the run directory",
+        "observations.jsonl is there beside observations.jsonl.zst: two writers shared the run directory, or one is a copy: remove the copy",
+        "observations.jsonl.zst is there beside observations.jsonl: two writers shared the run directory, or one is a copy: remove the copy",
     ]
     assert histories.load(directory.path).damages() == both
     assert both[0] in judgement.reason
