@@ -4,7 +4,6 @@ A torn last line is tolerated and noted; so is a last zstd frame without an end.
 raises an error that names file and line.
 """
 
-import functools
 import io
 import os
 import pathlib
@@ -22,15 +21,14 @@ LINE_MAX = 32 * 2**20
 BUFFER = 2**18
 """Bytes that are read at once."""
 
-_NEWLINE = b"\n"[0]
-
 TRAILER_MAX = 4096
 """Longest trailer, in bytes."""
 
 Decode: TypeAlias = Callable[[bytes], Any]
+_NO_RECORD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _decoder: msgspec.json.Decoder[records.Record] = msgspec.json.Decoder(records.Record)
 decode_record = _decoder.decode
-"""Return the record of a line.
+"""Return the record of a line, with or without its end.
 
 Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError if it is none.
 """
@@ -57,7 +55,7 @@ class Reader:
     """
 
     def __init__(self, path: pathlib.Path, *, decode: Decode | None = None) -> None:
-        """`decode` makes a record of a line, some in a form of its own; None: `decode_record`."""
+        """`decode` makes a record of a line without its end; None: `decode_record`."""
         self.path, self._decode_line = path, decode or decode_record
         self.header: records.Header | None = None
         self.trailer: records.Trailer | None = None
@@ -66,45 +64,56 @@ class Reader:
         """Number of the line that was read last."""
 
     def __iter__(self) -> Iterator[Any]:
-        count = 0
+        record: Any
+        count, decode = 0, self._decode_line
         with _open(self.path) as file:
-            for number, line in enumerate(self._lines(file), start=1):
-                self.line = number
-                if line[-1] != _NEWLINE:
-                    self._note_torn(line, number)
-                    return
-                record = self._decode(line, number)
+            for line in self._lines(file):
+                self.line += 1
+                try:
+                    record = decode(line)
+                except _NO_RECORD as error:
+                    raise self._no_record(line, error) from error
                 kind = type(record)
                 if kind is records.Header:
-                    self._accept_header(record, number)
+                    self._accept_header(record, self.line)
                 elif kind is records.Trailer:
-                    self._accept_trailer(record, number, count)
+                    self._accept_trailer(record, self.line, count)
                 else:
                     if self.header is None or self.trailer is not None:
-                        self._require_order(number)
+                        self._require_order(self.line)
                     count += 1
                     yield record
 
     def _lines(self, file: io.BufferedReader) -> Iterator[bytes]:
+        """Yield the complete lines without their ends, and note what is left of a torn one."""
+        self.line, begun = 0, bytearray()
+        for block in self._blocks(file):
+            first, *others = block.split(b"\n")
+            begun += first
+            if len(begun) > LINE_MAX:
+                self.line += 1
+                raise self._damage(self.line, f"expected a line of at most {LINE_MAX} bytes")
+            if others:
+                yield bytes(begun)
+                begun = bytearray(others.pop())
+                yield from others
+        if begun:
+            self.line += 1
+            self.torn = True
+
+    def _blocks(self, file: io.BufferedReader) -> Iterator[bytes]:
+        """Yield the content as it comes; `read` would lose what is before the error."""
         try:
-            yield from iter(functools.partial(file.readline, LINE_MAX + 1), b"")
+            while block := file.read1(BUFFER):
+                yield block
         except EOFError:
             self.torn = True
         except zstd_frames.FrameError as error:
             raise self._damage(self.line + 1, str(error)) from error
 
-    def _note_torn(self, line: bytes, number: int) -> None:
-        if len(line) > LINE_MAX:
-            raise self._damage(number, f"expected a line of at most {LINE_MAX} bytes")
-        self.torn = True
-
-    def _decode(self, line: bytes, number: int) -> Any:
-        try:
-            return self._decode_line(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise self._damage(
-                number, f"expected a complete record, got {line[:60]!r} ({error})"
-            ) from error
+    def _no_record(self, line: bytes, error: Exception) -> errors.HistoryError:
+        begin = (line + b"\n")[:60]
+        return self._damage(self.line, f"expected a complete record, got {begin!r} ({error})")
 
     def _accept_header(self, header: records.Header, number: int) -> None:
         if number != 1:

@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.checks.observed import folders, observations, observed_claims
+from harness.checks.observed import (
+    folders,
+    interning,
+    observations,
+    observed_claims,
+    observed_metadata,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +58,12 @@ class Allocations(folders.Folder):
         """Monotonic times of the recorder."""
         self._numbers: dict[bytes, int] = {}
         """The number of each grant, by its content."""
+        self._recent: dict[tuple[int, int], tuple[Grant, int]] = {}
+        """Identities of a spec and an allocation -> their grant and its number."""
         self._current: dict[str, observed_claims.Allocation] = {}
         """By the uid of each claim that is allocated."""
+        self._names: dict[str, ClaimName] = {}
+        """By the uid of each claim that was allocated and is not deleted."""
 
     def __len__(self) -> int:
         return len(self.claims)
@@ -62,16 +72,38 @@ class Allocations(folders.Folder):
         """Note the allocation of a version of a claim, if it is another one than before."""
         claim = seen.object
         uid, allocation = claim.metadata.uid, claim.status.allocation
-        if allocation is None or seen.is_gone:
+        if allocation is None or seen.type == "DELETED":
             self._current.pop(uid, None)
+            if seen.type == "DELETED":
+                self._names.pop(uid, None)
             return
         if self._current.get(uid) == allocation:
             return
         self._current[uid] = allocation
-        self.claims.append(ClaimName(claim.metadata.namespace, claim.metadata.name, uid))
-        self.grant_numbers.append(self._number(Grant(claim.spec.devices, allocation)))
+        self.claims.append(self._name(claim.metadata))
+        self.grant_numbers.append(self._recent_number(claim.spec.devices, allocation))
         self.versions.append(seen.version)
         self.times_ns.append(seen.ts_ns)
+
+    def _name(self, meta: observed_metadata.Meta) -> ClaimName:
+        """Return the name of a claim; one object for all its allocations."""
+        known = self._names.get(meta.uid)
+        if known is None or known.name != meta.name or known.namespace != meta.namespace:
+            known = self._names[meta.uid] = ClaimName(meta.namespace, meta.name, meta.uid)
+        return known
+
+    def _recent_number(
+        self, spec: observed_claims.DeviceClaim, allocation: observed_claims.Allocation
+    ) -> int:
+        """Return the number of a grant, without its content if the very same parts came before."""
+        key = id(spec), id(allocation)
+        known = self._recent.get(key)
+        if known is None:
+            if len(self._recent) >= interning.PARTS_MAX:
+                self._recent.clear()
+            grant = Grant(spec, allocation)
+            known = self._recent[key] = grant, self._number(grant)
+        return known[1]
 
     def _number(self, grant: Grant) -> int:
         key = _content(grant)

@@ -12,6 +12,7 @@ from harness.checks.holds import hold_columns, observed_streams
 from harness.checks.observed import (
     claim_results,
     folders,
+    interning,
     observations,
     observed_claims,
     observed_metadata,
@@ -31,8 +32,8 @@ ObservedStream: TypeAlias = observed_streams.ObservedStream
 class _Holder:
     """A claim that holds devices now."""
 
-    held: dict[str, claim_results.Held]
-    """Device -> how it is held."""
+    held: Mapping[str, claim_results.Held]
+    """Device -> how it is held; claims with equal allocations share it."""
     rows: dict[str, int]
     """Device -> row of the open hold."""
 
@@ -49,6 +50,7 @@ class HoldHistory(folders.Folder):
         self._holders: dict[str, _Holder] = {}
         """By the uid of the claim."""
         self._relists: dict[str, observed_streams.Relist] = {}
+        self._held = interning.DerivedValues(claim_results.held)
 
     def stream(self, resource: str) -> ObservedStream:
         """Return the stream of a resource; an empty one if nothing was observed."""
@@ -100,12 +102,13 @@ class HoldHistory(folders.Folder):
     def see_any(self, seen: observations.SeenAny) -> None:
         """Fold the next version of an object."""
         resource, version, uid = seen.resource, seen.version, seen.object.metadata.uid
-        self.stream(resource).note(uid, version, seen.type)
+        stream = self.streams.get(resource) or self.stream(resource)
+        stream.note(uid, version, seen.type)
         if version > self.last_rv:
             self.last_rv = version
         relist = self._relists.get(resource) if seen.type == "LISTED" else None
         if resource == CLAIMS:
-            self._fold_claim(seen, certain_rv=relist.certain_rv if relist else None)
+            self._fold_claim(seen, relist.certain_rv if relist else None)
         elif resource == PODS:
             self._fold_pod(seen)
         if relist is not None:
@@ -128,22 +131,22 @@ class HoldHistory(folders.Folder):
 
     # ------------------------------------------------------------------------ claims
 
-    def _fold_claim(self, seen: observations.SeenClaim, *, certain_rv: int | None) -> None:
-        meta, allocation = seen.object.metadata, seen.object.status.allocation
-        uid, rv, ts_ns = meta.uid, seen.version, seen.ts_ns
+    def _fold_claim(self, seen: observations.SeenClaim, certain_rv: int | None) -> None:
+        claim, ts_ns = seen.object, seen.ts_ns
+        uid, allocation = claim.metadata.uid, claim.status.allocation
         held = _NOTHING
-        life = self.claims.get(uid) or _begun(self.claims, meta, ts_ns)
-        holder = self._holders.get(uid)
+        life = self.claims.get(uid) or _begun(self.claims, claim.metadata, ts_ns)
         is_gone = seen.type == "DELETED"
         if is_gone:
             life.gone_ns = ts_ns
         elif allocation is not None:
-            held = claim_results.held(allocation)
+            held = self._held.of(allocation)
             if held and life.ready_ns is None:
                 life.ready_ns = ts_ns
-        if holder is not None and holder.held != held:
+        holder = self._holders.get(uid)
+        if holder is not None and holder.held is not held and holder.held != held:
             # A release within a gap may have happened right after the last observation before it.
-            until = rv if certain_rv is None or is_gone else certain_rv + 1
+            until = seen.version if certain_rv is None or is_gone else certain_rv + 1
             self._release(uid, holder, held, until, ts_ns)
         if held:
             self._take(seen, life, held)
@@ -156,15 +159,17 @@ class HoldHistory(folders.Folder):
         rv: int,
         ts_ns: int,
     ) -> None:
-        """End the claim's holds, except those in `kept` that have not changed."""
+        """End the claim's holds, except those in `kept` that have not changed.
+
+        `_take` is to follow if anything is kept.
+        """
         for device in [name for name, how in holder.held.items() if kept.get(name) != how]:
-            del holder.held[device]
             self.holds.close(holder.rows.pop(device), rv, ts_ns)
         if not holder.rows:
             del self._holders[uid]
 
     def _take(
-        self, seen: observations.SeenClaim, life: Life, held: dict[str, claim_results.Held]
+        self, seen: observations.SeenClaim, life: Life, held: Mapping[str, claim_results.Held]
     ) -> None:
         """Begin the holds that the claim has not had, and note the pods of all."""
         uid = seen.object.metadata.uid
@@ -173,11 +178,11 @@ class HoldHistory(folders.Folder):
             life.users = pods
         holder = self._holders.get(uid)
         if holder is None:
-            holder = self._holders[uid] = _Holder({}, {})
+            holder = self._holders[uid] = _Holder(held, {})
+        holder.held = held
         for device, how in held.items():
             row = holder.rows.get(device)
             if row is None:
-                holder.held[device] = how
                 holder.rows[device] = self.holds.open(
                     device, how, life, seen.version, seen.ts_ns, life.users
                 )
@@ -203,7 +208,9 @@ def _begun(lives: dict[str, Life], meta: observed_metadata.Meta, ts_ns: int) -> 
 
 
 def _pods_of(claim: observed_claims.Claim) -> hold_columns.Pods:
-    reserved = claim.status.reserved_for or ()
+    reserved = claim.status.reserved_for
+    if not reserved:
+        return ()
     return hold_columns.packed([item.name for item in reserved if item.resource == PODS])
 
 

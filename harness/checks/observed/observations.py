@@ -1,12 +1,12 @@
 """An observation with its object, decoded once as the type of its resource."""
 
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from harness.checks.observed import (
+    interned_claims,
     observed_claims,
     observed_cluster,
     observed_metadata,
@@ -58,12 +58,6 @@ SeenClass: TypeAlias = Seen[observed_cluster.DeviceClass]
 SeenTaintRule: TypeAlias = Seen[observed_cluster.TaintRule]
 SeenAny: TypeAlias = Seen[Any]
 
-_LINE = re.compile(
-    rb'\{"record":"observation","resource":"([a-z]+)",'
-    rb'"type":"(ADDED|MODIFIED|DELETED|LISTED|FINAL)",'
-    rb'"resource_version":(0|[1-9][0-9]{0,17}),"ts_ns":(0|[1-9][0-9]{0,17}),"object":'
-)
-"""The begin of an observation's line as the recorder writes it; its object and `}` follow."""
 _decoders: dict[str, Callable[[bytes | msgspec.Raw], Any]] = {
     plural: msgspec.json.Decoder(kind).decode for plural, kind in TYPES.items()
 }
@@ -74,31 +68,58 @@ class ObjectError(ValueError):
     """The object of a sound record is not an object of the API."""
 
 
+class _Line(msgspec.Struct, Generic[Kind], frozen=True, tag_field="record", tag="observation"):
+    """The line of a `records.Observation`, decoded with its object."""
+
+    resource: str
+    type: Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
+    resource_version: records.Int62
+    ts_ns: records.Int62
+    object: Kind
+
+
+_BEGIN = b'{"record":"observation","resource":"'
+_OBJECT = b',"object":'
+"""The begin of a line as the recorder writes it, and what is before its object, the last field."""
+_line_decoders: dict[bytes, Callable[[bytes], Any]] = {
+    plural.encode(): msgspec.json.Decoder(_Line[kind]).decode  # type: ignore[valid-type]
+    for plural, kind in {**TYPES, CLAIMS: interned_claims.RawClaim}.items()
+}
+_decode_other_line = msgspec.json.Decoder(_Line[observed_metadata.ApiObject]).decode
+
+
 def decode_line(line: bytes) -> Any:
     """Return the record of a line of the recorder's journal; an observation as `Seen`.
 
-    In a line as the recorder writes it, only the object is decoded. Raises what
-    `journal_reader.decode_record` raises, or ObjectError.
+    The line has no end. Raises what `journal_reader.decode_record` raises, or ObjectError.
     """
-    begin = _LINE.match(line)
-    if begin is not None and line.endswith(b"}\n"):
+    if line.startswith(_BEGIN):
         try:
-            return _seen(line[begin.end() : -2], *begin.groups())
+            return _seen(line)
         except _NO_OBJECTS:
             pass  # Below, the record and its object are decoded one after the other.
     record = journal_reader.decode_record(line)
     return decode(record) if isinstance(record, records.Observation) else record
 
 
-def _seen(content: bytes, resource: bytes, kind: bytes, version: bytes, ts_ns: bytes) -> SeenAny:
-    plural = resource.decode()
+def _seen(line: bytes) -> SeenAny:
+    """Return the observation of a line; an object of the recorder ends where its line does.
+
+    Raises one of _NO_OBJECTS for any other line.
+    """
+    plural = line[len(_BEGIN) : line.find(b'"', len(_BEGIN))]
+    found = _line_decoders.get(plural, _decode_other_line)(line)
+    begin = line.find(_OBJECT)
+    if begin < 0 or found.resource.encode() != plural:
+        raise msgspec.DecodeError("expected a line as the recorder writes it")
+    content = found.object
     return Seen(
-        resource=plural,
-        type=kind.decode(),
-        version=int(version),
-        ts_ns=int(ts_ns),
-        object=_decoders.get(plural, _decode_other)(content),
-        content=content,
+        resource=found.resource,
+        type=found.type,
+        version=found.resource_version,
+        ts_ns=found.ts_ns,
+        object=interned_claims.decoded(content) if found.resource == CLAIMS else content,
+        content=line[begin + len(_OBJECT) : -1],
     )
 
 

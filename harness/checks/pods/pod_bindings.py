@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.checks.observed import folders, observations, observed_claims, observed_pods
+from harness.checks.observed import (
+    folders,
+    interning,
+    observations,
+    observed_claims,
+    observed_pods,
+)
 from harness.history import records
 
 
@@ -53,6 +59,7 @@ class PodBindings(folders.Folder):
         """Uid of a claim -> uid of a pod -> the reservation that lasts."""
         self._selectors: dict[bytes, Any] = {}
         """The node selectors by their content, so that equal ones are kept once."""
+        self._equal_selectors = interning.DerivedValues(self._first_equal)
 
     # ------------------------------------------------------------------- observations
 
@@ -111,8 +118,10 @@ class PodBindings(folders.Folder):
         allocation = claim.status.allocation
         if allocation is None or allocation.node_selector is None:
             return None
-        content = msgspec.json.encode(allocation.node_selector)
-        return self._selectors.setdefault(content, allocation.node_selector)
+        return self._equal_selectors.of(allocation.node_selector)
+
+    def _first_equal(self, selector: Any) -> Any:
+        return self._selectors.setdefault(msgspec.json.encode(selector), selector)
 
     def see_gap(self, gap: records.Gap) -> None:
         """Note that versions of a resource may be missing."""

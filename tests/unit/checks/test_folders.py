@@ -1,13 +1,14 @@
 """One pass over the records gives each folder what it wants to see, decoded once."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
 from harness.checks.observed import folders, observations, observed_metadata
-from harness.history import records
+from harness.history import journal_reader, records
 
 META = {"name": "x", "uid": "uid-x", "resourceVersion": "7", "namespace": "n"}
 SLICE = {"driver": "d", "pool": {"name": "p"}}
@@ -144,3 +145,65 @@ def test_the_manager_of_an_allocation_is_the_last_one_that_owns_it() -> None:
         )
     )
     assert seen.object.manager == "b"
+
+
+def line(object_json: str, *, resource: str = "resourceclaims", more: str = "") -> bytes:
+    """A line of the recorder's journal without its end."""
+    begin = f'{{"record":"observation","resource":"{resource}","type":"ADDED"'
+    return f'{begin},"resource_version":7,"ts_ns":5{more},"object":{object_json}}}'.encode()
+
+
+ALLOCATION = {"devices": {"results": [{"driver": "d", "pool": "p", "device": "x"}]}}
+
+
+@pytest.mark.parametrize("resource", METHODS)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"spec": SLICE | {"devices": []}},
+        {"spec": SLICE | {"devices": {}}, "status": None},
+        {"spec": SLICE | {"devices": {}}, "status": {"allocation": None}},
+        {"spec": SLICE | {"devices": {"requests": [{"name": "r"}]}}},
+        {"spec": SLICE, "status": {"allocation": ALLOCATION}},
+        {"spec": SLICE, "status": {"allocation": {"devices": [1]}}},
+    ],
+)
+def test_a_line_is_decoded_like_its_record(resource: str, fields: dict[str, Any]) -> None:
+    content = json.dumps({"kind": "K", "metadata": META, **fields})
+
+    def outcome(decode: Callable[[], Any]) -> Any:
+        try:
+            return decode()
+        except observations.ObjectError as error:
+            return str(error)
+
+    record = journal_reader.decode_record(line(content, resource=resource))
+    fast = outcome(lambda: observations.decode_line(line(content, resource=resource)))
+    assert fast == outcome(lambda: observations.decode(record))
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [
+        line(json.dumps({"metadata": META})).replace(b'"object":', b'"object" :'),
+        line(json.dumps({"metadata": META}), more=',"resource":"pods"'),
+        b" " + line(json.dumps({"metadata": META})),
+    ],
+)
+def test_a_line_of_another_form_is_decoded_as_its_record(unusual: bytes) -> None:
+    record = journal_reader.decode_record(unusual)
+    assert observations.decode_line(unusual) == observations.decode(record)
+
+
+def test_claims_share_equal_specs_and_allocations() -> None:
+    content = json.dumps(
+        {
+            "metadata": META,
+            "spec": {"devices": {"requests": [{"name": "r"}]}},
+            "status": {"allocation": ALLOCATION},
+        }
+    )
+    one, two = (observations.decode_line(line(content)).object for _ in range(2))
+    assert one.spec is two.spec
+    assert one.status.allocation is two.status.allocation

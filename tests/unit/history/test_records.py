@@ -124,6 +124,31 @@ def test_every_kind_of_record_is_read_as_it_was_written(path: pathlib.Path) -> N
     assert {type(record) for record in ONE_OF_EACH} == set(typing.get_args(records.Body))
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, 100, 1_000])
+def test_blocks_of_any_size_give_the_same_records(
+    path: pathlib.Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(path, ONE_OF_EACH)
+    whole = journal_reader.read(path)
+    monkeypatch.setattr(journal_reader, "BUFFER", size)
+    assert journal_reader.read(path) == whole
+
+
+@pytest.mark.parametrize("size", [1, 64])
+def test_a_line_may_be_as_long_as_allowed(
+    path: pathlib.Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(path, ONE_OF_EACH)
+    longest = max(map(len, _lines(path))) - 1
+    monkeypatch.setattr(journal_reader, "BUFFER", size)
+    monkeypatch.setattr(journal_reader, "LINE_MAX", longest)
+    assert journal_reader.read(path).records == ONE_OF_EACH
+    monkeypatch.setattr(journal_reader, "LINE_MAX", longest - 1)
+    [number] = [n for n, line in enumerate(_lines(path), start=1) if len(line) > longest]
+    with pytest.raises(errors.HistoryError, match=rf"line {number}: expected a line of at most"):
+        journal_reader.read(path)
+
+
 def test_an_object_is_kept_to_the_byte(path: pathlib.Path) -> None:
     _write(path, ONE_OF_EACH)
     [seen] = [r for r in journal_reader.read(path).records if isinstance(r, records.Observation)]
