@@ -8,11 +8,13 @@ Of each living object three numbers are kept, of each that has gone eight bytes.
 """
 
 import array
-
-import numpy as np
+from typing import TypeAlias
 
 from harness.checks.evidence import contradictions, observed_objects, observed_versions
+from harness.checks.observed import observations
 
+_Version: TypeAlias = tuple[int, int, int]
+"""A version of an object: resourceVersion, digest of the content, digest of the identity."""
 AGREES, LAWFUL, FINAL = "records", "lives", "final-objects"
 """The items of the certificate that this module answers."""
 
@@ -22,13 +24,22 @@ class ObjectLives:
 
     def __init__(self, resource: str, found: contradictions.Contradictions) -> None:
         self._resource, self._found = resource, found
-        self._alive: dict[str, tuple[int, int, int]] = {}
-        """uid -> resourceVersion, digest of the content, digest of the identity."""
+        self._kind = ""
+        """The kind in the object that was seen last, as far as it is that of the resource."""
+        self._alive: dict[str, _Version] = {}
+        """By uid."""
         self._born = array.array("q")
         """Digest of the uid of every life that began."""
         self._finals: set[str] = set()
         self._seen_in_list: set[str] | None = None
         """uids of a list after a gap that is being read; None: there is none."""
+        self._followers = {
+            "ADDED": self._begin,
+            "MODIFIED": self._change,
+            "DELETED": self._end,
+            "LISTED": self._list,
+            "FINAL": self._compare_final,
+        }
 
     @property
     def births(self) -> int:
@@ -40,18 +51,13 @@ class ObjectLives:
         """The number of objects in the final list."""
         return len(self._finals)
 
-    def observe(self, item: observed_objects.ObservedObject) -> None:
+    def observe(self, seen: observations.SeenAny) -> None:
         """Follow an observation of this resource."""
-        self._require_agreement(item)
-        match item.type:
-            case "FINAL":
-                self._compare_final(item)
-            case "ADDED":
-                self._begin(item)
-            case "LISTED":
-                self._list(item)
-            case _:
-                self._go_on(item)
+        meta = seen.object.metadata
+        if meta.resource_version != str(seen.version) or seen.object.kind != self._kind:
+            self._require_agreement(seen)
+        now = seen.version, observed_objects.digest(seen.content), observed_objects.identity(meta)
+        self._followers[seen.type](seen, self._alive.get(meta.uid), now)
 
     def begin_list(self, purpose: str) -> None:
         """Note that a list follows. The first and the final one are no news about lives."""
@@ -69,7 +75,8 @@ class ObjectLives:
     def end(self, *, has_final_list: bool) -> None:
         """Look at what the end shows: uids that came back, objects missing in the final list."""
         self.end_list()
-        again = len(self._born) - len(np.unique(observed_versions.as_integers(self._born)))
+        born = observed_versions.as_integers(self._born)
+        again = len(born) - len(observed_versions.distinct(born))
         if again:
             self._found.add(LAWFUL, f"{again:,} uids of {self._resource} came back")
         missing = self._alive.keys() - self._finals if has_final_list else ()
@@ -86,100 +93,102 @@ class ObjectLives:
 
     # ----------------------------------------------------------------------- records
 
-    def _require_agreement(self, item: observed_objects.ObservedObject) -> None:
-        if item.stated_rv != str(item.rv):
-            text = f"the object says resourceVersion {item.stated_rv}"
-            self._dispute(AGREES, item, text, from_rv=0)
-        elif item.has_foreign_kind:
-            self._dispute(AGREES, item, f"the object is a {item.kind}", from_rv=0)
-
-    def _begin(self, item: observed_objects.ObservedObject) -> None:
-        known = self._alive.get(item.uid)
-        if known is None:
-            self._born.append(hash(item.uid))
-        elif known[:2] == (item.rv, item.content):
-            self._found.add(LAWFUL, f"{item.title} at {item.rv}: was recorded twice")
+    def _require_agreement(self, seen: observations.SeenAny) -> None:
+        stated = seen.object.metadata.resource_version
+        if stated != str(seen.version):
+            text = f"the object says resourceVersion {stated}"
+            self._dispute(AGREES, seen, text, from_rv=0)
+        elif observed_objects.has_foreign_kind(seen):
+            self._dispute(AGREES, seen, f"the object is a {seen.object.kind}", from_rv=0)
         else:
-            self._dispute(LAWFUL, item, "was added, but existed already")
-            self._dispute_others(item)
-        self._keep(item)
+            self._kind = seen.object.kind
 
-    def _list(self, item: observed_objects.ObservedObject) -> None:
-        known = self._alive.get(item.uid)
+    def _begin(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
+        if known is None:
+            self._born.append(hash(seen.object.metadata.uid))
+        elif known[:2] == now[:2]:
+            text = f"{observed_objects.title(seen)} at {seen.version}: was recorded twice"
+            self._found.add(LAWFUL, text)
+        else:
+            self._dispute(LAWFUL, seen, "was added, but existed already")
+            self._dispute_others(seen)
+        self._keep(seen, known, now)
+
+    def _list(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
         if self._seen_in_list is not None:
-            self._seen_in_list.add(item.uid)
+            self._seen_in_list.add(seen.object.metadata.uid)
         if known is None:
-            self._born.append(hash(item.uid))
-        elif known[0] > item.rv:
-            self._dispute(LAWFUL, item, f"is older in a list than when last seen ({known[0]})")
-        elif known[0] == item.rv and known[1] != item.content:
-            self._dispute(LAWFUL, item, "differs in a list from the same version in the watch")
-        self._keep(item)
+            self._born.append(hash(seen.object.metadata.uid))
+        elif known[0] > now[0]:
+            self._dispute(LAWFUL, seen, f"is older in a list than when last seen ({known[0]})")
+        elif known[0] == now[0] and known[1] != now[1]:
+            self._dispute(LAWFUL, seen, "differs in a list from the same version in the watch")
+        self._keep(seen, known, now)
 
-    def _go_on(self, item: observed_objects.ObservedObject) -> None:
-        """Follow MODIFIED and DELETED."""
-        known = self._alive.get(item.uid)
-        if known is None:
-            self._dispute(LAWFUL, item, f"was {item.type.lower()} {self._why_not_alive(item.uid)}")
-            self._dispute_others(item)
-        elif known[0] >= item.rv:
-            self._dispute(LAWFUL, item, f"arrived after version {known[0]}", from_rv=0)
-        if item.type != "DELETED":
-            self._keep(item)
-        elif known is not None and known[0] < item.rv:
-            self._require_identity(item)
-            del self._alive[item.uid]
+    def _change(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
+        """Follow MODIFIED."""
+        if known is None or known[0] >= now[0]:
+            self._dispute_event(seen, known)
+        self._keep(seen, known, now)
+
+    def _end(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
+        """Follow DELETED."""
+        if known is None or known[0] >= now[0]:
+            self._dispute_event(seen, known)
+        else:
+            self._require_identity(seen, known, now)
+            del self._alive[seen.object.metadata.uid]
+
+    def _dispute_event(self, seen: observations.SeenAny, known: _Version | None) -> None:
+        """Complain about an event of an object that is not alive or already has a newer version."""
+        if known is not None:
+            self._dispute(LAWFUL, seen, f"arrived after version {known[0]}", from_rv=0)
+            return
+        why = self._why_not_alive(seen.object.metadata.uid)
+        self._dispute(LAWFUL, seen, f"was {seen.type.lower()} {why}")
+        self._dispute_others(seen)
 
     def _why_not_alive(self, uid: str) -> str:
         if self._found.count(LAWFUL):  # only the first one is shown, and searching takes time
             return "while it was not alive"
         return "after its deletion" if hash(uid) in self._born else "without having been added"
 
-    def _keep(self, item: observed_objects.ObservedObject) -> None:
+    def _keep(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
         """Remember the newest version; the identity has to stay the same."""
-        self._require_identity(item)
-        known = self._alive.get(item.uid)
-        if known is None or known[0] < item.rv:
-            self._alive[item.uid] = (item.rv, item.content, _identity(item))
+        if known is not None:
+            self._require_identity(seen, known, now)
+        if known is None or known[0] < now[0]:
+            self._alive[seen.object.metadata.uid] = now
 
-    def _require_identity(self, item: observed_objects.ObservedObject) -> None:
-        known = self._alive.get(item.uid)
-        if known is not None and known[2] != _identity(item):
-            self._dispute(LAWFUL, item, "has another name or creation time than before")
-            self._dispute_others(item)
+    def _require_identity(self, seen: observations.SeenAny, known: _Version, now: _Version) -> None:
+        if known[2] != now[2]:
+            self._dispute(LAWFUL, seen, "has another name or creation time than before")
+            self._dispute_others(seen)
 
-    def _compare_final(self, item: observed_objects.ObservedObject) -> None:
-        known = self._alive.get(item.uid)
-        self._finals.add(item.uid)
+    def _compare_final(
+        self, seen: observations.SeenAny, known: _Version | None, now: _Version
+    ) -> None:
+        self._finals.add(seen.object.metadata.uid)
         if known is None:
-            self._dispute(FINAL, item, "is in the final list, but was not alive")
-        elif known[0] != item.rv:
-            text = f"has version {item.rv} in the final list, but {known[0]} was its last"
-            self._dispute(FINAL, item, text, from_rv=min(known[0], item.rv) + 1)
-        elif known[1] != item.content:
-            self._dispute(FINAL, item, "differs in the final list from the same version before")
+            self._dispute(FINAL, seen, "is in the final list, but was not alive")
+        elif known[0] != now[0]:
+            text = f"has version {now[0]} in the final list, but {known[0]} was its last"
+            self._dispute(FINAL, seen, text, from_rv=min(known[0], now[0]) + 1)
+        elif known[1] != now[1]:
+            self._dispute(FINAL, seen, "differs in the final list from the same version before")
 
     def _dispute(
-        self,
-        name: str,
-        item: observed_objects.ObservedObject,
-        text: str,
-        *,
-        from_rv: int | None = None,
+        self, name: str, seen: observations.SeenAny, text: str, *, from_rv: int | None = None
     ) -> None:
         """Count a contradiction about an object, and doubt it from its revision on, or another."""
         self._found.add(
             name,
-            f"{item.title} at {item.rv}: {text}",
+            f"{observed_objects.title(seen)} at {seen.version}: {text}",
             resource=self._resource,
-            uid=item.uid,
-            from_rv=item.rv if from_rv is None else from_rv,
+            uid=seen.object.metadata.uid,
+            from_rv=seen.version if from_rv is None else from_rv,
         )
 
-    def _dispute_others(self, item: observed_objects.ObservedObject) -> None:
+    def _dispute_others(self, seen: observations.SeenAny) -> None:
         """Doubt all objects from a revision on: the record may belong to another one of them."""
-        self._found.doubt(resource=self._resource, from_rv=item.rv)
-
-
-def _identity(item: observed_objects.ObservedObject) -> int:
-    return hash((item.namespace, item.name, item.created))
+        self._found.doubt(resource=self._resource, from_rv=seen.version)

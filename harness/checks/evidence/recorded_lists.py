@@ -6,6 +6,7 @@ list is older than an event before it.
 """
 
 from harness.checks.evidence import contradictions, observed_objects
+from harness.checks.observed import observations
 from harness.history import records
 
 FIT, ORDER = "lists", "order"
@@ -26,6 +27,8 @@ class RecordedLists:
         """The newest version in an event or list."""
         self._gap_rv: int | None = None
         """The last certain version before a gap after which no list was recorded."""
+        self._takes_events = False
+        """True if events may follow; only their order is still to be looked at."""
         self.first_rv: int | None = None
         self.final_rv: int | None = None
         """Versions of the first and of the final list; None: there is none."""
@@ -34,6 +37,7 @@ class RecordedLists:
 
     def begin(self, listed: records.Listed) -> None:
         """Follow the head of a list."""
+        self._takes_events = False
         self._require_whole()
         self._require_place(listed)
         if listed.resource_version < self._last_rv:
@@ -52,44 +56,50 @@ class RecordedLists:
 
     def gap(self, gap: records.Gap) -> None:
         """Follow a gap: a list has to come next."""
+        self._takes_events = False
         if gap.after_resource_version < self._last_rv:
             self._complain(
                 f"the gap after {gap.after_resource_version} comes after version {self._last_rv}"
             )
         self._gap_rv = gap.after_resource_version
 
-    def observe(self, item: observed_objects.ObservedObject) -> None:
+    def observe(self, seen: observations.SeenAny) -> None:
         """Follow an observation of this resource."""
-        if item.type in ("LISTED", "FINAL"):
-            self._observe_listed(item)
+        if seen.type in ("LISTED", "FINAL"):
+            self._observe_listed(seen)
+            return
+        if not self._takes_events:
+            self._begin_events(seen)
+        if seen.version > self._last_rv:
+            self._last_rv = seen.version
         else:
-            self._observe_event(item)
+            text = f"{_named(seen)} came after {self._last_rv}"
+            self._found.add(ORDER, text)
 
     def end(self) -> None:
         """Look at the last list when there are no more records."""
         self._require_whole()
 
-    def _observe_listed(self, item: observed_objects.ObservedObject) -> None:
+    def _observe_listed(self, seen: observations.SeenAny) -> None:
+        self._takes_events = False
         self._left -= 1
-        if self._list is None or _PURPOSES[self._list.purpose] != item.type:
-            self._complain(f"{item.title} at {item.rv} is {item.type}, but in no such list")
-        elif item.rv > self._list.resource_version:
-            self._complain(
-                f"{item.title} at {item.rv} is in a list of version {self._list.resource_version}"
-            )
+        if self._list is None or _PURPOSES[self._list.purpose] != seen.type:
+            self._complain(f"{_named(seen)} is {seen.type}, but in no such list")
+        elif seen.version > self._list.resource_version:
+            self._complain(f"{_named(seen)} is in a list of version {self._list.resource_version}")
 
-    def _observe_event(self, item: observed_objects.ObservedObject) -> None:
+    def _begin_events(self, seen: observations.SeenAny) -> None:
+        """Look whether an event may come after what was recorded before it."""
         self._require_whole()
         if self._list is None:
             if not self._last_rv:  # once; the events themselves are not in doubt
-                self._complain(f"{item.title} at {item.rv} came before the first list")
+                self._complain(f"{_named(seen)} came before the first list")
         elif self._list.purpose == "final":
-            self._complain(f"{item.title} at {item.rv} came after the final list")
+            self._complain(f"{_named(seen)} came after the final list")
         elif self._gap_rv is not None:
-            self._complain(f"{item.title} at {item.rv} came in a gap, before the list after it")
-        if item.rv <= self._last_rv:
-            self._found.add(ORDER, f"{item.title} at {item.rv} came after {self._last_rv}")
-        self._last_rv = max(self._last_rv, item.rv)
+            self._complain(f"{_named(seen)} came in a gap, before the list after it")
+        else:
+            self._takes_events = True
 
     def _require_place(self, listed: records.Listed) -> None:
         """Complain about a second first list, a list without a gap, a list after the final one."""
@@ -116,3 +126,7 @@ class RecordedLists:
         self._found.add(
             FIT, f"{self._resource}: {text}", resource=self._resource, from_rv=certain + 1
         )
+
+
+def _named(seen: observations.SeenAny) -> str:
+    return f"{observed_objects.title(seen)} at {seen.version}"

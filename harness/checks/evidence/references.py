@@ -32,18 +32,19 @@ class NamedObjects:
 
     def see(self, name: int, *, deleted: bool) -> None:
         """Note an observation of an object by the digest of its name."""
-        self._waiting.pop(name, None)
-        if not deleted:
-            self._existing.add(name)
-        elif name in self._existing:
+        if name not in self._existing:
+            self._waiting.pop(name, None)
+            if not deleted:
+                self._existing.add(name)
+        elif deleted:
             self._existing.remove(name)
             self._gone.append(name)
 
-    def require(self, name: int, *, by: str, named: str) -> None:
-        """Note that an object names another one, both in words."""
+    def require(self, name: int, by: observations.SeenAny, named: str) -> None:
+        """Note that an object names another one; `named` says which in words."""
         self.count += 1
         if name not in self._existing:
-            self._waiting.setdefault(name, (by, named))
+            self._waiting.setdefault(name, (observed_objects.title(by), named))
 
     def missing(self) -> Mapping[int, tuple[str, str]]:
         """Return what was named and never observed."""
@@ -65,19 +66,18 @@ class References:
         """Number of times that an observed object named another one."""
         return self._claims.count + self._pods.count
 
-    def observe(self, item: observed_objects.ObservedObject) -> None:
-        """Follow an observation of any resource."""
-        if item.type == "FINAL":
-            return
-        if item.resource == observations.PODS:
-            self._pods.see(hash(item.uid), deleted=item.type == "DELETED")
-            for name in item.claims:
-                key = hash((item.namespace, name))
-                self._claims.require(key, by=item.title, named=f"claim {name}")
-        elif item.resource == observations.CLAIMS:
-            self._claims.see(hash((item.namespace, item.name)), deleted=item.type == "DELETED")
-            for uid in item.owners:
-                self._pods.require(hash(uid), by=item.title, named=f"the pod with uid {uid}")
+    def observe(self, seen: observations.SeenAny) -> None:
+        """Follow an observation of any resource, in an event or in a list before the final one."""
+        meta = seen.object.metadata
+        if seen.resource == observations.CLAIMS:
+            name = hash((meta.namespace, meta.name))
+            self._claims.see(name, deleted=seen.type == "DELETED")
+            for uid in observed_objects.pods_owning(meta) if meta.owner_references else ():
+                self._pods.require(hash(uid), seen, f"the pod with uid {uid}")
+        elif seen.resource == observations.PODS:
+            self._pods.see(hash(meta.uid), deleted=seen.type == "DELETED")
+            for claim in observed_objects.claims_of(seen.object):
+                self._claims.require(hash((meta.namespace, claim)), seen, f"claim {claim}")
 
     def end(self) -> None:
         """Count what was never observed. It is missing, but what was observed is not in doubt."""

@@ -29,7 +29,7 @@ def require_dense(
 ) -> None:
     """Count the revisions that are missing. Each may have been a commit of any object."""
     begin, end = limits
-    seen = np.unique(observed.numbers())
+    seen = observed_versions.distinct(observed.numbers())
     seen = seen[(seen > begin) & (seen <= end)]
     edges = np.concatenate(([begin], seen, [end + 1]))
     for gap in np.flatnonzero(np.diff(edges) > 1):

@@ -9,7 +9,6 @@ from harness.checks.evidence import (
     acknowledged_writes,
     contradictions,
     object_lives,
-    observed_objects,
     observed_versions,
     recorded_lists,
     references,
@@ -39,11 +38,12 @@ class Wholeness(folders.Folder):
 
     def see_any(self, seen: observations.SeenAny) -> None:
         """Note an object in an event or in a list at the beginning or after a gap."""
-        self.observe(observed_objects.of(seen))
+        self._observe(seen)
+        self.references.observe(seen)
 
     def see_final(self, seen: observations.SeenAny) -> None:
         """Note an object of a final list."""
-        self.observe(observed_objects.of(seen))
+        self._observe(seen)
 
     def see_list(self, listed: records.Listed) -> None:
         """Note that a list begins."""
@@ -54,14 +54,6 @@ class Wholeness(folders.Folder):
     def see_gap(self, gap: records.Gap) -> None:
         """Note a gap that the recorder noticed."""
         self._of(gap.resource).lists.gap(gap)
-
-    def observe(self, item: observed_objects.ObservedObject) -> None:
-        """Note an observation."""
-        resource = self._of(item.resource)
-        resource.lists.observe(item)
-        resource.lives.observe(item)
-        self.references.observe(item)
-        self.observed.add(item.uid, item.rv)
 
     def conclude(self, *, dense: bool) -> None:
         """Look at the whole when there are no more records.
@@ -114,6 +106,12 @@ class Wholeness(folders.Folder):
             [item.first_rv for item in lists if item.first_rv is not None],
             [item.final_rv for item in lists if item.final_rv is not None],
         )
+
+    def _observe(self, seen: observations.SeenAny) -> None:
+        resource = self._of(seen.resource)
+        resource.lists.observe(seen)
+        resource.lives.observe(seen)
+        self.observed.add(seen.object.metadata.uid, seen.version)
 
     def _of(self, resource: str) -> _Resource:
         known = self._resources.get(resource)
