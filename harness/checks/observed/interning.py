@@ -2,7 +2,7 @@
 
 Most claims come from templates and their devices are allocated again and again, so that thousands
 of objects have the same spec or allocation, byte for byte. They share one decoded part, which is
-never changed; what depends on the part alone is then known by its identity.
+never changed; values that depend on the part alone are then kept by its identity.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ class DecodedParts(Generic[Part]):
 
 
 class DerivedValues(Generic[Part, Value]):
-    """What was made from parts, by their identity."""
+    """Values that are made from parts, kept by the identity of the part."""
 
     def __init__(self, make: Callable[[Part], Value]) -> None:
         self._make = make
@@ -51,7 +51,7 @@ class DerivedValues(Generic[Part, Value]):
         """Identity of a part -> the part, so that it stays the only one with this identity."""
 
     def of(self, part: Part) -> Value:
-        """Return what is made from a part."""
+        """Return the value of a part, made once for the same part."""
         known = self._known.get(id(part))
         if known is not None:
             return known[1]
