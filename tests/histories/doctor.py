@@ -6,9 +6,10 @@ goes on from where the suite ends, and prints each edit that made a verdict bett
 or took more than a second, with the seed that repeats it. The directories are the golden ones and
 the recorded runs beside this file.
 
-An edit drops, repeats, swaps or cuts records of a journal, or changes one value in one record. The
-trailer and the manifest are made right afterwards, so that only the contents can tell. plan.json is
-left alone: it says what is asked of the run, and has no second witness.
+An edit drops, repeats, swaps or cuts records of a journal or events of the audit log, or changes
+one value in one of them. The trailer and the manifest are made right afterwards, so that only the
+contents can tell. plan.json is left alone: it says what is asked of the run, and has no second
+witness.
 """
 
 import argparse

@@ -125,6 +125,8 @@ _KINDS: dict[str, Callable[[Records, random.Random], str]] = {
 
 def _about(index: int, line: bytes) -> str:
     found = json.loads(line)
+    if "record" not in found:
+        return f"event {index + 1} ({found.get('verb')} {found.get('requestURI')})"
     name = found.get("object", {}).get("metadata", {}).get("name", found.get("name", ""))
     parts = (found["record"], found.get("type", ""), found.get("resource", ""), name)
     return f"record {index + 1} ({' '.join(map(str, filter(None, parts)))})"

@@ -19,6 +19,8 @@ NO_EVIDENCE = ("manifest.json", "verdict.json", "report.html", "junit.xml", "tra
 """Files that are no evidence: the manifest is made again for each edit."""
 JOURNALS = (".jsonl", ".jsonl" + zstd_frames.SUFFIX)
 """How the names of journals end, plain and compressed."""
+AUDIT = "audit/"
+"""Beginning of the names of the audit log's parts."""
 Files = Mapping[str, bytes | None]
 """Name of a file -> its content; None: it is not there."""
 
@@ -34,11 +36,14 @@ class Specimen:
 
     @functools.cached_property
     def journals(self) -> dict[str, list[bytes]]:
-        """Name of each journal -> its lines, from the header to the trailer."""
+        """Name of each journal -> its lines, from the header to the trailer.
+
+        A part of the audit log has neither; both are empty there.
+        """
         return {
-            name: unpack(name, content).splitlines(keepends=True)
+            name: _lines(name, content)
             for name, content in self.files.items()
-            if name.endswith(JOURNALS)
+            if name.endswith(JOURNALS) or name.startswith(AUDIT)
         }
 
     @functools.cached_property
@@ -55,6 +60,11 @@ class Specimen:
         listed = {name: entry for name, entry in entries.items() if name not in gone}
         run_id = json.loads(self.files["plan.json"])["run_id"]
         return json.dumps({"schema": 1, "run_id": run_id, "files": listed}).encode()
+
+
+def _lines(name: str, content: bytes) -> list[bytes]:
+    lines = unpack(name, content).splitlines(keepends=True)
+    return [b"", *lines, b""] if name.startswith(AUDIT) else lines
 
 
 def _entry(name: str, content: bytes) -> dict[str, Any]:

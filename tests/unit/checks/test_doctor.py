@@ -36,6 +36,14 @@ def test_specimens_have_their_verdicts(tmp_path: pathlib.Path) -> None:
         assert doctor.verdict_on(directory) is chosen.verdict
 
 
+def test_every_kind_of_journal_is_edited() -> None:
+    """Also those of faults and of changes of pools, and the audit log."""
+    [faulty] = [item for item in specimens.recorded() if "faults.jsonl" in item.files]
+    assert {"pool-changes-kubelet.jsonl", "audit/audit.log"} <= set(faulty.journals)
+    drawn = [edits.draw(faulty, random.Random(seed)) for seed in range(200)]
+    assert {name for edit in drawn for name in edit.changed} == set(faulty.journals)
+
+
 def test_a_verdict_that_became_better_is_found(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
