@@ -14,7 +14,7 @@ import typer
 
 from harness import errors
 from harness.campaign import purposes
-from harness.checks import verdicts
+from harness.checks import check_registry, verdicts
 from harness.cli import commands, interruptions
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -175,3 +175,12 @@ def test_the_table_of_layers_names_every_package() -> None:
     first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     named = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
     assert sorted(named) == sorted(contents(ROOT / "harness"))
+
+
+def test_every_check_belongs_to_one_guarantee() -> None:
+    rows = re.findall(
+        r"^\| [XCNRGPL] \| [^|]+ \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.M
+    )
+    assert len(rows) == len("XCNRGPL")
+    named = re.findall(r"`(\w+)`", " ".join(rows))
+    assert sorted(named) == sorted(check.name for check in check_registry.CHECKS)
