@@ -16,18 +16,18 @@ import msgspec
 
 from harness import clocks
 from harness.history import records
-from tests.histories import building, golden_case, golden_cases, golden_claims, recording, specimens
+from tests.histories import building, recording, specimens
+from tests.histories.golden_cases import catalogue, words
+from tests.histories.golden_cases.case import Case
 
-CASES = (*golden_cases.CASES, *golden_claims.CASES)
 
-
-def write(case: golden_case.Case, folder: pathlib.Path) -> pathlib.Path:
+def write(case: Case, folder: pathlib.Path) -> pathlib.Path:
     """Write one directory below `folder` and return its path."""
     path = folder / case.check / case.name
     with (
         mock.patch.object(clocks, "boot_id", return_value="golden"),
         mock.patch.object(clocks, "wall_ns", return_value=0),
-        mock.patch.object(clocks, "monotonic_ns", return_value=golden_cases.LATE_NS),
+        mock.patch.object(clocks, "monotonic_ns", return_value=words.LATE_NS),
         mock.patch.object(os, "getpid", return_value=1),
     ):
         observations = _observations(case)
@@ -46,7 +46,7 @@ def write(case: golden_case.Case, folder: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def _observations(case: golden_case.Case) -> list[records.Body] | None:
+def _observations(case: Case) -> list[records.Body] | None:
     """The records of the commits; None: the history is a text."""
     if not case.commits:
         return None
@@ -54,7 +54,7 @@ def _observations(case: golden_case.Case) -> list[records.Body] | None:
     return recording.record(case.commits, resources)
 
 
-def _plan(case: golden_case.Case) -> dict[str, object]:
+def _plan(case: Case) -> dict[str, object]:
     """The run owes an answer of its check, and its cluster numbers commits without gaps."""
     return {
         "versions": {"python": "3"},
@@ -68,7 +68,7 @@ def main() -> None:
     for path in specimens.GOLDEN.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
-    for case in CASES:
+    for case in catalogue.CASES:
         print(write(case, specimens.GOLDEN))
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from harness.checks import check_registry, judging, verdicts
 from harness.history import directories
-from tests.histories import golden, golden_cases, specimens
+from tests.histories import golden, specimens
+from tests.histories.golden_cases import catalogue
 
-CASES = {f"{case.check}/{case.name}": case for case in golden.CASES}
+CASES = {f"{case.check}/{case.name}": case for case in catalogue.CASES}
 PLAIN = {"device_exclusivity/UNKNOWN-gap"}
 """Directories that are UNKNOWN although the check itself found nothing against VALID."""
 
@@ -51,8 +52,8 @@ def test_there_are_no_others() -> None:
 
 @pytest.mark.parametrize("check", [check.name for check in check_registry.CHECKS])
 def test_every_check_has_one_of_each_verdict(check: str) -> None:
-    """A new check needs three entries in tests/histories/golden_cases.py or golden_claims.py."""
+    """A new check needs three entries in a module of tests/histories/golden_cases."""
     names = [case.name.partition("-")[0] for case in CASES.values() if case.check == check]
-    impossible = [verdict for name, verdict in golden_cases.IMPOSSIBLE if name == check]
+    impossible = [verdict for name, verdict in catalogue.IMPOSSIBLE if name == check]
     assert set(names) | set(impossible) == set(verdicts.Verdict)
     assert not set(names) & set(impossible)

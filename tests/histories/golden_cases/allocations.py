@@ -16,7 +16,7 @@ from harness.checks.devices import (
 from harness.checks.observed import observations
 from harness.checks.pods import bound_pods
 from tests.histories import placements, recording
-from tests.histories.golden_case import Case
+from tests.histories.golden_cases.case import Case
 from tests.histories.placements import (
     claim,
     device,

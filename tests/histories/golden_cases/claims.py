@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.histories import language, recording, worlds
-from tests.histories.golden_case import Case
-from tests.histories.golden_cases import NODE, Object, claim, gone, pod
+from tests.histories.golden_cases.case import Case
+from tests.histories.golden_cases.words import NODE, Object, claim, gone, pod
 
 RESOURCES = [language.CLAIMS, language.PODS, recording.SLICES, recording.CLASSES, recording.NODES]
 

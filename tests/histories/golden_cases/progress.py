@@ -1,0 +1,203 @@
+"""Golden run directories for the checks of the end of a run and of the claim controller."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from harness.history import records
+from tests.histories import building, recording, worlds
+from tests.histories.golden_cases.case import Case
+from tests.histories.golden_cases.words import (
+    LATE_NS,
+    NODE,
+    SECOND_NS,
+    Object,
+    claim,
+    gone,
+    pod,
+    prepared,
+    step,
+    unprepared,
+)
+
+# --------------------------------------------------------------------------------------- progress
+
+
+def progress(**fields: Any) -> Object:
+    """A plan that asks for progress, without the checks that ask for more."""
+    alone = {"expected_steps": [], "expected_preparations": [], "settings": worlds.SETTINGS}
+    return {"progress_s": 10.0, **alone, **fields}
+
+
+RAN = [
+    NODE,
+    claim("a"),
+    pod("p", claim="a"),
+    claim("a", "0", users=["p"]),
+    pod("p", claim="a", phase="Running", node="n"),
+]
+"""A pod that got its device and runs."""
+FINISHED = [
+    pod("p", claim="a", phase="Succeeded", node="n"),
+    claim("a"),
+    gone(claim("a")),
+    gone(pod("p", claim="a", phase="Succeeded", node="n")),
+]
+"""Its end, and that of its claim."""
+RESTED = worlds.phases(seconds=60)
+STOPPED_EARLY = (*RESTED, records.Phase(name="found", ts_ns=61 * SECOND_NS, detail="a finding"))
+
+NODES = {"expected_preparations": [building.KUBELET]}
+PROGRESS = [
+    Case(check="claim_progress", name="VALID", commits=RAN, plan=progress(), phases=RESTED),
+    Case(
+        check="claim_progress",
+        name="INVALID",
+        commits=[*RAN, claim("b"), pod("q", claim="b")],
+        plan=progress(),
+        phases=RESTED,
+    ),
+    Case(
+        check="claim_progress",
+        name="UNKNOWN-no-time",
+        commits=RAN,
+        plan=progress(),
+        phases=STOPPED_EARLY,
+    ),
+    Case(
+        check="resource_leaks",
+        name="VALID",
+        commits=[*RAN, *FINISHED],
+        plan=progress(),
+        phases=RESTED,
+    ),
+    Case(
+        check="resource_leaks",
+        name="INVALID",
+        commits=[*RAN, claim("b", "1")],
+        plan=progress(),
+        phases=RESTED,
+    ),
+    Case(
+        check="resource_leaks",
+        name="UNKNOWN-too-early",
+        commits=[*RAN, claim("b", "1")],
+        plan=progress(),
+        phases=worlds.phases(seconds=10),
+    ),
+    Case(
+        check="leftover_preparations",
+        name="VALID",
+        commits=[*RAN, *FINISHED],
+        plan=progress(**NODES),
+        phases=RESTED,
+        preparations=[prepared(), unprepared()],
+    ),
+    Case(
+        check="leftover_preparations",
+        name="INVALID",
+        commits=[*RAN, *FINISHED],
+        plan=progress(**NODES),
+        phases=RESTED,
+        preparations=[prepared()],
+    ),
+    Case(
+        check="leftover_preparations",
+        name="UNKNOWN-nothing-prepared",
+        commits=[*RAN, *FINISHED],
+        plan=progress(**NODES),
+        phases=RESTED,
+    ),
+]
+
+# ------------------------------------------------------------------------------------------ books
+
+BOOKS = progress(expected_steps=[building.SCHEDULER])
+
+
+def books(*devices: str) -> Sequence[records.Step]:
+    """The books of a scheduler that counts these devices of node n as allocated."""
+    counted = [worlds.device("n", int(device)) for device in devices]
+    cached = [{"uid": "uid-a", "version": "4", "devices": [worlds.device("n", 0)]}]
+    totals = {"devices": len(counted), "claims": 1, "in_flight": []}
+    return [
+        step(1, "scheduler.books.devices", LATE_NS, devices=counted),
+        step(2, "scheduler.books.claims", LATE_NS, claims=cached),
+        step(3, "scheduler.books", LATE_NS, **totals),
+    ]
+
+
+SCHEDULER_BOOKS = [
+    Case(
+        check="scheduler_books",
+        name=name,
+        commits=RAN,
+        plan=BOOKS,
+        phases=RESTED,
+        steps=steps,
+    )
+    for name, steps in {"VALID": books("0"), "INVALID": books("1"), "UNKNOWN-no-books": ()}.items()
+]
+
+# ------------------------------------------------------------------------------- claim controller
+
+CONTROLLED = progress(expected_steps=["claim-controller"])
+
+
+def generated(name: str, *devices: str, **options: Any) -> recording.Commit:
+    """A claim that was generated for the only entry of pod p."""
+    commit = claim(name, *devices, owner="p", **options)
+    commit.object["metadata"]["annotations"] = {
+        "resource.kubernetes.io/pod-claim-name": "device",
+    }
+    return commit
+
+
+def owner(**options: Any) -> recording.Commit:
+    """A version of pod p, whose claim comes from a template."""
+    return pod("p", **options)
+
+
+CONTROLLER = [
+    Case(
+        check="claim_controller",
+        name="VALID",
+        commits=[
+            NODE,
+            owner(),
+            generated("a"),
+            owner(generated="a"),
+            generated("a", "0", users=["p"]),
+            owner(generated="a", phase="Running", node="n"),
+        ],
+        plan=CONTROLLED,
+        phases=RESTED,
+    ),
+    Case(
+        check="claim_controller",
+        name="INVALID",
+        commits=[
+            NODE,
+            owner(),
+            generated("a"),
+            owner(generated="a"),
+            owner(),
+            generated("a", "0", users=["p"]),
+            owner(generated="a", phase="Running", node="n"),
+        ],
+        plan=CONTROLLED,
+        phases=RESTED,
+    ),
+    Case(
+        check="claim_controller",
+        name="UNKNOWN-no-pod",
+        commits=[NODE, claim("a", "0"), claim("a")],
+        plan=CONTROLLED,
+        phases=RESTED,
+    ),
+]
+
+CASES: Sequence[Case] = (
+    *PROGRESS,
+    *SCHEDULER_BOOKS,
+    *CONTROLLER,
+)

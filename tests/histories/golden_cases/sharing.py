@@ -1,0 +1,173 @@
+"""Golden run directories for the checks of how claims share devices, schedulers and places."""
+
+from collections.abc import Sequence
+
+from harness.history import plans
+from tests.histories import recording, worlds
+from tests.histories.golden_cases.case import Case
+from tests.histories.golden_cases.words import NODE, Object, claim, pod, settings, step
+
+# ------------------------------------------------------------------------------------ exclusivity
+
+EXCLUSIVITY = [
+    Case(check="device_exclusivity", name="VALID", text="a+D1 a^p p* a-D1 b+D1 b^q q*"),
+    Case(check="device_exclusivity", name="INVALID", text="a+D1 a^p p* b+D1 b^q q* a-D1"),
+    Case(check="device_exclusivity", name="INVALID-after-its-end", text="a+D1 b+D1 a~ b~"),
+    Case(check="device_exclusivity", name="UNKNOWN-admin-access", text="a+D1! a^p p* b+D1!"),
+    Case(check="device_exclusivity", name="UNKNOWN-gap", text="a+D1 a^p p* [ a-D1 b+D1 ] q*"),
+]
+
+# ------------------------------------------------------------------------------------ consumption
+
+SHARED = settings(pools={"more": [{"name": "shared", "shared": {"memory": "4Gi"}}]})
+MEMORY = {
+    "name": "d1",
+    "allowMultipleAllocations": True,
+    "capacity": {"memory": {"value": "4Gi"}},
+}
+
+
+def shared_node() -> recording.Commit:
+    """A node whose device 1 can be shared."""
+    value = worlds.devices_of("n", 4)
+    value["spec"]["devices"][1] = MEMORY
+    return recording.piece(value)
+
+
+def share(name: str, memory: int) -> recording.Commit:
+    """A claim with a share of device 1."""
+    value = worlds.claim(name, worlds.device("n", 1))
+    [result] = value["status"]["allocation"]["devices"]["results"]
+    result |= {"shareID": f"share-of-{name}", "consumedCapacity": {"memory": f"{memory}Gi"}}
+    return recording.claim(value)
+
+
+CONSUMPTION = [
+    Case(
+        check="device_consumption",
+        name="VALID",
+        commits=[shared_node(), claim("a", "0"), share("b", 2), share("c", 2)],
+        plan=SHARED,
+    ),
+    Case(
+        check="device_consumption",
+        name="INVALID",
+        commits=[shared_node(), claim("a", "0"), share("b", 3), share("c", 2)],
+        plan=SHARED,
+    ),
+    Case(
+        check="device_consumption",
+        name="UNKNOWN-no-share",
+        commits=[shared_node(), claim("a", "0")],
+        plan=SHARED,
+    ),
+]
+
+# ----------------------------------------------------------------------------- several schedulers
+
+TWO = settings(
+    subject={"schedulers": [{"scheduler_name": "one"}, {"scheduler_name": "two"}]},
+)
+
+
+def allocated_by(process: str, name: str, device: str) -> Sequence[recording.Commit]:
+    """A claim, and its allocation by a scheduler."""
+    value = worlds.claim(name, worlds.device("n", int(device)))
+    manager = {
+        "manager": f"flake-hunt-{process}",
+        "subresource": "status",
+        "fieldsV1": {"f:status": {"f:allocation": {}}},
+    }
+    value["metadata"]["managedFields"] = [manager]
+    return recording.claim(worlds.claim(name)), recording.claim(value)
+
+
+SCHEDULERS = [
+    Case(
+        check="scheduler_exclusivity",
+        name="VALID",
+        commits=[*allocated_by("scheduler", "a", "0"), *allocated_by("scheduler-2", "b", "1")],
+        plan=TWO,
+    ),
+    Case(
+        check="scheduler_exclusivity",
+        name="INVALID",
+        commits=[*allocated_by("scheduler-2", "a", "0"), *allocated_by("scheduler-2", "b", "0")],
+        plan=TWO,
+    ),
+    Case(
+        check="scheduler_exclusivity",
+        name="UNKNOWN-nothing-allocated",
+        commits=[claim("a"), pod("p", claim="a")],
+        plan=TWO,
+    ),
+]
+
+# ----------------------------------------------------------------------------------- reservations
+
+RESERVED: Object = {
+    "requirements": plans.Requirements(
+        allocations_min=0,
+        pods_running_min=0,
+        reservations_min=2,
+        examined=["claim_reservations"],
+    )
+}
+
+
+def shared_by(count: int) -> Sequence[recording.Commit]:
+    """A claim that this many pods share."""
+    names = [f"p{index}" for index in range(count)]
+    users = [pod(name, claim="a") for name in names]
+    return [NODE, claim("a", "0"), *users, claim("a", "0", users=names)]
+
+
+RESERVATIONS = [
+    Case(check="claim_reservations", name=name, commits=shared_by(count), plan=RESERVED)
+    for name, count in {"VALID": 2, "INVALID": 257, "UNKNOWN-none": 0}.items()
+]
+
+# ----------------------------------------------------------------------------------------- taints
+
+TAINTED: Object = {
+    "settings": {
+        "pools": {"changes": [{"kind": "taint"}]},
+        "subject": {"schedulers": [{"scheduler_name": "one"}]},
+    }
+}
+
+
+def tainted_node() -> recording.Commit:
+    """A node whose devices are tainted."""
+    return recording.piece(
+        worlds.devices_of("n", 4, taints=[{"key": "broken", "effect": "NoSchedule"}])
+    )
+
+
+PLANNED = [
+    step(2, "slice-tracker.handled", of="slices", version=2),
+    step(3, "scheduling.started"),
+    step(4, "in-flight.added", claim="uid-a", device=worlds.device("n", 0)),
+]
+TAINTS = [
+    Case(
+        check="tainted_devices",
+        name=name,
+        commits=[*slices, claim("a"), claim("a", "0")],
+        plan=TAINTED,
+        steps=steps,
+    )
+    for name, slices, steps in (
+        ("VALID", [tainted_node(), NODE], PLANNED),
+        ("INVALID", [NODE, tainted_node()], PLANNED),
+        ("UNKNOWN-no-steps", [tainted_node(), NODE], ()),
+    )
+]
+
+CASES: Sequence[Case] = (
+    *EXCLUSIVITY,
+    *CONSUMPTION,
+    *SCHEDULERS,
+    *RESERVATIONS,
+    *TAINTS,
+)
