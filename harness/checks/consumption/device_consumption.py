@@ -9,7 +9,7 @@ import collections
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from harness.checks import verdicts
 from harness.checks.consumption import declared_devices, excesses
@@ -20,7 +20,9 @@ from harness.model import quantities
 NAME = "device_consumption"
 PROMISE = "no capacity of a device and no counter of a pool is consumed beyond what there is"
 IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
+"""Violations that are listed in full, besides the worst and the last, and by their summaries."""
+Weighed: TypeAlias = tuple[Fraction, verdicts.Violation]
+"""How bad a violation is, and the violation."""
 _CONSUMING = ("shared", "partitions", "limit")
 """Keys of kinds of pools whose devices have capacities or counters to consume."""
 
@@ -42,8 +44,10 @@ def check(
         for hold in holds
         if hold.device in declared.devices and declared.devices[hold.device].consumes
     ]
-    found = [*_of_capacities(shares, declared), *_of_counters(consumers, declared)]
-    found.sort(key=lambda item: list(item.resource_versions))
+    weighed = [*_of_capacities(shares, declared), *_of_counters(consumers, declared)]
+    weighed.sort(key=lambda item: list(item[1].resource_versions))
+    found, chosen = [violation for _, violation in weighed], _in_full(weighed)
+    others = [item.summary for index, item in enumerate(found) if index not in chosen]
     examined = len(shares) + len(consumers)
     return verdicts.CheckResult(
         check=NAME,
@@ -51,8 +55,8 @@ def check(
         verdict=_verdict(examined, found),
         examined_count=examined,
         violation_count=len(found),
-        violations=found[:IN_FULL_MAX],
-        others=[item.summary for item in found[IN_FULL_MAX:][:OTHERS_MAX]],
+        violations=[found[index] for index in chosen],
+        others=others[:OTHERS_MAX],
         reason=_reason(len(shares), len(consumers), found),
     )
 
@@ -62,7 +66,7 @@ def check(
 
 def _of_capacities(
     shares: Iterable[hold_history.Hold], declared: declared_devices.DeclaredDevices
-) -> Iterator[verdicts.Violation]:
+) -> Iterator[Weighed]:
     """Yield each time in which the shares of a device consume more of a capacity than it has."""
     by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
     for hold in shares:
@@ -76,7 +80,7 @@ def _of_capacities(
             ]
             for excess in excesses.find(uses, amounts.most):
                 what = f"{capacity} of device {name}"
-                yield _violation(what, excess, [device])
+                yield _weight(excess), _violation(what, excess, [device])
 
 
 def _consumed(hold: hold_history.Hold, *, capacity: str, driver: str) -> Fraction:
@@ -92,7 +96,7 @@ def _consumed(hold: hold_history.Hold, *, capacity: str, driver: str) -> Fractio
 
 def _of_counters(
     consumers: Iterable[hold_history.Hold], declared: declared_devices.DeclaredDevices
-) -> Iterator[verdicts.Violation]:
+) -> Iterator[Weighed]:
     """Yield each time in which devices in use consume more of a counter than a pool has."""
     by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
     for hold in consumers:
@@ -111,10 +115,24 @@ def _of_counters(
         what = f"counter {counter[1]} of counter set {counter[0]} in pool {'/'.join(pool)}"
         for excess in excesses.find(used, limit.most):
             involved = {hold.device for hold in excess.holds}
-            yield _violation(what, excess, [declared.devices[name] for name in sorted(involved)])
+            devices = [declared.devices[name] for name in sorted(involved)]
+            yield _weight(excess), _violation(what, excess, devices)
 
 
 # ---------------------------------------------------------------------------- results
+
+
+def _weight(excess: excesses.Excess) -> Fraction:
+    """Return how bad an excess is: how many times of what there is was consumed."""
+    return excess.most / excess.limit if excess.limit else excess.most
+
+
+def _in_full(weighed: Sequence[Weighed]) -> list[int]:
+    """Return the positions of the first violations, the worst and the last one, in order."""
+    if not weighed:
+        return []
+    worst = max(range(len(weighed)), key=lambda index: weighed[index][0])
+    return sorted({*range(min(IN_FULL_MAX, len(weighed))), worst, len(weighed) - 1})
 
 
 def _violation(

@@ -65,6 +65,22 @@ def test_too_much_is_named_with_its_claims_and_versions() -> None:
     assert "until 6" in violation.text
 
 
+def test_the_first_ones_the_worst_and_the_last_are_listed_in_full() -> None:
+    body = [claim(2, "a", {"S": 4})]
+    amounts = [1] * 22 + [3] + [1] * 3
+    for number, amount in enumerate(amounts):
+        body += [claim(3 + 2 * number, "b", {"S": amount}), gone(4 + 2 * number, "b")]
+    result = consumption(*body)
+    assert result.violation_count == len(amounts)
+    listed = [max(violation.resource_versions) for violation in result.violations]
+    assert listed == [4 + 2 * number for number in (*range(20), 22, 25)]
+    assert f"{7 * 2**30} of {4 * 2**30}" in result.violations[20].summary
+    assert [
+        f"from version {3 + 2 * number}" in text
+        for number, text in zip((20, 21, 23, 24), result.others, strict=True)
+    ] == [True] * 4
+
+
 def test_what_a_share_gave_back_can_be_used_again() -> None:
     body = [claim(2, "a", {"S": 3}), claim(3, "a", {}), claim(4, "b", {"S": 4}), gone(5, "b")]
     assert consumption(*body).verdict is VALID
