@@ -68,7 +68,9 @@ class ObjectError(ValueError):
     """The object of a sound record is not an object of the API."""
 
 
-class _Line(msgspec.Struct, Generic[Kind], frozen=True, tag_field="record", tag="observation"):
+class _Line(
+    msgspec.Struct, Generic[Kind], frozen=True, tag_field="record", tag="observation", gc=False
+):
     """The line of a `records.Observation`, decoded with its object."""
 
     resource: str
