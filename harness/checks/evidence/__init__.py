@@ -6,6 +6,7 @@ them. The answers of the certificate are in the modules named items. Checks of g
 belong here: a contradiction is never a violation.
 
 Contents: `acknowledged_writes`, `certain_holds`, `certificate_items`, `contention`,
-`contradictions`, `journal_items`, `object_lives`, `observation_items`, `observed_objects`,
-`observed_versions`, `recorded_lists`, `references`, `revisions`, `run_course`, `wholeness`.
+`contradictions`, `journal_items`, `last_allocations`, `object_lives`, `observation_items`,
+`observed_objects`, `observed_versions`, `recorded_lists`, `references`, `revisions`, `run_course`,
+`wholeness`.
 """

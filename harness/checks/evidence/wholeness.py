@@ -8,6 +8,7 @@ import dataclasses
 from harness.checks.evidence import (
     acknowledged_writes,
     contradictions,
+    last_allocations,
     object_lives,
     observed_versions,
     recorded_lists,
@@ -34,12 +35,15 @@ class Wholeness(folders.Folder):
         self.observed = observed_versions.Versions()
         """All versions of all objects."""
         self.references = references.References(self.found)
+        self._allocations = last_allocations.LastAllocations(object_lives.LAWFUL, self.found)
         self._resources: dict[str, _Resource] = {}
 
     def see_any(self, seen: observations.SeenAny) -> None:
         """Note an object in an event or in a list at the beginning or after a gap."""
         self._observe(seen)
         self.references.observe(seen)
+        if seen.resource == observations.CLAIMS:
+            self._allocations.observe(seen)
 
     def see_final(self, seen: observations.SeenAny) -> None:
         """Note an object of a final list."""

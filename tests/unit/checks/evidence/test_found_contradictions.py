@@ -90,6 +90,11 @@ def _typed(kind: Any) -> Callable[[records.Observation], records.Observation]:
 FOUND: dict[str, tuple[str, Change, set[str]]] = {
     "an allocation is lost": (DOUBLED, _object(8, _without_allocation), {"final-objects"}),
     "another device is allocated": (DOUBLED, _object(8, _with_another_device), {"final-objects"}),
+    "an allocation that shows in the deletion only": (
+        "a+D1 . b+D1 b~ a-D1",
+        _object(3, _without_allocation),
+        {"lives"},
+    ),
     "all of a claim": (DOUBLED, _without(_is_of_claim_b), {"revisions"}),
     "a record unlike its object": (
         TEXT,

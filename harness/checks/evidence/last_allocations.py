@@ -1,0 +1,35 @@
+"""Is each claim deleted with the allocation that it had last?
+
+The event of a deletion has the object in its last state. A deletion itself never changes the
+status: what ends an allocation is a write of its own, before the deletion. An event with another
+allocation than the one before it proves that one of them was changed, or that one between them is
+lost.
+"""
+
+from harness.checks.evidence import contradictions, observed_objects
+from harness.checks.observed import observations, observed_claims
+
+
+class LastAllocations:
+    """The newest allocation of each living claim."""
+
+    def __init__(self, name: str, found: contradictions.Contradictions) -> None:
+        """`name` is the certificate's item that asks."""
+        self._name, self._found = name, found
+        self._newest: dict[str, observed_claims.Allocation | None] = {}
+        """By uid."""
+
+    def observe(self, seen: observations.SeenClaim) -> None:
+        """Follow an event or an object of a list."""
+        uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
+        if not seen.is_gone:
+            self._newest[uid] = allocation
+        elif self._newest.pop(uid, allocation) != allocation:
+            self._found.add(
+                self._name,
+                f"{observed_objects.title(seen)} at {seen.version}: was deleted with another "
+                "allocation than it had before",
+                resource=seen.resource,
+                uid=uid,
+                from_rv=0,
+            )
