@@ -131,6 +131,10 @@ def apiserver(
         str,
         typer.Option(help="Switch a feature gate on, e.g. DRAListTypeAttributes=true."),
     ] = "",
+    empty_namespaces: Annotated[
+        bool,
+        typer.Option(help="Delete the objects of a deleted namespace, as the controller does."),
+    ] = True,
     faults: Annotated[
         bool, typer.Option("--faults", help="Serve the fault API at /flake-hunt/v1/faults.")
     ] = False,
@@ -163,6 +167,7 @@ def apiserver(
             audit_log=audit_log,
             audit_writes_of=tuple(audit_writes_of or ()),
             runtime_config=tuple(runtime_config or ()),
+            empties_namespaces=empty_namespaces,
             feature_gates=feature_gates,
             serves_faults=faults,
             limits=server_limits.Limits(connections_max=connections_max, watches_max=watches_max),

@@ -47,9 +47,13 @@ AS_USUAL = DeleteOptions()
 class Deleter:
     """Deletes the objects of a store, and collects garbage."""
 
-    def __init__(self, objects: object_tables.Objects, *, now: Callable[[], str]) -> None:
+    def __init__(
+        self, objects: object_tables.Objects, *, now: Callable[[], str], empties_namespaces: bool
+    ) -> None:
+        """`empties_namespaces`: do the work of the namespace controller, too."""
         self._objects = objects
         self._now = now
+        self._empties_namespaces = empties_namespaces
         self._aged: collections.deque[object_tables.Place] = collections.deque()
         """Garbage that is due for collection."""
 
@@ -133,7 +137,8 @@ class Deleter:
         document["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
         if options.dry_run:
             return stored_objects.store(document, old.resource_version)
-        self._objects.garbage.append((resources.NAMESPACES, ("", old.name)))
+        if self._empties_namespaces:
+            self._objects.garbage.append((resources.NAMESPACES, ("", old.name)))
         return self._objects.put(resources.NAMESPACES, old, document)
 
     # -------------------------------------------------------------- garbage
@@ -164,10 +169,8 @@ class Deleter:
         if stored is None:
             return False
         if resource is resources.NAMESPACES:
-            return stored.deleting and self._end_namespace(stored)
-        if self._objects.is_terminating(stored.namespace) and self._delete_content(
-            resource, stored
-        ):
+            return self._empties_namespaces and stored.deleting and self._end_namespace(stored)
+        if self._is_emptied(stored.namespace) and self._delete_content(resource, stored):
             return True
         if stored.deleting:
             return self._finish_step(resource, stored)
@@ -175,6 +178,9 @@ class Deleter:
             return False
         self.delete(resource, stored, AS_USUAL)
         return True
+
+    def _is_emptied(self, namespace: str) -> bool:
+        return self._empties_namespaces and self._objects.is_terminating(namespace)
 
     def _finish_step(self, resource: resources.ResourceType, stored: stored_objects.Stored) -> bool:
         """Do one step of a deletion with policy `Orphan` or `Foreground`."""

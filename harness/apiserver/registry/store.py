@@ -48,11 +48,13 @@ class Store(store_reader.StoreReader):
         past: watch_cache.Past | None = None,
         listeners: Iterable[Listener] = (),
         track_managers: bool = True,
+        empties_namespaces: bool = True,
     ) -> None:
         """Restore a store from its past, or create one with the initial namespaces.
 
         The listeners see the commits of the initial namespaces. Without `track_managers` only
-        server-side apply maintains metadata.managedFields, which saves time.
+        server-side apply maintains metadata.managedFields, which saves time. Without
+        `empties_namespaces` a namespace that is deleted waits for a namespace controller.
         """
         self._now = now
         self._stream = stream
@@ -61,7 +63,9 @@ class Store(store_reader.StoreReader):
             object_tables.Objects(watch_history=watch_history, past=past, listeners=listeners)
         )
         self._plugins = admission_plugins.Plugins(self._objects)
-        self._deleter = object_deletion.Deleter(self._objects, now=now)
+        self._deleter = object_deletion.Deleter(
+            self._objects, now=now, empties_namespaces=empties_namespaces
+        )
         if past is None:
             for name in _INITIAL_NAMESPACES:
                 self.create(resources.NAMESPACES, "", {"metadata": {"name": name}})

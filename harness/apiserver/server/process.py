@@ -63,6 +63,8 @@ class ServerOptions:
     """Plural names of resources whose successful writes are logged only; empty: every request."""
     runtime_config: tuple[str, ...] = ()
     """Optional API versions to serve, as in kube-apiserver: `resource.k8s.io/v1beta1=true`."""
+    empties_namespaces: bool = True
+    """Do the work of the namespace controller, which kube-apiserver leaves to another process."""
     feature_gates: str = ""
     """Gates of `feature_gates` to switch, as in kube-apiserver: `DRAListTypeAttributes=true`."""
     serves_faults: bool = False
@@ -175,6 +177,7 @@ class _Process:
             now=clocks.wall_text,
             stream=random.Random(secrets.randbits(64)),
             watch_history=self._options.watch_history,
+            empties_namespaces=self._options.empties_namespaces,
             past=past,
             listeners=listeners,
         )

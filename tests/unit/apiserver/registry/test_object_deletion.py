@@ -426,6 +426,18 @@ def test_a_namespace_waits_for_a_pod_with_finalizers_without_asking_again(store:
     assert "n" not in names(store, R.NAMESPACES, "")
 
 
+def test_without_its_controller_a_namespace_keeps_what_is_in_it(make_store: Any) -> None:
+    store = make_store(empties_namespaces=False)
+    store.create(R.NAMESPACES, "", {"metadata": {"name": "n"}})
+    store.create(R.CONFIGMAPS, "n", {"metadata": {"name": "a"}})
+    store.create(R.CONFIGMAPS, "n", {"metadata": {"name": "b", "finalizers": ["x/1"]}})
+    store.delete(R.NAMESPACES, "", "n")
+    store.delete(R.CONFIGMAPS, "n", "b")
+    collect(store)
+    assert store.get(R.NAMESPACES, "", "n").deleting
+    assert names(store, namespace="n") == ["a", "b"]
+
+
 def test_the_spec_of_a_namespace_is_the_servers(store: Any) -> None:
     before = store.create(R.NAMESPACES, "", {"metadata": {"name": "n"}, "spec": {"x": 1}})
     assert before.document()["spec"] == {"finalizers": ["kubernetes"]}
