@@ -5,9 +5,8 @@ nor does rendering (see `report`). A check that cannot decide returns UNKNOWN, a
 guarantee a run says nothing returns `NotExamined`; the certificate lists the evidence that a VALID
 verdict rests on.
 
-Contents: `api_call_totals`, `certificate`, `check_inputs`, `check_registry`, `claim_control`,
-`claims`, `conclusions`, `consumption`, `device_exclusivity`, `devices`, `doubtful_violations`,
-`evidence`, `faults`, `figures`, `holds`, `judging`, `live_spotter`, `memory_figures`, `nodes`,
-`observed`, `observed_runs`, `pods`, `pool_changes`, `preparations`, `progress`, `schedulers`,
-`selectors`, `taints`, `verdict_files`, `verdicts`, `witness`, `world_states`, `written_books`.
+Contents: `certificate`, `check_inputs`, `check_registry`, `claim_control`, `claims`, `conclusions`,
+`consumption`, `device_exclusivity`, `devices`, `doubtful_violations`, `evidence`, `faults`,
+`figures`, `holds`, `judging`, `nodes`, `observed`, `observed_runs`, `pods`, `progress`,
+`schedulers`, `selectors`, `taints`, `verdict_files`, `verdicts`, `witness`, `world_states`.
 """

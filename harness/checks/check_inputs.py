@@ -3,9 +3,10 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from harness.checks import observed_runs, preparations, written_books
+from harness.checks import observed_runs
 from harness.checks.faults import fault_records
-from harness.checks.schedulers import scheduler_identities
+from harness.checks.nodes import preparations
+from harness.checks.schedulers import scheduler_identities, written_books
 from harness.checks.taints import attempt_views
 from harness.history import plans, records
 

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from harness.checks import device_exclusivity, figures, verdicts
-from harness.checks.evidence import certificate_items
+from harness.checks import device_exclusivity, verdicts
+from harness.checks.certificate import certificate_items
+from harness.checks.figures import run_figures
 
 ALWAYS = frozenset({device_exclusivity.NAME})
 """Checks without whose answer no run is VALID."""
@@ -58,7 +59,7 @@ def _without(item: certificate_items.Item, why: str) -> certificate_items.Item:
 def conclude(
     items: Iterable[certificate_items.Item],
     results: Sequence[verdicts.CheckResult],
-    measured: figures.Figures,
+    measured: run_figures.Figures,
 ) -> tuple[verdicts.Verdict, str]:
     """Return the worst verdict of the checks, with its reason in one sentence.
 
@@ -88,7 +89,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _kept(results: Sequence[verdicts.CheckResult], measured: figures.Figures) -> str:
+def _kept(results: Sequence[verdicts.CheckResult], measured: run_figures.Figures) -> str:
     allocations = verdicts.counted(measured.allocations, "allocation")
     devices = verdicts.counted(measured.devices, "device")
     pods = verdicts.counted(measured.pods_running, "pod")

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 from harness.checks import check_inputs, check_registry, verdicts
+from harness.checks.certificate import certificate_items
 from harness.checks.consumption import declared_devices
-from harness.checks.evidence import certain_holds, certificate_items
+from harness.checks.evidence import certain_holds
 from harness.history import histories
 
 _OBSERVED = frozenset(

@@ -9,26 +9,23 @@ import pathlib
 from collections.abc import Sequence
 
 from harness.checks import (
-    api_call_totals,
-    certificate,
     check_inputs,
     check_registry,
     conclusions,
     doubtful_violations,
-    figures,
     observed_runs,
-    pool_changes,
-    preparations,
     verdict_files,
     verdicts,
-    written_books,
 )
+from harness.checks.certificate import certificate_items, certification
 from harness.checks.devices import existing_devices
-from harness.checks.evidence import acknowledged_writes, certificate_items
+from harness.checks.evidence import acknowledged_writes, api_call_totals, pool_changes
 from harness.checks.faults import fault_attribution, fault_records
+from harness.checks.figures import run_figures
 from harness.checks.holds import hold_history
+from harness.checks.nodes import preparations
 from harness.checks.progress import scheduler_books
-from harness.checks.schedulers import scheduler_attribution, scheduler_identities
+from harness.checks.schedulers import scheduler_attribution, scheduler_identities, written_books
 from harness.checks.taints import attempt_views, tainted_devices
 from harness.checks.witness import testimony, watched_writes
 from harness.history import directories, histories, plans
@@ -80,7 +77,7 @@ def examine(
     observed.whole.require_writes(
         evidence.operations.written, evidence.writes.versions, history=history
     )
-    items = certificate.certify(evidence)
+    items = certification.certify(evidence)
     given = _given(history, observed, faults, prepared)
     doubt, demanded = _doubt(history), history.plan.requirements.examined
     reviewer = doubtful_violations.Reviewer(history, given, items)
@@ -90,7 +87,7 @@ def examine(
     found, others = conclusions.divided(answers, demanded)
     items = conclusions.require_examined(items, found, demanded)
     results = _attribute(found, given)
-    measured = figures.measure(
+    measured = run_figures.measure(
         history, observed.folded, evidence.operations, results, prepared.totals, changed.totals
     )
     judgement = _judgement(history, items, results, others, measured)
@@ -157,7 +154,7 @@ def _judgement(
     items: list[certificate_items.Item],
     results: list[verdicts.CheckResult],
     not_examined: list[verdicts.NotExamined],
-    measured: figures.Figures,
+    measured: run_figures.Figures,
 ) -> verdict_files.Judgement:
     plan = history.plan
     verdict, reason = conclusions.conclude(items, results, measured)

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 
 from harness import errors, writing
-from harness.checks import figures, verdicts
-from harness.checks.evidence import certificate_items
+from harness.checks import verdicts
+from harness.checks.certificate import certificate_items
+from harness.checks.figures import run_figures
 from harness.history import directories, files
 
 SCHEMA_VERSION = 5
@@ -29,7 +30,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     checks: list[verdicts.CheckResult]
     not_examined: list[verdicts.NotExamined]
     """The guarantees about which the run says nothing, also those that its plan does not owe."""
-    figures: figures.Figures
+    figures: run_figures.Figures
     evidence: dict[str, str]
     """Name of every judged file -> its SHA-256."""
 

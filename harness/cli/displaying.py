@@ -13,7 +13,8 @@ import rich.progress
 import rich.text
 
 from harness import errors
-from harness.checks import figures, memory_figures, verdict_files, verdicts
+from harness.checks import verdict_files, verdicts
+from harness.checks.figures import memory_figures, run_figures
 from harness.cli import outputs
 from harness.history import directories
 from harness.report import escaping
@@ -289,7 +290,7 @@ def _enumerate(names: Sequence[str]) -> str:
     return ", ".join(names[:_OBJECTS_SHOWN]) + f", {more} more" * (more > 0)
 
 
-def _amounts(found: figures.Figures) -> str:
+def _amounts(found: run_figures.Figures) -> str:
     amounts = (
         outputs.counted(found.claims, "claim"),
         f"{outputs.counted(found.allocations, 'allocation')} of {outputs.counted(found.devices, 'device')}",

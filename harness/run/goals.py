@@ -7,7 +7,7 @@ directory like any other.
 from typing import Any
 
 from harness import concurrency
-from harness.checks import pool_changes
+from harness.checks.evidence import pool_changes
 from harness.client import apis, informers
 from harness.history import directories, histories, plans
 from harness.scenario import specs, traffic_specs

@@ -9,9 +9,8 @@ from typing import Any, Protocol
 import msgspec
 
 from harness import concurrency
-from harness.checks import live_spotter
 from harness.checks.consumption import declared_devices, device_consumption
-from harness.checks.holds import hold_columns, hold_history
+from harness.checks.holds import hold_columns, hold_history, live_spotter
 from harness.checks.observed import claim_results, observed_claims
 from harness.client import apis, informers
 from harness.history import plans

@@ -10,8 +10,9 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.apiserver.storage import watch_cache
-from harness.checks import check_inputs, verdicts, world_states, written_books
+from harness.checks import check_inputs, verdicts, world_states
 from harness.checks.progress import claim_progress, scheduler_books
+from harness.checks.schedulers import written_books
 from harness.client import apis
 from harness.history import records
 from harness.subject import (

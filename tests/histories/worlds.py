@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import check_inputs, observed_runs, world_states, written_books
+from harness.checks import check_inputs, observed_runs, world_states
 from harness.checks.observed import observations
+from harness.checks.schedulers import written_books
 from harness.history import plans, records
 from tests.histories import building
 

@@ -2,11 +2,11 @@
 
 The modules about observations (`object_lives`, `recorded_lists`, `references`,
 `observed_versions`) follow the records and count what contradicts itself; `wholeness` combines
-them. The answers of the certificate are in the modules named items. Checks of guarantees do not
-belong here: a contradiction is never a violation.
+them. `api_call_totals`, `acknowledged_writes` and `pool_changes` read journals beside the
+observations. Questions of the certificate do not belong here (see `certificate`), nor do checks of
+guarantees: a contradiction is never a violation.
 
-Contents: `acknowledged_writes`, `certain_holds`, `certificate_items`, `contention`,
-`contradictions`, `journal_items`, `last_allocations`, `object_lives`, `observation_items`,
-`observed_objects`, `observed_versions`, `recorded_lists`, `references`, `revisions`, `run_course`,
-`wholeness`.
+Contents: `acknowledged_writes`, `api_call_totals`, `certain_holds`, `contention`, `contradictions`,
+`last_allocations`, `object_lives`, `observed_objects`, `observed_versions`, `pool_changes`,
+`recorded_lists`, `references`, `revisions`, `wholeness`.
 """

@@ -4,5 +4,5 @@ The kubelets' journals are a second witness. No check relies on them alone: a vi
 if the recorded API objects agree.
 
 Contents: `container_parameters`, `device_readiness`, `extended_claims`, `extended_resources`,
-`prepared_devices`.
+`preparations`, `prepared_devices`.
 """

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.checks import preparations, verdicts
+from harness.checks import verdicts
 from harness.checks.holds import hold_history, overlapping
+from harness.checks.nodes import preparations
 from harness.history import plans
 
 NAME = "prepared_devices"

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from harness.checks import live_spotter
 from harness.checks.observed import observed_claims
 
 
@@ -44,8 +43,16 @@ def held(allocation: observed_claims.Allocation | None) -> dict[str, Held]:
     return found
 
 
+def is_exclusive(*, admin: bool | None, share: str | None) -> bool:
+    """Return True if an allocation result gives its device to one claim alone.
+
+    Results with `adminAccess` or a `shareID` do not. An empty `shareID` counts as unset.
+    """
+    return not admin and not share
+
+
 def _of(item: observed_claims.AllocationResult) -> Held:
-    if live_spotter.is_exclusive(admin=item.admin_access, share=item.share):
+    if is_exclusive(admin=item.admin_access, share=item.share):
         return EXCLUSIVE
     if item.admin_access:
         return _NOT

@@ -11,8 +11,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.checks import live_spotter, world_states
-from harness.checks.observed import observed_claims, observed_slices
+from harness.checks import world_states
+from harness.checks.observed import claim_results, observed_claims, observed_slices
 from harness.checks.progress import counter_supply
 from harness.model import devices
 
@@ -155,7 +155,7 @@ def exclusive(claim: observed_claims.Claim) -> list[str]:
     return [
         item.id
         for item in claim.results
-        if live_spotter.is_exclusive(admin=item.admin_access, share=item.share)
+        if claim_results.is_exclusive(admin=item.admin_access, share=item.share)
     ]
 
 

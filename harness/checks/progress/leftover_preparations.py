@@ -9,7 +9,8 @@ may come late there, or never.
 from collections.abc import Sequence
 from typing import Any
 
-from harness.checks import preparations, verdicts, world_states
+from harness.checks import verdicts, world_states
+from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress
 from harness.history import plans, records
 

@@ -10,9 +10,10 @@ import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.checks import check_inputs, verdicts, world_states, written_books
+from harness.checks import check_inputs, verdicts, world_states
 from harness.checks.observed import observed_claims
 from harness.checks.progress import device_supply
+from harness.checks.schedulers import written_books
 from harness.history import plans
 
 NAME = "scheduler_books"

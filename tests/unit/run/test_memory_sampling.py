@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from harness import clocks
-from harness.checks import memory_figures
+from harness.checks.figures import memory_figures
 from harness.history import records
 from harness.run import memory_sampling
 

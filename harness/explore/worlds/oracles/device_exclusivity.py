@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from harness.apiserver.storage import watch_cache
-from harness.checks import live_spotter
+from harness.checks.holds import live_spotter
 
 
 class _Claim(TypedDict, total=False):

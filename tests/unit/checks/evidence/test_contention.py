@@ -5,7 +5,8 @@ import pathlib
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.evidence import certificate_items, contention
+from harness.checks.certificate import certificate_items
+from harness.checks.evidence import contention
 from harness.checks.holds import hold_history
 from harness.history import plans
 from tests.histories import building, language

@@ -20,7 +20,7 @@ from harness.checks import (
     observed_runs,
     verdicts,
 )
-from harness.checks.evidence import certificate_items, observation_items
+from harness.checks.certificate import certificate_items, observation_items
 from harness.history import records
 from tests.histories import dense_histories
 

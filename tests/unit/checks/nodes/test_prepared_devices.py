@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from harness.checks import preparations, verdicts
+from harness.checks import verdicts
 from harness.checks.holds import hold_history
-from harness.checks.nodes import prepared_devices
+from harness.checks.nodes import preparations, prepared_devices
 from tests.histories import building
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import preparations, verdicts, world_states
+from harness.checks import verdicts, world_states
+from harness.checks.nodes import preparations
 from harness.checks.observed import observed_claims, observed_pods
 from harness.checks.progress import leftover_preparations
 from harness.history import records

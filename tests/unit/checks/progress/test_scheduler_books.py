@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from harness import concurrency
-from harness.checks import verdicts, written_books
+from harness.checks import verdicts
 from harness.checks.progress import scheduler_books
+from harness.checks.schedulers import written_books
 from harness.history import records
 from harness.subject import final_books
 from tests.histories import building, worlds

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.evidence import certificate_items
+from harness.checks.certificate import certificate_items
 from harness.history import directories
 from tests.histories import audit_logs, building
 

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import api_call_totals, judging, verdict_files, verdicts
+from harness.checks import judging, verdict_files, verdicts
+from harness.checks.evidence import api_call_totals
 from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, language
 

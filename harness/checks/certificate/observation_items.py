@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from harness.checks.certificate import certificate_items
 from harness.checks.evidence import (
     acknowledged_writes,
-    certificate_items,
     object_lives,
     recorded_lists,
     references,

@@ -6,7 +6,7 @@ has it no longer, even if its trailer was made to fit.
 
 from collections.abc import Iterator
 
-from harness.checks.evidence import certificate_items
+from harness.checks.certificate import certificate_items
 from harness.history import histories, plans, records
 from harness.model import naming
 

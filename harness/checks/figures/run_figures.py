@@ -6,16 +6,11 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from harness.checks import (
-    api_call_totals,
-    device_exclusivity,
-    memory_figures,
-    pool_changes,
-    preparations,
-    verdicts,
-)
-from harness.checks.evidence import contention
+from harness.checks import device_exclusivity, verdicts
+from harness.checks.evidence import api_call_totals, contention, pool_changes
+from harness.checks.figures import memory_figures
 from harness.checks.holds import hold_history
+from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import histories
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.checks import api_call_totals, judging, verdict_files, verdicts
+from harness.checks import judging, verdict_files, verdicts
+from harness.checks.evidence import api_call_totals
 from harness.history import directories, histories, records
 from tests.histories import building, damages
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import judging, live_spotter, verdicts
-from harness.checks.holds import hold_history
+from harness.checks import judging, verdicts
+from harness.checks.holds import hold_history, live_spotter
 from harness.history import records
 from harness.subject import claims
 from tests.histories import building, damages, language

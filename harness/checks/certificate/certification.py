@@ -1,21 +1,19 @@
-"""The certificate: the evidence that a VALID verdict rests on.
+"""Asks all questions of the certificate.
 
-Each item is a question about the evidence. A single "no" rules out VALID. The answers are in
-`evidence`; a run is not asked about what its plan does not have: contention, faults, preparations,
-changes of pools, dense revisions, an audit log.
+A run is not asked about what its plan does not have: contention, faults, preparations, changes of
+pools, dense revisions, an audit log.
 """
 
 import dataclasses
 from collections.abc import Callable
 
-from harness.checks import pool_changes
-from harness.checks.evidence import (
+from harness.checks.certificate import (
     certificate_items,
-    contention,
     journal_items,
     observation_items,
     run_course,
 )
+from harness.checks.evidence import contention, pool_changes
 from harness.checks.faults import fault_records
 from harness.checks.witness import testimony
 

@@ -2,7 +2,7 @@
 
 import collections
 
-from harness.checks.evidence import certificate_items
+from harness.checks.certificate import certificate_items
 
 
 def files(given: certificate_items.Evidence) -> certificate_items.ItemResult:

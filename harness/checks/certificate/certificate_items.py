@@ -4,9 +4,10 @@ import dataclasses
 
 import msgspec
 
-from harness.checks import api_call_totals, observed_runs, pool_changes, preparations
-from harness.checks.evidence import acknowledged_writes, wholeness
+from harness.checks import observed_runs
+from harness.checks.evidence import acknowledged_writes, api_call_totals, pool_changes, wholeness
 from harness.checks.faults import fault_records
+from harness.checks.nodes import preparations
 from harness.checks.witness import testimony
 from harness.history import histories, plans
 

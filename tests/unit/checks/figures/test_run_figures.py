@@ -2,11 +2,12 @@
 
 import pathlib
 
-from harness.checks import figures, judging
+from harness.checks import judging
+from harness.checks.figures import run_figures
 from tests.histories import building
 
 
-def _figures(tmp_path: pathlib.Path, text: str) -> figures.Figures:
+def _figures(tmp_path: pathlib.Path, text: str) -> run_figures.Figures:
     return judging.judge(building.build(tmp_path / "run", text)).figures
 
 
@@ -32,4 +33,4 @@ def test_of_nothing_there_is_nothing_to_say(tmp_path: pathlib.Path) -> None:
     found = _figures(tmp_path, "")
     assert found.scheduling_seconds is None
     assert found.allocations_per_s is None
-    assert found.claim_to_allocation == figures.Latency(count=0)
+    assert found.claim_to_allocation == run_figures.Latency(count=0)

@@ -7,6 +7,8 @@ which reads the run directory.
 from collections.abc import Mapping
 from typing import Any
 
+from harness.checks.observed import claim_results
+
 
 class Spotter:
     """Tracks the exclusive holder of each device."""
@@ -38,13 +40,5 @@ def exclusive_devices(claim: Mapping[str, Any]) -> set[str]:
     return {
         f"{item['driver']}/{item['pool']}/{item['device']}"
         for item in results
-        if is_exclusive(admin=item.get("adminAccess"), share=item.get("shareID"))
+        if claim_results.is_exclusive(admin=item.get("adminAccess"), share=item.get("shareID"))
     }
-
-
-def is_exclusive(*, admin: bool | None, share: str | None) -> bool:
-    """Return True if an allocation result gives its device to one claim alone.
-
-    Results with `adminAccess` or a `shareID` do not. An empty `shareID` counts as unset.
-    """
-    return not admin and not share
