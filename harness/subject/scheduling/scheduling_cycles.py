@@ -87,9 +87,16 @@ class SchedulingCycle:
             text = f"0/{count} nodes are available: {reason}. {NO_CLAIMS}, "
             text += scheduling_attempts.preemption({scheduling_attempts.NOT_HELPFUL: count})
             raise scheduling_attempts.Unschedulable(text, reason.rejectors) from reason
+        except scheduling_attempts.AttemptError as error:
+            text = f'running PreFilter plugin "{scheduling_attempts.DYNAMIC_RESOURCES}": {error}'
+            raise scheduling_attempts.AttemptError(text) from error
 
     def _find_node(self, attempt: scheduling_attempts.Attempt) -> tuple[Object, list[Object]]:
-        found = self._search.find(attempt, self._nodes.listed())
+        try:
+            found = self._search.find(attempt, self._nodes.listed())
+        except scheduling_attempts.AttemptError as error:
+            text = f'running "{scheduling_attempts.DYNAMIC_RESOURCES}" filter plugin: {error}'
+            raise scheduling_attempts.AttemptError(text) from error
         if found is not None:
             return found
         freed = self._give_up_one_allocation(attempt)

@@ -24,6 +24,7 @@ ORDINARY, FREE = 5, 4
 """Pods that need one device each, and devices that nothing takes."""
 UNSCHEDULABLE, ERROR = "Unschedulable", "SchedulerError"
 WAITS = "0/2 nodes are available: "
+FAILED = 'running "DynamicResources" filter plugin: '
 FULL = f"{WAITS}1 cannot allocate all claims, 1 node(s) were unschedulable."
 
 
@@ -78,7 +79,9 @@ INPUTS = {
         f"{WAITS}claim c-5: ",
     ),
     "a selector that does not compile": Bad(
-        asking(selecting("device.driver ==")), ERROR, "CEL selector 'device.driver ==' does not"
+        asking(selecting("device.driver ==")),
+        ERROR,
+        f"{FAILED}CEL selector 'device.driver ==' does not",
     ),
     "a selector that fails": Bad(
         asking(selecting('device.attributes["x.example"].size > 1')), ERROR, "no such key: size"
