@@ -16,6 +16,10 @@ from harness import errors
 from harness.history import directories, files, journal_reader, manifests, plans, records
 from harness.model import naming
 
+DAMAGED_HASHED_MAX = 2**30
+"""Largest damaged journal that is hashed, in bytes; nothing rests on a damaged one, and a line
+without an end can be as long as the file system allows."""
+
 
 class EvidenceReader(journal_reader.Reader):
     """Reads a journal of one run up to its first damage; read `damage` after the iteration."""
@@ -207,9 +211,13 @@ class History:
         if os.path.lexists(directory.manifest):
             paths.append(directory.manifest)
         names = {path.relative_to(directory.path).as_posix(): path for path in paths}
-        return {
-            name: known.get(name) or files.digest_or_reason(path) for name, path in names.items()
-        }
+        return {name: known.get(name) or self._digest(path) for name, path in names.items()}
+
+    def _digest(self, path: pathlib.Path) -> str:
+        damage = self._readers[path].damage if path in self._readers else ""
+        if damage and path.lstat().st_size > DAMAGED_HASHED_MAX:
+            return f"not hashed: {damage}"
+        return files.digest_or_reason(path)
 
     def _reader(
         self,

@@ -15,7 +15,7 @@ import msgspec
 from harness import errors
 from harness.history import files, records, zstd_frames
 
-LINE_MAX = 32 * 2**20
+LINE_MAX = 64 * 2**20
 """Longest accepted line, in bytes; an API object has at most a few MiB."""
 
 BUFFER = 2**18

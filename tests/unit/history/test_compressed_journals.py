@@ -249,4 +249,4 @@ def test_a_line_without_an_end_is_not_read_whole(path: pathlib.Path) -> None:
     finally:
         tracemalloc.stop()
     assert damage == f"line 3: expected a line of at most {journal_reader.LINE_MAX} bytes"
-    assert peak < 6 * journal_reader.LINE_MAX
+    assert peak < 3 * journal_reader.LINE_MAX
