@@ -243,7 +243,8 @@ def scheduler(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig."""
-    from harness.subject import remedies, subject_process
+    from harness.subject import remedies
+    from harness.subject.process import subject_process
 
     require_defects_of("scheduler", defect or ())
     remedies.require_part(remedy or (), "scheduler")
@@ -293,7 +294,8 @@ def claim_controller(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python ResourceClaim controller against any kubeconfig."""
-    from harness.subject import remedies, subject_process
+    from harness.subject import remedies
+    from harness.subject.process import subject_process
 
     require_defects_of("claim-controller", defect or ())
     remedies.require_part(remedy or (), "claim-controller")

@@ -4,7 +4,7 @@ import dataclasses
 import signal
 
 from harness import processes
-from harness.subject.leadership import elected_runs
+from harness.subject.process import elected_runs
 
 
 @dataclasses.dataclass(slots=True)

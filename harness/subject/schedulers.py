@@ -22,7 +22,7 @@ from harness.subject import (
     scheduling_attempts,
 )
 from harness.subject.allocation import allocators, inventories
-from harness.subject.binding import binding_conditions, binding_cycle, claim_binding
+from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import demands
 from harness.subject.leadership import leaderships
 from harness.subject.queueing import (
@@ -33,6 +33,7 @@ from harness.subject.queueing import (
 )
 from harness.subject.scheduling import (
     assigned_pods,
+    binding_cycle,
     node_lists,
     node_orders,
     node_search,

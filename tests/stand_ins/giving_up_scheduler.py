@@ -7,11 +7,8 @@ import sys
 from typing import Any
 from unittest import mock
 
-from harness.subject import (
-    dynamic_resources,
-    scheduling_attempts,
-    subject_process,
-)
+from harness.subject import dynamic_resources, scheduling_attempts
+from harness.subject.process import subject_process
 from harness.subject.queueing import scheduling_queue
 
 _pre_bind = dynamic_resources.DynamicResources.pre_bind

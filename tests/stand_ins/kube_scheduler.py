@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonschema
 
-from harness.subject import subject_process
+from harness.subject.process import subject_process
 
 VERSION = "Kubernetes v1.36.4"
 SCHEMA = pathlib.Path(__file__).with_name("kube-scheduler-config-v1.schema.json")

@@ -66,7 +66,7 @@ WRONG_ONCE = {
         "test_a_selector_of_a_slice_that_compares_text_with_a_number_selects_no_node",
     ),
     "a thread that fails ends the process with exit code 1 and one line": (
-        "subject/test_subject_process.py",
+        "subject/process/test_subject_process.py",
         "test_a_thread_that_fails_ends_the_scheduler",
     ),
     "after 5 s of conflicts while gathering devices, a pod backs off instead of waiting": (

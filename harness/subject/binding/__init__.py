@@ -1,8 +1,7 @@
-"""The binding cycle: what happens to a pod once it has reserved devices.
+"""PreBind: the claims of a pod are written, and its devices are waited for, before it is bound.
 
-Each such pod has a thread of its own, which writes the claims (PreBind) and the binding of the pod,
-or undoes the reservation. The choice of node and devices does not belong here: the scheduling
-thread makes it.
+It is called on the binding threads. These do not belong here (`scheduling.binding_cycle`), nor does
+the choice of node and devices.
 
-Contents: `binding_conditions`, `binding_cycle`, `claim_binding`, `nominations`.
+Contents: `binding_conditions`, `claim_binding`.
 """

@@ -1,18 +1,15 @@
-"""Known defects of the claim controller.
-
-Two of them are in released versions and come from `releases`.
-"""
+"""Known defects of the claim controller. Two of them are in released versions (`releases`)."""
 
 from typing import Any
 
-from harness.subject import replacements
+from harness.subject import claims, replacements
 from harness.subject.claim_control import (
     controller_parts,
     created_claims,
     enqueuing,
+    pod_syncing,
     releasing,
 )
-from harness.subject.releases import claim_controller_releases
 
 Object = dict[str, Any]
 
@@ -61,6 +58,28 @@ class DroppedReservations(releasing.Releaser):
         return super()._drop_reservations(claim, [])
 
 
+class OverwritingPodSyncer(pod_syncing.PodSyncer):
+    """An apply of a pod's claim statuses has only the claims of this sync (kubernetes#138407).
+
+    It removes the entries recorded before. When one of two generated claims is lost, each sync
+    records the one and drops the other, for ever. Open; kubernetes#138408 proposes to repeat all.
+    """
+
+    def _record(self, pod: Object, made: dict[str, str]) -> None:
+        self._apply(pod, made)
+
+
+class FinishedPodSyncer(pod_syncing.PodSyncer):
+    """A pod that has ended is still worked on until it is deleted (kubernetes#141274).
+
+    Its claims are created again, recorded again and, if it is bound, reserved again; the cleanup
+    takes that away each time. Open; kubernetes#141276 proposes to ask whether the pod has ended.
+    """
+
+    def _is_over(self, pod: Object) -> bool:
+        return claims.is_deleting(pod)
+
+
 def _replaces(part: str, replacement: type[Any]) -> replacements.Replacement:
     return replacements.Replacement(part, replacement, controller_parts.ControllerParts)
 
@@ -71,13 +90,9 @@ CATALOGUE = replacements.Catalogue(
     {
         "controller-claims-not-enqueued": _replaces("enqueuer", InvertedDeletedEnqueuer),
         "controller-creations-forgotten": _replaces("created", ForgottenCreations),
-        "controller-finished-pods-synced": _replaces(
-            "pod_syncer", claim_controller_releases.FinishedPodSyncer
-        ),
+        "controller-finished-pods-synced": _replaces("pod_syncer", FinishedPodSyncer),
         "controller-reservations-dropped": _replaces("releaser", DroppedReservations),
-        "controller-statuses-overwritten": _replaces(
-            "pod_syncer", claim_controller_releases.OverwritingPodSyncer
-        ),
+        "controller-statuses-overwritten": _replaces("pod_syncer", OverwritingPodSyncer),
     },
 )
 """The known defects of the claim controller by name."""

@@ -9,37 +9,15 @@ from harness.subject.claim_control import (
     controller_parts,
     enqueuing,
     generating,
-    pod_syncing,
     releasing,
 )
+from harness.subject.defects import claim_controller_defects
 from harness.subject.releases import mutation_cache
 
 Object = dict[str, Any]
 
 
 # ------------------------------------------------------------------ up to 1.36.2
-
-
-class OverwritingPodSyncer(pod_syncing.PodSyncer):
-    """An apply of a pod's claim statuses has only the claims of this sync (kubernetes#138407).
-
-    It removes the entries recorded before. When one of two generated claims is lost, each sync
-    records the one and drops the other, for ever. Open; kubernetes#138408 proposes to repeat all.
-    """
-
-    def _record(self, pod: Object, made: dict[str, str]) -> None:
-        self._apply(pod, made)
-
-
-class FinishedPodSyncer(pod_syncing.PodSyncer):
-    """A pod that has ended is still worked on until it is deleted (kubernetes#141274).
-
-    Its claims are created again, recorded again and, if it is bound, reserved again; the cleanup
-    takes that away each time. Open; kubernetes#141276 proposes to ask whether the pod has ended.
-    """
-
-    def _is_over(self, pod: Object) -> bool:
-        return claims.is_deleting(pod)
 
 
 class SharedAnnotationsGenerator(generating.ClaimGenerator):
@@ -102,8 +80,8 @@ def _replaces(part: str, replacement: type[Any]) -> replacements.Replacement:
 
 
 _UP_TO_1_36_2 = {
-    "statuses-overwritten": _replaces("pod_syncer", OverwritingPodSyncer),
-    "finished-pods-synced": _replaces("pod_syncer", FinishedPodSyncer),
+    "statuses-overwritten": _replaces("pod_syncer", claim_controller_defects.OverwritingPodSyncer),
+    "finished-pods-synced": _replaces("pod_syncer", claim_controller_defects.FinishedPodSyncer),
     "template-annotations-shared": _replaces("generator", SharedAnnotationsGenerator),
     "mutation-cache": _replaces("created", mutation_cache.MutationCache),
 }

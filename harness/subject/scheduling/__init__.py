@@ -1,10 +1,11 @@
-"""One attempt after the other: which node a pod gets, and which devices are reserved for it.
+"""The scheduling cycle and the binding cycle, after pkg/scheduler/schedule_one.go.
 
-After schedulePod and schedulingCycle in pkg/scheduler/schedule_one.go.
+One thread decides which node each pod gets, one pod after the other; each pod with reserved devices
+has a binding thread, which calls PreBind and writes the pod's binding.
 
-The work of the plugin at each extension point does not belong here (`dynamic_resources`). Neither
-do writes to the API server (`binding`).
+The work of the plugin at each extension point does not belong here (`dynamic_resources`, and
+`binding` for PreBind).
 
-Contents: `assigned_pods`, `node_groups`, `node_lists`, `node_orders`,
-`node_resources`, `node_scores`, `node_search`, `scheduling_cycles`.
+Contents: `assigned_pods`, `binding_cycle`, `node_groups`, `node_lists`, `node_orders`,
+`node_resources`, `node_scores`, `node_search`, `nominations`, `scheduling_cycles`.
 """

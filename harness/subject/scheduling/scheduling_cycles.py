@@ -8,9 +8,8 @@ from typing import Any
 from harness import concurrency
 from harness.client import apis, transports
 from harness.subject import claims, dynamic_resources, scheduling_attempts
-from harness.subject.binding import binding_cycle
 from harness.subject.queueing import queued_pods, scheduling_queue
-from harness.subject.scheduling import assigned_pods, node_lists, node_search
+from harness.subject.scheduling import assigned_pods, binding_cycle, node_lists, node_search
 from harness.subject.telemetry import klog, pod_messages, pod_reports
 
 Object = dict[str, Any]

@@ -1,6 +1,7 @@
-"""Reports of a subject process about its work: Events and conditions of pods, metrics, logs.
+"""Reports of a subject process about its work: Events and conditions of pods, and logs.
 
-Nothing here takes part in a decision, and all of it may be switched off.
+Nothing here takes part in a decision, and all of it may be switched off. Metrics do not
+belong here: they are counted from the named steps (`process.scheduler_metrics`).
 
-Contents: `klog`, `klog_lines`, `pod_messages`, `pod_reports`, `scheduler_metrics`.
+Contents: `klog`, `klog_lines`, `pod_messages`, `pod_reports`.
 """

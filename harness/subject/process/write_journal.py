@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from harness.client import transports
-from harness.subject import recording
+from harness.subject.process import recording
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _MESSAGE_MAX = 200

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from harness import concurrency
 from harness.client import apis, transports
 from harness.subject import dynamic_resources, scheduling_attempts
-from harness.subject.binding import nominations
 from harness.subject.queueing import queued_pods
+from harness.subject.scheduling import nominations
 from harness.subject.telemetry import pod_reports
 
 IDLE_MAX = 32

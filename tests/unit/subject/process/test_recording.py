@@ -6,7 +6,7 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.history import journal_reader, records
-from harness.subject import recording
+from harness.subject.process import recording
 
 TIMEOUT_S = 20.0
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness.client import transports
 from harness.history import journal_reader, records
-from harness.subject import write_journal
+from harness.subject.process import write_journal
 
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/tests/resourceclaims"
 ANSWER = b'{"metadata": {"name": "a", "uid": "uid-a", "resourceVersion": "7"}}'

@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors, processes
 from harness.client import apis, transports
-from harness.subject import subject_process
+from harness.subject.process import subject_process
 from tests.support import api_objects
 
 TIMEOUT_S = 60.0

@@ -6,7 +6,7 @@ import pytest
 
 from harness.client import apis
 from harness.subject import scheduling_attempts
-from harness.subject.binding import nominations
+from harness.subject.scheduling import nominations
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import World
 
