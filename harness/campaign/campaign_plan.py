@@ -10,7 +10,7 @@ from harness import errors, seeds, writing
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.run import known_defects, run_plan
-from harness.run.faulting import planning
+from harness.run.fault_planning import planning
 from harness.scenario import loading, profiles, specs
 
 SCHEMA_VERSION = 2

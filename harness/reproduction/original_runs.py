@@ -11,7 +11,7 @@ from harness.cluster import providers
 from harness.history import directories, plans
 from harness.reproduction.search import load_axes
 from harness.run import subjects
-from harness.run.faulting import planning
+from harness.run.fault_planning import planning
 from harness.scenario import fault_specs, pool_specs, profiles, specs
 
 

@@ -4,8 +4,8 @@ Judging itself belongs to `checks`, which reads the finished run directory. Traf
 recorder are separate processes; this package only starts, watches and stops them. Several runs are
 the work of `campaign`.
 
-Contents: `cluster_logs`, `convergence`, `demanded_checks`, `execution`, `faulting`, `goals`,
-`known_defects`, `leaders`, `memory_sampling`, `progressing`, `rerun_command`, `run_children`,
-`run_journal`, `run_plan`, `run_processes`, `runs`, `scheduler_commands`, `selectors`, `spotting`,
-`subjects`, `supervising`.
+Contents: `cluster_logs`, `convergence`, `demanded_checks`, `execution`, `fault_planning`,
+`faulting`, `goals`, `known_defects`, `leaders`, `memory_sampling`, `progressing`, `rerun_command`,
+`run_children`, `run_journal`, `run_plan`, `run_processes`, `runs`, `scheduler_commands`,
+`selectors`, `spotting`, `subjects`, `supervising`.
 """

@@ -12,7 +12,7 @@ from harness.cluster import providers
 from harness.cluster.fixtures import fake_objects
 from harness.history import plans
 from harness.run import demanded_checks, known_defects, rerun_command, selectors, subjects
-from harness.run.faulting import client_calls, planning
+from harness.run.fault_planning import client_calls, planning
 from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching

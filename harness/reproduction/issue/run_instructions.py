@@ -9,7 +9,7 @@ from harness import errors
 from harness.cluster import providers
 from harness.cluster.local import binaries
 from harness.history import plans
-from harness.run.faulting import planning
+from harness.run.fault_planning import planning
 from harness.scenario import profiles, specs
 
 FILE = "scenario.toml"

@@ -1,11 +1,8 @@
-"""The faults of a run: resolved when it is planned, switched on, recorded, and healed.
+"""The faults of a run at work: switched on, recorded, and healed.
 
-Which call or event a rule hits is decided in `harness.faults`, by the carrier. Not in here: the
-keys of faults, which are in `scenario.fault_specs`; whether the faults of a run prove anything,
-which is for `checks`.
+Which call or event a rule hits is decided in `harness.faults`, by the carrier. Not in here: which
+faults a run has (see `fault_planning`); whether they prove anything, which is for `checks`.
 
-Contents: `applications`, `carrier_sessions`, `carriers`, `client_calls`, `conductor`,
-`fault_conflicts`, `fault_journal`, `fault_texts`, `hidden_faults`, `injecting`, `nemesis`,
-`object_faults`, `object_names`, `planning`, `process_faults`, `refusals`, `routes`, `staging`,
-`traffic_faults`, `traffic_rules`.
+Contents: `applications`, `carrier_sessions`, `carriers`, `conductor`, `fault_journal`, `injecting`,
+`object_faults`, `process_faults`, `routes`, `staging`, `traffic_faults`.
 """

@@ -8,7 +8,7 @@ from typing import Any
 from harness import clocks, errors
 from harness.faults import injection, matching
 from harness.history import journal_reader, plans, records
-from harness.run.faulting import traffic_rules
+from harness.run.fault_planning import traffic_rules
 from harness.scenario import fault_specs
 
 TIMEOUT_S = 10.0

@@ -82,7 +82,7 @@ def test_an_unknown_defect_is_refused_before_anything_is_connected(
 
 FAILS = """
 import pathlib, sys
-from harness.subject import subject_process
+from harness.subject.process import subject_process
 from harness.subject.{package} import {module}
 def fail(*arguments, **named): raise RuntimeError("unforeseen")
 {module}.{method} = fail

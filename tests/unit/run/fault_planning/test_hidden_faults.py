@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.run.faulting import hidden_faults
+from harness.run.fault_planning import hidden_faults
 from harness.scenario import fault_specs
 
 LAG = {"kind": "delay-events", "seconds": 0.5, "on": {"resource": "resourceclaims"}}

@@ -6,7 +6,7 @@ only that one (`faults.injection.Faults.strike`).
 
 from collections.abc import Sequence
 
-from harness.run.faulting import traffic_rules
+from harness.run.fault_planning import traffic_rules
 from harness.scenario import fault_specs
 
 

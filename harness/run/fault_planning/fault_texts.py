@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from harness.run.faulting import traffic_rules
+from harness.run.fault_planning import traffic_rules
 from harness.scenario import fault_specs
 
 

@@ -9,7 +9,7 @@ from harness import errors
 from harness.cluster import interfaces
 from harness.faults import injection, matching
 from harness.history import plans
-from harness.run.faulting import planning
+from harness.run.fault_planning import planning
 from harness.scenario import claim_specs, specs
 
 EMBEDDED = interfaces.Capabilities()

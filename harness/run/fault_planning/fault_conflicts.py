@@ -7,7 +7,7 @@ Reasons that concern a single fault are in `refusals`.
 from collections.abc import Sequence
 
 from harness import errors
-from harness.run.faulting import client_calls, fault_texts, hidden_faults, refusals
+from harness.run.fault_planning import client_calls, fault_texts, hidden_faults, refusals
 from harness.scenario import fault_specs
 
 

@@ -5,11 +5,7 @@ from collections.abc import Iterator
 
 from harness import errors, suggestions
 from harness.cluster import interfaces
-from harness.run.faulting import (
-    client_calls,
-    object_names,
-    traffic_rules,
-)
+from harness.run.fault_planning import client_calls, object_names, traffic_rules
 from harness.scenario import fault_specs, specs, traffic_specs
 
 AnySpec = fault_specs.TrafficFault | fault_specs.RunFault

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from harness import errors, seeds
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run.faulting import (
+from harness.run.fault_planning import (
     client_calls,
     fault_conflicts,
     fault_texts,

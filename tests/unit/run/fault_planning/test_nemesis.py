@@ -7,7 +7,7 @@ import pytest
 from harness import errors
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run.faulting import nemesis, planning
+from harness.run.fault_planning import nemesis, planning
 from harness.scenario import fault_specs, specs
 
 ALL = interfaces.Capabilities(restarts_api_server=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness import errors, suggestions
-from harness.run.faulting import fault_conflicts, refusals
+from harness.run.fault_planning import fault_conflicts, refusals
 from harness.scenario import fault_specs
 
 TRIES_PER_DRAW = 50
