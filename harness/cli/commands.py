@@ -29,6 +29,7 @@ SUBCOMMANDS = {
     "clusters": ("cluster",),
     "examining": ("doctor",),
     "conforming": ("conformance",),
+    "schema_command": ("schema",),
     "parts": ("apiserver", "scheduler", "claim-controller"),
     "harness_parts": ("kubelet", "record", "fault-proxy"),
 }

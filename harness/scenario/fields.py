@@ -29,7 +29,9 @@ def _require_quantity(value: object) -> object:
     raise ValueError(f"expected a quantity such as 4, '500m' or '8Gi', got {value!r:.60}")
 
 
-Quantity = Annotated[str, pydantic.BeforeValidator(_require_quantity)]
+Quantity = Annotated[
+    str, pydantic.BeforeValidator(_require_quantity, json_schema_input_type=int | str)
+]
 """An amount as the API writes it."""
 
 

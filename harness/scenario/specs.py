@@ -178,7 +178,9 @@ class SubjectSpec(Spec):
     Lease, one schedules, the others stand by. true: with kube-scheduler's durations; false or left
     out: every scheduler schedules."""
 
-    @pydantic.field_validator("leader_election", mode="before")
+    @pydantic.field_validator(
+        "leader_election", mode="before", json_schema_input_type=bool | LeaderElectionSpec
+    )
     @classmethod
     def _read_switch(cls, value: object) -> object:
         return ({} if value else None) if isinstance(value, bool) else value

@@ -1,0 +1,36 @@
+"""JSON Schemas of scenario files and cluster profiles, for editors.
+
+An editor with a TOML language server (Even Better TOML, taplo) completes the keys of a file, shows
+their documentation and underlines a misspelt one, if the file's first line names its schema:
+`#:schema ./scenario.schema.json`. A schema knows types and limits; that a scenario can be satisfied
+is known to the loader alone.
+"""
+
+import json
+from typing import Any
+
+import pydantic
+
+from harness.scenario import documents, loading, profiles
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SHELVES = {"scenario": loading.SHELF, "cluster": profiles.SHELF}
+"""Kind of file -> the shipped files of that kind."""
+
+
+def file_name(kind: str) -> str:
+    """Return the name of the schema's file, beside the shipped files of that kind."""
+    return f"{kind}.schema.json"
+
+
+def schema(kind: str) -> documents.Document:
+    """Return the JSON Schema of a kind of `SHELVES`; the keys' documentation is in it."""
+    shelf = SHELVES[kind]
+    described: dict[str, Any] = pydantic.TypeAdapter(shelf.kind).json_schema(mode="validation")
+    head = {"$schema": DIALECT, "title": f"Flake Hunt: {shelf.noun}"}
+    return {**described, **head}
+
+
+def text(kind: str) -> str:
+    """Return the JSON Schema of a kind of `SHELVES` as its file has it."""
+    return json.dumps(schema(kind), indent=1, sort_keys=True, ensure_ascii=False) + "\n"

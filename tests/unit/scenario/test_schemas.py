@@ -1,0 +1,65 @@
+"""The JSON Schemas of scenario files and cluster profiles that editors read."""
+
+import pathlib
+import tomllib
+from typing import Any
+
+import jsonschema
+import pytest
+
+from harness.scenario import schemas
+
+SHIPPED = [
+    (kind, path)
+    for kind, shelf in schemas.SHELVES.items()
+    for path in shelf.folder().glob("*.toml")
+]
+
+
+def problems(kind: str, document: dict[str, Any]) -> list[str]:
+    validator = jsonschema.Draft202012Validator(schemas.schema(kind))
+    return [error.message for error in validator.iter_errors(document)]
+
+
+def scenario(**more: Any) -> dict[str, Any]:
+    folder = schemas.SHELVES["scenario"].folder()
+    return tomllib.loads((folder / "shared-claims.toml").read_text()) | more
+
+
+@pytest.mark.parametrize("kind", schemas.SHELVES)
+def test_the_file_in_the_repository_is_the_schema_of_the_code(kind: str) -> None:
+    path = schemas.SHELVES[kind].folder() / schemas.file_name(kind)
+    assert path.read_text() == schemas.text(kind), (
+        f"write it again: .venv/bin/flake-hunt schema {kind} -o {path}"
+    )
+
+
+@pytest.mark.parametrize(("kind", "path"), SHIPPED, ids=lambda item: getattr(item, "stem", item))
+def test_shipped_files_name_their_schema_and_keep_to_it(kind: str, path: pathlib.Path) -> None:
+    text = path.read_text()
+    assert text.splitlines()[0] == f"#:schema ./{schemas.file_name(kind)}"
+    assert problems(kind, tomllib.loads(text)) == []
+
+
+def test_mistakes_are_found_where_they_are() -> None:
+    assert "'poolz' was unexpected" in problems("scenario", scenario(poolz={}))[0]
+    assert "'many' is not of type 'integer'" in problems(
+        "scenario", scenario(pools={"nodes": "many"})
+    )
+    assert problems("cluster", {"schema_version": 1, "provider": "nomad", "name": "n"})
+
+
+def test_every_form_that_the_loader_takes_is_in_the_schema() -> None:
+    for switch in (True, False, {"lease_duration_s": 15}):
+        assert problems("scenario", scenario(subject={"leader_election": switch})) == []
+
+
+def test_every_key_is_explained() -> None:
+    tables = schemas.schema("scenario")["$defs"].values()
+    silent = [
+        f"{table['title']}.{key}"
+        for table in tables
+        for key, described in table.get("properties", {}).items()
+        if "description" not in described and "const" not in described
+    ]
+    assert silent == []
