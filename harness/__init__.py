@@ -4,8 +4,9 @@ The public interface is the command (`flake-hunt` or `python -m harness`), its e
 files of a run; modules may change without notice. Imports go downward through layers, which the
 first import contract of pyproject.toml lists.
 
-Contents: `apiserver`, `campaign`, `checks`, `cli`, `client`, `clocks`, `cluster`, `concurrency`,
-`conformance`, `errors`, `explore`, `fault_proxy`, `faults`, `history`, `metrics`, `model`,
-`private_files`, `processes`, `report`, `reproduction`, `run`, `scenario`, `seeds`, `subject`,
-`suggestions`, `tls_authorities`, `traffic`, `worker_threads`, `writing`.
+Contents: `apiserver`, `archive`, `campaign`, `checks`, `cli`, `client`, `clocks`, `cluster`,
+`concurrency`, `conformance`, `errors`, `explore`, `fault_proxy`, `faults`, `history`,
+`metrics`, `model`, `private_files`, `processes`, `report`, `reproduction`, `run`, `scenario`,
+`seeds`, `statistics`, `subject`, `suggestions`, `tls_authorities`, `traffic`, `worker_threads`,
+`writing`.
 """

@@ -7,6 +7,7 @@ verdict rests on.
 
 Contents: `certificate`, `check_inputs`, `check_registry`, `claim_control`, `claims`, `conclusions`,
 `consumption`, `device_exclusivity`, `devices`, `doubtful_violations`, `evidence`, `faults`,
-`figures`, `holds`, `judging`, `nodes`, `observed`, `observed_runs`, `pods`, `progress`,
-`schedulers`, `selectors`, `taints`, `verdict_files`, `verdicts`, `witness`, `world_states`.
+`figures`, `holds`, `judge_identity`, `judging`, `nodes`, `observed`, `observed_runs`, `pods`,
+`progress`, `schedulers`, `selectors`, `taints`, `verdict_files`, `verdicts`, `witness`,
+`world_states`.
 """

@@ -13,6 +13,7 @@ from harness.checks import (
     check_registry,
     conclusions,
     doubtful_violations,
+    judge_identity,
     observed_runs,
     verdict_files,
     verdicts,
@@ -156,7 +157,7 @@ def _judgement(
     not_examined: list[verdicts.NotExamined],
     measured: run_figures.Figures,
 ) -> verdict_files.Judgement:
-    plan = history.plan
+    plan, digests = history.plan, history.digests()
     verdict, reason = conclusions.conclude(items, results, measured)
     return verdict_files.Judgement(
         run_id=plan.run_id,
@@ -171,7 +172,9 @@ def _judgement(
         checks=results,
         not_examined=not_examined,
         figures=measured,
-        evidence=history.digests(),
+        evidence=digests,
+        manifest=digests.get(history.directory.manifest.name, ""),
+        judges=judge_identity.present(),
     )
 
 

@@ -1,23 +1,26 @@
 """A judgement and its file, verdict.json, which has to fit the evidence beside it."""
 
+from collections.abc import Set
 from typing import Any
 
 import msgspec
 
 from harness import errors, writing
-from harness.checks import verdicts
+from harness.checks import judge_identity, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.figures import run_figures
 from harness.history import directories, files
 
-SCHEMA_VERSION = 5
-"""Schema of verdict.json."""
+OLDEST_SCHEMA = 5
+"""Oldest schema that is the same but for keys which were added later."""
+_OF_THE_JUDGES = frozenset({"schema", "judges"})
+"""Keys that say who judged, not what was found."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict about a run and everything it rests on: the content of verdict.json."""
 
-    schema: int = SCHEMA_VERSION
+    schema: int = verdicts.SCHEMA_VERSION
     run_id: str
     scenario: str
     subject: str
@@ -33,6 +36,9 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     figures: run_figures.Figures
     evidence: dict[str, str]
     """Name of every judged file -> its SHA-256."""
+    manifest: str
+    """Digest of manifest.json, which has those of all files of the run; empty: it has none."""
+    judges: judge_identity.Judges
 
     @property
     def subject_title(self) -> str:
@@ -72,8 +78,9 @@ def read(directory: directories.RunDirectory) -> dict[str, Any]:
         document: dict[str, Any] = msgspec.json.decode(content)
     except (errors.HistoryError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _reject(directory, f"expected the verdict of a run ({error})") from error
-    if schema != SCHEMA_VERSION:
-        raise _reject(directory, f"expected schema {SCHEMA_VERSION}, got {schema}")
+    if not OLDEST_SCHEMA <= schema <= verdicts.SCHEMA_VERSION:
+        expected = f"{OLDEST_SCHEMA} to {verdicts.SCHEMA_VERSION}"
+        raise _reject(directory, f"expected schema {expected}, got {schema}")
     return document
 
 
@@ -102,8 +109,19 @@ def require_own(directory: directories.RunDirectory, judgement: Judgement) -> No
     )
     if changed:
         raise _reject(directory, f"the evidence has changed since ({', '.join(changed)} differ)")
-    if document != msgspec.to_builtins(judgement):
+    if not _is_same(document, msgspec.to_builtins(judgement)):
         raise _reject(directory, "it was edited, or written by another version of Flake Hunt")
+
+
+def _is_same(document: dict[str, Any], judged: dict[str, Any]) -> bool:
+    """Return whether two documents say the same; one of an older schema may lack newer keys."""
+    newer = judged.keys() - document.keys() if document["schema"] != judged["schema"] else set()
+    left_out = _OF_THE_JUDGES | newer
+    return _without(left_out, document) == _without(left_out, judged)
+
+
+def _without(keys: Set[str], document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key not in keys}
 
 
 def _reject(directory: directories.RunDirectory, why: str) -> errors.VerdictError:

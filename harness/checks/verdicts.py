@@ -6,6 +6,9 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+SCHEMA_VERSION = 6
+"""Schema of verdict.json."""
+
 
 class Verdict(enum.StrEnum):
     """The answer of a check or of a run, declared from best to worst."""

@@ -4,6 +4,6 @@ Deterministic, from the run directory alone, into self-contained files. Verdicts
 (see `checks`).
 
 Contents: `campaign_index`, `charts`, `drawing`, `escaping`, `evidence`, `explaining`,
-`fault_lanes`, `fault_tables`, `junit`, `publishing`, `remedy_costs`, `rendering`, `strips`,
-`traces`.
+`fault_lanes`, `fault_tables`, `junit`, `page_templates`, `publishing`, `remedy_costs`,
+`rendering`, `strips`, `traces`.
 """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness import writing
 from harness.checks import verdicts
-from harness.report import rendering
+from harness.report import page_templates
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +51,12 @@ def render(
 ) -> None:
     """Write the index page atomically."""
     text = (
-        rendering.templates()
+        page_templates.templates()
         .get_template("campaign.html.j2")
         .render(
             rows=rows,
             verdict=verdict,
-            symbol=rendering.SYMBOLS[verdict],
+            symbol=page_templates.SYMBOLS[verdict],
             seed=seed,
             summary=summary,
         )

@@ -1,26 +1,26 @@
 """Writes report.html, junit.xml and trace.json of a run from its directory alone."""
 
 import dataclasses
-import functools
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
-
-import jinja2
 
 from harness import writing
 from harness.checks import judging, verdict_files, verdicts
 from harness.checks.progress import claim_progress
 from harness.history import directories
-from harness.report import charts, escaping, evidence, fault_tables, junit, strips, traces
+from harness.report import (
+    charts,
+    evidence,
+    fault_tables,
+    junit,
+    page_templates,
+    strips,
+    traces,
+)
 
 CARDS_MAX = 20
 """Violations of one check that the report shows in full."""
-SYMBOLS = {
-    verdicts.Verdict.VALID: "✓",
-    verdicts.Verdict.UNKNOWN: "?",
-    verdicts.Verdict.INVALID: "✗",
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ def write(examination: judging.Examination) -> None:
 def page(source: evidence.Evidence) -> str:
     """Return the report as one self-contained page; the same bytes for the same directory."""
     return (
-        templates()
+        page_templates.templates()
         .get_template("report.html.j2")
         .render(
             judgement=source.judgement,
             plan=source.history.plan,
-            symbol=SYMBOLS[source.judgement.verdict],
+            symbol=page_templates.SYMBOLS[source.judgement.verdict],
             headline=_headline(source.judgement),
             sections=list(_sections(source)),
             devices=charts.devices_over_time(source),
@@ -90,23 +90,6 @@ def page(source: evidence.Evidence) -> str:
             again=_commands(source),
         )
     )
-
-
-@functools.cache
-def templates() -> jinja2.Environment:
-    """Return the templates; they escape all text except the SVG that this package draws."""
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("harness.report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_finalize,
-    )
-
-
-def _finalize(value: Any) -> Any:
-    return escaping.visible(value) if type(value) is str else value  # not Markup, a str subclass
 
 
 def _headline(judgement: verdict_files.Judgement) -> str:

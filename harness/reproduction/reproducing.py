@@ -14,8 +14,9 @@ from harness.reproduction.issue import (
     scenario_files,
     specimens,
 )
-from harness.reproduction.search import rates, sequential_tests, shrinking
+from harness.reproduction.search import sequential_tests, shrinking
 from harness.scenario import profiles, specs
+from harness.statistics import rates
 
 FIRST_RUNS_MAX = 10
 """Runs of the original scenario without a failure, after which it counts as not reproduced."""

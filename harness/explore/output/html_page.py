@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from harness.explore.output import stories
 from harness.explore.search import causality_curve, explored_run, tokens
-from harness.report import drawing, rendering
+from harness.report import drawing, page_templates
 
 _LEFT = 190.0
 _LANE = 30.0
@@ -29,7 +29,7 @@ def render(
     """Return the page. Without `points` it has no causality curve."""
     story = stories.tell(run.moments, run.names, run.finding or "nothing was found")
     return (
-        rendering.templates()
+        page_templates.templates()
         .get_template("explored.html.j2")
         .render(
             token=str(token),

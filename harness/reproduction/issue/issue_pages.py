@@ -11,8 +11,8 @@ from harness.reproduction.issue import (
     specimens,
     text_strips,
 )
-from harness.reproduction.search import rates
 from harness.scenario import specs
+from harness.statistics import rates
 
 PICTURE = "strip.svg"
 """Name of the picture's file in the folder."""

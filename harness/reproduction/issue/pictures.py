@@ -2,7 +2,7 @@
 
 import re
 
-from harness.report import drawing, rendering
+from harness.report import drawing, page_templates
 
 _HATCH = (
     '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" '
@@ -32,5 +32,5 @@ def standalone(picture: str) -> str:
 
 def _style() -> str:
     """Return the report's style sheet, with the page's background for the picture."""
-    style = rendering.templates().get_template("style.css.j2").render()
+    style = page_templates.templates().get_template("style.css.j2").render()
     return f"<style><![CDATA[{style}.ground{{fill:var(--bg)}}]]></style>"

@@ -2,6 +2,5 @@
 
 The search only asks for runs; executing them belongs to `attempts`.
 
-Contents: `fault_axes`, `leaps`, `load_axes`, `pool_axes`, `rates`, `sequential_tests`,
-`shrinking`.
+Contents: `fault_axes`, `leaps`, `load_axes`, `pool_axes`, `sequential_tests`, `shrinking`.
 """

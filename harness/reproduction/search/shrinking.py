@@ -19,10 +19,10 @@ from harness.reproduction.search import (
     leaps,
     load_axes,
     pool_axes,
-    rates,
     sequential_tests,
 )
 from harness.scenario import specs
+from harness.statistics import rates
 
 PASSES_MAX = 4
 TRIES_PER_AXIS = 4

@@ -15,7 +15,7 @@ import pytest
 from harness import errors
 from harness.checks import judging, verdict_files, verdicts
 from harness.history import directories, plans, records
-from harness.report import publishing, rendering, traces
+from harness.report import page_templates, publishing, rendering, traces
 from tests.histories import building, damages, language
 from tests.unit.report import pages, races
 
@@ -440,5 +440,5 @@ def test_a_huge_trace_is_cut_and_says_so(
 
 
 def test_symbols_say_the_verdict_without_colour() -> None:
-    assert set(rendering.SYMBOLS) == set(verdicts.Verdict)
-    assert len(set(rendering.SYMBOLS.values())) == 3
+    assert set(page_templates.SYMBOLS) == set(verdicts.Verdict)
+    assert len(set(page_templates.SYMBOLS.values())) == 3

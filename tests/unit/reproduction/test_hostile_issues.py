@@ -8,7 +8,7 @@ import pytest
 
 from harness.history import directories
 from harness.reproduction.issue import issue_pages, pictures, scenario_files, specimens
-from harness.reproduction.search import rates
+from harness.statistics import rates
 from tests.histories import hostile_names
 from tests.unit.reproduction import scenarios
 

@@ -18,8 +18,8 @@ from harness.reproduction.issue import (
     scenario_files,
     specimens,
 )
-from harness.reproduction.search import rates
 from harness.scenario import specs
+from harness.statistics import rates
 from tests.histories import building, language
 from tests.unit.reproduction import scenarios
 

@@ -7,8 +7,9 @@ import pytest
 
 from harness import errors
 from harness.reproduction import reproducing
-from harness.reproduction.search import load_axes, rates, shrinking
+from harness.reproduction.search import load_axes, shrinking
 from harness.scenario import specs, traffic_specs
+from harness.statistics import rates
 from tests.unit.reproduction import scenarios
 
 Rate = Callable[[specs.Scenario], float]

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from harness.reproduction.search import rates
+from harness.statistics import rates
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
-"""The rate at which a scenario fails, with an exact confidence interval."""
+"""The rate at which runs fail, with an exact confidence interval."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
 
 CONFIDENCE = 0.95
 """Least probability that the interval contains the true rate."""
@@ -29,10 +33,7 @@ class Rate:
         Its lower end is the rate at which as many failures or more have half of the remaining
         probability, its upper end the one for as many or fewer.
         """
-        tail = (1 - CONFIDENCE) / 2
-        lower = _where(lambda rate: self._at_least(rate) > tail) if self.failed else 0.0
-        upper = _where(lambda rate: self._at_most(rate) < tail) if self.failed < self.runs else 1.0
-        return lower, upper
+        return _interval(self.failed, self.runs)
 
     def __str__(self) -> str:
         """Return `failed in 14 of 20 runs (95 % confidence: 46 % to 88 %)`."""
@@ -43,18 +44,28 @@ class Rate:
             f"({CONFIDENCE:.0%} confidence: {low:.0%} to {high:.0%})"
         ).replace("%", " %")
 
-    def _at_most(self, rate: float) -> float:
-        """Return the probability of as many failures or fewer at this rate."""
-        return math.fsum(_probability(count, self.runs, rate) for count in range(self.failed + 1))
 
-    def _at_least(self, rate: float) -> float:
-        """Return the probability of as many failures or more at this rate."""
-        counts = range(self.failed, self.runs + 1)
-        return math.fsum(_probability(count, self.runs, rate) for count in counts)
+@functools.lru_cache(maxsize=4096)
+def _interval(failed: int, runs: int) -> tuple[float, float]:
+    tail = (1 - CONFIDENCE) / 2
+    ways = log_ways(runs)
+    least, most = slice(failed, None), slice(None, failed + 1)
+    lower = _where(lambda rate: _probability(ways, least, rate) > tail) if failed else 0.0
+    upper = _where(lambda rate: _probability(ways, most, rate) < tail) if failed < runs else 1.0
+    return lower, upper
 
 
-def _probability(count: int, runs: int, rate: float) -> float:
-    return math.comb(runs, count) * rate**count * (1 - rate) ** (runs - count)
+def log_ways(count: int) -> npt.NDArray[np.float64]:
+    """Return the logarithms of the binomial coefficients of `count` over 0, 1, …, `count`."""
+    logs = np.array([math.lgamma(number + 1) for number in range(count + 1)])
+    return logs[-1] - logs - logs[::-1]
+
+
+def _probability(ways: npt.NDArray[np.float64], counts: slice, rate: float) -> float:
+    """Return the probability of one of these counts of failures at a rate within (0, 1)."""
+    failed = np.arange(len(ways))
+    logs = ways + failed * math.log(rate) + (len(ways) - 1 - failed) * math.log1p(-rate)
+    return float(np.exp(logs[counts]).sum())
 
 
 def _where(is_above: Callable[[float], bool]) -> float:

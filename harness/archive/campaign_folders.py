@@ -1,0 +1,114 @@
+"""One campaign's folder: its plan, the runs that have ended, and how it ended."""
+
+import os
+import pathlib
+from collections.abc import Iterator
+
+import msgspec
+
+from harness import errors
+from harness.history import files
+
+FOLDER = "campaigns"
+"""Name of the folder of all campaigns in a folder of reports."""
+PLAN = "campaign.json"
+RESULTS = "results.jsonl"
+"""The results of the runs, in the order in which they came."""
+DOCUMENT = "results.json"
+"""The table, the verdict and the exit code, written when the campaign has ended."""
+INDEX = "index.html"
+_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a line of results.jsonl that summaries need (`results.RunResult`)."""
+
+    scenario: str
+    subject: str
+    directory: str = ""
+    verdict: str | None = None
+    error: str = ""
+
+
+class _Profile(msgspec.Struct):
+    name: str = ""
+
+
+class _Plan(msgspec.Struct):
+    seed: int
+    runs: list[msgspec.Raw]
+    cluster: _Profile = msgspec.field(default_factory=_Profile)
+
+
+class _Document(msgspec.Struct):
+    verdict: str
+    summary: str
+
+
+class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
+    """One campaign."""
+
+    path: pathlib.Path
+    problem: str = ""
+    """Why its plan or results cannot be read, or that it has not ended; empty: neither."""
+    seed: int | None = None
+    cluster: str = ""
+    planned: int = 0
+    """Number of runs; further attempts of controls are not planned."""
+    results: list[Result] = []
+    verdict: str = ""
+    """`VALID`, …, `ERROR`; empty: it has not ended, or an older version wrote it."""
+    summary: str = ""
+
+    @property
+    def runs(self) -> list[pathlib.Path]:
+        """The run directories; they are also found when the whole folder of reports was moved."""
+        reports = self.path.parent.parent
+        found = []
+        for result in self.results:
+            if result.directory:
+                given = pathlib.Path(result.directory)
+                moved = reports / given.parent.name / given.name
+                found.append(moved if moved.is_dir() else given)
+        return found
+
+
+def is_one(path: pathlib.Path) -> bool:
+    """Return whether a path is the folder of a campaign."""
+    return (path / PLAN).is_file()
+
+
+def read(path: pathlib.Path) -> CampaignFolder:
+    """Return the summary of a campaign's folder; a damaged one has a problem."""
+    try:
+        plan = msgspec.json.decode(files.read_small(path / PLAN), type=_Plan)
+        results = list(_results(path / RESULTS))
+    except (errors.HistoryError, *_DECODING) as error:
+        return CampaignFolder(path=path, problem=f"it is damaged ({error})")
+    document = _document(path)
+    has_ended = document is not None or (path / INDEX).is_file()
+    return CampaignFolder(
+        path=path,
+        problem="" if has_ended else "it is under way, or was interrupted",
+        seed=plan.seed,
+        cluster=plan.cluster.name,
+        planned=len(plan.runs),
+        results=results,
+        verdict=document.verdict if document else "",
+        summary=document.summary if document else "",
+    )
+
+
+def _results(path: pathlib.Path) -> Iterator[Result]:
+    """Yield the results; a last line that was not written whole is left out."""
+    if os.path.lexists(path):
+        whole = files.read_small(path).rpartition(b"\n")[0]
+        for line in filter(None, whole.split(b"\n")):
+            yield msgspec.json.decode(line, type=Result)
+
+
+def _document(path: pathlib.Path) -> _Document | None:
+    try:
+        return msgspec.json.decode(files.read_small(path / DOCUMENT), type=_Document)
+    except (errors.HistoryError, *_DECODING):
+        return None

@@ -1,0 +1,166 @@
+"""One run directory as its plan.json and verdict.json tell; damaged ones are told as such."""
+
+import enum
+import hashlib
+import os
+import pathlib
+from typing import Any
+
+import msgspec
+
+from harness import errors
+from harness.archive import subject_names
+from harness.checks import verdicts
+from harness.history import directories, files
+
+OLDEST_SCHEMA = 4
+"""Oldest schema of verdict.json whose figures are as they are today."""
+_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class State(enum.StrEnum):
+    """How far a run came."""
+
+    JUDGED = "judged"
+    UNJUDGED = "not judged"
+    """It ended, but has no verdict."""
+    UNFINISHED = "not finished"
+    """It is under way, or was interrupted."""
+    DAMAGED = "damaged"
+    """plan.json or verdict.json cannot be used."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The part that summaries need of plan.json (`plans.Plan`)."""
+
+    run_id: str
+    scenario: str
+    seed: int
+    subject: str
+    defects: list[str]
+    cluster: str
+    boot_id: str
+    created_wall_ns: int
+    until_found: bool
+    settings: msgspec.Raw
+    versions: dict[str, str]
+    remedies: list[str] = []
+    release: str = ""
+    cluster_profile: dict[str, Any] = {}
+    again: list[str] = []
+
+    @property
+    def subject_name(self) -> str:
+        """The subject for tables: `correct`, a known defect, or a foreign scheduler's version."""
+        return subject_names.of_run(self)
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """Quantiles of a duration, in milliseconds; None if nothing was measured."""
+
+    p50_ms: float | None = None
+    p90_ms: float | None = None
+    p99_ms: float | None = None
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """The part that summaries need of the figures in verdict.json (`run_figures.Figures`)."""
+
+    claims: int
+    double_allocations: int
+    stuck: int
+    violations: int
+    seconds: float | None = None
+    allocations_per_s: float | None = None
+    claim_to_allocation: Latency = Latency()
+    pod_to_running: Latency = Latency()
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The part that summaries need of verdict.json (`verdict_files.Judgement`)."""
+
+    run_id: str
+    verdict: verdicts.Verdict
+    reason: str
+    figures: Figures
+    evidence: dict[str, str]
+
+
+class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
+    """One run directory."""
+
+    path: pathlib.Path
+    state: State
+    problem: str = ""
+    """Why it is not judged, as a sentence; empty: it is."""
+    plan: Plan | None = None
+    """None if plan.json cannot be used."""
+    verdict: Verdict | None = None
+    """None unless it is judged."""
+
+
+class _Head(msgspec.Struct):
+    schema: int
+
+
+class _ClusterRecord(msgspec.Struct):
+    versions: dict[str, str] = {}
+
+
+def read(path: pathlib.Path) -> RunFolder:
+    """Return the summary of a run directory.
+
+    Raises RunDirectoryError if it is not one.
+    """
+    directory = directories.existing(path)
+    try:
+        content = files.read_small(directory.plan)
+        plan = msgspec.json.decode(content, type=Plan)
+    except (errors.HistoryError, *_DECODING) as error:
+        return RunFolder(path=path, state=State.DAMAGED, problem=f"plan.json is damaged ({error})")
+    if not os.path.lexists(directory.verdict):
+        return _without_verdict(directory, plan)
+    try:
+        verdict = _verdict(directory, plan, content)
+    except (errors.HistoryError, *_DECODING) as error:
+        return RunFolder(
+            path=path, state=State.DAMAGED, plan=plan, problem=f"verdict.json {_cannot(error)}"
+        )
+    return RunFolder(path=path, state=State.JUDGED, plan=plan, verdict=verdict)
+
+
+def cluster_versions(path: pathlib.Path) -> dict[str, str]:
+    """Return the versions of the cluster's components; empty if the run recorded none."""
+    try:
+        content = files.read_small(directories.RunDirectory(path).cluster)
+        return msgspec.json.decode(content, type=_ClusterRecord).versions
+    except (errors.HistoryError, *_DECODING):
+        return {}
+
+
+def _without_verdict(directory: directories.RunDirectory, plan: Plan) -> RunFolder:
+    state, problem = State.UNFINISHED, "it is under way, or was interrupted"
+    if os.path.lexists(directory.manifest):
+        state, problem = State.UNJUDGED, "it ended, but has no verdict.json"
+    return RunFolder(path=directory.path, state=state, plan=plan, problem=problem)
+
+
+def _verdict(directory: directories.RunDirectory, plan: Plan, content: bytes) -> Verdict:
+    """Raise HistoryError for a verdict of another schema, or about another run or plan."""
+    document = files.read_small(directory.verdict)
+    schema = msgspec.json.decode(document, type=_Head).schema
+    if not OLDEST_SCHEMA <= schema <= verdicts.SCHEMA_VERSION:
+        raise errors.HistoryError(
+            f"has schema {schema}, expected {OLDEST_SCHEMA} to {verdicts.SCHEMA_VERSION}"
+        )
+    verdict = msgspec.json.decode(document, type=Verdict)
+    if verdict.run_id != plan.run_id:
+        raise errors.HistoryError(f"is about run {verdict.run_id!r:.60}, not {plan.run_id!r:.60}")
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    if verdict.evidence.get(directory.plan.name) != digest:
+        raise errors.HistoryError("is about another plan.json")
+    return verdict
+
+
+def _cannot(error: Exception) -> str:
+    return str(error) if isinstance(error, errors.HistoryError) else f"is damaged ({error})"

@@ -1,0 +1,6 @@
+"""Statistics of runs: rates with exact intervals, exact and permutation tests, their correction.
+
+Pure functions of numbers. The choice of the runs to compare does not belong here.
+
+Contents: `corrections`, `exact_tests`, `rank_tests`, `rates`.
+"""

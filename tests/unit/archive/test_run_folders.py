@@ -1,0 +1,103 @@
+"""A run directory is summed up from its small files, and what cannot be used is said."""
+
+import json
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.archive import run_folders
+from harness.checks import judging, verdicts
+from harness.history import directories
+from tests.histories import archives, building
+
+Change = Callable[[directories.RunDirectory], Any]
+
+
+def test_a_judged_run(tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "one", "INVALID")
+    found = run_folders.read(made.path)
+    judgement = judging.judge(made)
+    assert found.state is run_folders.State.JUDGED
+    assert found.problem == ""
+    assert found.plan is not None
+    assert found.verdict is not None
+    assert (found.plan.scenario, found.plan.subject_name) == (building.SCENARIO, "correct")
+    assert found.verdict.verdict is verdicts.Verdict.INVALID
+    assert found.verdict.figures.double_allocations == judgement.figures.double_allocations == 1
+    assert found.verdict.reason == judgement.reason
+
+
+def _edited(**changes: Any) -> Change:
+    def change(directory: directories.RunDirectory) -> None:
+        document = json.loads(directory.verdict.read_bytes())
+        directory.verdict.write_text(json.dumps(document | changes))
+
+    return change
+
+
+def _of_another_plan(directory: directories.RunDirectory) -> None:
+    directory.plan.write_text(directory.plan.read_text() + " ")
+
+
+DAMAGES: dict[str, tuple[Change, str]] = {
+    "torn": (lambda made: made.verdict.write_bytes(made.verdict.read_bytes()[:500]), "is damaged"),
+    "empty": (lambda made: made.verdict.write_bytes(b""), "is damaged"),
+    "not UTF-8": (lambda made: made.verdict.write_bytes(b'{"schema": 6, "\xff": 1}'), "is damaged"),
+    "deep": (
+        lambda made: made.verdict.write_bytes(b'{"schema":6,"x":' + b"[" * 100_000),
+        "damaged",
+    ),
+    "a newer schema": (_edited(schema=99), "has schema 99, expected 4 to 6"),
+    "of another run": (_edited(run_id="other"), "is about run 'other', not 'one'"),
+    "without figures": (_edited(figures={}), "is damaged"),
+    "a made-up verdict": (_edited(verdict="FINE"), "is damaged"),
+    "of another plan": (_of_another_plan, "is about another plan.json"),
+    "a folder": (lambda made: (made.verdict.unlink(), made.verdict.mkdir()), "expected a file"),
+    "a broken plan": (lambda made: made.plan.write_text("{"), "plan.json is damaged"),
+    "a plan of nothing": (lambda made: made.plan.write_text("{}"), "plan.json is damaged"),
+}
+
+
+@pytest.mark.parametrize(("change", "why"), DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_run_is_never_taken_for_a_judged_one(
+    tmp_path: pathlib.Path, change: Change, why: str
+) -> None:
+    made = archives.run(tmp_path, "one")
+    change(made)
+    found = run_folders.read(made.path)
+    assert found.state is run_folders.State.DAMAGED
+    assert found.verdict is None
+    assert why in found.problem
+
+
+def test_a_run_without_a_verdict(tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "one")
+    made.verdict.unlink()
+    assert run_folders.read(made.path).state is run_folders.State.UNJUDGED
+    made.manifest.unlink()
+    assert run_folders.read(made.path).state is run_folders.State.UNFINISHED
+
+
+def test_what_is_no_run(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.RunDirectoryError, match=r"has no plan\.json"):
+        run_folders.read(tmp_path)
+
+
+def test_older_verdicts_are_read(tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "one")
+    document = json.loads(made.verdict.read_bytes())
+    del document["judges"], document["manifest"]
+    made.verdict.write_text(json.dumps(document | {"schema": 5}))
+    assert run_folders.read(made.path).state is run_folders.State.JUDGED
+
+
+def test_versions_of_the_cluster(tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "one")
+    assert run_folders.cluster_versions(made.path) == {}
+    made.cluster.write_text('{"name": "n", "versions": {"kube-apiserver": "v1.36.2"}}')
+    assert run_folders.cluster_versions(made.path) == {"kube-apiserver": "v1.36.2"}
+    made.cluster.write_text("[]")
+    assert run_folders.cluster_versions(made.path) == {}
