@@ -65,7 +65,8 @@ class _Deals:
         """Return the probabilities of the first side's failures, from `least` on."""
         of_first, of_second, of_both = self._ways
         counts = np.arange(self.least(failed), min(self._first, failed) + 1)
-        return np.exp(of_first[counts] + of_second[failed - counts] - of_both[failed])
+        logs: _Array = of_first[counts] + of_second[failed - counts] - of_both[failed]
+        return np.exp(logs)
 
     def fisher(self, failed: int) -> _Array:
         """Return the p-value of Fisher's two-sided test for each number of the first side."""

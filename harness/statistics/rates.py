@@ -58,7 +58,8 @@ def _interval(failed: int, runs: int) -> tuple[float, float]:
 def log_ways(count: int) -> npt.NDArray[np.float64]:
     """Return the logarithms of the binomial coefficients of `count` over 0, 1, …, `count`."""
     logs = np.array([math.lgamma(number + 1) for number in range(count + 1)])
-    return logs[-1] - logs - logs[::-1]
+    ways: npt.NDArray[np.float64] = logs[-1] - logs - logs[::-1]
+    return ways
 
 
 def _probability(ways: npt.NDArray[np.float64], counts: slice, rate: float) -> float:
