@@ -12,7 +12,7 @@ from harness.history import directories, plans
 from harness.reproduction.search import load_axes
 from harness.run import subjects
 from harness.run.fault_planning import planning
-from harness.scenario import fault_specs, pool_specs, profiles, specs
+from harness.scenario import fault_specs, pool_specs, profiles, specs, subject_specs
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ def _shared(pools: pool_specs.PoolsSpec, run_id: str) -> pool_specs.PoolsSpec:
     return pools.model_copy(update=changes)
 
 
-def _unresolved(subject: specs.SubjectSpec) -> specs.SubjectSpec:
+def _unresolved(subject: subject_specs.SubjectSpec) -> subject_specs.SubjectSpec:
     """Return the subject with defaults where the plan has names and places of one run.
 
     A binary that is no longer where it was is looked for in the usual places.
@@ -106,7 +106,10 @@ def _unresolved(subject: specs.SubjectSpec) -> specs.SubjectSpec:
         changes: dict[str, object] = {}
         if item.scheduler_name in (default, subjects.SCHEDULER_NAME) and item.kind != "external":
             changes["scheduler_name"] = ""
-        if isinstance(item, specs.KubeScheduler) and not pathlib.Path(item.binary).is_file():
+        if (
+            isinstance(item, subject_specs.KubeScheduler)
+            and not pathlib.Path(item.binary).is_file()
+        ):
             changes["binary"] = ""
         schedulers.append(item.model_copy(update=changes))
     return subject.model_copy(update={"schedulers": schedulers, "claim_controller": "auto"})

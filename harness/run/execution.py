@@ -18,7 +18,7 @@ from harness.run import (
     supervising,
 )
 from harness.run.faulting import conductor, staging
-from harness.scenario import possibility, profiles, specs, traffic_specs
+from harness.scenario import possibility, profiles, subject_specs, traffic_specs
 from harness.traffic import launching
 
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
@@ -277,7 +277,7 @@ class Execution:
         subject = self._scenario.subject
         names = subjects.process_names(subject)
         for name, scheduler in zip(names, subject.schedulers, strict=True):
-            if isinstance(scheduler, specs.ClusterScheduler):
+            if isinstance(scheduler, subject_specs.ClusterScheduler):
                 into, since = self._directory.log(name), self._plan.created_wall_ns
                 cluster_logs.fetch(self._transport, into, since_wall_ns=since)
 

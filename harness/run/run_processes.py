@@ -15,7 +15,7 @@ from harness.history import directories, plans
 from harness.model import naming
 from harness.run import known_defects, run_plan, scheduler_commands, subjects, supervising
 from harness.run.fault_planning import client_calls
-from harness.scenario import pool_changes, specs
+from harness.scenario import pool_changes, subject_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
@@ -76,7 +76,9 @@ class RunProcesses:
     def foreign_clients(self) -> list[str]:
         """Return the schedulers that are not ours: programs that need TLS."""
         schedulers = self._schedulers().items()
-        return [name for name, item in schedulers if not isinstance(item, specs.PythonScheduler)]
+        return [
+            name for name, item in schedulers if not isinstance(item, subject_specs.PythonScheduler)
+        ]
 
     def start_observers(self) -> None:
         """Start the recorder and the kubelets, and wait until they are ready."""
@@ -141,7 +143,7 @@ class RunProcesses:
             [*self._schedulers(), subjects.CONTROLLER, *self._kubelets, RECORDER]
         )
 
-    def _schedulers(self) -> dict[str, specs.AnyScheduler]:
+    def _schedulers(self) -> dict[str, subject_specs.AnyScheduler]:
         subject = self._scenario.subject
         return dict(zip(subjects.process_names(subject), subject.schedulers, strict=True))
 
@@ -210,9 +212,9 @@ class RunProcesses:
         chosen = known_remedies.of_part(self._plan.remedies, subjects.CONTROLLER)
         self._start_subject_part(name, subjects.CONTROLLER, *_remedies(chosen))
 
-    def _start_scheduler(self, name: str, *, scheduler: specs.AnyScheduler) -> None:
+    def _start_scheduler(self, name: str, *, scheduler: subject_specs.AnyScheduler) -> None:
         """Start a scheduler, unless it runs outside the harness."""
-        if isinstance(scheduler, specs.PythonScheduler):
+        if isinstance(scheduler, subject_specs.PythonScheduler):
             options = ["--scheduler-name", scheduler.scheduler_name]
             options += _remedies(known_remedies.of_part(self._plan.remedies, "scheduler"))
             options += ["--leader-elect"] if self._is_elected else []
@@ -230,7 +232,7 @@ class RunProcesses:
         argv = scheduler_commands.command(name, scheduler, self._scenario.subject, context)
         if argv is not None:
             environment = {"KUBECONFIG": str(kubeconfig)}
-            elected = self._is_elected and isinstance(scheduler, specs.KubeScheduler)
+            elected = self._is_elected and isinstance(scheduler, subject_specs.KubeScheduler)
             self._supervisor.start_foreign(name, argv, env=environment, elected=elected)
 
     @property

@@ -11,7 +11,7 @@ import msgspec
 
 from harness import errors
 from harness.cluster.local import binaries
-from harness.scenario import specs
+from harness.scenario import subject_specs
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
 """Version of the KubeSchedulerConfiguration."""
@@ -38,15 +38,15 @@ class RunContext:
 
 def command(
     name: str,
-    scheduler: specs.AnyScheduler,
-    subject: specs.SubjectSpec,
+    scheduler: subject_specs.AnyScheduler,
+    subject: subject_specs.SubjectSpec,
     context: RunContext,
 ) -> list[str] | None:
     """Return the command line of a scheduler other than the Python one, and write its files.
 
     None: the scheduler is started outside the harness.
     """
-    if isinstance(scheduler, specs.KubeScheduler):
+    if isinstance(scheduler, subject_specs.KubeScheduler):
         file = context.folder / f"{name}-configuration.json"
         document = configuration(
             scheduler,
@@ -57,7 +57,7 @@ def command(
         )
         file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2))
         return _kube_scheduler_command(scheduler, file)
-    if isinstance(scheduler, specs.CommandScheduler):
+    if isinstance(scheduler, subject_specs.CommandScheduler):
         return _filled(name, scheduler, context)
     return None
 
@@ -81,8 +81,8 @@ def check_placeholders(word: str) -> None:
 
 
 def configuration(
-    scheduler: specs.KubeScheduler,
-    subject: specs.SubjectSpec,
+    scheduler: subject_specs.KubeScheduler,
+    subject: subject_specs.SubjectSpec,
     *,
     kubeconfig: pathlib.Path,
     namespace: str,
@@ -115,13 +115,13 @@ def configuration(
     }
 
 
-def _dynamic_resources(subject: specs.SubjectSpec) -> dict[str, Any]:
+def _dynamic_resources(subject: subject_specs.SubjectSpec) -> dict[str, Any]:
     """Return the DynamicResourcesArgs that differ from the defaults; empty: none.
 
     kube-scheduler 1.34 has no `bindingTimeout`, later ones none below a second, and those in which
     binding conditions are off refuse it (kubernetes#134905).
     """
-    defaults, changed = specs.SubjectSpec(), dict[str, str]()
+    defaults, changed = subject_specs.SubjectSpec(), dict[str, str]()
     if subject.filter_timeout_s != defaults.filter_timeout_s:
         changed["filterTimeout"] = _duration(subject.filter_timeout_s)
     if subject.binding_timeout_s != defaults.binding_timeout_s:
@@ -136,7 +136,9 @@ def _duration(seconds: float) -> str:
 
 
 def _leader_election(
-    scheduler: specs.KubeScheduler, chosen: specs.LeaderElectionSpec | None, namespace: str
+    scheduler: subject_specs.KubeScheduler,
+    chosen: subject_specs.LeaderElectionSpec | None,
+    namespace: str,
 ) -> dict[str, Any]:
     """Return the settings of the election on the Lease that is named after the scheduler."""
     if chosen is None:
@@ -158,7 +160,7 @@ def _gates(chosen: Mapping[str, bool]) -> str:
 
 
 def _kube_scheduler_command(
-    scheduler: specs.KubeScheduler, configuration_file: pathlib.Path
+    scheduler: subject_specs.KubeScheduler, configuration_file: pathlib.Path
 ) -> list[str]:
     """Return kube-scheduler's command line.
 
@@ -175,7 +177,7 @@ def _kube_scheduler_command(
     return arguments
 
 
-def _filled(name: str, scheduler: specs.CommandScheduler, context: RunContext) -> list[str]:
+def _filled(name: str, scheduler: subject_specs.CommandScheduler, context: RunContext) -> list[str]:
     """Return the command of a `command` subject with its placeholders replaced."""
     log_dir = context.folder / name
     log_dir.mkdir(exist_ok=True)

@@ -15,7 +15,7 @@ from harness.cluster import interfaces
 from harness.cluster.local import binaries
 from harness.model import naming
 from harness.run import known_defects, scheduler_commands
-from harness.scenario import cluster_features, specs
+from harness.scenario import cluster_features, specs, subject_specs
 from harness.subject import remedies as known_remedies
 
 SCHEDULER_NAME = "flake-hunt"
@@ -32,7 +32,7 @@ FORMS = (
 """The forms of `--subject`, for error messages and help."""
 
 
-def parse(text: str) -> specs.AnyScheduler:
+def parse(text: str) -> subject_specs.AnyScheduler:
     """Return the scheduler that `--subject` describes.
 
     Raises UsageError for a text that has none of the forms.
@@ -40,24 +40,24 @@ def parse(text: str) -> specs.AnyScheduler:
     kind, _, value = text.partition("=")
     match kind, value:
         case "python", "":
-            return specs.PythonScheduler()
+            return subject_specs.PythonScheduler()
         case "kube-scheduler", _:
-            return specs.KubeScheduler(kind="kube-scheduler", binary=value)
+            return subject_specs.KubeScheduler(kind="kube-scheduler", binary=value)
         case "cluster", "":
-            return specs.ClusterScheduler(kind="cluster")
+            return subject_specs.ClusterScheduler(kind="cluster")
         case "cluster", _:
-            return specs.ClusterScheduler(kind="cluster", scheduler_name=value)
+            return subject_specs.ClusterScheduler(kind="cluster", scheduler_name=value)
         case "external", value if value:
-            return specs.ExternalScheduler(kind="external", scheduler_name=value)
+            return subject_specs.ExternalScheduler(kind="external", scheduler_name=value)
         case "command", value if value.strip():
-            return specs.CommandScheduler(kind="command", command=_words(value))
+            return subject_specs.CommandScheduler(kind="command", command=_words(value))
     known = ("python", "kube-scheduler", "cluster", "external", "command")
     near = suggestions.did_you_mean(kind, known)
     raise errors.UsageError(f"expected a subject ({FORMS}), got {text!r}.{near}")
 
 
 def resolve(
-    subject: specs.SubjectSpec,
+    subject: subject_specs.SubjectSpec,
     *,
     chosen: Sequence[str],
     defects: Sequence[str],
@@ -65,7 +65,7 @@ def resolve(
     release: str = "",
     on: interfaces.Capabilities,
     folder: str,
-) -> specs.SubjectSpec:
+) -> subject_specs.SubjectSpec:
     """Return the subject with names, paths and the claim controller resolved.
 
     `chosen` replaces the scenario's schedulers. Binaries are searched in `folder` (empty: where
@@ -78,7 +78,7 @@ def resolve(
     ]
     for item in named:
         _require_usable(item, on)
-    if not any(isinstance(item, specs.PythonScheduler) for item in named):
+    if not any(isinstance(item, subject_specs.PythonScheduler) for item in named):
         _require_unchanged(
             known_defects.of_part(defects, "scheduler"),
             known_remedies.of_part(remedies, "scheduler"),
@@ -95,20 +95,24 @@ def resolve(
     return subject.model_copy(update={"schedulers": named, "claim_controller": controller})
 
 
-def with_features(subject: specs.SubjectSpec, scenario: specs.Scenario) -> specs.SubjectSpec:
+def with_features(
+    subject: subject_specs.SubjectSpec, scenario: specs.Scenario
+) -> subject_specs.SubjectSpec:
     """Return the subject with the feature gates of kube-schedulers that the scenario needs.
 
     Raises UsageError for one that lacks a feature, or an argument that the subject sets.
     """
     schedulers = [
-        _with_gates(item, scenario) if isinstance(item, specs.KubeScheduler) else item
+        _with_gates(item, scenario) if isinstance(item, subject_specs.KubeScheduler) else item
         for item in subject.schedulers
     ]
     return subject.model_copy(update={"schedulers": schedulers})
 
 
-def _with_gates(scheduler: specs.KubeScheduler, scenario: specs.Scenario) -> specs.KubeScheduler:
-    waits = scenario.subject.binding_timeout_s != specs.SubjectSpec().binding_timeout_s
+def _with_gates(
+    scheduler: subject_specs.KubeScheduler, scenario: specs.Scenario
+) -> subject_specs.KubeScheduler:
+    waits = scenario.subject.binding_timeout_s != subject_specs.SubjectSpec().binding_timeout_s
     if not (waits or cluster_features.needed(scenario)):
         return scheduler
     version = cluster_features.version_of(binaries.version(pathlib.Path(scheduler.binary)))
@@ -147,10 +151,12 @@ def _require_unchanged(defects: Sequence[str], remedies: Sequence[str], release:
         )
 
 
-def _resolved(scheduler: specs.AnyScheduler, number: int, folder: str) -> specs.AnyScheduler:
+def _resolved(
+    scheduler: subject_specs.AnyScheduler, number: int, folder: str
+) -> subject_specs.AnyScheduler:
     default = SCHEDULER_NAME if number == 0 else f"{SCHEDULER_NAME}-{number + 1}"
     changes: dict[str, object] = {"scheduler_name": scheduler.scheduler_name or default}
-    if isinstance(scheduler, specs.KubeScheduler):
+    if isinstance(scheduler, subject_specs.KubeScheduler):
         changes["binary"] = str(_kube_scheduler(scheduler.binary, folder))
     return scheduler.model_copy(update=changes)
 
@@ -159,13 +165,13 @@ def _kube_scheduler(path: str, folder: str) -> pathlib.Path:
     return binaries.program(path) if path else binaries.find("kube-scheduler", folder)
 
 
-def _require_usable(scheduler: specs.AnyScheduler, on: interfaces.Capabilities) -> None:
-    if isinstance(scheduler, specs.ClusterScheduler) and not on.scheduler:
+def _require_usable(scheduler: subject_specs.AnyScheduler, on: interfaces.Capabilities) -> None:
+    if isinstance(scheduler, subject_specs.ClusterScheduler) and not on.scheduler:
         raise errors.UsageError(
             "expected a cluster that runs its own kube-scheduler (subject `cluster`), but this one "
             "does not: use --subject kube-scheduler, or --cluster kind"
         )
-    if isinstance(scheduler, specs.CommandScheduler):
+    if isinstance(scheduler, subject_specs.CommandScheduler):
         binaries.program(scheduler.command[0])
         for word in scheduler.command:
             scheduler_commands.check_placeholders(word)
@@ -191,32 +197,32 @@ def _controller(setting: str, on: interfaces.Capabilities) -> str:
     )
 
 
-def versions(subject: specs.SubjectSpec) -> dict[str, str]:
+def versions(subject: subject_specs.SubjectSpec) -> dict[str, str]:
     """Return the versions of the schedulers' programs, by process name.
 
     Programs without a version are left out. Raises UsageError for a binary that cannot run here.
     """
     known = {}
     for name, scheduler in zip(process_names(subject), subject.schedulers, strict=True):
-        if isinstance(scheduler, specs.KubeScheduler):
+        if isinstance(scheduler, subject_specs.KubeScheduler):
             path = pathlib.Path(scheduler.binary)
             version = binaries.version(path)
             if path.name in binaries.OLDEST:
                 binaries.require_new_enough(path, version)
             known[name] = f"kube-scheduler {version}"
-        elif isinstance(scheduler, specs.CommandScheduler) and scheduler.version_command:
+        elif isinstance(scheduler, subject_specs.CommandScheduler) and scheduler.version_command:
             program, *arguments = scheduler.version_command
             known[name] = binaries.version(binaries.program(program), arguments)
     return known
 
 
-def title(subject: specs.SubjectSpec, release: str = "") -> str:
+def title(subject: subject_specs.SubjectSpec, release: str = "") -> str:
     """Return the kinds of the schedulers for tables, such as `python + external`."""
     kinds = " + ".join(item.kind for item in subject.schedulers)
     return f"{kinds} as {release}" if release else kinds
 
 
-def process_names(subject: specs.SubjectSpec) -> list[str]:
+def process_names(subject: subject_specs.SubjectSpec) -> list[str]:
     """Return the names of the schedulers' processes and logs: `scheduler`, `scheduler-2`, …
 
     Schedulers that are started outside the harness have such names too.
@@ -224,17 +230,17 @@ def process_names(subject: specs.SubjectSpec) -> list[str]:
     return [naming.scheduler(index) for index in range(len(subject.schedulers))]
 
 
-def python_parts(subject: specs.SubjectSpec) -> list[str]:
+def python_parts(subject: subject_specs.SubjectSpec) -> list[str]:
     """Return the process names of the Python subject, the ones that record their steps."""
     schedulers = [
         name
         for name, item in zip(process_names(subject), subject.schedulers, strict=True)
-        if isinstance(item, specs.PythonScheduler)
+        if isinstance(item, subject_specs.PythonScheduler)
     ]
     return schedulers + python_controllers(subject)
 
 
-def python_controllers(subject: specs.SubjectSpec) -> list[str]:
+def python_controllers(subject: subject_specs.SubjectSpec) -> list[str]:
     """Return the process name of our claim controller; empty if the cluster runs its own."""
     return [CONTROLLER] if subject.claim_controller == "python" else []
 

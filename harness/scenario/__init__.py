@@ -5,5 +5,6 @@ these files are here. Code that starts clusters, traffic or processes does not b
 
 Contents: `claim_specs`, `cluster_features`, `device_supply`, `documents`, `driver_specs`,
 `fault_specs`, `fields`, `keys`, `loading`, `pool_changes`, `pool_kind_specs`, `pool_specs`,
-`possibility`, `profiles`, `schemas`, `specs`, `traffic_specs`, `wording`.
+`possibility`, `profiles`, `scenario_faults`, `schemas`, `specs`, `subject_specs`, `traffic_specs`,
+`wording`.
 """

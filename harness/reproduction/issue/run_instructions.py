@@ -10,7 +10,7 @@ from harness.cluster import providers
 from harness.cluster.local import binaries
 from harness.history import plans
 from harness.run.fault_planning import planning
-from harness.scenario import profiles, specs
+from harness.scenario import profiles, specs, subject_specs
 
 FILE = "scenario.toml"
 """Name of the scenario's file in the folder."""
@@ -40,7 +40,9 @@ def instructions(
 
 
 def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[Instruction]:
-    has_binary = any(isinstance(item, specs.KubeScheduler) for item in scenario.subject.schedulers)
+    has_binary = any(
+        isinstance(item, subject_specs.KubeScheduler) for item in scenario.subject.schedulers
+    )
     folder = f" --binaries {_FOLDER}" if has_binary else ""
     scheduler = f"kube-scheduler in {_FOLDER}, " if has_binary else ""
     if is_possible(scenario, profiles.load("embedded")):
@@ -58,7 +60,9 @@ def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[In
             needs=f"Needs {scheduler}Docker and kind; `flake-hunt doctor --for kind` checks them.",
             commands=[f"{base} --cluster {kind}{folder}"],
         )
-    if any(isinstance(item, specs.ExternalScheduler) for item in scenario.subject.schedulers):
+    if any(
+        isinstance(item, subject_specs.ExternalScheduler) for item in scenario.subject.schedulers
+    ):
         yield Instruction(
             title="Your own cluster",
             needs="Needs a cluster for tests that runs the scheduler.",

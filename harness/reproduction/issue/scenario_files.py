@@ -7,7 +7,7 @@ import pydantic
 import tomli_w
 
 from harness.reproduction.issue import redaction
-from harness.scenario import specs
+from harness.scenario import specs, subject_specs
 
 _TAGS = ("kind", "profile")
 """Keys that select a kind of table: they are always written."""
@@ -31,11 +31,11 @@ def _portable(scenario: specs.Scenario) -> specs.Scenario:
     return scenario.model_copy(update={"subject": subject, **texts})
 
 
-def _portable_scheduler(scheduler: specs.AnyScheduler) -> specs.AnyScheduler:
+def _portable_scheduler(scheduler: subject_specs.AnyScheduler) -> subject_specs.AnyScheduler:
     match scheduler:
-        case specs.KubeScheduler():
+        case subject_specs.KubeScheduler():
             return scheduler.model_copy(update={"binary": ""})
-        case specs.CommandScheduler():
+        case subject_specs.CommandScheduler():
             changes = {
                 "command": [redaction.program(word) for word in scheduler.command],
                 "version_command": [redaction.program(word) for word in scheduler.version_command],

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.reproduction.issue import markdown
-from harness.scenario import fault_specs, specs, traffic_specs
+from harness.scenario import fault_specs, scenario_faults, specs, traffic_specs
 
 
 def line(scenario: specs.Scenario) -> str:
@@ -42,7 +42,7 @@ def _sizes(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
     for index, change in enumerate(pools.changes, start=1):
         yield f"pool change {index} ({change.kind})", _counted(change.times, "time")
     yield "users", str(traffic.users)
-    for name, fault in fault_specs.named(scenario.faults):
+    for name, fault in scenario_faults.named(scenario.faults):
         yield f"fault {name}", _fault(fault)
 
 

@@ -8,7 +8,7 @@ then, and is shrunk size by size.
 from collections.abc import Iterator
 
 from harness.reproduction.search import load_axes
-from harness.scenario import specs, traffic_specs
+from harness.scenario import specs, subject_specs, traffic_specs
 
 INTERVAL_S = 0.2
 """Seconds between two claims: longer than a status write takes, shorter than most faults last."""
@@ -31,7 +31,7 @@ def leaps(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
 
 
 def _small(scenario: specs.Scenario, claims: int) -> specs.Scenario:
-    plain = specs.SubjectSpec()
+    plain = subject_specs.SubjectSpec()
     calm = {
         "start": plain.start,
         "backoff_initial_s": plain.backoff_initial_s,

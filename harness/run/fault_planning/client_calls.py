@@ -6,11 +6,15 @@ By them a fault that cannot hit anything is found before the run starts.
 from collections.abc import Iterator, Mapping
 
 from harness.run import subjects
-from harness.scenario import fault_specs, specs
+from harness.scenario import fault_specs, specs, subject_specs
 
 Calls = Mapping[str, frozenset[str]]
 """Verbs by resource; with a subresource as `pods/binding`."""
-_OWNED = (specs.PythonScheduler, specs.KubeScheduler, specs.CommandScheduler)
+_OWNED = (
+    subject_specs.PythonScheduler,
+    subject_specs.KubeScheduler,
+    subject_specs.CommandScheduler,
+)
 """Schedulers that the run starts."""
 _RECORDER, _KUBELET, _TRAFFIC = "recorder", "kubelet", "traffic"
 """Process names, as in `run_processes`."""
@@ -83,7 +87,7 @@ _LOAD = _calls(
 _OBSERVER = _calls(resourceclaims="list watch", pods="list watch", resourceslices="list watch")
 
 
-def processes(role: fault_specs.Role, subject: specs.SubjectSpec) -> list[str]:
+def processes(role: fault_specs.Role, subject: subject_specs.SubjectSpec) -> list[str]:
     """Return the names of the processes of a role that the run starts; empty: it starts none."""
     match role:
         case "scheduler":
@@ -104,18 +108,18 @@ def kubelets(scenario: specs.Scenario) -> list[str]:
     return [_KUBELET, LOST_KUBELET] if is_lost else [_KUBELET]
 
 
-def owned_schedulers(subject: specs.SubjectSpec) -> list[str]:
+def owned_schedulers(subject: subject_specs.SubjectSpec) -> list[str]:
     """Return the names of the schedulers that the run starts."""
     named = zip(subjects.process_names(subject), subject.schedulers, strict=True)
     return [name for name, scheduler in named if isinstance(scheduler, _OWNED)]
 
 
-def foreign_schedulers(subject: specs.SubjectSpec) -> list[str]:
+def foreign_schedulers(subject: subject_specs.SubjectSpec) -> list[str]:
     """Return the kinds of the schedulers that run without the run: `cluster`, `external`."""
     return [item.kind for item in subject.schedulers if not isinstance(item, _OWNED)]
 
 
-def made_by(role: fault_specs.Role, subject: specs.SubjectSpec) -> Calls | None:
+def made_by(role: fault_specs.Role, subject: subject_specs.SubjectSpec) -> Calls | None:
     """Return the calls of a role; None if they are unknown, as for a scheduler of another kind."""
     match role:
         case "scheduler":
@@ -130,13 +134,13 @@ def made_by(role: fault_specs.Role, subject: specs.SubjectSpec) -> Calls | None:
             return _OBSERVER
 
 
-def _of_schedulers(subject: specs.SubjectSpec) -> Calls | None:
+def _of_schedulers(subject: subject_specs.SubjectSpec) -> Calls | None:
     found: dict[str, frozenset[str]] = {}
     for scheduler in subject.schedulers:
         match scheduler:
-            case specs.PythonScheduler():
+            case subject_specs.PythonScheduler():
                 calls = _PYTHON_SCHEDULER
-            case specs.KubeScheduler():
+            case subject_specs.KubeScheduler():
                 calls = _KUBE_SCHEDULER
             case _:
                 return None

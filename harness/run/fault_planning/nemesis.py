@@ -7,7 +7,7 @@ from typing import Any
 
 from harness import errors, suggestions
 from harness.run.fault_planning import fault_conflicts, refusals
-from harness.scenario import fault_specs
+from harness.scenario import fault_specs, scenario_faults
 
 TRIES_PER_DRAW = 50
 """Times that a draw is repeated because the run does not allow it; then it is an error."""
@@ -182,7 +182,7 @@ def _draw_one(
 def _spec(keys: Keys, nemesis: fault_specs.Nemesis) -> refusals.AnySpec:
     if nemesis.start_after is not None:
         keys["start_after"] = nemesis.start_after
-    spec = fault_specs.one(keys)
+    spec = scenario_faults.one(keys)
     if isinstance(spec, fault_specs.Nemesis):
         raise TypeError("a nemesis draws no other one")
     return spec

@@ -15,7 +15,7 @@ from harness.run.fault_planning import (
     refusals,
     traffic_rules,
 )
-from harness.scenario import fault_specs, specs
+from harness.scenario import fault_specs, scenario_faults, specs, subject_specs
 
 CarrierChoice = Literal["auto", "server", "proxy"]
 """Carrier of faults of traffic; auto: the embedded API server itself, elsewhere the proxy."""
@@ -70,7 +70,7 @@ def _carrier(choice: CarrierChoice, provider: str) -> Literal["server", "proxy"]
 
 def _require_start_conditions(faults: Sequence[fault_specs.AnyFault]) -> None:
     """Raise UsageError for a fault that begins after a nemesis, which takes no effect itself."""
-    named = list(fault_specs.named(faults))
+    named = list(scenario_faults.named(faults))
     drawing = {name for name, fault in named if isinstance(fault, fault_specs.Nemesis)}
     for name, fault in named:
         if fault.start_after is not None and fault.start_after.fault in drawing:
@@ -95,7 +95,7 @@ def drawn(
 def _all_resolved(run: refusals.Circumstances, random: seeds.Seeds) -> list[refusals.NamedFault]:
     return [
         fault
-        for name, spec in fault_specs.named(run.scenario.faults)
+        for name, spec in scenario_faults.named(run.scenario.faults)
         for fault in _resolved(name, spec, run, random)
     ]
 
@@ -140,7 +140,7 @@ def _planned(
     )
 
 
-def _clients(spec: refusals.AnySpec, subject: specs.SubjectSpec) -> list[str]:
+def _clients(spec: refusals.AnySpec, subject: subject_specs.SubjectSpec) -> list[str]:
     match spec:
         case (
             fault_specs.TouchObjects()

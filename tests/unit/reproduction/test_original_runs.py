@@ -9,7 +9,7 @@ import pytest
 from harness import errors
 from harness.history import directories, plans
 from harness.reproduction import attempts, original_runs, reproducing
-from harness.scenario import pool_specs, profiles, specs
+from harness.scenario import pool_specs, profiles, subject_specs
 from tests.histories import building
 from tests.unit.reproduction import scenarios
 
@@ -58,8 +58,8 @@ def test_nothing_of_the_run_or_of_campaigns_is_left(tmp_path: pathlib.Path) -> N
     ).scenario
     assert found.pools == pool_specs.PoolsSpec(nodes=1, devices_per_node=3)
     first, second = found.subject.schedulers
-    assert first == specs.PythonScheduler()
-    assert second == specs.KubeScheduler(kind="kube-scheduler")
+    assert first == subject_specs.PythonScheduler()
+    assert second == subject_specs.KubeScheduler(kind="kube-scheduler")
     assert (found.subject.claim_controller, found.controls, found.plain_hunt) == ("auto", [], False)
 
 

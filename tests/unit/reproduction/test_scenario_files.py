@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from harness.reproduction.issue import scenario_files
-from harness.scenario import loading, specs
+from harness.scenario import loading, specs, subject_specs
 from tests.unit.reproduction import scenarios
 
 
@@ -42,8 +42,8 @@ def test_binaries_and_programs_are_named_without_their_folders() -> None:
     ]
     text = scenario_files.text(scenarios.scenario(subject={"schedulers": schedulers}))
     found = specs.Scenario.model_validate(tomllib.loads(text)).subject.schedulers
-    assert found[0] == specs.KubeScheduler(kind="kube-scheduler")
-    assert isinstance(found[1], specs.CommandScheduler)
+    assert found[0] == subject_specs.KubeScheduler(kind="kube-scheduler")
+    assert isinstance(found[1], subject_specs.CommandScheduler)
     assert found[1].command == ["sched", "--config=c.yaml", "{kubeconfig}"]
     assert "/home/me" not in text
 

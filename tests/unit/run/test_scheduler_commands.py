@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from harness.run import scheduler_commands
-from harness.scenario import specs
+from harness.scenario import subject_specs
 from tests.stand_ins import commands
 
 SCHEMA = json.loads((commands.HERE / "kube-scheduler-config-v1.schema.json").read_text())
@@ -29,14 +29,14 @@ def context(tmp_path: pathlib.Path) -> scheduler_commands.RunContext:
 def test_the_command_line_and_configuration_of_kube_scheduler(
     context: scheduler_commands.RunContext,
 ) -> None:
-    scheduler = specs.KubeScheduler(
+    scheduler = subject_specs.KubeScheduler(
         kind="kube-scheduler",
         binary="/opt/kube-scheduler",
         scheduler_name="mine",
         verbosity=6,
         feature_gates={"B": False, "A": True},
     )
-    subject = specs.SubjectSpec(backoff_initial_s=0.02, backoff_max_s=2.5)
+    subject = subject_specs.SubjectSpec(backoff_initial_s=0.02, backoff_max_s=2.5)
     argv = scheduler_commands.command("scheduler", scheduler, subject, context)
     file = context.folder / "scheduler-configuration.json"
     assert argv == [
@@ -60,8 +60,8 @@ def test_the_configuration_is_one_of_the_published_types(
     tmp_path: pathlib.Path, protobuf: bool, backoffs: tuple[float, float]
 ) -> None:
     made = scheduler_commands.configuration(
-        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-        specs.SubjectSpec(backoff_initial_s=backoffs[0], backoff_max_s=backoffs[1]),
+        subject_specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+        subject_specs.SubjectSpec(backoff_initial_s=backoffs[0], backoff_max_s=backoffs[1]),
         kubeconfig=tmp_path,
         namespace="space",
         protobuf=protobuf,
@@ -74,8 +74,8 @@ def test_the_configuration_is_one_of_the_published_types(
 def test_leader_election_is_off_unless_the_scenario_asks_for_it(tmp_path: pathlib.Path) -> None:
     def election(**chosen: Any) -> Any:
         made = scheduler_commands.configuration(
-            specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-            specs.SubjectSpec(**chosen),
+            subject_specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+            subject_specs.SubjectSpec(**chosen),
             kubeconfig=tmp_path,
             namespace="space",
             protobuf=False,
@@ -112,8 +112,8 @@ def test_timeouts_of_the_plugin_are_given_if_they_are_not_the_defaults(
     chosen: dict[str, float], expected: dict[str, str] | None
 ) -> None:
     made = scheduler_commands.configuration(
-        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-        specs.SubjectSpec(**chosen),  # type: ignore[arg-type]
+        subject_specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+        subject_specs.SubjectSpec(**chosen),  # type: ignore[arg-type]
         kubeconfig=pathlib.Path("k"),
         namespace="space",
         protobuf=False,
@@ -139,8 +139,8 @@ def test_timeouts_of_the_plugin_are_given_if_they_are_not_the_defaults(
 )
 def test_the_schema_refuses_what_kube_scheduler_refuses(change: dict[str, Any]) -> None:
     made = scheduler_commands.configuration(
-        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-        specs.SubjectSpec(),
+        subject_specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+        subject_specs.SubjectSpec(),
         kubeconfig=pathlib.Path("k"),
         namespace="space",
         protobuf=True,
@@ -151,8 +151,10 @@ def test_the_schema_refuses_what_kube_scheduler_refuses(change: dict[str, Any]) 
 
 def test_a_commands_placeholders_are_filled_in(context: scheduler_commands.RunContext) -> None:
     words = "sh --to={kubeconfig} {scheduler_name}/{namespace} {log_dir} {run_id}-{seed} {{}}"
-    scheduler = specs.CommandScheduler(kind="command", command=words.split(), scheduler_name="mine")
-    argv = scheduler_commands.command("scheduler", scheduler, specs.SubjectSpec(), context)
+    scheduler = subject_specs.CommandScheduler(
+        kind="command", command=words.split(), scheduler_name="mine"
+    )
+    argv = scheduler_commands.command("scheduler", scheduler, subject_specs.SubjectSpec(), context)
     assert argv is not None
     assert pathlib.Path(argv[0]).name in ("sh", "dash")
     assert argv[1:] == [
@@ -169,7 +171,9 @@ def test_a_scheduler_that_runs_elsewhere_is_not_started(
     context: scheduler_commands.RunContext,
 ) -> None:
     for scheduler in (
-        specs.ExternalScheduler(kind="external", scheduler_name="x"),
-        specs.ClusterScheduler(kind="cluster"),
+        subject_specs.ExternalScheduler(kind="external", scheduler_name="x"),
+        subject_specs.ClusterScheduler(kind="cluster"),
     ):
-        assert scheduler_commands.command("s", scheduler, specs.SubjectSpec(), context) is None
+        assert (
+            scheduler_commands.command("s", scheduler, subject_specs.SubjectSpec(), context) is None
+        )

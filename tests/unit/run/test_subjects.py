@@ -9,7 +9,7 @@ import pytest
 from harness import errors
 from harness.cluster import interfaces
 from harness.run import subjects
-from harness.scenario import loading, specs
+from harness.scenario import loading, subject_specs
 from tests.stand_ins import commands
 
 BARE, WHOLE = (
@@ -18,8 +18,10 @@ BARE, WHOLE = (
 )
 
 
-def resolve(*chosen: str, on: interfaces.Capabilities = BARE, **changes: Any) -> specs.SubjectSpec:
-    subject = changes.pop("subject", specs.SubjectSpec())
+def resolve(
+    *chosen: str, on: interfaces.Capabilities = BARE, **changes: Any
+) -> subject_specs.SubjectSpec:
+    subject = changes.pop("subject", subject_specs.SubjectSpec())
     arguments = {"defects": (), "folder": "", **changes}
     return subjects.resolve(subject, chosen=chosen, on=on, **arguments)
 
@@ -82,23 +84,23 @@ def test_several_schedulers_have_names_of_their_own() -> None:
 
 
 def test_a_name_that_is_given_stays_also_twice() -> None:
-    twice = [specs.PythonScheduler(scheduler_name="one")] * 2
-    subject = resolve(subject=specs.SubjectSpec(schedulers=twice))
+    twice = [subject_specs.PythonScheduler(scheduler_name="one")] * 2
+    subject = resolve(subject=subject_specs.SubjectSpec(schedulers=twice))
     assert [item.scheduler_name for item in subject.schedulers] == ["one", "one"]
 
 
 def test_schedulers_with_leader_election_share_a_name() -> None:
-    subject = specs.SubjectSpec(leader_election=True)  # type: ignore[arg-type]
+    subject = subject_specs.SubjectSpec(leader_election=True)  # type: ignore[arg-type]
     found = resolve("python", "python", subject=subject)
     assert [item.scheduler_name for item in found.schedulers] == ["flake-hunt"] * 2
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [(True, specs.LeaderElectionSpec()), (False, None), (None, None)],
+    [(True, subject_specs.LeaderElectionSpec()), (False, None), (None, None)],
 )
 def test_leader_election_can_be_switched_on_and_off(given: Any, expected: Any) -> None:
-    assert specs.SubjectSpec(leader_election=given).leader_election == expected
+    assert subject_specs.SubjectSpec(leader_election=given).leader_election == expected
 
 
 @pytest.mark.parametrize(
@@ -111,13 +113,13 @@ def test_leader_election_can_be_switched_on_and_off(given: Any, expected: Any) -
 )
 def test_durations_that_client_go_rejects(times: dict[str, float]) -> None:
     with pytest.raises(pydantic.ValidationError, match="lease_duration_s"):
-        specs.LeaderElectionSpec(**times)  # type: ignore[arg-type]
+        subject_specs.LeaderElectionSpec(**times)  # type: ignore[arg-type]
 
 
 def test_the_clusters_own_claim_controller_is_taken_where_there_is_one() -> None:
     assert resolve(on=WHOLE).claim_controller == "cluster"
     assert subjects.python_parts(resolve(on=WHOLE)) == ["scheduler"]
-    wanted = specs.SubjectSpec(claim_controller="python")
+    wanted = subject_specs.SubjectSpec(claim_controller="python")
     assert resolve(subject=wanted).claim_controller == "python"
 
 
@@ -136,7 +138,7 @@ def test_claim_controllers_that_cannot_be(
     wanted: Any, on: interfaces.Capabilities, message: str
 ) -> None:
     with pytest.raises(errors.UsageError, match=message):
-        resolve(on=on, subject=specs.SubjectSpec(claim_controller=wanted))
+        resolve(on=on, subject=subject_specs.SubjectSpec(claim_controller=wanted))
 
 
 @pytest.mark.parametrize(
@@ -178,17 +180,19 @@ def test_the_version_and_path_of_kube_scheduler_are_found(tmp_path: pathlib.Path
     path = commands.install(tmp_path, "kube-scheduler")
     subject = resolve("kube-scheduler", folder=str(tmp_path))
     (scheduler,) = subject.schedulers
-    assert isinstance(scheduler, specs.KubeScheduler)
+    assert isinstance(scheduler, subject_specs.KubeScheduler)
     assert scheduler.binary == str(path)
     assert subjects.versions(subject) == {"scheduler": "kube-scheduler v1.36.4"}
 
 
-def kube_scheduler(tmp_path: pathlib.Path, version: str, **more: Any) -> specs.KubeScheduler:
+def kube_scheduler(
+    tmp_path: pathlib.Path, version: str, **more: Any
+) -> subject_specs.KubeScheduler:
     """One that prints this version."""
     path = tmp_path / "kube-scheduler"
     path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
     path.chmod(0o755)
-    return specs.KubeScheduler(kind="kube-scheduler", binary=str(path), **more)
+    return subject_specs.KubeScheduler(kind="kube-scheduler", binary=str(path), **more)
 
 
 def test_a_kube_scheduler_gets_the_feature_gates_that_the_scenario_needs(
@@ -196,31 +200,31 @@ def test_a_kube_scheduler_gets_the_feature_gates_that_the_scenario_needs(
 ) -> None:
     scenario = loading.load("binding-conditions", overrides=["subject.binding_timeout_s=600"])
     chosen = kube_scheduler(tmp_path, "v1.34.2", feature_gates={"DRAListTypeAttributes": True})
-    subject = specs.SubjectSpec(schedulers=[chosen, specs.PythonScheduler()])
+    subject = subject_specs.SubjectSpec(schedulers=[chosen, subject_specs.PythonScheduler()])
     first, second = subjects.with_features(subject, scenario.scenario).schedulers
-    assert isinstance(first, specs.KubeScheduler)
+    assert isinstance(first, subject_specs.KubeScheduler)
     assert first.feature_gates == {
         "DRAListTypeAttributes": True,
         "DRADeviceBindingConditions": True,
     }
-    assert second == specs.PythonScheduler()
+    assert second == subject_specs.PythonScheduler()
 
 
 def test_a_kube_scheduler_that_cannot_do_what_the_scenario_asks_for(tmp_path: pathlib.Path) -> None:
     scenario = loading.load(
         "binding-conditions", overrides=["subject.binding_timeout_s=5"]
     ).scenario
-    old = specs.SubjectSpec(schedulers=[kube_scheduler(tmp_path, "v1.34.2")])
+    old = subject_specs.SubjectSpec(schedulers=[kube_scheduler(tmp_path, "v1.34.2")])
     with pytest.raises(errors.UsageError, match=r"1\.35 or newer for subject.binding_timeout_s"):
         subjects.with_features(old, scenario)
     off = kube_scheduler(tmp_path, "v1.36.2", feature_gates={"DRADeviceBindingConditions": False})
     with pytest.raises(errors.UsageError, match="expected DRADeviceBindingConditions to be on"):
-        subjects.with_features(specs.SubjectSpec(schedulers=[off]), scenario)
+        subjects.with_features(subject_specs.SubjectSpec(schedulers=[off]), scenario)
 
 
 def test_a_commands_version(tmp_path: pathlib.Path) -> None:
-    scheduler = specs.CommandScheduler(
+    scheduler = subject_specs.CommandScheduler(
         kind="command", command=["sh"], version_command=["sh", "-c", "echo volcano 1.9.3"]
     )
-    subject = resolve(subject=specs.SubjectSpec(schedulers=[scheduler]))
+    subject = resolve(subject=subject_specs.SubjectSpec(schedulers=[scheduler]))
     assert subjects.versions(subject) == {"scheduler": "v1.9.3"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.scenario import fault_specs, loading
+from harness.scenario import fault_specs, loading, scenario_faults
 
 README = pathlib.Path(__file__).parents[3] / "scenarios" / "README.md"
 TEXT = """
@@ -81,7 +81,7 @@ def test_too_many_faults(path: pathlib.Path) -> None:
 def test_names_of_faults_without_one(path: pathlib.Path) -> None:
     fault = '[[faults]]\nkind = "drop-watch"\n'
     found = load(path, f'{fault}name = "drop-watch-2"\n{fault}{fault}')
-    assert [name for name, _ in fault_specs.named(found)] == [
+    assert [name for name, _ in scenario_faults.named(found)] == [
         "drop-watch-2",
         "drop-watch",
         "drop-watch-3",

@@ -4,5 +4,5 @@ After k8s.io/kubernetes/pkg/apis/resource/validation. Rules that other API group
 `validation.field`.
 
 Contents: `claim_status`, `device_capacity`, `device_classes`, `device_requests`, `device_taints`,
-`resource_claims`, `resource_slices`, `slice_devices`.
+`dra_names`, `resource_claims`, `resource_slices`, `slice_devices`.
 """

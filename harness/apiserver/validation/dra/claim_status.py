@@ -6,7 +6,12 @@ from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.dra import device_classes, device_requests, device_taints
+from harness.apiserver.validation.dra import (
+    device_classes,
+    device_requests,
+    device_taints,
+    dra_names,
+)
 from harness.apiserver.validation.field import conditions, field_rules, formats, selector_rules
 
 RESERVATIONS_MAX = 256
@@ -100,8 +105,8 @@ def _allocation(allocation: Document, known: device_requests.Names, at: str) -> 
 
 def _result(result: Document, at: str, known: device_requests.Names) -> Iterator[Cause]:
     yield from device_requests.reference(result.get("request") or "", f"{at}.request", known)
-    yield from formats.driver_causes(f"{at}.driver", result.get("driver"))
-    yield from formats.pool_causes(f"{at}.pool", result.get("pool"))
+    yield from dra_names.driver_causes(f"{at}.driver", result.get("driver"))
+    yield from dra_names.pool_causes(f"{at}.pool", result.get("pool"))
     yield from formats.check(f"{at}.device", result.get("device") or "", formats.label)
     if conditions.BINDING_FIELDS & result.keys():
         yield from conditions.binding_conditions(result, at)
@@ -146,8 +151,8 @@ def _shown_key(device: Document) -> Document:
 
 
 def _device_status(device: Document, at: str, allocated: set[tuple[str, ...]]) -> Iterator[Cause]:
-    yield from formats.driver_causes(f"{at}.driver", device.get("driver"))
-    yield from formats.pool_causes(f"{at}.pool", device.get("pool"))
+    yield from dra_names.driver_causes(f"{at}.driver", device.get("driver"))
+    yield from dra_names.pool_causes(f"{at}.pool", device.get("pool"))
     yield from formats.check(f"{at}.device", device.get("device") or "", formats.label)
     if (share := device.get("shareID")) is not None:
         yield from formats.check(f"{at}.shareID", share, formats.uid)

@@ -7,7 +7,8 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.cel import cel_selectors
-from harness.apiserver.validation.field import field_rules, formats, resource_requirements
+from harness.apiserver.validation.dra import dra_names
+from harness.apiserver.validation.field import field_rules, resource_requirements
 
 CONFIGURATIONS_MAX = 32
 """Configurations in one class or claim."""
@@ -51,7 +52,7 @@ def configuration(document: Document, at: str, *, stored: bool = False) -> Itera
     if opaque is None:
         yield field_errors.required(f"{at}.opaque")
         return
-    yield from formats.driver_causes(f"{at}.opaque.driver", opaque.get("driver"))
+    yield from dra_names.driver_causes(f"{at}.opaque.driver", opaque.get("driver"))
     yield from raw(opaque.get("parameters"), f"{at}.opaque.parameters", stored=stored)
 
 

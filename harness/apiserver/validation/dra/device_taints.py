@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.dra import dra_names
 from harness.apiserver.validation.field import conditions, formats
 
 EFFECTS = ("NoExecute", "NoSchedule", "None")
@@ -64,9 +65,9 @@ def taint_rule(document: Document, old: Document | None = None) -> Iterator[Caus
     spec = document.get("spec") or {}
     selector, at = spec.get("deviceSelector") or {}, "spec.deviceSelector"
     if (driver := selector.get("driver")) is not None:
-        yield from formats.driver_causes(f"{at}.driver", driver)
+        yield from dra_names.driver_causes(f"{at}.driver", driver)
     if (pool := selector.get("pool")) is not None:
-        yield from formats.pool_causes(f"{at}.pool", pool)
+        yield from dra_names.pool_causes(f"{at}.pool", pool)
     if (device := selector.get("device")) is not None:
         yield from formats.check(f"{at}.device", device, formats.label)
     before = ((old.get("spec") or {}).get("taint") or {}) if old else None

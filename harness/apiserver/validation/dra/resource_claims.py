@@ -7,8 +7,8 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.cel import cel_selectors
-from harness.apiserver.validation.dra import device_classes, device_requests
-from harness.apiserver.validation.field import field_rules, formats, object_meta
+from harness.apiserver.validation.dra import device_classes, device_requests, dra_names
+from harness.apiserver.validation.field import field_rules, object_meta
 
 CONSTRAINTS_MAX = 32
 """Constraints of one claim."""
@@ -112,7 +112,7 @@ def _constraint(document: Document, at: str, known: device_requests.Names) -> It
     yield from device_requests.references(document.get("requests"), f"{at}.requests", known)
     for key in ("matchAttribute", "distinctAttribute"):
         if (name := document.get(key)) is not None:
-            yield from formats.full_attribute_causes(f"{at}.{key}", name)
+            yield from dra_names.full_attribute_causes(f"{at}.{key}", name)
             return
     yield field_errors.required(at, _ONE_ATTRIBUTE)
 

@@ -6,8 +6,8 @@ from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.dra import device_capacity, slice_devices
-from harness.apiserver.validation.field import field_rules, formats, selector_rules
+from harness.apiserver.validation.dra import device_capacity, dra_names, slice_devices
+from harness.apiserver.validation.field import field_rules, selector_rules
 
 DEVICES_MAX = 128
 """Devices of a slice without taints, counters and lists."""
@@ -25,7 +25,7 @@ def device_slice(document: Document, old: Document | None = None) -> Iterator[Ca
     """Validate a ResourceSlice."""
     spec = document.get("spec") or {}
     before = None if old is None else old.get("spec") or {}
-    yield from formats.driver_causes("spec.driver", spec.get("driver"))
+    yield from dra_names.driver_causes("spec.driver", spec.get("driver"))
     yield from _pool(spec.get("pool") or {})
     if before is not None:
         yield from _immutable_fields(spec, before)
@@ -53,7 +53,7 @@ def warnings(document: Document) -> Iterator[str]:
 
 
 def _pool(pool: Document) -> Iterator[Cause]:
-    yield from formats.pool_causes("spec.pool.name", pool.get("name"))
+    yield from dra_names.pool_causes("spec.pool.name", pool.get("name"))
     if (count := pool.get("resourceSliceCount") or 0) <= 0:
         yield field_errors.invalid(
             "spec.pool.resourceSliceCount", count, "must be greater than zero"

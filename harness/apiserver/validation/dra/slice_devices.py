@@ -7,7 +7,7 @@ from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.dra import device_capacity, device_taints
+from harness.apiserver.validation.dra import device_capacity, device_taints, dra_names
 from harness.apiserver.validation.field import conditions, field_rules, formats, selector_rules
 
 PROPERTIES_MAX = 32
@@ -75,7 +75,7 @@ def by_name(
 ) -> Iterator[Cause]:
     """Validate the names of attributes or capacities, and each value by the rule."""
     for name, item in documents.items():
-        yield from formats.attribute_causes(at, name)
+        yield from dra_names.attribute_causes(at, name)
         yield from rule(item or {}, f"{at}[{_shortened(name)}]")
 
 

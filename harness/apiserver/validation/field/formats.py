@@ -1,10 +1,8 @@
 """Formats of names, keys, addresses and other short strings.
 
-Functions of the type `Problems` return error messages for a string, none if it is valid. Functions
-that end in `_causes` return field errors.
+Functions of the type `Problems` return error messages for a string, none if it is valid.
 """
 
-import functools
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -16,9 +14,6 @@ from harness.apiserver.scheme import object_names
 
 Problems = Callable[[str], Iterable[str]]
 CACHE_SIZE = 8192
-DRIVER_BYTES_MAX = 63
-IDENTIFIER_BYTES_MAX = 32
-POOL_BYTES_MAX = 253
 _NAME_MAX = 63
 _KEY_MAX = 253
 _PORT_NAME_MAX = 15
@@ -277,58 +272,3 @@ def interface_cidr(value: str) -> Iterator[str]:
         return
     if value != (canonical := interface.with_prefixlen):
         yield f'must be in canonical form ("{canonical}")'
-
-
-@functools.lru_cache(CACHE_SIZE)
-def driver_causes(at: str, value: str | None) -> tuple[Cause, ...]:
-    """Return the field errors of a driver name: a subdomain, in upper or lower case."""
-    if not value:
-        return (field_errors.required(at),)
-    length = [field_errors.too_long(at, DRIVER_BYTES_MAX)] if len(value) > DRIVER_BYTES_MAX else []
-    return (*length, *(field_errors.invalid(at, value, why) for why in subdomain(value.lower())))
-
-
-@functools.lru_cache(CACHE_SIZE)
-def pool_causes(at: str, value: str | None) -> tuple[Cause, ...]:
-    """Return the field errors of a pool name: subdomains separated by slashes."""
-    if not value:
-        return (field_errors.required(at),)
-    length = [field_errors.too_long(at, POOL_BYTES_MAX)] if len(value) > POOL_BYTES_MAX else []
-    parts = value.split("/")
-    return (
-        *length,
-        *(field_errors.invalid(at, part, why) for part in parts for why in subdomain(part)),
-    )
-
-
-def identifier_causes(at: str, value: str) -> Iterator[Cause]:
-    """Return the field errors of an attribute or capacity name without a domain."""
-    if len(value.encode()) > IDENTIFIER_BYTES_MAX:
-        yield field_errors.too_long(at, IDENTIFIER_BYTES_MAX)
-    yield from check(at, value, c_identifier)
-
-
-def attribute_causes(at: str, value: str) -> Iterator[Cause]:
-    """Return the field errors of an attribute or capacity name, with or without a domain."""
-    domain, slash, name = value.partition("/")
-    if not slash:
-        yield from identifier_causes(at, value)
-        return
-    if "/" in name:
-        return  # kube-apiserver accepts any name with two slashes
-    if domain:
-        yield from driver_causes(at, domain)
-    else:
-        yield field_errors.invalid(at, "", "the domain must not be empty")
-    if name:
-        yield from identifier_causes(at, name)
-    else:
-        yield field_errors.invalid(at, "", "the name must not be empty")
-
-
-def full_attribute_causes(at: str, value: str) -> Iterator[Cause]:
-    """Return the field errors of an attribute name with a domain."""
-    yield from attribute_causes(at, value)
-    if "/" not in value:
-        why = "a fully qualified name must be a domain and a name separated by a slash"
-        yield field_errors.invalid(at, value, why)

@@ -6,6 +6,7 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import quantities
 from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.dra import dra_names
 from harness.apiserver.validation.field import field_rules, formats
 from harness.apiserver.validation.pod import projected_volumes
 
@@ -89,8 +90,8 @@ def _nfs(source: Document, at: str) -> Iterator[Cause]:
 def _csi(source: Document, at: str) -> Iterator[Cause]:
     driver = source.get("driver") or ""
     yield from field_rules.required(source, at, "driver")
-    if len(driver) > formats.DRIVER_BYTES_MAX:
-        yield field_errors.too_long(f"{at}.driver", formats.DRIVER_BYTES_MAX)
+    if len(driver) > dra_names.DRIVER_BYTES_MAX:
+        yield field_errors.too_long(f"{at}.driver", dra_names.DRIVER_BYTES_MAX)
     for why in formats.subdomain(driver.lower()):
         yield field_errors.invalid(f"{at}.driver", driver, why)
     if (secret := source.get("nodePublishSecretRef")) is None:

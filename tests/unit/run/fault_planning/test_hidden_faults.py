@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.run.fault_planning import hidden_faults
-from harness.scenario import fault_specs
+from harness.scenario import scenario_faults
 
 LAG = {"kind": "delay-events", "seconds": 0.5, "on": {"resource": "resourceclaims"}}
 BROKEN = {"kind": "expire-watch", "on": {"resource": "resourceclaims"}}
@@ -16,7 +16,7 @@ LOST = {
 
 
 def hiding(first: dict[str, Any], second: dict[str, Any]) -> str | None:
-    specs = [fault_specs.one(keys) for keys in (first, second)]
+    specs = [scenario_faults.one(keys) for keys in (first, second)]
     return hidden_faults.hiding(specs[1], [("first", specs[0])])  # type: ignore[arg-type, list-item]
 
 

@@ -9,7 +9,7 @@ from harness import clocks, errors
 from harness.faults import injection, matching
 from harness.history import journal_reader, plans, records
 from harness.run.fault_planning import traffic_rules
-from harness.scenario import fault_specs
+from harness.scenario import scenario_faults
 
 TIMEOUT_S = 10.0
 
@@ -136,7 +136,7 @@ class FakeProcesses:
 
 def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedFault:
     """A planned fault of the scheduler."""
-    spec: Any = fault_specs.one({"kind": kind, **keys})
+    spec: Any = scenario_faults.one({"kind": kind, **keys})
     is_traffic, after = hasattr(spec, "on"), spec.start_after
     rule = traffic_rules.rule(name, spec, clients=["scheduler"], seed=0) if is_traffic else None
     return plans.PlannedFault(

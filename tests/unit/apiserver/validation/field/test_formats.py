@@ -1,7 +1,6 @@
 """Formats of names and other short strings."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import pytest
 
@@ -70,40 +69,3 @@ def test_rules_are_worded_as_the_server_words_them() -> None:
             "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
         ),
     )
-
-
-def test_drivers_may_be_in_upper_case(fields: Any) -> None:
-    assert not formats.driver_causes("d", "GPU.example.com")
-    assert fields(formats.driver_causes("d", "")) == [("d", "Required")]
-    assert fields(formats.driver_causes("d", "a" * 64)) == [("d", "TooLong")]
-    assert fields(formats.driver_causes("d", "a b")) == [("d", "Invalid")]
-
-
-def test_pools_have_parts(lines: Any) -> None:
-    assert not formats.pool_causes("p", "a/b.c/d")
-    (line,) = lines(formats.pool_causes("p", "a/B"))
-    assert line.startswith('p: Invalid value: "B": a lowercase RFC 1123 subdomain')
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        ("model", []),
-        ("example.com/model", []),
-        ("a/b/c", []),  # a gap in the server's own rules
-        ("", ["Invalid"]),
-        ("/model", ["Invalid"]),
-        ("example.com/", ["Invalid"]),
-        ("a-b", ["Invalid"]),
-        ("a" * 33, ["TooLong"]),
-        ("d" * 64 + "/model", ["TooLong"]),
-    ],
-)
-def test_names_of_attributes(fields: Any, name: str, wrong: list[str]) -> None:
-    assert [reason for _, reason in fields(formats.attribute_causes("a", name))] == wrong
-
-
-def test_constraints_name_attributes_with_their_domain(lines: Any) -> None:
-    assert lines(formats.full_attribute_causes("a", "numa")) == [
-        'a: Invalid value: "numa": a fully qualified name must be a domain and a name separated by a slash'
-    ]

@@ -1,0 +1,168 @@
+"""The `[subject]` of a scenario: the schedulers and the claim controller under test."""
+
+from typing import Annotated, Literal, Self, TypeAlias
+
+import pydantic
+
+from harness.scenario.fields import PositiveCount, Probability, Seconds, Spec
+
+
+class PausesSpec(Spec):
+    """Pauses at named steps of the subject; they widen all race windows alike."""
+
+    probability: Probability = 0.0
+    """Probability of a pause at each step; 0: no pauses."""
+    pause_s_max: Seconds = 0.005
+    """Longest pause in seconds; lengths are uniform."""
+
+
+class SchedulerSpec(Spec):
+    """A scheduler under test."""
+
+    scheduler_name: Annotated[
+        str, pydantic.Field(pattern=r"^([a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?)?$")
+    ] = ""
+    """`spec.schedulerName` of its pods; empty: `flake-hunt`, then `flake-hunt-2`, … Schedulers with
+    different names share the pods evenly; schedulers with the same name compete for them."""
+
+
+class PythonScheduler(SchedulerSpec):
+    """The Python scheduler of this repository, with its known defects."""
+
+    kind: Literal["python"] = "python"
+
+
+class KubeScheduler(SchedulerSpec):
+    """A kube-scheduler binary; its configuration is generated."""
+
+    kind: Literal["kube-scheduler"]
+    binary: str = ""
+    """Path of the binary; empty: search --binaries, KUBEBUILDER_ASSETS, then PATH."""
+    verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
+    """--v; 6 logs every decision and every call."""
+    qps: Annotated[float, pydantic.Field(gt=0, le=1_000_000)] = 5000.0
+    """Requests per second; 5000 as in upstream's tests, not 50, so that the client does not
+    throttle."""
+    burst: PositiveCount = 5000
+    """Burst above qps, in requests; 5000 as in upstream's tests."""
+    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
+    """--feature-gates."""
+
+
+class ClusterScheduler(SchedulerSpec):
+    """The kube-scheduler of the cluster itself."""
+
+    kind: Literal["cluster"]
+    scheduler_name: str = "default-scheduler"
+    """Name of its profile."""
+
+
+class CommandScheduler(SchedulerSpec):
+    """Any program, started by the run."""
+
+    kind: Literal["command"]
+    command: Annotated[list[str], pydantic.Field(min_length=1)]
+    """Program and arguments; {kubeconfig}, {scheduler_name}, {namespace}, {log_dir}, {run_id} and
+    {seed} are replaced. It runs in the current folder."""
+    version_command: list[str] = pydantic.Field(default_factory=list)
+    """Command that prints the version, for the plan; empty: unknown."""
+
+
+class ExternalScheduler(SchedulerSpec):
+    """A scheduler that is already running."""
+
+    kind: Literal["external"]
+    scheduler_name: Annotated[str, pydantic.Field(min_length=1)]
+    """`spec.schedulerName` of the pods that it schedules."""
+
+
+AnyScheduler: TypeAlias = Annotated[
+    PythonScheduler | KubeScheduler | ClusterScheduler | CommandScheduler | ExternalScheduler,
+    pydantic.Field(discriminator="kind"),
+]
+
+
+class LeaderElectionSpec(Spec):
+    """Leader election of schedulers on a Lease in the run's namespace."""
+
+    lease_duration_s: Annotated[int, pydantic.Field(ge=1, le=3600)] = 15
+    """Seconds that a scheduler waits after the last renewal that it saw, before it takes the
+    lease."""
+    renew_deadline_s: Annotated[float, pydantic.Field(gt=0, le=3600)] = 10.0
+    """Seconds without a successful renewal after which the leader gives up and ends."""
+    retry_period_s: Annotated[float, pydantic.Field(gt=0, le=3600)] = 2.0
+    """Seconds between two attempts to take or renew the lease."""
+
+    @pydantic.model_validator(mode="after")
+    def _require_order(self) -> Self:
+        """Reject durations that client-go rejects."""
+        in_order = self.lease_duration_s > self.renew_deadline_s > self.retry_period_s * 1.2
+        if not in_order:
+            raise ValueError(
+                "leader_election: expected lease_duration_s > renew_deadline_s > 1.2 times "
+                f"retry_period_s, got {self.lease_duration_s}, {self.renew_deadline_s:g} and "
+                f"{self.retry_period_s:g}"
+            )
+        return self
+
+
+class SubjectSpec(Spec):
+    """The scheduler and the claim controller under test."""
+
+    schedulers: Annotated[list[AnyScheduler], pydantic.Field(min_length=1, max_length=8)] = [
+        PythonScheduler()
+    ]
+    """The schedulers; several run at once and share the pods."""
+    own_devices: bool = False
+    """Each scheduler has devices of its own, which only the claims of its pods request: of each
+    node the devices are dealt out in turn. The schedulers must have different names."""
+    claim_controller: Literal["auto", "python", "cluster"] = "auto"
+    """Controller that creates and releases claims of templates; auto: the cluster's, or else
+    ours."""
+
+    start: Literal["before-traffic", "after-traffic"] = "before-traffic"
+    """after-traffic: create all objects first, so that scheduling starts with a full queue."""
+    switch_interval_s: Annotated[float, pydantic.Field(gt=0, le=1)] = 1e-5
+    """sys.setswitchinterval; the default of 5 ms hides races of pure computation (0 of 660
+    trials)."""
+    binders: Annotated[int, pydantic.Field(ge=0, le=1024)] = 0
+    """Pods that may be bound at the same time; 0: any number, as in kube-scheduler, which has a
+    goroutine for each."""
+    reserve_by: Literal["update", "patch"] = "update"
+    """How the Python scheduler reserves a claim that has an allocation for one more pod: by an
+    update, as kube-scheduler does, or by a patch, as it did before kubernetes#124931."""
+    binding_timeout_s: Seconds = 600.0
+    """Seconds in which an allocated device with binding conditions has to be ready; for a
+    kube-scheduler that the run starts, its bindingTimeout, of at least 1, from 1.35 on."""
+    backoff_initial_s: Seconds = 1.0
+    """kube-scheduler's podInitialBackoffSeconds."""
+    backoff_max_s: Seconds = 10.0
+    """kube-scheduler's podMaxBackoffSeconds."""
+    filter_timeout_s: Annotated[float, pydantic.Field(ge=0, le=3600)] = 10.0
+    """Time limit in seconds for the search for devices on one node, and the filterTimeout of a
+    kube-scheduler that the run starts; 0: none."""
+    parallelism: Annotated[int, pydantic.Field(ge=1, le=64)] = 1
+    """Threads of our scheduler that filter nodes. One is fastest in Python; kube-scheduler has
+    16."""
+    rotates_nodes: bool = False
+    """Our scheduler begins its search for a node where the search before ended, as kube-scheduler
+    does; by default at the first node, so that all pods compete for the same devices."""
+    weighs_nodes: bool = False
+    """Our scheduler prefers the nodes on which least CPU and memory is requested and rules out full
+    ones, as kube-scheduler does; by default every pod goes to the first node with devices."""
+    lists_cached: bool = False
+    """Our scheduler's first lists may come from a watch cache that lags (resourceVersion 0), as
+    those of kube-scheduler do when the feature WatchListClient is off."""
+    pauses: PausesSpec = PausesSpec()
+    """Seeded pauses at named steps."""
+    leader_election: LeaderElectionSpec | None = None
+    """Leader election of Python schedulers and kube-schedulers: those with the same name share a
+    Lease, one schedules, the others stand by. true: with kube-scheduler's durations; false or left
+    out: every scheduler schedules."""
+
+    @pydantic.field_validator(
+        "leader_election", mode="before", json_schema_input_type=bool | LeaderElectionSpec
+    )
+    @classmethod
+    def _read_switch(cls, value: object) -> object:
+        return ({} if value else None) if isinstance(value, bool) else value
