@@ -4,8 +4,8 @@ The public interface is the command (`flake-hunt` or `python -m harness`), its e
 files of a run; modules may change without notice. Imports go downward through layers, which the
 first import contract of pyproject.toml lists.
 
-Contents: `apiserver`, `archive`, `campaign`, `checks`, `cli`, `client`, `clocks`, `cluster`,
-`concurrency`, `conformance`, `errors`, `explore`, `fault_proxy`, `faults`, `history`,
+Contents: `apiserver`, `archive`, `campaign`, `catalogue`, `checks`, `cli`, `client`, `clocks`,
+`cluster`, `concurrency`, `conformance`, `errors`, `explore`, `fault_proxy`, `faults`, `history`,
 `metrics`, `model`, `private_files`, `processes`, `report`, `reproduction`, `run`, `scenario`,
 `seeds`, `statistics`, `subject`, `suggestions`, `tls_authorities`, `traffic`, `worker_threads`,
 `writing`.

@@ -27,7 +27,7 @@ SUBCOMMANDS = {
     "exploring": ("explore",),
     "replaying": ("replay",),
     "clusters": ("cluster",),
-    "examining": ("doctor",),
+    "examining": ("doctor", "defects"),
     "conforming": ("conformance",),
     "schema_command": ("schema",),
     "parts": ("apiserver", "scheduler", "claim-controller"),

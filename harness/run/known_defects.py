@@ -9,6 +9,7 @@ from harness.subject import assembling, defects
 from harness.subject.defects import claim_controller_defects
 
 Part = Literal["scheduler", "claim-controller", "kubelet"]
+Actor = Literal["scheduler", "claim-controller", "kubelet", "driver"]
 _PARTS: dict[str, Part] = {
     **dict.fromkeys(defects.names(), "scheduler"),
     **dict.fromkeys(claim_controller_defects.CATALOGUE.names(), "claim-controller"),
@@ -31,6 +32,16 @@ def describe(name: str) -> str:
             return claim_controller_defects.CATALOGUE.describe(name)
         case "scheduler":
             return defects.describe(name)
+
+
+def actor(name: str) -> Actor:
+    """Return what has a defect; the process of the kubelets is driver, too.
+
+    Raises UsageError for an unknown name.
+    """
+    require_known([name])
+    is_of_driver = _PARTS[name] == "kubelet" and kubelet_defects.is_of_driver(name)
+    return "driver" if is_of_driver else _PARTS[name]
 
 
 def require_known(chosen: Iterable[str]) -> None:

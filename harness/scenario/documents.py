@@ -28,6 +28,8 @@ class Shelf:
     """Command line option that overrides a key, with an example, for messages."""
     kind: Any
     """Type of the content: a pydantic model, or a union of several."""
+    groups: tuple[str, ...] = ()
+    """Folders in the folder, with files that are found by their names, too."""
 
     def folder(self) -> pathlib.Path:
         """Return the folder of the shipped files, in the checkout or the installed package."""
@@ -36,9 +38,9 @@ class Shelf:
             checkout if checkout.is_dir() else pathlib.Path(__file__).parents[1] / self.folder_name
         )
 
-    def names(self) -> list[str]:
-        """Return the names of the shipped files, sorted."""
-        return sorted(path.stem for path in self.folder().glob(f"*{SUFFIX}"))
+    def names(self, group: str = "") -> list[str]:
+        """Return the names of the shipped files, sorted; `group` empty: those in no group."""
+        return sorted(path.stem for path in (self.folder() / group).glob(f"*{SUFFIX}"))
 
     def find(self, name: str) -> pathlib.Path:
         """Return the file for a name on the command line: a path, or the name of a shipped file.
@@ -48,9 +50,9 @@ class Shelf:
         path = pathlib.Path(name)
         if path.is_file():
             return path
-        shipped = self.folder() / f"{name}{SUFFIX}"
-        if path.name == name and shipped.is_file():
-            return shipped
+        shipped = (self.folder() / group / f"{name}{SUFFIX}" for group in ("", *self.groups))
+        if path.name == name and (found := next(filter(pathlib.Path.is_file, shipped), None)):
+            return found
         known = ", ".join(self.names()) or "none"
         raise errors.ScenarioError(
             f"expected a {self.noun} file or the name of a shipped one, got {name!r}, which is neither. "

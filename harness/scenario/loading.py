@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from harness import errors
 from harness.scenario import documents, possibility, specs
 
+REGRESS = "regress"
+"""The folder of scenarios that each show one known defect; `hunt regress` runs them."""
 SHELF = documents.Shelf(
     noun="scenario",
     folder_name="scenarios",
     option="--set key=value, as in --set traffic.users=8",
     kind=specs.Scenario,
+    groups=(REGRESS,),
 )
 
 
@@ -29,8 +32,18 @@ class Loaded:
 
 
 def shipped_names() -> list[str]:
-    """Return the names of the shipped scenarios."""
+    """Return the names of the shipped scenarios that `hunt --all` includes."""
     return SHELF.names()
+
+
+def regress_names() -> list[str]:
+    """Return the names of the shipped scenarios that each show one known defect."""
+    return SHELF.names(REGRESS)
+
+
+def every_name() -> list[str]:
+    """Return the names of all shipped scenarios."""
+    return [*shipped_names(), *regress_names()]
 
 
 def plain_hunt_names() -> list[str]:

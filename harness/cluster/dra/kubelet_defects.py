@@ -82,6 +82,11 @@ def describe(name: str) -> str:
     return inspect.getdoc(_named(name).replacement) or ""
 
 
+def is_of_driver(name: str) -> bool:
+    """Return whether a defect is one of the driver. Raises UsageError for an unknown name."""
+    return _named(name).part == "driver"
+
+
 def parts(chosen: Iterable[str] = ()) -> kubelet_parts.KubeletParts:
     """Return the parts with these defects.
 

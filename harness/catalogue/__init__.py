@@ -1,0 +1,9 @@
+"""The facts about each known defect: the check that catches it, its history, its scenarios.
+
+The defects themselves are beside the code that they change: in `subject.defects` and in
+`cluster.dra.kubelet_defects`. Here are the facts about them, in one typed place, joined with the
+scenarios that name them as controls.
+
+Contents: `controller_facts`, `defect_facts`, `guarantees`, `known`, `node_facts`,
+`scheduler_facts`.
+"""

@@ -1,0 +1,79 @@
+"""Every known defect with all that is known of it, and the scenarios and worlds that show it."""
+
+import collections
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from harness.catalogue import (
+    controller_facts,
+    defect_facts,
+    guarantees,
+    node_facts,
+    scheduler_facts,
+)
+from harness.run import known_defects
+from harness.scenario import loading
+
+FACTS: Mapping[str, defect_facts.DefectFacts] = {
+    **scheduler_facts.FACTS,
+    **controller_facts.FACTS,
+    **node_facts.FACTS,
+}
+"""The facts about every known defect, by its name."""
+
+
+class KnownDefect(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of `flake-hunt defects`."""
+
+    name: str
+    part: str
+    """Part that has it: scheduler, claim-controller, kubelet or driver."""
+    guarantee: str
+    """The letter of the guarantee that it breaks."""
+    check: str
+    issues: list[str]
+    releases: str
+    """Empty: it was never shipped."""
+    scenarios: list[str]
+    worlds: list[str]
+    description: str
+
+
+def listed() -> list[KnownDefect]:
+    """Return all known defects, part by part and sorted by name.
+
+    Raises ScenarioError if a shipped scenario cannot be loaded.
+    """
+    scenarios = _scenarios()
+    parts = {name: known_defects.actor(name) for name in known_defects.names()}
+    return [_row(name, parts[name], scenarios[name]) for name in sorted(parts, key=_order(parts))]
+
+
+def _order(parts: Mapping[str, str]) -> Callable[[str], tuple[int, str]]:
+    order = list(dict.fromkeys(parts.values()))
+    return lambda name: (order.index(parts[name]), name)
+
+
+def _scenarios() -> Mapping[str, list[str]]:
+    """Return the shipped scenarios that name a defect as a control, by the defect."""
+    found = collections.defaultdict(list)
+    for name in loading.every_name():
+        for defect in loading.load(name).scenario.controls:
+            found[defect].append(name)
+    return found
+
+
+def _row(name: str, part: str, scenarios: list[str]) -> KnownDefect:
+    facts = FACTS[name]
+    return KnownDefect(
+        name=name,
+        part=part,
+        guarantee=guarantees.LETTERS[facts.check],
+        check=facts.check,
+        issues=list(facts.issues),
+        releases=facts.releases,
+        scenarios=scenarios,
+        worlds=list(facts.worlds),
+        description=known_defects.describe(name),
+    )

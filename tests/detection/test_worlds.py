@@ -1,0 +1,29 @@
+"""Every world that the catalogue names for a known defect finds it; correct code is well in it."""
+
+import pytest
+
+from harness.catalogue import known
+from harness.explore.search import search_campaign
+
+pytestmark = pytest.mark.detection
+NAMED = [(name, world) for name, facts in known.FACTS.items() for world in facts.worlds]
+SCHEDULES_MAX = 20_000
+CORRECT_SCHEDULES = 30
+
+
+def explored(world: str, *defects: str, schedules: int) -> search_campaign.SearchProgress:
+    hunt = search_campaign.Hunt(
+        scenario=world, defects=defects, strategy="pct", seed=3, schedules=schedules, time_s=None
+    )
+    *_, progress = search_campaign.explore(hunt)
+    return progress
+
+
+@pytest.mark.parametrize(("defect", "world"), NAMED)
+def test_a_world_finds_the_defect(defect: str, world: str) -> None:
+    assert explored(world, defect, schedules=SCHEDULES_MAX).findings
+
+
+@pytest.mark.parametrize("world", sorted({world for _, world in NAMED}))
+def test_a_world_finds_nothing_without_a_defect(world: str) -> None:
+    assert explored(world, schedules=CORRECT_SCHEDULES).findings == []
