@@ -9,7 +9,6 @@ After k8s.io/apiserver/pkg/registry/generic/registry/store.go.
 """
 
 import random
-import uuid
 from collections.abc import Callable, Iterable
 
 from harness.apiserver.admission import admission_plugins
@@ -17,16 +16,16 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.fidelity import disruption_budgets
 from harness.apiserver.managedfields import field_managers, server_side_apply
 from harness.apiserver.registry import (
+    commit_pipeline,
     conversion,
     object_deletion,
-    object_validation,
     pod_binding,
     preconditions,
     resource_strategies,
     store_reader,
 )
 from harness.apiserver.registry.strategies import generic
-from harness.apiserver.scheme import object_names, resources
+from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects, watch_cache
 
@@ -57,12 +56,14 @@ class Store(store_reader.StoreReader):
         `empties_namespaces` a namespace that is deleted waits for a namespace controller.
         """
         self._now = now
-        self._stream = stream
         self._track_managers = track_managers
         super().__init__(
             object_tables.Objects(watch_history=watch_history, past=past, listeners=listeners)
         )
         self._plugins = admission_plugins.Plugins(self._objects)
+        self._commits = commit_pipeline.CommitPipeline(
+            self._objects, self._plugins, now=now, stream=stream
+        )
         self._deleter = object_deletion.Deleter(
             self._objects, now=now, empties_namespaces=empties_namespaces
         )
@@ -70,8 +71,6 @@ class Store(store_reader.StoreReader):
             for name in _INITIAL_NAMESPACES:
                 self.create(resources.NAMESPACES, "", {"metadata": {"name": name}})
         self._first_version = past.version if past else self.resource_version
-
-    # -------------------------------------------------------------- writing
 
     def create(
         self,
@@ -92,7 +91,7 @@ class Store(store_reader.StoreReader):
                 resource=resource, manager=manager, now=now, reset_fields=strategy.reset_fields("")
             )
             _set_managed_fields(document, field_managers.of_created(document, writer))
-        return self._add(resource, namespace, document, now=now, dry_run=dry_run)
+        return self._commits.create(resource, namespace, document, now=now, dry_run=dry_run)
 
     def update(
         self,
@@ -115,7 +114,7 @@ class Store(store_reader.StoreReader):
         preconditions.require_version(resource, old, meta, subresource=subresource)
         live = conversion.outward(resource, old).document()
         self._manage(resource, live, document, manager=manager, subresource=subresource)
-        return self._replace(
+        return self._commits.replace(
             resource, old, live, document, subresource=subresource, dry_run=dry_run
         )
 
@@ -140,7 +139,7 @@ class Store(store_reader.StoreReader):
         document = change(outward.document())
         preconditions.require_patchable(resource, old, document)
         self._manage(resource, live, document, manager=manager, subresource=subresource)
-        return self._replace(
+        return self._commits.replace(
             resource, old, live, document, subresource=subresource, dry_run=dry_run
         )
 
@@ -174,13 +173,17 @@ class Store(store_reader.StoreReader):
             document = server_side_apply.apply_to_nothing(configuration, writer, name)
             preconditions.require_new(resource, namespace, document)
             strategy.default(resource, document, now=self._now)
-            new = self._add(resource, namespace, document, now=writer.now, dry_run=dry_run)
+            new = self._commits.create(
+                resource, namespace, document, now=writer.now, dry_run=dry_run
+            )
             return new, True
         live = conversion.outward(resource, old).document()
         document = server_side_apply.apply(configuration, live, writer)
         preconditions.require_patchable(resource, old, document)
         strategy.default(resource, document, now=self._now)
-        new = self._replace(resource, old, live, document, subresource=subresource, dry_run=dry_run)
+        new = self._commits.replace(
+            resource, old, live, document, subresource=subresource, dry_run=dry_run
+        )
         return new, False
 
     def bind(self, namespace: str, name: str, binding: Document, *, dry_run: bool = False) -> None:
@@ -245,8 +248,6 @@ class Store(store_reader.StoreReader):
             while self.collect_garbage_step():
                 pass
 
-    # -------------------------------------------------------------- commits
-
     def _manage(
         self,
         resource: resources.ResourceType,
@@ -270,107 +271,6 @@ class Store(store_reader.StoreReader):
             reset_fields=strategy.reset_fields(subresource),
         )
         _set_managed_fields(document, field_managers.after_update(live, document, writer))
-
-    def _add(
-        self,
-        served: resources.ResourceType,
-        namespace: str,
-        document: Document,
-        *,
-        now: str,
-        dry_run: bool,
-    ) -> stored_objects.Stored:
-        """Convert, name, prepare, admit, validate and commit a new object with its defaults."""
-        strategy = resource_strategies.of(served)
-        resource = strategy.resource
-        document = conversion.inward(served, document, now=self._now)
-        has_version = preconditions.names_version(document["metadata"])
-        self._name(resource, namespace, document["metadata"])
-        strategy.prepare_for_create(document, now=now)
-        self._plugins.admit(resource, document, None)
-        object_validation.check_create(
-            strategy,
-            document,
-            served=served,
-            namespace_labels=lambda: self._plugins.namespace_labels(namespace),
-        )
-        if has_version and not dry_run:  # a check of the storage, which a dry run does not reach
-            raise status_errors.version_at_creation()
-        new = self._commit_new(resource, namespace, document, now=now, dry_run=dry_run)
-        return conversion.outward(served, new)
-
-    def _name(self, resource: resources.ResourceType, namespace: str, meta: Document) -> None:
-        """Generate the name from `generateName` if it has none, in place.
-
-        Raises StatusError 404 if the namespace does not exist, 403 if it is terminating.
-        """
-        object_names.complete(
-            meta, self._stream, is_taken=lambda name: self.has(resource, namespace, name)
-        )
-        self._plugins.require_namespace(resource, namespace, meta.get("name", ""))
-
-    def _commit_new(
-        self,
-        resource: resources.ResourceType,
-        namespace: str,
-        document: Document,
-        *,
-        now: str,
-        dry_run: bool,
-    ) -> stored_objects.Stored:
-        """Set uid and creation time, and store the object; raises StatusError 409 if it exists."""
-        meta = document["metadata"]
-        taken = self._objects.find(resource, namespace, meta["name"])
-        if taken is not None:
-            raise status_errors.already_exists(resource, meta["name"], deleting=taken.deleting)
-        meta["uid"] = str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
-        meta["creationTimestamp"] = now
-        if dry_run:
-            return stored_objects.unstored(document)
-        return self._objects.put(resource, None, document)
-
-    def _replace(
-        self,
-        served: resources.ResourceType,
-        old: stored_objects.Stored,
-        live: Document,
-        document: Document,
-        *,
-        subresource: str,
-        dry_run: bool,
-    ) -> stored_objects.Stored:
-        strategy = resource_strategies.of(served)
-        resource = strategy.resource
-        before = live if resource is served else old.document()
-        document = conversion.inward(served, document, now=self._now)
-        strategy.prepare_for_update(document, before, subresource=subresource)
-        self._plugins.admit(resource, document, before)
-        object_validation.check_update(
-            strategy,
-            document,
-            before,
-            subresource=subresource,
-            namespace_labels=lambda: self._plugins.namespace_labels(old.namespace),
-        )
-        document["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
-        if document == before or field_managers.same_but_for_times(document, before):
-            return conversion.outward(served, old)  # no change: no commit, no event
-        return conversion.outward(served, self._put(resource, old, document, dry_run=dry_run))
-
-    def _put(
-        self,
-        resource: resources.ResourceType,
-        old: stored_objects.Stored,
-        document: Document,
-        *,
-        dry_run: bool,
-    ) -> stored_objects.Stored:
-        if dry_run:
-            return stored_objects.store(document, old.resource_version)
-        if old.deleting and object_deletion.is_done(resource, document):
-            self._objects.remove(resource, old)
-            return stored_objects.store(document, old.resource_version)
-        return self._objects.put(resource, old, document)
 
 
 def _set_managed_fields(document: Document, entries: list[Document] | None) -> None:
