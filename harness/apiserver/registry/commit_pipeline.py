@@ -1,4 +1,4 @@
-"""What every write of an object goes through, from the served version to the commit.
+"""The way of every write of an object, from the served version to the commit.
 
 After BeforeCreate and BeforeUpdate in k8s.io/apiserver/pkg/registry/rest, and their callers.
 """
