@@ -18,13 +18,13 @@ from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import feature_gates, resources
 from harness.apiserver.server import (
     admin_kubeconfigs,
-    audit_log,
     identities,
     listeners,
     output_files,
     server_limits,
     servers,
 )
+from harness.apiserver.server.audit import audit_log
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
 

@@ -19,7 +19,6 @@ from harness.apiserver.endpoints import (
 )
 from harness.apiserver.errors import status_errors
 from harness.apiserver.server import (
-    audit_log,
     chunked_responses,
     fault_facts,
     http_framing,
@@ -28,6 +27,7 @@ from harness.apiserver.server import (
     stale_reads,
     watch_streams,
 )
+from harness.apiserver.server.audit import audit_entries
 from harness.faults import admin_api, injection
 
 Step = Callable[[], None]
@@ -64,7 +64,7 @@ class RequestLifecycle:
         self._server, self._connection = server, connection
         self._incoming, self._request = incoming, incoming.request
         self._asked = request_attributes.of(self._request)
-        self._entry: audit_log.AuditEntry | None = None
+        self._entry: audit_entries.AuditEntry | None = None
         self._is_noted = False
         """True if the response is in the audit log."""
         self._handler = server.handler
@@ -75,7 +75,7 @@ class RequestLifecycle:
     def begin(self) -> None:
         """Respond, now or later; every error becomes a response."""
         if self._server.audit is not None and self._server.audit.wants(self._asked):
-            self._entry = audit_log.AuditEntry(
+            self._entry = audit_entries.AuditEntry(
                 self._server.audit,
                 self._request,
                 self._asked,
@@ -161,7 +161,7 @@ class RequestLifecycle:
         self._has_head = True
         watch.start()
 
-    def _note_end(self, entry: audit_log.AuditEntry) -> None:
+    def _note_end(self, entry: audit_entries.AuditEntry) -> None:
         entry.completed(200)
         self._server.turn.end_soon()
 

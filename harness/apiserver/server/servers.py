@@ -15,13 +15,8 @@ from harness.apiserver.endpoints import authentication, handlers
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import (
-    audit_log,
-    group_commit,
-    http_framing,
-    server_limits,
-    stale_reads,
-)
+from harness.apiserver.server import group_commit, http_framing, server_limits, stale_reads
+from harness.apiserver.server.audit import audit_log
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
 

@@ -14,7 +14,8 @@ from harness import clocks
 from harness.apiserver.endpoints import negotiation
 from harness.apiserver.scheme import resources
 from harness.apiserver.serializer import protobuf
-from harness.apiserver.server import audit_log, servers
+from harness.apiserver.server import servers
+from harness.apiserver.server.audit import audit_log
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"

@@ -1,0 +1,157 @@
+"""The audit log: one audit.k8s.io/v1 event per line, at level RequestResponse.
+
+Events are written before their response is sent. Lines are in the order of the responses, not of
+the commits: sort successful writes by the resourceVersion in `responseObject`, which is the store's
+own counter.
+
+A log of the writes of some resources has their successful requests only, and in addition what the
+garbage collector and the namespace controller do, which are requests in Kubernetes, too.
+"""
+
+import itertools
+import os
+import pathlib
+import uuid
+from collections.abc import Callable, Collection
+from typing import Any
+
+import msgspec
+
+from harness import errors
+from harness.apiserver.codec import json_codec
+from harness.apiserver.endpoints import request_attributes
+from harness.apiserver.persistence import commit_log
+from harness.apiserver.registry import object_deletion
+from harness.apiserver.storage import watch_cache
+
+COMMON = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse"}
+"""Keys that all events have with the same values."""
+RESTORED = "flake-hunt/restored-to"
+"""Annotation of the event of a restart: the version that was restored."""
+_CONTROLLER = "system:serviceaccount:kube-system:generic-garbage-collector"
+_ID_PREFIX = str(uuid.uuid4())[:24]
+"""The part of the UUIDs of this process that does not change."""
+
+
+class AuditLog:
+    """Appends to one file; it is written just before the journal, by the group commit.
+
+    The event of every commit that a client can see is therefore in the log, even after a kill; but
+    a kill may leave events of commits that never were (see `begin_again`).
+    """
+
+    def __init__(
+        self, path: pathlib.Path, *, now: Callable[[], str], writes_of: Collection[str] = ()
+    ) -> None:
+        """`now` returns RFC 3339 with microseconds.
+
+        `writes_of` are the plural names of resources: log their writes only; empty: log every
+        request. Raises UsageError for an unwritable path.
+        """
+        self._writes_of = frozenset(writes_of)
+        self._ids = (f"{_ID_PREFIX}{number:012x}" for number in itertools.count())
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise errors.UsageError(
+                f"cannot write the audit log {path}: {error.strerror}"
+            ) from error
+        self._path = path
+        self._lines: list[bytes] = []
+        self.now = now
+
+    def next_id(self) -> str:
+        """Return a new Audit-ID: a UUID of which only the last part differs, which is cheap."""
+        return next(self._ids)
+
+    def wants(self, asked: request_attributes.Attributes) -> bool:
+        """Return whether a request is logged if it succeeds."""
+        if not self._writes_of:
+            return True
+        target = asked.target
+        return (
+            target is not None and target.resource.plural in self._writes_of and not asked.is_read
+        )
+
+    def wants_status(self, status: int) -> bool:
+        """Return whether requests with this response are logged."""
+        return status < 400 or not self._writes_of
+
+    def append(self, event: dict[str, Any]) -> None:
+        """Buffer an event."""
+        self._lines.append(json_codec.encode(event) + b"\n")
+
+    def begin_again(self, version: int) -> None:
+        """Note in a log with events that the server has restored this version from its disk.
+
+        Later versions that the log has were never committed, and are given again.
+        """
+        size = os.fstat(self._descriptor).st_size
+        if not size:
+            return
+        if os.pread(self._descriptor, 1, size - 1) != b"\n":
+            self._lines.append(b"\n")
+        self.append(
+            COMMON
+            | {
+                "auditID": self.next_id(),
+                "stage": "ResponseComplete",
+                "verb": "restore",
+                "stageTimestamp": self.now(),
+                "annotations": {RESTORED: str(version)},
+            }
+        )
+
+    def note_controller(self, commit: watch_cache.Commit) -> None:
+        """Log a commit of the garbage collector or namespace controller as their request.
+
+        A pod is written with a grace period of zero before it is removed, as one request.
+        """
+        if commit.resource.plural in self._writes_of and not _is_first_half(commit):
+            self.append(_controllers_event(commit, self.next_id(), self.now()))
+
+    def settle(self) -> None:
+        """Write the buffered events. Raises OSError."""
+        if self._lines:
+            data = b"".join(self._lines)
+            self._lines.clear()
+            commit_log.write_all(self._descriptor, data, path=self._path)
+
+    def close(self) -> None:
+        """Write the buffered events and close the file."""
+        self.settle()
+        os.close(self._descriptor)
+
+
+def _is_first_half(commit: watch_cache.Commit) -> bool:
+    """Return whether a commit shortens a grace period to zero, before the removal."""
+    if commit.type == "DELETED" or not commit.object.deleting:
+        return False
+    return object_deletion.is_done(commit.resource, commit.object.document())
+
+
+def _controllers_event(commit: watch_cache.Commit, audit_id: str, now: str) -> dict[str, Any]:
+    stored, resource = commit.object, commit.resource
+    is_gone = commit.type == "DELETED"
+    details = {"name": stored.name, "kind": resource.plural, "uid": stored.uid}
+    status = {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
+    return {
+        **COMMON,
+        "auditID": audit_id,
+        "stage": "ResponseComplete",
+        "verb": "delete" if is_gone else "patch",
+        "user": {"username": _CONTROLLER},
+        "objectRef": {
+            "resource": resource.plural,
+            "namespace": stored.namespace,
+            "name": stored.name,
+            "uid": stored.uid,
+            "apiGroup": resource.group,
+            "apiVersion": resource.version,
+        },
+        "responseStatus": {"metadata": {}, "code": 200},
+        "responseObject": status if is_gone else msgspec.Raw(stored.data),
+        "stageTimestamp": now,
+        "annotations": {"authorization.k8s.io/decision": "allow"},
+    }
