@@ -39,14 +39,14 @@ types: .venv/.dev-installed  ## mypy, strict
 
 e2e-kind: .venv/.dev-installed  ## end to end on real Kubernetes by kind and Docker; skips, and says why, without them
 	-$(BIN)/flake-hunt doctor --for kind
-	E2E=kind $(BIN)/python -m pytest -rs tests/e2e/test_kind.py tests/e2e/test_clusters.py -k kind $(ARGS)
+	E2E=kind $(BIN)/python -m pytest -rs tests/e2e/clusters/test_kind.py tests/e2e/clusters/test_clusters.py -k kind $(ARGS)
 
 e2e-local: .venv/.dev-installed  ## end to end on real etcd and kube-apiserver binaries; skips, and says why, without them
 	-$(BIN)/flake-hunt doctor --for local
-	E2E=local $(BIN)/python -m pytest -rs tests/e2e/test_local.py tests/e2e/test_clusters.py -k local $(ARGS)
+	E2E=local $(BIN)/python -m pytest -rs tests/e2e/clusters/test_local.py tests/e2e/clusters/test_clusters.py -k local $(ARGS)
 
 e2e-client-go: .venv/.dev-installed  ## the embedded API server against client-go; skips, and says why, without Go
-	E2E=client-go $(BIN)/python -m pytest -rs tests/e2e/test_client_go.py $(ARGS)
+	E2E=client-go $(BIN)/python -m pytest -rs tests/e2e/clusters/test_client_go.py $(ARGS)
 
 nightly: .venv/.installed  ## hunt until the time is used (CLUSTER=kind-1.36 SUBJECT=kube-scheduler MINUTES=60)
 	$(BIN)/flake-hunt nightly --cluster $(CLUSTER) --subject $(SUBJECT) --minutes $(MINUTES) --summary $(SUMMARY) $(ARGS)

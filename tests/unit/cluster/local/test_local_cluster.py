@@ -1,5 +1,5 @@
 """Local control planes: a real etcd, and a stand-in for kube-apiserver. With a real one:
-tests/e2e/test_local.py.
+tests/e2e/clusters/test_local.py.
 """
 
 import contextlib

@@ -19,7 +19,7 @@ import pytest
 
 from harness import processes
 
-SOURCES = pathlib.Path(__file__).with_name("client-go")
+SOURCES = pathlib.Path(__file__).parents[1] / "client-go"
 GOPATHS = (os.environ.get("FLAKE_HUNT_GOPATH", ""), "/usr/share/gocode")
 BUILD_TIMEOUT_S = 1800
 SCENARIO_TIMEOUT_S = 300
@@ -41,7 +41,7 @@ SCENARIOS = {
 WITH_TAINT_RULES = ("--runtime-config", "resource.k8s.io/v1beta2=true")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(BUILD_TIMEOUT_S + SCENARIO_TIMEOUT_S)]
-FIELDS_FILE = pathlib.Path(__file__).parents[1] / "unit/apiserver/scheme/go_fields.json.gz"
+FIELDS_FILE = pathlib.Path(__file__).parents[2] / "unit/apiserver/scheme/go_fields.json.gz"
 
 
 @pytest.fixture(scope="module")
