@@ -1,8 +1,8 @@
 """SIGKILL at random moments under load: nothing that was acknowledged or shown is lost, and no
 version comes twice.
 
-`FLAKE_HUNT_KILLS=200 pytest --log-cli-level=INFO tests/e2e/kills/test_apiserver_kills.py` kills more
-often than the suite does; `FLAKE_HUNT_KILLS_SEED` chooses other moments.
+`FLAKE_HUNT_KILLS=200 pytest --log-cli-level=INFO tests/e2e/kills/test_apiserver_kills.py` kills
+more often than the suite does; `FLAKE_HUNT_KILLS_SEED` chooses other moments.
 """
 
 import json

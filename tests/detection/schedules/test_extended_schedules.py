@@ -8,7 +8,8 @@ import pytest
 
 from harness.subject import defects
 from harness.subject.extended_resources import claim_creation
-from tests.detection import extended_plays, stages
+from tests.detection import stages
+from tests.detection.schedules import extended_plays
 
 pytestmark = pytest.mark.detection
 

@@ -4,7 +4,8 @@ import pytest
 
 from harness.checks import verdicts
 from harness.subject import defects
-from tests.detection import condition_plays, stages
+from tests.detection import stages
+from tests.detection.schedules import condition_plays
 
 pytestmark = pytest.mark.detection
 

@@ -14,15 +14,8 @@ import pytest
 
 from harness.client import apis
 from harness.subject import assembling, claims, defects
-from tests.detection import (
-    claim_plays,
-    condition_plays,
-    counter_plays,
-    extended_plays,
-    placement_plays,
-    slice_plays,
-    stages,
-)
+from tests.detection import claim_plays, counter_plays, placement_plays, stages
+from tests.detection.schedules import condition_plays, extended_plays, slice_plays
 from tests.support import api_objects, local_servers, plugin_world
 
 pytestmark = pytest.mark.detection

@@ -4,7 +4,8 @@ schedule of two informers; the correct code never does.
 
 import pytest
 
-from tests.detection import slice_plays, stages
+from tests.detection import stages
+from tests.detection.schedules import slice_plays
 
 pytestmark = pytest.mark.detection
 

@@ -5,15 +5,8 @@ long.
 import pytest
 
 from harness.subject import assembling, defects
-from tests.detection import (
-    churning,
-    claim_plays,
-    condition_plays,
-    counter_plays,
-    extended_plays,
-    placement_plays,
-    slice_plays,
-)
+from tests.detection import claim_plays, counter_plays, placement_plays
+from tests.detection.schedules import churning, condition_plays, extended_plays, slice_plays
 
 pytestmark = pytest.mark.detection
 CYCLES = 60
