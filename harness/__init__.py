@@ -1,12 +1,13 @@
 """Flake Hunt: did a Kubernetes scheduler ever give one device to two claims?
 
-The public interface is the command (`flake-hunt` or `python -m harness`), its exit codes, and the
-files of a run; modules may change without notice. Imports go downward through layers, which the
-first import contract of pyproject.toml lists.
+The public interface is the command (`flake-hunt` or `python -m harness`), its exit codes, the files
+of a run, the module `harness.api`, and the fixtures of `harness.pytest_plugin`; other modules may
+change without notice. Imports go downward through layers, which the first import contract of
+pyproject.toml lists.
 
-Contents: `apiserver`, `archive`, `campaign`, `catalogue`, `checks`, `cli`, `client`, `clocks`,
-`cluster`, `concurrency`, `conformance`, `errors`, `explore`, `fault_proxy`, `faults`, `history`,
-`metrics`, `model`, `private_files`, `processes`, `report`, `reproduction`, `run`, `scenario`,
-`seeds`, `statistics`, `subject`, `suggestions`, `tls_authorities`, `traffic`, `worker_threads`,
-`writing`.
+Contents: `api`, `apiserver`, `archive`, `campaign`, `catalogue`, `checks`, `cli`, `client`,
+`clocks`, `cluster`, `concurrency`, `conformance`, `errors`, `explore`, `fault_proxy`, `faults`,
+`history`, `metrics`, `model`, `private_files`, `processes`, `pytest_plugin`, `report`,
+`reproduction`, `run`, `scenario`, `seeds`, `statistics`, `subject`, `suggestions`,
+`tls_authorities`, `traffic`, `worker_threads`, `writing`.
 """

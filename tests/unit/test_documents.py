@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 import typer
+from _pytest.config.argparsing import Parser
 
-from harness import errors
+from harness import errors, pytest_plugin
 from harness.campaign import purposes
 from harness.checks import check_registry, verdicts
 from harness.cli import commands, interruptions
@@ -92,7 +93,14 @@ def options(command: Any) -> set[str]:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_option_is_one_of_some_command(document: str) -> None:
     named = {name for line in code(document) for name in re.findall(r"(?<![\w-])--[a-z-]+", line)}
-    assert named - options(ROOT_COMMAND) == set()
+    assert named - options(ROOT_COMMAND) - options_of_fixtures() == set()
+
+
+def options_of_fixtures() -> set[str]:
+    """The options that pytest has where Flake Hunt is installed."""
+    parser = Parser(_ispytest=True)
+    pytest_plugin.pytest_addoption(parser)
+    return {name for option in parser.getgroup("flake-hunt").options for name in option.names()}
 
 
 @pytest.mark.parametrize("words", ["hunt --nope", "explain", "cluster nope", "run a --seed"])

@@ -1,10 +1,11 @@
 """Start a cluster for a block of code, or keep one up until it is taken down."""
 
 import contextlib
+import dataclasses
 import pathlib
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness import processes, writing
 from harness.client import apis, transports
@@ -13,7 +14,7 @@ from harness.cluster.fixtures import fake_objects, fake_world
 from harness.cluster.lifecycle import prune
 from harness.scenario import pool_specs, profiles
 
-READY_TIMEOUT_S = 30.0
+READY_TIMEOUT_S, STOP_TIMEOUT_S = 30.0, 10.0
 _NAMESPACE = "flake-hunt"
 
 
@@ -71,42 +72,88 @@ def _up(
     entry: cluster_records.ClusterRecord, profile: profiles.Profile, spec: pool_specs.PoolsSpec
 ) -> cluster_records.ClusterRecord:
     cluster = providers.up(profile, entry.request())
-    played = _publish(cluster, entry, profile, spec)
-    kubelet = processes.start_ready(
-        "kubelet",
-        processes.command("kubelet", "--kubeconfig", str(cluster.kubeconfig), *played),
-        log=entry.path / "kubelet.log",
-        ready=entry.path / "kubelet.ready",
-        timeout_s=READY_TIMEOUT_S,
-        with_parent=False,
-    )
+    played = _publish(cluster, entry.path, profile, spec).options
+    kubelet = _start_kubelet(cluster, entry.path, played, with_parent=False)
     own = [cluster_records.identity(kubelet.pid, "kubelet")]
     others = [cluster_records.identity(pid, profile.provider) for pid in cluster.pids]
     return cluster_records.mark_up(cluster_records.find(entry.name), own + others)
 
 
+@contextlib.contextmanager
+def held_with_pools(
+    profile: profiles.Profile, request: interfaces.ClusterRequest, spec: pool_specs.PoolsSpec
+) -> Iterator[tuple[interfaces.Cluster, fake_world.FakeWorld]]:
+    """Start a cluster with device pools and kubelets for the `with` block.
+
+    However the block ends, everything but the logs is removed.
+    """
+    with held(profile, request) as cluster:
+        published = _publish(cluster, request.directory, profile, spec)
+        try:
+            kubelet = _start_kubelet(cluster, request.directory, published.options)
+            try:
+                yield cluster, published.world
+            finally:
+                kubelet.stop(timeout_s=STOP_TIMEOUT_S)
+        finally:
+            if not providers.of(profile).capabilities.exclusive:
+                with _connected(cluster) as api:
+                    fake_world.remove(api, published.world)
+
+
+def _start_kubelet(
+    cluster: interfaces.Cluster,
+    folder: pathlib.Path,
+    options: Sequence[str],
+    *,
+    with_parent: bool = True,
+) -> processes.Process:
+    return processes.start_ready(
+        "kubelet",
+        processes.command("kubelet", "--kubeconfig", str(cluster.kubeconfig), *options),
+        log=folder / "kubelet.log",
+        ready=folder / "kubelet.ready",
+        timeout_s=READY_TIMEOUT_S,
+        with_parent=with_parent,
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Published:
+    """The device pools of a cluster, and the options of the kubelets that act for their nodes."""
+
+    world: fake_world.FakeWorld
+    options: Sequence[str]
+
+
 def _publish(
     cluster: interfaces.Cluster,
-    entry: cluster_records.ClusterRecord,
+    folder: pathlib.Path,
     profile: profiles.Profile,
     spec: pool_specs.PoolsSpec,
-) -> list[str]:
-    """Create the device pools; return the kubelets' options.
+) -> _Published:
+    """Create the device pools.
 
     The kubelets act for all fake nodes, or only the run's own if others use the cluster.
     """
     on, run_id = providers.of(profile).capabilities, secrets.token_hex(4)
-    cluster_records.note_run(entry.path, run_id)
-    namespace, played = _NAMESPACE, list[str]()
+    cluster_records.note_run(folder, run_id)
+    namespace, options = _NAMESPACE, list[str]()
     if not on.exclusive:
         spec, namespace = fake_objects.own(spec, run_id), f"{_NAMESPACE}-{run_id}"
-        played = ["--run-id", run_id]
+        options = ["--run-id", run_id]
+    with _connected(cluster) as api:
+        world = fake_world.publish(api, spec, namespace=namespace, run_id=run_id, on=on)
+    return _Published(world, options)
+
+
+@contextlib.contextmanager
+def _connected(cluster: interfaces.Cluster) -> Iterator[apis.Api]:
     api = apis.Api(transports.connect(cluster.kubeconfig))
     try:
-        fake_world.publish(api, spec, namespace=namespace, run_id=run_id, on=on)
+        yield api
     finally:
         api.transport.close()
-    return played
 
 
 def collect_logs(entry: cluster_records.ClusterRecord, to: pathlib.Path) -> list[pathlib.Path]:

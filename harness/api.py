@@ -1,0 +1,146 @@
+"""Flake Hunt as a library: run a scenario, judge a run directory, hold a cluster.
+
+    from harness import api
+
+    run = api.run("pod-churn", subject=["command=./my-scheduler --kubeconfig {kubeconfig}"])
+    assert run.verdict == "VALID", str(run)
+
+The names of this module are public: they change only with the major version. Every function raises
+`Error`, whose text says what was expected, what came and what to do.
+"""
+
+import contextlib
+import dataclasses
+import pathlib
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+
+from harness import errors, seeds
+from harness.checks import judging, verdict_files, verdicts
+from harness.cluster import interfaces
+from harness.cluster.lifecycle import held_clusters
+from harness.history import directories
+from harness.run import run_plan, runs
+from harness.scenario import loading, pool_specs, possibility, profiles
+
+Error = errors.HarnessError
+"""Base of all errors; a violation is never one."""
+Verdict = verdicts.Verdict
+"""`VALID`, `INVALID` or `UNKNOWN`; equal to these strings."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run that was judged. Printed, it says what was found and where the evidence is."""
+
+    directory: pathlib.Path
+    """The run directory; `reports/README.md` documents its files."""
+    verdict: Verdict
+    reason: str
+    """The verdict in one sentence."""
+    checks: Mapping[str, Verdict]
+    """Name of each check that examined something -> its answer."""
+    violations: int
+    """Violations of all checks together."""
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.reason}\n  seed {self.seed}\n  {self.directory}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A cluster with fake nodes, each with a pool of devices, and a namespace to use."""
+
+    kubeconfig: pathlib.Path
+    namespace: str
+    nodes: Sequence[str]
+    """Names of the fake nodes: `worker-0`, `worker-1`, …; longer on a cluster with other users."""
+    device_class: str
+    """Name of the DeviceClass of all devices."""
+
+
+def run(
+    scenario: str | pathlib.Path,
+    *,
+    subject: Sequence[str] = (),
+    defects: Sequence[str] = (),
+    remedies: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    cluster: str = "embedded",
+    cluster_overrides: Sequence[str] = (),
+    binaries: pathlib.Path | None = None,
+    until_found: bool = False,
+    seed: int | None = None,
+    reports: pathlib.Path | str = "reports",
+) -> Run:
+    """Run a scenario once on its own cluster, judge it and write its report.
+
+    `scenario` is a file or the name of a shipped scenario, `cluster` a profile likewise.
+    `subject`, `defects`, `remedies`, `overrides` (`key=value`), `cluster_overrides`, `binaries` and
+    `until_found` are the options --subject, --defect, --remedy, --set, --cluster-set, --binaries
+    and --until-found of `flake-hunt run`. `seed` None: a random one. The run directory is made in
+    `reports`. Raises Error if the run could not be executed.
+    """
+    loaded = loading.load(str(scenario), overrides=overrides)
+    plan = run_plan.plan(
+        loaded,
+        seed=seeds.fresh() if seed is None else seed,
+        defects=defects,
+        remedies=remedies,
+        cluster=profiles.load(cluster, overrides=cluster_overrides),
+        until_found=until_found,
+        chosen_subjects=subject,
+        binaries=str(binaries.resolve()) if binaries else "",
+    )
+    directory = runs.new_directory(plan, pathlib.Path(reports))
+    return _judged(directory, runs.run(loaded, plan, directory))
+
+
+def judge(directory: pathlib.Path | str) -> Run:
+    """Judge a run directory from its content alone; nothing in it is changed.
+
+    Raises Error if it is none.
+    """
+    existing = directories.existing(pathlib.Path(directory))
+    return _judged(existing, judging.judge(existing))
+
+
+@contextlib.contextmanager
+def cluster(
+    directory: pathlib.Path,
+    *,
+    profile: str = "embedded",
+    overrides: Sequence[str] = (),
+    nodes: int = 8,
+    devices_per_node: int = 2,
+) -> Iterator[Cluster]:
+    """Start a cluster with device pools and fake kubelets for the `with` block.
+
+    No scheduler and no claim controller run on it. `directory` is an existing folder for its
+    kubeconfigs and logs; `profile` and `overrides` are --cluster and --cluster-set of the command.
+    """
+    spec = pool_specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
+    for objection in possibility.of_pools(spec):
+        raise errors.UsageError(objection)
+    name = f"flake-hunt-{secrets.token_hex(4)}"
+    request = interfaces.ClusterRequest(name=name, directory=directory)
+    chosen = profiles.load(profile, overrides=overrides)
+    with held_clusters.held_with_pools(chosen, request, spec) as (running, world):
+        yield Cluster(
+            kubeconfig=running.user_kubeconfig,
+            namespace=world.namespace,
+            nodes=tuple(world.nodes),
+            device_class=world.device_class,
+        )
+
+
+def _judged(directory: directories.RunDirectory, judgement: verdict_files.Judgement) -> Run:
+    return Run(
+        directory=directory.path,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        checks={item.check: item.verdict for item in judgement.checks},
+        violations=judgement.figures.violations,
+        seed=judgement.seed,
+    )
