@@ -126,6 +126,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The release of Kubernetes that the Python subject is like; empty: the default."""
     again: list[str] = []
     """Arguments of `flake-hunt` that repeat the run; empty if no command does."""
+    campaign: str = ""
+    """Name of the folder of the campaign that made the run; empty: the run was made alone."""
     cluster_profile: dict[str, Any] = {}
     """The cluster profile after overrides, as JSON; empty if no cluster was started."""
     versions: dict[str, str]

@@ -3,7 +3,7 @@
 Deterministic, from the run directory alone, into self-contained files. Verdicts do not belong here
 (see `checks`).
 
-Contents: `campaign_index`, `charts`, `drawing`, `escaping`, `evidence`, `explaining`,
-`fault_lanes`, `fault_tables`, `junit`, `page_templates`, `publishing`, `remedy_costs`,
-`rendering`, `strips`, `traces`.
+Contents: `campaign_index`, `causes`, `charts`, `drawing`, `escaping`, `evidence`, `fault_tables`,
+`hold_tables`, `junit`, `page_templates`, `publishing`, `remedy_costs`, `rendering`, `run_facts`,
+`traces`.
 """

@@ -1,4 +1,8 @@
-"""SVG shapes, scales and axes. Shapes have CSS classes; the page's style sheet sets the colours."""
+"""SVG shapes, scales and axes. Shapes have CSS classes; the page's style sheet sets the colours.
+
+Positions from left to right are percentages of the picture's width, so that a picture fits every
+width while its text keeps its size. Positions from top to bottom are pixels.
+"""
 
 import dataclasses
 import html
@@ -7,22 +11,24 @@ from collections.abc import Iterable, Sequence
 
 from harness.report import escaping
 
-WIDTH = 960
-"""Width of every picture, in SVG units."""
-TICKS_MAX = 8
+WIDTH = 100.0
+"""Width of every picture, in percent."""
+TICKS_MAX = 7
 """Labels on a time axis."""
 NAME_MAX = 26
-"""Characters of a name on the left of a picture."""
+"""Characters of a name in a picture."""
+_LEAST = 0.12
+"""Width of the narrowest bar, in percent, so that short intervals stay visible."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scale:
-    """A linear scale from values to SVG units."""
+    """A linear scale from values to percentages, or to pixels."""
 
     low: float
     high: float
     left: float = 0.0
-    right: float = float(WIDTH)
+    right: float = WIDTH
 
     def __call__(self, value: float) -> float:
         """Return the position of a value, clipped to the ends of the scale."""
@@ -36,32 +42,62 @@ def text(value: object) -> str:
     return html.escape(escaping.visible(str(value)))
 
 
-def svg(body: Iterable[str], *, height: float, title: str, description: str = "") -> str:
-    """Return a picture with an accessible title and description."""
+def svg(
+    body: Iterable[str],
+    *,
+    height: float,
+    title: str,
+    description: str = "",
+    labels: Iterable[str] = (),
+    over: Scale | None = None,
+    unit: str = "",
+) -> str:
+    """Return a picture with an accessible title and description.
+
+    `labels` stay where they are when the page zooms into the `body`. `over` is the scale of a time
+    axis in `unit`, from which the page makes the axis of a part; None: there is no zoom.
+    """
+    zoom = f' data-low="{over.low:g}" data-high="{over.high:g}" data-unit="{unit}"' if over else ""
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{text(title)}">'
-        f"<title>{text(title)}</title><desc>{text(description)}</desc>{''.join(body)}</svg>"
+        f'<svg class="plot" width="100%" height="{height:g}" role="img" '
+        f'aria-label="{text(title)}"{zoom}><title>{text(title)}</title>'
+        f"<desc>{text(description)}</desc>"
+        f'<svg class="moving" width="100%" height="{height:g}">{"".join(body)}</svg>'
+        f"{''.join(labels)}</svg>"
     )
+
+
+def moved(body: Iterable[str], *, down: float) -> str:
+    """Return the shapes moved down by some pixels."""
+    return f'<g transform="translate(0,{down:g})">{"".join(body)}</g>'
 
 
 def rect(x: float, y: float, width: float, height: float, *, kind: str, title: str = "") -> str:
-    """Return a bar, at least one unit wide so that short intervals stay visible."""
-    inner = f"<title>{text(title)}</title>" if title else ""
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}" height="{height:.1f}" '
-        f'class="{kind}">{inner}</rect>'
-    )
+    """Return a bar, wide enough to be seen."""
+    start = f'<rect x="{x:.2f}%" y="{y:.1f}" width="{max(width, _LEAST):.2f}%" '
+    start += f'height="{height:.1f}" class="{kind}"'
+    return f"{start}><title>{text(title)}</title></rect>" if title else f"{start}/>"
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, kind: str) -> str:
     """Return a line."""
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+    return f'<line x1="{x1:.2f}%" y1="{y1:.1f}" x2="{x2:.2f}%" y2="{y2:.1f}" class="{kind}"/>'
 
 
-def label(x: float, y: float, value: object, *, kind: str = "label", anchor: str = "start") -> str:
-    """Return a text."""
+def label(
+    x: float,
+    y: float,
+    value: object,
+    *,
+    kind: str = "label",
+    anchor: str = "start",
+    aside: float = 0,
+) -> str:
+    """Return a text; `aside` moves it to the right, in pixels."""
+    dx = f' dx="{aside:g}"' if aside else ""
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{text(value)}</text>'
+        f'<text x="{x:.2f}%" y="{y:.1f}"{dx} class="{kind}" text-anchor="{anchor}">'
+        f"{text(value)}</text>"
     )
 
 
@@ -72,32 +108,57 @@ def shortened(name: str) -> str:
 
 def dot(x: float, y: float, *, kind: str, title: str) -> str:
     """Return a dot with a tooltip."""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" class="{kind}"><title>{text(title)}</title></circle>'
+    start = f'<circle cx="{x:.2f}%" cy="{y:.1f}" r="4" class="{kind}">'
+    return f"{start}<title>{text(title)}</title></circle>"
 
 
-def area(points: Sequence[tuple[float, float]], *, floor: float, kind: str) -> str:
+Points = Sequence[tuple[float, float]]
+"""Percentages from the left, and pixels from the top."""
+
+
+def area(points: Points, *, floor: float, kind: str) -> str:
     """Return the area between a step curve and the floor; empty without points."""
     if not points:
         return ""
-    path = [f"M{points[0][0]:.1f},{floor:.1f}"]
+    path = [f"M{points[0][0]:.2f},{floor:.1f}"]
     previous = floor
     for x, y in points:
-        path += [f"L{x:.1f},{previous:.1f}", f"L{x:.1f},{y:.1f}"]
+        path += [f"L{x:.2f},{previous:.1f}", f"L{x:.2f},{y:.1f}"]
         previous = y
-    path.append(f"L{points[-1][0]:.1f},{floor:.1f}Z")
-    return f'<path d="{"".join(path)}" class="{kind}"/>'
+    path.append(f"L{points[-1][0]:.2f},{floor:.1f}Z")
+    return _stretched(path, floor=floor, kind=kind)
+
+
+def curve(points: Points, *, floor: float, kind: str) -> str:
+    """Return straight lines between points above the floor; empty without points.
+
+    A single point is drawn as a short line.
+    """
+    if not points:
+        return ""
+    (x, y), *others = points if len(points) > 1 else [*points, (points[0][0] + 0.5, points[0][1])]
+    path = [f"M{x:.2f},{y:.1f}", *(f"L{x:.2f},{y:.1f}" for x, y in others)]
+    return _stretched(path, floor=floor, kind=kind)
+
+
+def _stretched(path: Iterable[str], *, floor: float, kind: str) -> str:
+    """Return a path, which cannot have percentages, stretched to the width of the picture."""
+    return (
+        f'<svg class="stretched" width="100%" height="{floor:g}" viewBox="0 0 100 {floor:g}" '
+        f'preserveAspectRatio="none"><path d="{"".join(path)}" class="{kind}"/></svg>'
+    )
 
 
 def time_axis(scale: Scale, *, y: float, unit: str) -> list[str]:
-    """Return an axis with labels at round numbers."""
+    """Return an axis with labels at round numbers; the page replaces them when it zooms."""
     drawn = [line(scale.left, y, scale.right, y, kind="axis")]
     step = _round_step((scale.high - scale.low) / TICKS_MAX)
     number = math.ceil(scale.low / step)
     while number * step <= scale.high:
         value = number * step
-        near_end = scale(value) > scale.right - 30
-        anchor = "end" if near_end else "middle"
-        drawn.append(label(scale(value), y + 16, f"{value:g} {unit}", kind="tick", anchor=anchor))
+        x = scale(value)
+        anchor = "end" if x > 95 else "start" if x < 3 else "middle"
+        drawn.append(label(x, y + 16, f"{value:g} {unit}", kind="tick time", anchor=anchor))
         number += 1
     return drawn
 

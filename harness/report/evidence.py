@@ -10,7 +10,7 @@ from harness.checks import judging, verdict_files, verdicts
 from harness.checks.faults import fault_records
 from harness.checks.holds import hold_history
 from harness.history import histories, records
-from harness.report import remedy_costs
+from harness.report import hold_tables, remedy_costs
 
 GATHER_STEPS = frozenset(
     {
@@ -31,6 +31,7 @@ class Evidence:
     history: histories.History
     judgement: verdict_files.Judgement
     folded: hold_history.HoldHistory
+    holds: hold_tables.HoldTable
     faults: fault_records.FaultRecords
     steps: list[list[records.Step]]
     """For each of `double_allocations` its steps in order: those of its device and claims, and
@@ -50,6 +51,11 @@ class Evidence:
         return verdicts.double_allocations(self.judgement.checks)
 
     @property
+    def pod_names(self) -> dict[str, str]:
+        """uid -> name of each pod that was observed."""
+        return {uid: life.name for uid, life in self.folded.pods.items()}
+
+    @property
     def seconds(self) -> float:
         """The duration of the run; never zero."""
         return max((self.ended_ns - self.started_ns) / 1e9, 1e-9)
@@ -63,6 +69,9 @@ def collect(examination: judging.Examination) -> Evidence:
         history=history,
         judgement=examination.judgement,
         folded=folded,
+        holds=hold_tables.table(
+            folded, examination.judgement, started_ns=started_ns, ended_ns=ended_ns
+        ),
         faults=examination.faults,
         steps=[],
         started_ns=started_ns,
@@ -94,7 +103,9 @@ def _read_steps(evidence: Evidence) -> None:
     evidence.steps = sorter.chosen()
     evidence.step_counts = dict(sorted(sorter.counts.items()))
     evidence.remedy_costs = remedy_costs.costs(
-        evidence.history.plan.remedies, sorter.remedies, evidence.folded.holds
+        evidence.history.plan.remedies,
+        sorter.remedies,
+        (evidence.holds.from_ns + evidence.started_ns).tolist(),
     )
 
 

@@ -1,6 +1,8 @@
 """The templates of all pages; importing it loads nothing that judges."""
 
+import base64
 import functools
+import hashlib
 from typing import Any
 
 import jinja2
@@ -30,3 +32,16 @@ def templates() -> jinja2.Environment:
 
 def _finalize(value: Any) -> Any:
     return escaping.visible(value) if type(value) is str else value  # not Markup, a str subclass
+
+
+@functools.cache
+def zoom_script() -> str:
+    """Return the script that zooms plots; a page tells everything without it."""
+    loader = jinja2.PackageLoader("harness.report")
+    return loader.get_source(templates(), "zoom.js")[0]
+
+
+def digest(script: str) -> str:
+    """Return the digest by which a page's security policy allows its own script and no other."""
+    found = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(found).decode()}"

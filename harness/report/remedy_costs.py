@@ -5,7 +5,6 @@ import dataclasses
 import statistics
 from collections.abc import Sequence
 
-from harness.checks.holds import hold_history
 from harness.history import records
 
 PREFIX = "remedy."
@@ -51,10 +50,11 @@ class Costs:
     unknown."""
 
 
-def costs(
-    remedies: Sequence[str], steps: RemedySteps, holds: Sequence[hold_history.Hold]
-) -> Costs | None:
-    """Return the costs; None if no remedy was switched on."""
+def costs(remedies: Sequence[str], steps: RemedySteps, allocated_ns: Sequence[int]) -> Costs | None:
+    """Return the costs; None if no remedy was switched on.
+
+    `allocated_ns` are the times of all allocations of devices.
+    """
     if not remedies:
         return None
     return Costs(
@@ -64,7 +64,7 @@ def costs(
         retries=steps.counts[POSTPONED],
         waits=len(steps.waits),
         waited=_waited(steps.waits),
-        share=_share(steps.waits, [hold.from_ts_ns for hold in holds]),
+        share=_share(steps.waits, allocated_ns),
     )
 
 

@@ -10,14 +10,15 @@ from harness.checks import judging, verdict_files, verdicts
 from harness.checks.progress import claim_progress
 from harness.history import directories
 from harness.report import (
-    charts,
     evidence,
     fault_tables,
     junit,
     page_templates,
-    strips,
+    run_facts,
     traces,
 )
+from harness.report.causes import strips
+from harness.report.charts import run_charts, time_plots
 
 CARDS_MAX = 20
 """Violations of one check that the report shows in full."""
@@ -28,6 +29,7 @@ class Card:
     """One violation on the page."""
 
     anchor: str
+    """`double-3` for the third double allocation, otherwise with the name of its check."""
     violation: verdicts.Violation
     strip: strips.Strip | None
     """The picture of a double allocation; None for every other violation."""
@@ -70,24 +72,33 @@ def write(examination: judging.Examination) -> None:
 
 def page(source: evidence.Evidence) -> str:
     """Return the report as one self-contained page; the same bytes for the same directory."""
+    history, judgement = source.history, source.judgement
+    sections = list(_sections(source))
+    charts = run_charts.draw(source)
+    script = page_templates.zoom_script()
     return (
         page_templates.templates()
         .get_template("report.html.j2")
         .render(
-            judgement=source.judgement,
-            plan=source.history.plan,
-            symbol=page_templates.SYMBOLS[source.judgement.verdict],
-            headline=_headline(source.judgement),
-            sections=list(_sections(source)),
-            devices=charts.devices_over_time(source),
-            held=charts.held_over_time(source),
-            latencies=_latencies(source),
+            judgement=judgement,
+            plan=history.plan,
+            symbol=page_templates.SYMBOLS[judgement.verdict],
+            headline=_headline(judgement),
+            facts=run_facts.collect(history),
+            trace=run_facts.trace_link(history.directory.trace),
+            certificate=run_facts.certificate(judgement, history),
+            sections=sections,
+            first=sections[0].cards[0] if sections else None,
+            charts=charts,
+            latencies=_latencies(source, charts),
             phases=_phases(source),
             faults=fault_tables.rows(source.faults, started_ns=source.started_ns),
             costs=source.remedy_costs,
             missing=source.missing,
             step_counts=source.step_counts,
             again=_commands(source),
+            script=script,
+            script_hash=page_templates.digest(script),
         )
     )
 
@@ -113,32 +124,25 @@ def _broken(check: verdicts.CheckResult) -> str:
 
 def _sections(source: evidence.Evidence) -> Iterator[Section]:
     steps = iter(source.steps)
-    number = 0
     for check in source.judgement.checks:
         cards = []
-        for violation in check.violations:
-            strip = None
+        for number, violation in enumerate(check.violations, start=1):
+            strip, kind = None, check.check
             if isinstance(violation, verdicts.DoubleAllocation):
-                strip = strips.strip(violation, next(steps))
-            number += 1
-            cards.append(Card(f"violation-{number}", violation, strip))
+                strip, kind = strips.strip(violation, next(steps), source.pod_names), "double"
+            cards.append(Card(f"{kind}-{number}", violation, strip))
         if cards:
             yield Section(check, cards[:CARDS_MAX])
 
 
-def _latencies(source: evidence.Evidence) -> list[tuple[str, Any, charts.Chart]]:
-    figures, folded = source.judgement.figures, source.folded
+def _latencies(
+    source: evidence.Evidence, charts: run_charts.RunCharts
+) -> list[tuple[str, Any, Sequence[time_plots.Chart]]]:
+    figures = source.judgement.figures
+    measured = (figures.claim_to_allocation, figures.pod_to_running)
     return [
-        (
-            "From claim to allocation",
-            figures.claim_to_allocation,
-            charts.latencies(folded.claims.values(), "From claim to allocation"),
-        ),
-        (
-            "From pod to Running",
-            figures.pod_to_running,
-            charts.latencies(folded.pods.values(), "From pod to Running"),
-        ),
+        (title, latency, pair)
+        for (title, pair), latency in zip(charts.latencies, measured, strict=True)
     ]
 
 

@@ -10,7 +10,6 @@ from harness.explore.output import stories
 from harness.explore.search import causality_curve, explored_run, tokens
 from harness.report import drawing, page_templates
 
-_LEFT = 190.0
 _LANE = 30.0
 _CURVE_HEIGHT = 110.0
 
@@ -51,7 +50,7 @@ def _lanes(run: explored_run.ExploredRun) -> str:
     """Draw the steps of each task in order of execution; time is virtual and not drawn."""
     steps = [moment for moment in run.moments if stories.has_sentence(moment)]
     tasks = list(dict.fromkeys(moment.task for moment in steps))
-    across = drawing.Scale(0, len(steps) + 1, _LEFT, drawing.WIDTH - 12.0)
+    across = drawing.Scale(0, len(steps) + 1, 1.0, 99.0)
     body = []
     for index, task in enumerate(tasks):
         y = 16 + index * _LANE
@@ -65,7 +64,7 @@ def _lanes(run: explored_run.ExploredRun) -> str:
 
 
 def _curve(points: Sequence[causality_curve.Point]) -> str:
-    across = drawing.Scale(0, len(points) - 1, _LEFT, drawing.WIDTH - 12.0)
+    across = drawing.Scale(0, len(points) - 1, 1.0, 99.0)
     up = drawing.Scale(0, 1, _CURVE_HEIGHT, 8)
     line = [(across(point.choice), up(point.failing)) for point in points]
     body = [

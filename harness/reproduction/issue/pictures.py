@@ -10,8 +10,9 @@ _HATCH = (
     'fill-opacity=".55"/></pattern></defs>'
 )
 """Pattern of the style's class `overlap`, as on the report's page."""
-_VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
-_MARGIN = 12
+_OPENING = re.compile(r'<svg class="plot" width="100%" height="([\d.]+)"')
+_WIDTH, _MARGIN = 960, 12
+"""In pixels."""
 
 
 def standalone(picture: str) -> str:
@@ -19,15 +20,15 @@ def standalone(picture: str) -> str:
 
     Raises ValueError for a text that is not such a picture.
     """
-    found = _VIEW_BOX.search(picture)
-    if found is None or not picture.startswith("<svg "):
-        raise ValueError("expected a picture with a viewBox")
-    width, height = float(found[1]) + 2 * _MARGIN, float(found[2]) + 2 * _MARGIN
-    box = f'viewBox="{-_MARGIN} {-_MARGIN} {width:g} {height:g}" width="{width:g}" height="{height:g}"'
-    opening, _, body = picture.replace(found[0], box, 1).partition(">")
-    named = opening.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    ground = drawing.rect(-_MARGIN, -_MARGIN, width, height, kind="ground")
-    return f"{named}>{_style()}{_HATCH}{ground}{body}\n"
+    found = _OPENING.match(picture)
+    if found is None:
+        raise ValueError("expected a picture of harness.report.drawing")
+    height = float(found[1])
+    inner = f'<svg class="plot" x="{_MARGIN}" y="{_MARGIN}" width="{_WIDTH}" height="{height:g}"'
+    width, height = _WIDTH + 2 * _MARGIN, height + 2 * _MARGIN
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:g}">'
+    ground = drawing.rect(0, 0, drawing.WIDTH, height, kind="ground")
+    return f"{opening}{_style()}{_HATCH}{ground}{inner}{picture[found.end() :]}</svg>\n"
 
 
 def _style() -> str:

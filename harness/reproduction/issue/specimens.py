@@ -8,7 +8,8 @@ import msgspec
 
 from harness.checks import judging, verdicts
 from harness.history import directories, files, plans, records
-from harness.report import evidence, strips
+from harness.report import evidence
+from harness.report.causes import strips
 from harness.reproduction.issue import api_writes, involved_objects, log_excerpts
 
 

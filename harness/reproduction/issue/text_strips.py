@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.checks import verdicts
 from harness.history import records
-from harness.report import strips
+from harness.report.causes import strip_pictures, strips
 
 COLUMNS = 64
 """Characters of a bar's full length."""
@@ -70,7 +70,7 @@ def _bars(violation: verdicts.DoubleAllocation) -> Iterator[_Bar]:
     for letter, holder in zip("AB", violation.holders, strict=True):
         name = f"{letter} {holder.name} has it"
         yield _Bar(name, "=", holder.allocated_ts_ns, holder.released_ts_ns)
-    for effect in violation.faults[: strips.EFFECTS_MAX]:
+    for effect in violation.faults[: strip_pictures.EFFECTS_MAX]:
         yield _Bar(f"fault {effect.fault}", "#", effect.begun_ns, effect.ended_ns)
 
 

@@ -1,6 +1,8 @@
 """Reads a page as a browser would: which tags, attributes and texts there are."""
 
+import base64
 import dataclasses
+import hashlib
 import html.parser
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "base"}
@@ -14,6 +16,8 @@ class Page:
     attributes: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
     """tag, attribute, value"""
     texts: list[str] = dataclasses.field(default_factory=list)
+    scripts: list[str] = dataclasses.field(default_factory=list)
+    """The content of all scripts."""
     unbalanced: list[str] = dataclasses.field(default_factory=list)
 
     @property
@@ -43,12 +47,27 @@ class _Parser(html.parser.HTMLParser):
             self.page.unbalanced.append(tag)
 
     def handle_data(self, data: str) -> None:
-        if data.strip():
+        if self._open and self._open[-1] == "script":
+            self.page.scripts.append(data)
+        elif data.strip():
             self.page.texts.append(data)
 
     def done(self) -> Page:
         self.page.unbalanced += self._open
         return self.page
+
+
+def has_only_own_script(page: Page) -> bool:
+    """Return whether the page has one script, which its security policy names by its digest."""
+    policies = [value for tag, name, value in page.attributes if (tag, name) == ("meta", "content")]
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        for script in page.scripts
+    ]
+    allowed = [
+        digest for digest in digests if any(f"'sha256-{digest}'" in item for item in policies)
+    ]
+    return page.tags.count("script") == len(page.scripts) == len(allowed) == 1
 
 
 def read(text: str) -> Page:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from harness.checks import judging
 from harness.history import directories, records
-from harness.report import evidence, explaining
+from harness.report import evidence
+from harness.report.causes import explaining
 from tests.histories import building, damages, language
 from tests.unit.report import races
 

@@ -6,7 +6,7 @@ import pytest
 from harness.checks import device_exclusivity, verdicts
 from harness.checks.holds import hold_history
 from harness.history import records
-from harness.report import explaining
+from harness.report.causes import explaining
 from tests.histories import language
 from tests.unit.report import races
 

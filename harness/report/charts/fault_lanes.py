@@ -13,7 +13,7 @@ from harness.report import drawing
 
 LANES_MAX = 12
 """Faults with a lane of their own; the others share the last lane."""
-_HEIGHT, _BAR = 15.0, 9.0
+_HEIGHT, _BAR = 15.0, 10.0
 _MARKS = 300
 """Marks closer than this share of the plot are drawn as one."""
 
@@ -26,7 +26,7 @@ class Lanes:
     """Label of a lane -> the faults that it shows."""
     faults: fault_records.FaultRecords
     scale: drawing.Scale
-    """From seconds of the run to SVG units."""
+    """From seconds of the run to percent."""
     started_ns: int
 
     @property
@@ -64,7 +64,7 @@ class Lanes:
         return parts
 
     def _lane(self, label: str, members: Sequence[str], y: float) -> Iterator[str]:
-        yield drawing.label(0, y + _BAR, drawing.shortened(label), kind="lane small")
+        yield drawing.label(0, y + _BAR + 1, drawing.shortened(label), kind="lane small", aside=3)
         for window in self.faults.windows:
             if window.fault in members:
                 left, right = self._edges(window)
@@ -72,7 +72,7 @@ class Lanes:
                 yield drawing.rect(left, y, right - left, _BAR, kind="fault-window", title=title)
         for second, count, last in self._marks(members):
             title = f"{last.fault}: took effect {times(count)} at {second:.2f} s"
-            yield drawing.rect(self.scale(second), y, 2, _BAR, kind="fault-mark", title=title)
+            yield drawing.rect(self.scale(second), y, 0.25, _BAR, kind="fault-mark", title=title)
 
     def _edges(self, window: records.FaultWindow) -> tuple[float, float]:
         begun, ended = self._second(window.begun_ns), self._second(window.ended_ns)

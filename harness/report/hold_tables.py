@@ -1,0 +1,99 @@
+"""The holds of a run as arrays, for pictures and traces of any number of holds."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.checks import device_exclusivity, verdict_files, verdicts
+from harness.checks.holds import hold_history, overlapping
+
+Integers = npt.NDArray[np.int64]
+PAIRS_MAX = 200_000
+"""Double allocations that are marked; more are so close that no picture can tell them apart."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HoldTable:
+    """One element for each hold; times are nanoseconds since the start of the run."""
+
+    devices: Sequence[str]
+    """`driver/pool/device`, sorted."""
+    device: Integers
+    """Index within `devices`."""
+    claim: Integers
+    """Index within `lives`."""
+    lives: Sequence[hold_history.Life]
+    """The claims, in the order in which they were seen."""
+    uids: Sequence[str]
+    """Of the claims."""
+    from_ns: Integers
+    until_ns: Integers
+    """The end of the run for holds that never end; not before `from_ns`."""
+    from_rv: Integers
+    until_rv: Integers
+    """One more than the last resourceVersion for holds that never end."""
+    second: Integers
+    """Rows of holds that began while another claim held the device; ascending."""
+
+    def __len__(self) -> int:
+        """Return the number of holds."""
+        return len(self.device)
+
+    def begins_of_doubles(self) -> Integers:
+        """Return the times at which double allocations began."""
+        return self.from_ns[self.second]
+
+
+def table(
+    folded: hold_history.HoldHistory,
+    judgement: verdict_files.Judgement,
+    *,
+    started_ns: int,
+    ended_ns: int,
+) -> HoldTable:
+    """Return the table of the holds of a run."""
+    frame = folded.holds.frame(end_rv=folded.last_rv + 1)
+    names = [str(name) for name in frame["device"].cat.categories]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.zeros(len(names), dtype=np.int64)
+    rank[order] = np.arange(len(names))
+    device = rank[frame["device"].cat.codes.to_numpy()] if names else np.zeros(0, np.int64)
+    from_ns = frame["from_ts_ns"].to_numpy() - started_ns
+    until = frame["until_ts_ns"].to_numpy()
+    until_ns = np.where(until == -1, ended_ns, until) - started_ns
+    from_rv, until_rv = frame["from_rv"].to_numpy(), frame["until_rv"].to_numpy()
+    exclusive = frame["exclusive"].to_numpy(dtype=bool)
+    return HoldTable(
+        devices=[names[index] for index in order],
+        device=device,
+        claim=frame["claim"].to_numpy().astype(np.int64),
+        lives=list(folded.claims.values()),
+        uids=list(folded.claims),
+        from_ns=from_ns,
+        until_ns=np.maximum(until_ns, from_ns),
+        from_rv=from_rv,
+        until_rv=until_rv,
+        second=_second(judgement, device, from_rv, until_rv, exclusive),
+    )
+
+
+def _second(
+    judgement: verdict_files.Judgement,
+    device: Integers,
+    from_rv: Integers,
+    until_rv: Integers,
+    exclusive: npt.NDArray[np.bool_],
+) -> Integers:
+    """Return the later hold of each double allocation, if the judge found some.
+
+    The judge lists only some in full; the pictures mark them all.
+    """
+    found = {check.check for check in judgement.checks if check.verdict is verdicts.Verdict.INVALID}
+    if device_exclusivity.NAME not in found:
+        return np.zeros(0, dtype=np.int64)
+    rows = np.flatnonzero(exclusive)
+    pairs = overlapping.overlaps(device[rows], from_rv[rows], until_rv[rows], pairs_max=PAIRS_MAX)
+    second: Integers = np.unique(rows[pairs.second])
+    return second

@@ -1,0 +1,214 @@
+"""What a run was: its subject with versions, its date, and links to its files and its campaign."""
+
+import dataclasses
+import os
+import pathlib
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from harness import clocks, errors
+from harness.checks import verdict_files
+from harness.history import directories, files, histories, plans
+from harness.model import naming
+
+OWN = "python"
+"""Kind of the scheduler in this repository."""
+FILES_MAX = 200
+"""Files that are linked; more are counted."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Link:
+    """A file of the run."""
+
+    name: str
+    """Its path within the run directory."""
+    href: str
+    about: str
+    """What it is, in words."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What the head and the end of a page tell of the run."""
+
+    subject: str
+    date: str
+    """The time at which the run was planned, in UTC."""
+    cluster: str
+    """The provider, with its version of Kubernetes if it is known."""
+    versions: Mapping[str, str]
+    campaign: str
+    """Link to the page of its campaign; empty: the run is of none."""
+    files: Sequence[Link]
+    files_left_out: int
+
+
+def collect(history: histories.History) -> RunFacts:
+    """Return the facts of a run."""
+    plan, directory = history.plan, history.directory
+    of_cluster = cluster_versions(directory)
+    links = list(_links(directory))
+    return RunFacts(
+        subject=subject(plan, of_cluster),
+        date=_date(plan),
+        cluster=_cluster(plan, of_cluster),
+        versions={**of_cluster, **plan.versions},
+        campaign=_campaign(plan),
+        files=links[:FILES_MAX],
+        files_left_out=max(len(links) - FILES_MAX, 0),
+    )
+
+
+def _date(plan: plans.Plan) -> str:
+    try:
+        return clocks.wall_text(plan.created_wall_ns)
+    except (ValueError, OverflowError, OSError):
+        return "unknown"  # no calendar has the time of this plan
+
+
+def subject(plan: plans.Plan, of_cluster: Mapping[str, str]) -> str:
+    """Return the schedulers with their versions, defects and remedies.
+
+    Only ours without defects and remedies is called correct.
+    """
+    kinds = plan.subject.split(" + ")
+    named = [_scheduler(plan, index, kind, of_cluster) for index, kind in enumerate(kinds)]
+    text = " + ".join(named)
+    if plan.defects:
+        text += f" with {', '.join(plan.defects)}"
+    elif not plan.remedies and set(kinds) == {OWN}:
+        text += ", correct"
+    return "".join([text, *(f" + {remedy}" for remedy in plan.remedies)])
+
+
+def _scheduler(plan: plans.Plan, index: int, kind: str, of_cluster: Mapping[str, str]) -> str:
+    version = plan.versions.get(naming.scheduler(index), "")
+    if version:
+        return version if kind in version or kind == "command" else f"{kind} {version}"
+    if kind == "cluster":
+        known = _kubernetes(of_cluster)
+        return f"the cluster's scheduler{f' ({known})' if known else ''}"
+    return kind
+
+
+def cluster_versions(directory: directories.RunDirectory) -> dict[str, str]:
+    """Return component -> version as detected on the cluster; empty if that is not recorded."""
+    try:
+        content = files.read_small(directory.cluster)
+        return msgspec.json.decode(content, type=_ClusterFile).versions
+    except (errors.HistoryError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+
+
+class _ClusterFile(msgspec.Struct):
+    versions: dict[str, str] = {}
+
+
+def _cluster(plan: plans.Plan, of_cluster: Mapping[str, str]) -> str:
+    known = _kubernetes(of_cluster)
+    return f"{plan.cluster}, {known}" if known else plan.cluster
+
+
+def _kubernetes(of_cluster: Mapping[str, str]) -> str:
+    """Return the version of the API server in words; empty if it is not known."""
+    for name, version in of_cluster.items():
+        if "apiserver" in name or name.lower() in ("kubernetes", "server"):
+            return version if name in version else f"{name} {version}"
+    return ""
+
+
+def _campaign(plan: plans.Plan) -> str:
+    """Return the page of the campaign, from a run directory `reports/<scenario>/<run>`."""
+    name = plan.campaign
+    return f"../../campaigns/{urllib.parse.quote(name)}/index.html" if name else ""
+
+
+_ABOUT = {
+    "scenario.toml": "the scenario, verbatim",
+    "plan.json": "seed and options of the run",
+    "cluster.json": "the cluster that ran, with its versions",
+    "processes.jsonl": "starts, ends and phases",
+    "faults.jsonl": "faults that took effect",
+    "manifest.json": "the files of the run with their digests",
+    "verdict.json": "the verdict for programs",
+    "junit.xml": "the verdict for CI systems",
+    "trace.json": "timeline for ui.perfetto.dev",
+    "trace.json.gz": "timeline for ui.perfetto.dev",
+}
+_ABOUT_BEGINNINGS = {
+    "observations": "every commit, as the watch delivered it",
+    "operations-": "API calls of a process",
+    "preparations-": "claims that were prepared and unprepared on nodes",
+    "pool-changes-": "changes of device pools",
+    "steps-": "named steps of the subject",
+    "audit": "the API server's audit log",
+    "logs": "output of a process",
+}
+
+
+def _links(directory: directories.RunDirectory) -> Iterator[Link]:
+    """Yield the files of the run; those that judging writes are named, whether they exist yet."""
+    evidence = [directory.scenario, directory.plan, directory.cluster, directory.manifest]
+    written = [path for path in evidence if os.path.lexists(path)]
+    written += [*directory.journals(), *directory.audit_logs(), *_logs(directory)]
+    for path in [directory.verdict, directory.junit, *sorted(written)]:
+        name = path.relative_to(directory.path).as_posix()
+        yield Link(name, urllib.parse.quote(name), _about(name))
+
+
+def trace_link(path: pathlib.Path) -> Link:
+    """Return the link to the trace, which is written beside the page."""
+    return Link(path.name, urllib.parse.quote(path.name), _about(path.name))
+
+
+def _logs(directory: directories.RunDirectory) -> list[pathlib.Path]:
+    return [path for path in directory.logs.glob("*") if os.path.isfile(path)]  # noqa: PTH113 - never raises
+
+
+def _about(name: str) -> str:
+    if name in _ABOUT:
+        return _ABOUT[name]
+    for beginning, about in _ABOUT_BEGINNINGS.items():
+        if name.startswith(beginning):
+            return about
+    return ""
+
+
+NEEDED_TO_BE_VALID = frozenset({"load", "contention"})
+"""Items of the certificate that only a run needs which goes on to its planned end."""
+NOT_NEEDED = "not needed: a violation ended the run"
+
+
+def was_ended_by_violation(history: histories.History) -> bool:
+    """Return whether the run ended when its violation was found, as it was to."""
+    return history.plan.until_found and any(phase.name == "found" for phase in history.phases)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a question of the certificate."""
+
+    question: str
+    kind: str
+    """Class of its style: `yes`, `no` or `soft`."""
+    text: str
+    reason: str
+
+
+def certificate(judgement: verdict_files.Judgement, history: histories.History) -> list[Answer]:
+    """Return the answers; an item that the verdict did not need is neither yes nor no."""
+    spared = NEEDED_TO_BE_VALID if was_ended_by_violation(history) else frozenset()
+    return [
+        Answer(item.question, "soft", NOT_NEEDED, item.reason)
+        if item.name in spared and not item.ok
+        else Answer(
+            item.question,
+            "yes" if item.ok else "no",
+            "✓ yes" if item.ok else "✗ no",
+            item.reason,
+        )
+        for item in judgement.certificate
+    ]

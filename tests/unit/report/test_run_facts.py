@@ -1,0 +1,132 @@
+"""The head of a page: the subject by its right name, versions, date, and links to files."""
+
+import json
+import pathlib
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import judging
+from harness.history import directories, plans, records
+from harness.report import publishing, run_facts
+from tests.histories import building, damages, language
+from tests.unit.report import pages
+
+SUBJECTS: dict[str, tuple[dict[str, Any], str]] = {
+    "ours": ({}, "python, correct"),
+    "a defect": ({"defects": ["gather-not-atomic"]}, "python with gather-not-atomic"),
+    "a remedy": ({"remedies": ["keep-in-flight"]}, "python + keep-in-flight"),
+    "a release": ({"subject": "python as 1.34"}, "python as 1.34"),
+    "upstream": (
+        {"subject": "kube-scheduler", "versions": {"scheduler": "kube-scheduler v1.36.2"}},
+        "kube-scheduler v1.36.2",
+    ),
+    "a program": (
+        {"subject": "command", "versions": {"scheduler": "my-scheduler 3"}},
+        "my-scheduler 3",
+    ),
+    "both": (
+        {"subject": "python + kube-scheduler", "versions": {"scheduler-2": "kube-scheduler v1"}},
+        "python + kube-scheduler v1",
+    ),
+    "the cluster's": ({"subject": "cluster"}, "the cluster's scheduler (kubernetes v1.36.1)"),
+    "an unknown one": ({"subject": "external"}, "external"),
+}
+
+
+def _plan(**changes: Any) -> plans.Plan:
+    return msgspec.structs.replace(building.plan(), **changes)
+
+
+@pytest.mark.parametrize(("changes", "expected"), SUBJECTS.values(), ids=SUBJECTS)
+def test_only_our_scheduler_without_defects_is_called_correct(
+    changes: dict[str, Any], expected: str
+) -> None:
+    assert run_facts.subject(_plan(**changes), {"kubernetes": "v1.36.1"}) == expected
+
+
+def _built(path: pathlib.Path, **changes: Any) -> directories.RunDirectory:
+    directory = building.build(path / "run", "a+D1 a^p p* b+D1")
+    plan = plans.read(directory.plan)
+    plans.write(directory.plan, msgspec.structs.replace(plan, expects_manifest=False, **changes))
+    return directory
+
+
+def _page(directory: directories.RunDirectory) -> pages.Page:
+    publishing.publish(judging.examine(directory))
+    return pages.read(directory.report.read_text())
+
+
+def test_the_page_tells_date_and_versions(tmp_path: pathlib.Path) -> None:
+    directory = _built(tmp_path, created_wall_ns=1_795_367_100 * 10**9, versions={"python": "3.11"})
+    versions = {"kube-apiserver": "v1.36.1"}
+    directory.cluster.write_text(json.dumps({"name": "x", "versions": versions}))
+    page = _page(directory)
+    assert "2026-11-22T17:05:00Z" in page.texts
+    assert page.texts[page.texts.index("kube-apiserver") + 1] == "v1.36.1"
+    assert "embedded, kube-apiserver v1.36.1" in page.texts
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"versions": 3}', "\x00"])
+def test_a_damaged_description_of_the_cluster_is_left_out(
+    tmp_path: pathlib.Path, content: str
+) -> None:
+    directory = _built(tmp_path)
+    directory.cluster.write_text(content)
+    assert run_facts.cluster_versions(directory) == {}
+
+
+def test_a_time_that_no_calendar_has(tmp_path: pathlib.Path) -> None:
+    page = _page(_built(tmp_path, created_wall_ns=-(10**30)))
+    assert page.texts[page.texts.index("date ") + 1] == "unknown"
+
+
+def test_every_file_of_the_run_is_linked(tmp_path: pathlib.Path) -> None:
+    directory = _built(tmp_path)
+    directory.log("kube scheduler?#").parent.mkdir(exist_ok=True)
+    directory.log("kube scheduler?#").write_text("a line")
+    page = _page(directory)
+    links = {value for tag, name, value in page.attributes if (tag, name) == ("a", "href")}
+    assert "logs/kube%20scheduler%3F%23.log" in links
+    for path in [*directory.journals(), directory.plan, directory.verdict, directory.trace]:
+        assert path.name in links
+
+
+def test_a_run_of_a_campaign_links_to_it(tmp_path: pathlib.Path) -> None:
+    def link(page: pages.Page) -> list[str]:
+        return [value for _, name, value in page.attributes if name == "href" and "camp" in value]
+
+    assert link(_page(_built(tmp_path / "1", campaign="2026-7"))) == [
+        "../../campaigns/2026-7/index.html"
+    ]
+    assert link(_page(_built(tmp_path / "2"))) == []
+
+
+# --------------------------------------------------------------------------- the certificate
+
+
+def _control(path: pathlib.Path, *, is_found: bool) -> directories.RunDirectory:
+    directory = building.build(
+        path / "run",
+        "a+D1 b+D1",
+        requirements=plans.Requirements(allocations_min=100, pods_running_min=0),
+    )
+    plan = plans.read(directory.plan)
+    plans.write(directory.plan, msgspec.structs.replace(plan, until_found=True))
+    if is_found:
+        phase = records.Phase(name="found", ts_ns=language.at(0))
+        damages.before_the_end(phase)(directory)
+    return directory
+
+
+def test_a_control_that_was_caught_needed_no_load(tmp_path: pathlib.Path) -> None:
+    page = _page(_control(tmp_path, is_found=True))
+    load = page.texts.index("Was there enough load for a meaningful verdict?")
+    assert page.texts[load + 1] == run_facts.NOT_NEEDED
+
+
+def test_a_run_that_went_on_needed_it(tmp_path: pathlib.Path) -> None:
+    page = _page(_control(tmp_path, is_found=False))
+    load = page.texts.index("Was there enough load for a meaningful verdict?")
+    assert page.texts[load + 1] == "✗ no"
