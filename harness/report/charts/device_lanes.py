@@ -132,7 +132,8 @@ def _doubles(
             width = min(max(right - left, 0.4), 1.2)
             yield drawing.rect(left, y, width, height, kind="double", title=title)
         return
-    counts = binning.counts(holds.from_ns[lane.second], axis.edges(BINS)).astype(int)
+    begins = holds.from_ns[lane.second].astype(np.float64)
+    counts = binning.counts(begins, axis.edges(BINS)).astype(int)
     for index in np.flatnonzero(counts):
         x, title = drawing.WIDTH * index / BINS, f"{counts[index]} double allocations"
         yield drawing.rect(x, y, drawing.WIDTH / BINS, height, kind="double", title=title)
