@@ -1,4 +1,4 @@
-"""What a run was: its subject with versions, its date, and links to its files and its campaign."""
+"""Facts of a run: its subject with versions, its date, and links to its files and campaign."""
 
 import dataclasses
 import os
@@ -27,12 +27,12 @@ class Link:
     """Its path within the run directory."""
     href: str
     about: str
-    """What it is, in words."""
+    """Its content in words; empty if it is not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What the head and the end of a page tell of the run."""
+    """The facts at the head and at the end of a page."""
 
     subject: str
     date: str
