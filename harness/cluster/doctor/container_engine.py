@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from harness import errors
 from harness.cluster import cluster_records
 from harness.cluster.doctor import diagnosis
-from harness.cluster.kind import docker_engine, kind_cluster, kind_config
+from harness.cluster.kind import docker_engine, kind_cluster, kind_config, node_containers
 from harness.scenario import profiles
 
 NETWORKS_MAX = 30
@@ -143,7 +143,7 @@ def _image(engine: docker_engine.Engine, profile: profiles.KindProfile) -> diagn
 def _left(engine: docker_engine.Engine) -> diagnosis.Finding:
     """Find containers with the harness's name prefix that belong to no recorded cluster."""
     held = {
-        kind_cluster.cluster_name(entry.name)
+        node_containers.cluster_name(entry.name)
         for entry in cluster_records.known()
         if entry.provider == "kind"
     }

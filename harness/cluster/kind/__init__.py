@@ -3,5 +3,5 @@
 The list of clusters belongs in `cluster_records`.
 
 Contents: `api_server_restarts`, `docker_engine`, `kind_cluster`, `kind_command`, `kind_config`,
-`kind_failures`, `tar_archives`, `verification`.
+`kind_failures`, `node_containers`, `tar_archives`, `verification`.
 """

@@ -6,7 +6,7 @@ import pathlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness import clocks, errors
+from harness import errors
 from harness.cluster import control_plane_settings, interfaces, state_folder
 from harness.cluster.kind import (
     api_server_restarts,
@@ -14,20 +14,17 @@ from harness.cluster.kind import (
     kind_command,
     kind_config,
     kind_failures,
+    node_containers,
     verification,
 )
 from harness.scenario import profiles
 
-NAME_PREFIX = docker_engine.NAME_PREFIX
 NODE_SUFFIX = "-control-plane"
 KUBECONFIG = "kubeconfig"
 EXPORTED = "kind-logs"
 """Folder of the logs that kind exports, inside the folder of the logs."""
-NAME_MAX = 50
-"""kind appends a suffix, and a hostname has at most 64 characters."""
 SETTLE_S = 2.0
 """How long to look for containers that the engine still creates for an interrupted command."""
-SETTLE_INTERVAL_S = 0.25
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +96,7 @@ class KindCluster:
     def down(self) -> None:
         """Remove the container, its volumes and the kubeconfig."""
         with docker_engine.connected() as engine:
-            remove(engine, self.name)
+            node_containers.remove(engine, self.name)
         forget_kubeconfig(self.kubeconfig)
 
 
@@ -131,7 +128,7 @@ class Provider:
     def require_free(self, request: interfaces.ClusterRequest) -> None:
         """Raise UsageError if the engine, which others share, has containers of this name."""
         with docker_engine.connected() as engine:
-            require_free(engine, cluster_name(request.name))
+            node_containers.require_free(engine, node_containers.cluster_name(request.name))
 
     def up(self, request: interfaces.ClusterRequest) -> KindCluster:
         """Start the cluster and verify its settings; a failure leaves only logs."""
@@ -139,7 +136,7 @@ class Provider:
         with docker_engine.connected() as engine:
             description = engine.describe()
             cluster = self._cluster(request, command, description)
-            require_free(engine, cluster.name)
+            node_containers.require_free(engine, cluster.name)
             choices = self._write_inputs(cluster, cgroup_version=description.cgroup_version)
             with _undone_on_failure(engine, cluster):
                 _create(engine, cluster, self._profile.wait_s)
@@ -155,7 +152,7 @@ class Provider:
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
         """Return whether the node runs."""
         with docker_engine.connected() as engine:
-            nodes = engine.nodes(cluster_name(request.name))
+            nodes = engine.nodes(node_containers.cluster_name(request.name))
         return any(node.running for node in nodes)
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
@@ -164,12 +161,14 @@ class Provider:
         Also removes containers that the engine still creates for a command that has died.
         """
         with docker_engine.connected() as engine:
-            remove(engine, cluster_name(request.name), settle_s=SETTLE_S)
+            node_containers.remove(
+                engine, node_containers.cluster_name(request.name), settle_s=SETTLE_S
+            )
         forget_kubeconfig(request.directory / KUBECONFIG)
 
     def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
         """Save the audit log and all logs of the node."""
-        name = cluster_name(request.name)
+        name = node_containers.cluster_name(request.name)
         if self._profile.audit_log:
             save_audit_log(name, into / "audit")
         command = kind_command.find(at_least=self._profile.kind_min)
@@ -182,7 +181,7 @@ class Provider:
         engine: docker_engine.Description,
     ) -> KindCluster:
         return KindCluster(
-            name=cluster_name(request.name),
+            name=node_containers.cluster_name(request.name),
             directory=request.directory,
             command=command,
             audited=self._profile.audit_log,
@@ -217,19 +216,6 @@ class Provider:
         return choices
 
 
-def cluster_name(name: str) -> str:
-    """Return the name with the harness's prefix, `fh-<run>-<worker>`.
-
-    Raises UsageError for a name that kind accepts but that is too long for a hostname.
-    """
-    prefixed = NAME_PREFIX + name.removeprefix("flake-hunt-").removeprefix(NAME_PREFIX)
-    if len(prefixed) > NAME_MAX:
-        raise errors.UsageError(
-            f"expected a kind cluster's name of at most {NAME_MAX} characters, got {prefixed!r}"
-        )
-    return prefixed
-
-
 def save_audit_log(name: str, into: pathlib.Path) -> None:
     """Save a cluster's audit log to a folder; on the node the file is root's."""
     with docker_engine.connected() as engine:
@@ -245,44 +231,10 @@ def require_usable(engine: docker_engine.Description) -> None:
         )
 
 
-def require_free(engine: docker_engine.Engine, name: str) -> None:
-    """Raise UsageError if containers of this name exist."""
-    taken = [container.name for container in engine.nodes(name)]
-    if taken:
-        raise errors.UsageError(
-            f"expected no kind cluster {name!r}, but it has containers ({', '.join(taken)}): "
-            f"`flake-hunt cluster prune`, or `kind delete cluster --name {name}`"
-        )
-
-
-def remove(engine: docker_engine.Engine, name: str, *, settle_s: float = 0.0) -> bool:
-    """Remove a cluster's containers and their volumes; return whether there were any.
-
-    `settle_s`: how long to look again, because the engine may still create containers for an
-    interrupted command.
-    """
-    removed = _remove_now(engine, name)
-    deadline_ns = clocks.monotonic_ns() + int(settle_s * 1e9)
-    while clocks.monotonic_ns() < deadline_ns:
-        clocks.sleep(SETTLE_INTERVAL_S)
-        removed = _remove_now(engine, name) or removed
-    return removed
-
-
 def forget_kubeconfig(path: pathlib.Path) -> None:
     """Remove a cluster's kubeconfig, and the lock file left by an interrupted kind."""
     path.unlink(missing_ok=True)
     path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
-
-
-def _remove_now(engine: docker_engine.Engine, name: str) -> bool:
-    containers = engine.nodes(name)
-    for container in containers:
-        volumes = engine.volumes_of(container)
-        engine.remove(container)
-        for volume in volumes:  # anonymous ones stay if an earlier removal was interrupted
-            engine.remove_volume(volume)
-    return bool(containers)
 
 
 def _create(engine: docker_engine.Engine, cluster: KindCluster, wait_s: int) -> None:
@@ -311,7 +263,7 @@ def _undone_on_failure(engine: docker_engine.Engine, cluster: KindCluster) -> It
     except BaseException as error:
         if isinstance(error, errors.HarnessError):
             cluster.export_logs(cluster.directory)
-        remove(engine, cluster.name, settle_s=SETTLE_S)
+        node_containers.remove(engine, cluster.name, settle_s=SETTLE_S)
         forget_kubeconfig(cluster.kubeconfig)
         if isinstance(error, errors.ClusterError):
             kind_failures.explain_by_journals(error, cluster.directory / EXPORTED)

@@ -185,10 +185,10 @@ def _remove_foreign_containers(older_than_s: float | None) -> list[str]:
     """Remove containers of clusters without a record here; nothing if no engine responds."""
     age_s = FOREIGN_AGE_S if older_than_s is None else older_than_s
     # Imports the docker SDK (0.3 s).
-    from harness.cluster.kind import docker_engine, kind_cluster
+    from harness.cluster.kind import docker_engine, node_containers
 
     held = {
-        kind_cluster.cluster_name(entry.name)
+        node_containers.cluster_name(entry.name)
         for entry in cluster_records.known()
         if entry.provider == "kind"
     }
@@ -199,6 +199,6 @@ def _remove_foreign_containers(older_than_s: float | None) -> list[str]:
             asked_for = older_than_s is not None or node.is_of_a_run
             is_old = now_s - node.created.timestamp() >= age_s
             if asked_for and is_old and node.cluster not in held:
-                kind_cluster.remove(engine, node.cluster)
+                node_containers.remove(engine, node.cluster)
                 removed.append(f"container {node.name}")
     return removed

@@ -14,7 +14,7 @@ import pytest
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces
-from harness.cluster.kind import api_server_restarts, docker_engine, kind_cluster
+from harness.cluster.kind import api_server_restarts, docker_engine, kind_cluster, node_containers
 from harness.cluster.lifecycle import held_clusters, prune
 from harness.scenario import pool_specs
 from tests.stand_ins import standing_in
@@ -383,10 +383,10 @@ def test_an_archive_that_is_not_there(used: standing_in.StandIn, tmp_path: pathl
 
 
 def test_names(tmp_path: pathlib.Path) -> None:
-    assert kind_cluster.cluster_name("mine") == "fh-mine"
-    assert kind_cluster.cluster_name("fh-1234-gw0") == "fh-1234-gw0"
+    assert node_containers.cluster_name("mine") == "fh-mine"
+    assert node_containers.cluster_name("fh-1234-gw0") == "fh-1234-gw0"
     with pytest.raises(errors.UsageError, match="at most 50 characters"):
-        kind_cluster.cluster_name("x" * 48)
+        node_containers.cluster_name("x" * 48)
 
 
 def test_a_container_that_somebody_else_is_removing(
@@ -439,6 +439,6 @@ def test_what_others_made_is_left_alone(used: standing_in.StandIn, tmp_path: pat
     with docker_engine.connected() as engine:
         assert engine.nodes() == []
         assert [node.name for node in engine.nodes("kind")] == ["kind-control-plane"]
-        assert not kind_cluster.remove(engine, "fh-none")
+        assert not node_containers.remove(engine, "fh-none")
     client.api.remove_container(made["Id"])
     client.close()
