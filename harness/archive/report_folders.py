@@ -16,7 +16,7 @@ class ReportFolder:
     """The runs and campaigns of a folder of reports, read when they are asked for."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        self._runs = sorted(_run_paths(path), key=lambda run: run.name, reverse=True)
+        self._runs = sorted(run_paths(path), key=lambda run: run.name, reverse=True)
         self._campaigns = sorted(
             _campaign_paths(path / campaign_folders.FOLDER),
             key=lambda item: item.name,
@@ -44,18 +44,18 @@ class ReportFolder:
         yield from map(campaign_folders.read, itertools.islice(self._campaigns, CAMPAIGNS_MAX))
 
 
-def _run_paths(reports: pathlib.Path) -> Iterator[pathlib.Path]:
+def run_paths(reports: pathlib.Path) -> Iterator[pathlib.Path]:
     """Yield `<reports>/<scenario>/<run>`; their names begin with the time of their start."""
-    for scenario in _folders(reports):
+    for scenario in folders(reports):
         if scenario.name != campaign_folders.FOLDER:
-            yield from (run for run in _folders(scenario) if (run / "plan.json").is_file())
+            yield from (run for run in folders(scenario) if (run / "plan.json").is_file())
 
 
 def _campaign_paths(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    yield from (path for path in _folders(folder) if campaign_folders.is_one(path))
+    yield from (path for path in folders(folder) if campaign_folders.is_one(path))
 
 
-def _folders(path: pathlib.Path) -> Iterator[pathlib.Path]:
+def folders(path: pathlib.Path) -> Iterator[pathlib.Path]:
     """Yield the folders in a folder, without links (`latest` is one); nothing if there is none."""
     try:
         with os.scandir(path) as entries:

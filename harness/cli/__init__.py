@@ -3,8 +3,8 @@
 Decisions do not belong here. Commands import their packages when they run, so that `--help` is
 fast and importing locust, which patches modules, does not affect other commands.
 
-Contents: `annotations`, `campaigning`, `choosing`, `clusters`, `commands`, `conforming`,
-`displaying`, `examining`, `exploring`, `harness_parts`, `hunt_command`, `interruptions`, `main`,
-`nightly_command`, `outputs`, `parts`, `replaying`, `reproduce_command`, `run_commands`,
-`schema_command`, `tables`.
+Contents: `annotations`, `campaigning`, `choosing`, `clusters`, `commands`, `compare_command`,
+`conforming`, `displaying`, `examining`, `exploring`, `harness_parts`, `hunt_command`,
+`interruptions`, `main`, `nightly_command`, `outputs`, `parts`, `replaying`, `reproduce_command`,
+`run_commands`, `schema_command`, `tables`.
 """

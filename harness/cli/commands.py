@@ -23,6 +23,7 @@ SUBCOMMANDS = {
     "hunt_command": ("hunt",),
     "nightly_command": ("nightly",),
     "run_commands": ("run", "check", "report"),
+    "compare_command": ("compare",),
     "reproduce_command": ("reproduce",),
     "exploring": ("explore",),
     "replaying": ("replay",),

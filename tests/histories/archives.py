@@ -1,8 +1,9 @@
 """Folders of reports with run directories and campaigns, judged, without a run."""
 
+import hashlib
 import json
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.checks import judging, verdict_files
@@ -42,6 +43,37 @@ def edit_figures(directory: directories.RunDirectory, **figures: Any) -> None:
         quantiles = {"p50_ms": value, "p90_ms": 2 * value, "p99_ms": 3 * value}
         document["figures"][name] = {"count": 9, **quantiles} if is_latency else value
     directory.verdict.write_text(json.dumps(document))
+
+
+def repeated(
+    made: directories.RunDirectory,
+    count: int,
+    *,
+    figures: Callable[[int], Mapping[str, Any]],
+    plan: Mapping[str, Any] | None = None,
+) -> list[directories.RunDirectory]:
+    """Runs beside a judged one with its plan, its verdict, and figures by their number.
+
+    `plan`: keys of the plan that differ.
+    They have the small files only, which are all that summaries read.
+    """
+    return [_copy(made, number, figures(number), plan or {}) for number in range(count)]
+
+
+def _copy(
+    made: directories.RunDirectory, number: int, figures: Mapping[str, Any], plan: Mapping[str, Any]
+) -> directories.RunDirectory:
+    name = f"{made.path.name}-{number:05}"
+    copy = directories.create(made.path.with_name(name))
+    copy.manifest.write_bytes(made.manifest.read_bytes())
+    planned = json.loads(made.plan.read_bytes()) | {"run_id": name} | dict(plan)
+    copy.plan.write_text(json.dumps(planned))
+    verdict = json.loads(made.verdict.read_bytes()) | {"run_id": name}
+    digest = hashlib.sha256(copy.plan.read_bytes()).hexdigest()
+    verdict["evidence"]["plan.json"] = f"sha256:{digest}"
+    copy.verdict.write_text(json.dumps(verdict))
+    edit_figures(copy, **figures)
+    return copy
 
 
 def campaign(

@@ -1,0 +1,101 @@
+"""`flake-hunt compare`: runs and campaigns against each other."""
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import outputs
+
+if TYPE_CHECKING:
+    from harness.comparison import comparison_texts, documents
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(rich_help_panel="Hunting")(compare)
+
+
+def compare(
+    paths: Annotated[
+        list[pathlib.Path],
+        typer.Argument(
+            metavar="A B...",
+            help="Two or more: folders of runs, campaigns, or of a scenario's runs. The first is A.",
+        ),
+    ],
+    html: Annotated[
+        pathlib.Path | None,
+        typer.Option("--html", metavar="FILE", help="Also write a page with tables and charts."),
+    ] = None,
+    is_json: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool, typer.Option("--json", help="The same as --output json.")
+    ] = False,
+    same_machine: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option(
+            "--same-machine",
+            help="Compare throughput and latency although the machine was restarted in between.",
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the random resamples.")] = 1,
+    output: outputs.Form = "text",
+    quiet: outputs.Quiet = False,  # noqa: FBT002
+    verbose: outputs.Verbose = False,  # noqa: FBT002
+) -> int:
+    """Compare runs or campaigns: settings that differ, violations, throughput, latency.
+
+    For two schedulers, two versions, or one subject before and after a change: make a campaign of
+    each (hunt --repeat 100), then compare them. Scenarios are compared one by one, and only under
+    the same load; what cannot be compared is listed. Runs are not judged again, and UNKNOWN runs
+    are neither VALID nor INVALID.
+
+    Exit code 0: no difference in the rates of INVALID runs was found.
+
+    10: they differ by more than chance.
+
+    20: there are too few runs to tell, or none that can be compared.
+    """
+    from harness.comparison import comparing, comparison_pages
+
+    form = "json" if is_json else output
+    with outputs.chosen(form, quiet=quiet, verbose=verbose) as out:
+        comparison = comparing.compare(paths, seed=seed, same_machine=same_machine)
+        if html is not None:
+            comparison_pages.write(html, comparison)
+        if out.is_json:
+            out.document(comparison)
+        else:
+            _print(comparison, out)
+            if html is not None:
+                out.note(f"  {html}")
+    return comparison.exit_code
+
+
+def _print(comparison: "documents.Comparison", out: outputs.Output) -> None:
+    from harness.comparison import comparison_texts
+
+    if not out.is_quiet:
+        for table in comparison_texts.tables(comparison):
+            shown = table if out.is_verbose else comparison_texts.shortened(table)
+            _print_table(shown)
+    _print_line(comparison.summary)
+
+
+def _print_table(table: "comparison_texts.Table") -> None:
+    _print_line(table.title)
+    if table.rows:
+        for line in outputs.aligned([table.head, *table.rows]):
+            _print_line(f"  {line}")
+    else:
+        _print_line(f"  {table.empty}")
+    for note in table.notes:
+        _print_line(f"  {note}")
+    _print_line("")
+
+
+def _print_line(text: str) -> None:
+    """Print a line; names in it come from files and are not obeyed."""
+    from harness.report import escaping
+
+    print(escaping.visible(text.replace("\n", " ")))

@@ -1,0 +1,119 @@
+"""Rates of INVALID runs on two sides: exact intervals, exact tests, and the answer in words."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from harness.checks import verdicts
+from harness.comparison import documents, run_groups
+from harness.comparison.documents import Answer
+from harness.statistics import corrections, exact_tests, rates
+
+CONFIDENCE = rates.CONFIDENCE
+_LEVEL = 1 - CONFIDENCE
+
+
+@dataclasses.dataclass(slots=True)
+class Test:
+    """One test of rates, whose answer needs those of all others."""
+
+    p_value: float
+    least_p_value: float
+    """The smallest p-value that this number of runs can have, whatever their verdicts."""
+    corrected: float | None = None
+    answer: Answer = Answer.UNDECIDED
+
+
+def outcomes(group: run_groups.Group) -> documents.Outcomes:
+    """Return the verdicts and violations of a group; UNKNOWN runs have no part in the rate."""
+    rate = rate_of(group)
+    low, high = rate.interval
+    found = [run.verdict.figures for run in group.runs]
+    return documents.Outcomes(
+        subject=group.subject,
+        invalid=rate.failed,
+        conclusive=rate.runs,
+        unknown=len(group.runs) - rate.runs,
+        share=rate.share if rate.runs else None,
+        low=low,
+        high=high,
+        claims=sum(item.claims for item in found),
+        violations=sum(item.violations for item in found),
+        double_allocations=sum(item.double_allocations for item in found),
+        stuck=sum(item.stuck for item in found),
+    )
+
+
+def rate_of(group: run_groups.Group) -> rates.Rate:
+    """Return the rate of INVALID among the runs that are VALID or INVALID."""
+    found = [run.verdict.verdict for run in group.runs]
+    invalid = found.count(verdicts.Verdict.INVALID)
+    return rates.Rate(invalid, invalid + found.count(verdicts.Verdict.VALID))
+
+
+def one(first: rates.Rate, second: rates.Rate) -> Test:
+    """Return the test of two rates."""
+    none, every = rates.Rate(0, first.runs), rates.Rate(second.runs, second.runs)
+    return Test(exact_tests.boschloo(first, second), exact_tests.boschloo(none, every))
+
+
+def many(pairs: Sequence[tuple[rates.Rate, rates.Rate]]) -> Test:
+    """Return the test of all pairs at once."""
+    extremes = [
+        (rates.Rate(0, first.runs), rates.Rate(second.runs, second.runs)) for first, second in pairs
+    ]
+    return Test(exact_tests.stratified(pairs), exact_tests.stratified(extremes))
+
+
+def decide(tests: Iterable[Test]) -> None:
+    """Set the answers of all tests, so that the probability of any wrong one is bounded.
+
+    Tests that could not have found anything are left out first, which depends on the numbers of
+    runs only.
+    """
+    possible = [test for test in tests if test.least_p_value <= _LEVEL]
+    corrected = corrections.holm([test.p_value for test in possible])
+    for test, value in zip(possible, corrected, strict=True):
+        test.corrected = value
+        if value <= _LEVEL:
+            test.answer = Answer.DIFFERENT
+        elif test.least_p_value * len(possible) <= _LEVEL:
+            test.answer = Answer.SAME
+
+
+def overall(tests: Iterable[Test]) -> Answer:
+    """Return the answer of all tests together."""
+    answers = {test.answer for test in tests}
+    order = (Answer.DIFFERENT, Answer.SAME)
+    return next((answer for answer in order if answer in answers), Answer.UNDECIDED)
+
+
+def text(test: Test, first: rates.Rate, second: rates.Rate, labels: tuple[str, str]) -> str:
+    """Return the answer about two rates in a sentence."""
+    shares = f"{labels[0]} {counted(first)}, {labels[1]} {counted(second)}"
+    if test.answer is Answer.DIFFERENT:
+        worse = labels[1] if first.share < second.share else labels[0]
+        return f"{worse} is worse: INVALID in {shares}"
+    if test.answer is Answer.SAME:
+        return f"no difference found: INVALID in {shares}"
+    if not (first.runs and second.runs):
+        return (
+            f"cannot tell: no run of {labels[1] if first.runs else labels[0]} is VALID or INVALID"
+        )
+    if first.runs == second.runs == 1:
+        return "cannot tell: one run on each side says nothing about rates"
+    return f"cannot tell, too few runs: INVALID in {shares}"
+
+
+def counted(rate: rates.Rate) -> str:
+    """Return `14 of 20 runs (46 to 88 %)`."""
+    low, high = rate.interval
+    noun = "run" if rate.runs == 1 else "runs"
+    return f"{rate.failed} of {rate.runs} {noun} ({percent(low)} to {percent(high)} %)"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, without the sign; the ends are not rounded to."""
+    value = share * 100
+    if 0 < value < 1 or 99 < value < 100:
+        return f"{value:.2g}" if value < 1 else f"{min(value, 99.9):.1f}"
+    return f"{value:.0f}"

@@ -1,0 +1,130 @@
+"""Settings of runs as flat keys: their load, and how two groups of runs differ."""
+
+import functools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.archive import run_folders
+from harness.comparison import sides
+
+_ABOUT = frozenset({"title", "description", "schema_version"})
+"""Keys of a scenario or profile that are for people only."""
+_NO_LOAD = _ABOUT | {
+    "name",
+    "subject",
+    "controls",
+    "known_to_fail",
+    "remedies",
+    "plain_hunt",
+    "load",
+    "recording",
+}
+"""Keys of a scenario that do not belong to the load; a key that is not known here does."""
+_DURATION = "traffic.duration_s"
+_SHOWN = 3
+"""Differences of the load that a sentence names."""
+Flat = Mapping[str, str]
+
+
+def load_of(plan: run_folders.Plan) -> Flat:
+    """Return the load of a run, without its duration if it ends at the first double allocation.
+
+    Such a run may last longer, so that there is more to find; it is the same load.
+    """
+    flat = dict(_load(bytes(plan.settings)))
+    if plan.until_found:
+        flat.pop(_DURATION, None)
+    return flat
+
+
+def load_difference(first: Flat, second: Flat) -> str:
+    """Return how two loads differ, in a clause; empty if they are comparable."""
+    keys = sorted(first.keys() | second.keys())
+    if _DURATION not in first or _DURATION not in second:
+        keys = [key for key in keys if key != _DURATION]
+    found = [
+        f"{key} is {first.get(key, 'not set')} and {second.get(key, 'not set')}"
+        for key in keys
+        if first.get(key) != second.get(key)
+    ]
+    more = f", and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return ", ".join(found[:_SHOWN]) + more
+
+
+def between(
+    first: Sequence[sides.Run], second: Sequence[sides.Run]
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield the settings that differ: key, the values of the first group, those of the second."""
+    of_first, of_second = _values(first), _values(second)
+    keys = sorted(of_first.keys() | of_second.keys(), key=lambda key: (_rank(key), key))
+    for key in keys:
+        values = [sorted(values.get(key, ())) for values in (of_first, of_second)]
+        if values[0] != values[1]:
+            yield key, values[0], values[1]
+
+
+def _rank(key: str) -> int:
+    """Return the place of a key in the list: the subject first, libraries last."""
+    order = ("subject", "until_found", "machine", "cluster", "settings", "versions")
+    return next((place for place, name in enumerate(order) if key.startswith(name)), len(order))
+
+
+def _values(runs: Iterable[sides.Run]) -> dict[str, set[str]]:
+    values: dict[str, set[str]] = {}
+    for run in runs:
+        for key, value in _of_run(run):
+            values.setdefault(key, set()).add(value)
+    return values
+
+
+def _of_run(run: sides.Run) -> Iterator[tuple[str, str]]:
+    plan = run.plan
+    yield "subject", plan.subject_name
+    yield "until_found", _text(plan.until_found)
+    yield "machine", f"boot {plan.boot_id[:8]}"
+    yield from _settings(bytes(plan.settings))
+    profile = {key: plan.cluster_profile[key] for key in plan.cluster_profile.keys() - _ABOUT}
+    profile.pop("chosen", None)
+    yield from _flat("cluster", profile)
+    yield from _flat("cluster.versions", run_folders.cluster_versions(run.path))
+    yield from _flat("versions", plan.versions)
+
+
+@functools.lru_cache(maxsize=256)
+def _settings(content: bytes) -> tuple[tuple[str, str], ...]:
+    """Return the settings of a scenario; most runs of a campaign share a few contents."""
+    chosen = {key: value for key, value in _decoded(content).items() if key not in _ABOUT}
+    return tuple(_flat("settings", chosen))
+
+
+@functools.lru_cache(maxsize=256)
+def _load(content: bytes) -> tuple[tuple[str, str], ...]:
+    chosen = {key: value for key, value in _decoded(content).items() if key not in _NO_LOAD}
+    return tuple((key.removeprefix("."), value) for key, value in _flat("", chosen))
+
+
+def _decoded(content: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    match value:
+        case dict():
+            for name in sorted(value):
+                yield from _flat(f"{key}.{name}", value[name])
+        case list():
+            for number, item in enumerate(value):
+                yield from _flat(f"{key}[{number}]", item)
+        case _:
+            yield key, _text(value)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

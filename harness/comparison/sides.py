@@ -1,0 +1,150 @@
+"""The things that are compared: a run, a campaign or a folder of runs each, and their runs."""
+
+import dataclasses
+import itertools
+import pathlib
+import string
+from collections.abc import Iterator, Sequence
+
+from harness import errors
+from harness.archive import campaign_folders, report_folders, run_folders
+from harness.comparison import documents
+
+SIDES_MAX = 8
+"""Every two are compared: eight have 28 comparisons."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """One judged run."""
+
+    path: pathlib.Path
+    plan: run_folders.Plan
+    verdict: run_folders.Verdict
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One of the things that are compared."""
+
+    label: str
+    path: pathlib.Path
+    kind: str
+    runs: Sequence[Run]
+    left_out: Sequence[str]
+
+    def document(self) -> documents.Side:
+        """Return it with its verdicts counted."""
+        found = [run.verdict.verdict.value for run in self.runs]
+        return documents.Side(
+            label=self.label,
+            path=str(self.path),
+            kind=self.kind,
+            valid=found.count("VALID"),
+            unknown=found.count("UNKNOWN"),
+            invalid=found.count("INVALID"),
+            left_out=list(self.left_out),
+        )
+
+
+def read_all(paths: Sequence[pathlib.Path]) -> list[Side]:
+    """Return the sides, labelled in their order.
+
+    Raises UsageError for fewer than two or too many sides, for one without judged runs, and for
+    a run that is on two sides.
+    """
+    if not 2 <= len(paths) <= SIDES_MAX:
+        raise errors.UsageError(
+            f"expected two to {SIDES_MAX} runs or campaigns to compare, got {len(paths)}"
+        )
+    _require_different(paths)
+    sides = [_read(label, path) for label, path in zip(string.ascii_uppercase, paths, strict=False)]
+    for first, second in itertools.combinations(sides, 2):
+        _require_disjoint(first, second)
+    return sides
+
+
+def _require_different(paths: Sequence[pathlib.Path]) -> None:
+    seen: set[pathlib.Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise errors.UsageError(
+                f"expected different runs or campaigns, got {path} twice: make the runs of each "
+                "side independently"
+            )
+        seen.add(path.resolve())
+
+
+def _require_disjoint(first: Side, second: Side) -> None:
+    known = {run.plan.run_id: run.path for run in first.runs}
+    for run in second.runs:
+        if run.plan.run_id in known:
+            raise errors.UsageError(
+                f"expected different runs on each side, but run {run.plan.run_id} is in "
+                f"{first.path} and in {second.path}: make the runs of each side independently"
+            )
+
+
+def _read(label: str, path: pathlib.Path) -> Side:
+    kind, paths, left_out = _runs_in(path)
+    runs: list[Run] = []
+    for folder in paths:
+        try:
+            found = run_folders.read(folder)
+        except errors.RunDirectoryError as error:
+            left_out.append(str(error))
+            continue
+        if found.plan is None or found.verdict is None:
+            left_out.append(f"{folder}: {found.state}: {found.problem}")
+        else:
+            runs.append(Run(folder, found.plan, found.verdict))
+    if not runs:
+        raise errors.UsageError(
+            f"expected runs with verdicts in {path}, got none ({_reason(left_out)}): judge runs "
+            "with flake-hunt check"
+        )
+    return Side(label=label, path=path, kind=kind, runs=runs, left_out=left_out)
+
+
+def _runs_in(path: pathlib.Path) -> tuple[str, list[pathlib.Path], list[str]]:
+    """Return the kind of a path, its run directories, and why others are left out."""
+    if campaign_folders.is_one(path):
+        return "campaign", *_of_campaign(path)
+    if (path / "plan.json").is_file():
+        return "run", [path], []
+    found = list(_below(path))
+    if not found:
+        what = "is no folder" if not path.is_dir() else "has neither plan.json nor runs"
+        raise errors.RunDirectoryError(
+            f"expected a run, a campaign or a folder of runs, but {path} {what}: name "
+            "reports/<scenario>/<run> or reports/campaigns/<campaign>"
+        )
+    return "folder of runs", found, []
+
+
+def _below(path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Yield the runs of a scenario's folder, or those of a folder of reports."""
+    runs = [found for found in report_folders.folders(path) if (found / "plan.json").is_file()]
+    if runs:
+        yield from sorted(runs)
+    else:
+        yield from sorted(report_folders.run_paths(path))
+
+
+def _of_campaign(path: pathlib.Path) -> tuple[list[pathlib.Path], list[str]]:
+    campaign = campaign_folders.read(path)
+    if campaign.seed is None:
+        raise errors.UsageError(f"expected a campaign, but of {path} {campaign.problem}")
+    failed = [
+        f"{result.scenario}, {result.subject}: it could not be executed: {result.error}"
+        for result in campaign.results
+        if not result.directory
+    ]
+    return campaign.runs, failed
+
+
+def _reason(left_out: Sequence[str]) -> str:
+    if not left_out:
+        return "it has no runs"
+    more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+    return left_out[0].replace("\n", " ") + more

@@ -1,0 +1,117 @@
+"""`flake-hunt compare`: text, JSON and a page; its exit codes."""
+
+import json
+import pathlib
+import shutil
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.histories import archives
+
+SCHEMA = json.loads(
+    (pathlib.Path(__file__).parents[3] / "harness/schemas/comparison.json").read_text()
+)
+RUNS = 12
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("reports")
+    for name, verdict, defects in (
+        ("one", "VALID", []),
+        ("two", "VALID", []),
+        ("bad", "INVALID", ["gather-not-atomic"]),
+    ):
+        made = archives.run(folder / name, name, verdict, scenario="churn")
+        archives.repeated(
+            made,
+            RUNS,
+            figures=lambda number: {"allocations_per_s": 40.0 + number % 5},
+            plan={"defects": defects},
+        )
+        shutil.rmtree(made.path)
+    return folder
+
+
+def test_one_subject_twice(flake_hunt: Any, reports: pathlib.Path) -> None:
+    code, out, err = flake_hunt("compare", str(reports / "one"), str(reports / "two"))
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1].startswith("no difference found: INVALID in A 0 of 12 runs (0 to 2")
+    assert "None: the compared runs have the same settings." in out
+    for title in ("Compared", "Settings that differ", "Violations", "Throughput and latency"):
+        assert title in out.splitlines()
+
+
+def test_a_defect_is_worse(flake_hunt: Any, reports: pathlib.Path) -> None:
+    code, out, _ = flake_hunt("compare", str(reports / "one"), str(reports / "bad"), "--quiet")
+    assert code == 10
+    assert out.startswith(
+        "churn (correct against gather-not-atomic): B is worse: INVALID in A 0 of"
+    )
+    assert out.count("\n") == 1
+
+
+def test_too_few_runs(flake_hunt: Any, reports: pathlib.Path) -> None:
+    runs = [str(next((reports / name / "churn").iterdir())) for name in ("one", "bad")]
+    code, out, _ = flake_hunt("compare", *runs)
+    assert code == 20
+    assert out.splitlines()[-1] == "cannot tell: one run on each side says nothing about rates"
+
+
+@pytest.mark.parametrize("form", [["--json"], ["--output", "json"]])
+def test_as_json_it_is_one_document(
+    flake_hunt: Any, reports: pathlib.Path, form: list[str]
+) -> None:
+    paths = [str(reports / name) for name in ("one", "bad", "two")]
+    code, out, err = flake_hunt("compare", *paths, *form)
+    document = json.loads(out)
+    jsonschema.validate(document, SCHEMA)
+    assert (code, document["exit_code"], err) == (10, 10, "")
+    assert [side["label"] for side in document["sides"]] == ["A", "B", "C"]
+    assert len(document["pairs"]) == 3
+    assert len(document["runs"]) == 3 * RUNS
+
+
+def test_the_page_has_tables_and_charts_and_loads_nothing(
+    flake_hunt: Any, reports: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    page = tmp_path / "page.html"
+    paths = [str(reports / name) for name in ("one", "bad")]
+    code, out, _ = flake_hunt("compare", *paths, "--html", str(page))
+    text = page.read_text()
+    assert code == 10
+    assert str(page) in out
+    assert "≠ different" in text
+    assert text.count('class="run s0"') == RUNS + 1, "a mark for each run, and one in the legend"
+    assert text.count('class="run s1"') == RUNS + 1
+    assert "gather-not-atomic: 12 of 12 (74–100 %)" in text
+    assert "throughput (allocations/s): " in text
+    assert "<script" not in text
+    assert "src=" not in text
+    assert "href=" not in text
+
+
+def test_hostile_names_are_shown_and_not_obeyed(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    evil = "\x1b]0;x\x07<script>alert(1)</script>&[/red]"
+    made = [
+        archives.run(tmp_path, name, changes={"versions": {"scheduler": evil}, "subject": evil})
+        for name in ("a", "b")
+    ]
+    page = tmp_path / "page.html"
+    _, out, _ = flake_hunt("compare", *(str(run.path) for run in made), "--html", str(page))
+    assert "\x1b" not in out
+    assert "\\x1b]0;x\\x07<script>" in out
+    assert "<script" not in page.read_text()
+    assert "\x1b" not in page.read_text()
+
+
+@pytest.mark.parametrize("names", [["one"], ["one", "one"], ["one", "nothing"], ["one", "."]])
+def test_bad_input_is_one_sentence(
+    flake_hunt: Any, reports: pathlib.Path, names: list[str]
+) -> None:
+    code, out, err = flake_hunt("compare", *(str(reports / name) for name in names))
+    assert (code, out) == (2, "")
+    assert err.startswith("flake-hunt: expected ")
+    assert err.count("\n") == 1

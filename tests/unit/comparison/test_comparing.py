@@ -1,0 +1,276 @@
+"""Comparisons of runs and campaigns: what differs is found, and chance is not taken for it."""
+
+import pathlib
+import random
+import shutil
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.comparison import comparing, documents
+from harness.comparison.documents import Answer
+from tests.histories import archives
+
+RUNS = 30
+LOAD = {"name": "churn", "traffic": {"users": 8, "duration_s": 5.0}, "subject": {"parallelism": 1}}
+
+
+def figures(number: int, *, faster: float = 1.0) -> dict[str, Any]:
+    drawn = random.Random(number)
+    latency = drawn.gauss(100, 5) / faster
+    return {
+        "allocations_per_s": drawn.gauss(50, 2) * faster,
+        "claim_to_allocation": latency,
+        "pod_to_running": latency + 50,
+    }
+
+
+def side(
+    reports: pathlib.Path,
+    name: str,
+    verdict: str = "VALID",
+    *,
+    runs: int = RUNS,
+    scenario: str = "churn",
+    faster: float = 1.0,
+    **changes: Any,
+) -> pathlib.Path:
+    """A folder of runs that were all judged alike; their plans are changed afterwards."""
+    plan = {"settings": LOAD} | changes
+    made = archives.run(reports / name, name, verdict, scenario=scenario)
+    salt = sum(map(ord, name)) * 1000
+    archives.repeated(
+        made, runs, figures=lambda number: figures(salt + number, faster=faster), plan=plan
+    )
+    shutil.rmtree(made.path)
+    return reports / name
+
+
+def compare(*paths: pathlib.Path, **options: Any) -> documents.Comparison:
+    return comparing.compare(paths, seed=1, **options)
+
+
+def test_one_subject_twice_does_not_differ(tmp_path: pathlib.Path) -> None:
+    found = compare(side(tmp_path, "one"), side(tmp_path, "two"))
+    assert (found.answer, found.exit_code) == (Answer.SAME, 0)
+    [pair] = found.pairs
+    assert pair.first_outcomes.conclusive == pair.second_outcomes.conclusive == RUNS
+    assert (pair.first_outcomes.low, pair.first_outcomes.share) == (0.0, 0.0)
+    assert pair.first_outcomes.high == pytest.approx(0.1157, abs=1e-4)
+    assert found.settings == []
+    assert {time.answer for time in pair.times} == {Answer.SAME}
+    assert found.summary.startswith("no difference found: INVALID in A 0 of 30 runs (0 to 12 %)")
+
+
+def test_a_defect_is_worse_than_the_correct_subject(tmp_path: pathlib.Path) -> None:
+    bad = side(tmp_path, "bad", "INVALID", defects=["gather-not-atomic"], until_found=True)
+    for paths, worse in (((side(tmp_path, "good"), bad), "B"), ((bad, tmp_path / "good"), "A")):
+        found = compare(*paths)
+        assert (found.answer, found.exit_code) == (Answer.DIFFERENT, 10)
+        [pair] = found.pairs
+        assert pair.text.startswith(f"{worse} is worse: INVALID in A ")
+        assert "30 of 30 runs (88 to 100 %)" in pair.text
+        assert pair.corrected_p_value is not None
+        assert pair.corrected_p_value < 0.001
+        assert "end at the first double allocation" in pair.times_left_out
+        assert pair.text in found.summary
+        assert {item.key for item in found.settings} == {"subject", "until_found"}
+
+
+def test_throughput_and_latency_that_differ_are_found(tmp_path: pathlib.Path) -> None:
+    found = compare(side(tmp_path, "slow"), side(tmp_path, "fast", faster=1.5))
+    assert found.answer is Answer.SAME
+    [pair] = found.pairs
+    assert {time.answer for time in pair.times} == {Answer.DIFFERENT}
+    throughput = pair.times[0]
+    assert throughput.change_low is not None
+    assert throughput.change_high is not None
+    assert 20 < throughput.change_low < 25 < throughput.change_high < 30
+    assert pair.times[1].change_high is not None
+    assert pair.times[1].change_high < 0
+
+
+def test_the_same_seed_gives_the_same_comparison(tmp_path: pathlib.Path) -> None:
+    paths = side(tmp_path, "one"), side(tmp_path, "two")
+    assert compare(*paths) == compare(*paths)
+
+
+def test_settings_come_with_the_scenarios_in_which_they_differ(tmp_path: pathlib.Path) -> None:
+    other = LOAD | {"subject": {"parallelism": 16}}
+    first = side(tmp_path, "one", versions={"flake-hunt": "0.1.0"})
+    second = side(tmp_path, "two", versions={"flake-hunt": "0.2.0"}, settings=other)
+    found = {
+        item.key: (item.first_values, item.second_values)
+        for item in compare(first, second).settings
+    }
+    assert found == {
+        "settings.subject.parallelism": (["1"], ["16"]),
+        "versions.flake-hunt": (["0.1.0"], ["0.2.0"]),
+    }
+
+
+def test_another_load_is_not_compared(tmp_path: pathlib.Path) -> None:
+    other = LOAD | {"traffic": {"users": 96, "duration_s": 5.0}}
+    found = compare(side(tmp_path, "one"), side(tmp_path, "two", "INVALID", settings=other))
+    assert (found.answer, found.pairs) == (Answer.UNDECIDED, [])
+    assert [item.side for item in found.not_compared] == ["A", "B"]
+    assert found.not_compared[0].reason == "the load differs: traffic.users is 8 and 96"
+    assert found.summary == "cannot tell: no runs can be compared; not compared: 2 groups of runs"
+
+
+def test_another_scenario_is_not_compared(tmp_path: pathlib.Path) -> None:
+    found = compare(side(tmp_path, "one"), side(tmp_path, "two", scenario="storm"))
+    assert found.exit_code == 20
+    assert {item.reason for item in found.not_compared} == {
+        "A has no runs to compare it with",
+        "B has no runs to compare it with",
+    }
+
+
+def test_times_of_another_machine_are_not_compared(tmp_path: pathlib.Path) -> None:
+    paths = side(tmp_path, "one"), side(tmp_path, "two", boot_id="another", faster=2)
+    [pair] = compare(*paths).pairs
+    assert pair.times == []
+    assert "different machines" in pair.times_left_out
+    assert pair.cautions == [
+        "the machine may differ, and with it the speed at which processes race"
+    ]
+    [pair] = compare(*paths, same_machine=True).pairs
+    assert pair.times[0].answer is Answer.DIFFERENT
+
+
+def test_unknown_runs_are_not_valid_ones(tmp_path: pathlib.Path) -> None:
+    found = compare(side(tmp_path, "one", "UNKNOWN"), side(tmp_path, "two", "INVALID"))
+    [pair] = found.pairs
+    assert found.answer is Answer.UNDECIDED
+    assert (pair.first_outcomes.unknown, pair.first_outcomes.share) == (RUNS, None)
+    assert pair.text == "cannot tell: no run of A is VALID or INVALID"
+    assert "30 of 30 runs of A are UNKNOWN" in pair.cautions[0]
+
+
+def test_one_run_against_one_says_nothing(tmp_path: pathlib.Path) -> None:
+    first = archives.run(tmp_path, "one")
+    second = archives.run(tmp_path, "two", "INVALID")
+    found = compare(first.path, second.path)
+    assert (found.answer, found.exit_code) == (Answer.UNDECIDED, 20)
+    assert found.summary == "cannot tell: one run on each side says nothing about rates"
+
+
+def test_several_scenarios_are_added_up_and_not_averaged(tmp_path: pathlib.Path) -> None:
+    sides = []
+    for name, verdict in (("one", "VALID"), ("two", "INVALID")):
+        runs = [
+            archives.run(tmp_path, f"{name}-{number}", verdict, scenario=f"s-{number % 4}")
+            for number in range(12)
+        ]
+        sides.append(archives.campaign(tmp_path, name, runs))
+    found = compare(*sides)
+    [whole] = found.overall
+    assert len(found.pairs) == 4
+    assert whole.answer is Answer.DIFFERENT
+    assert whole.text == "B is worse over 4 scenarios and subjects"
+    assert whole.p_value == pytest.approx(2 / 20**4)
+
+
+def test_equal_subjects_are_paired_and_one_that_is_left_on_each_side(
+    tmp_path: pathlib.Path,
+) -> None:
+    mine = [archives.run(tmp_path, "a", changes={"defects": ["x"]}), archives.run(tmp_path, "b")]
+    kube = {"subject": "kube-scheduler", "versions": {"scheduler": "kube-scheduler v1.36.2"}}
+    theirs = [
+        archives.run(tmp_path, "c", changes={"defects": ["x"]}),
+        archives.run(tmp_path, "d", changes=kube),
+    ]
+    campaigns = [archives.campaign(tmp_path, "1", mine), archives.campaign(tmp_path, "2", theirs)]
+    found = compare(*campaigns)
+    subjects = {(pair.first_outcomes.subject, pair.second_outcomes.subject) for pair in found.pairs}
+    assert subjects == {("x", "x"), ("correct", "kube-scheduler v1.36.2")}
+
+
+def test_three_sides_are_compared_two_by_two(tmp_path: pathlib.Path) -> None:
+    found = compare(*(side(tmp_path, name) for name in ("one", "two", "three")))
+    assert [(pair.first, pair.second) for pair in found.pairs] == [
+        ("A", "B"),
+        ("A", "C"),
+        ("B", "C"),
+    ]
+
+
+def test_runs_without_a_verdict_are_left_out_and_said(tmp_path: pathlib.Path) -> None:
+    first, second = side(tmp_path, "one", runs=9), side(tmp_path, "two", runs=9)
+    torn, unjudged = sorted(first.glob("*/*/verdict.json"))[:2]
+    torn.write_bytes(torn.read_bytes()[:100])
+    unjudged.unlink()
+    found = compare(first, second)
+    assert found.sides[0].runs == 7
+    [damaged, missing] = found.sides[0].left_out
+    assert "damaged: verdict.json is damaged" in damaged
+    assert "not judged" in missing
+
+
+def _nothing(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "nothing"
+
+
+def _empty(tmp_path: pathlib.Path) -> pathlib.Path:
+    (tmp_path / "empty").mkdir()
+    return tmp_path / "empty"
+
+
+def _file(tmp_path: pathlib.Path) -> pathlib.Path:
+    (tmp_path / "file").write_text("x")
+    return tmp_path / "file"
+
+
+def _without_runs(tmp_path: pathlib.Path) -> pathlib.Path:
+    return archives.campaign(tmp_path, "c", [], planned=3)
+
+
+def _torn_campaign(tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = _without_runs(tmp_path)
+    (folder / "campaign.json").write_text("{")
+    return folder
+
+
+def _unjudged(tmp_path: pathlib.Path) -> pathlib.Path:
+    made = archives.run(tmp_path, "unjudged")
+    made.verdict.unlink()
+    return made.path
+
+
+def _of_the_future(tmp_path: pathlib.Path) -> pathlib.Path:
+    made = archives.run(tmp_path, "future")
+    made.verdict.write_text('{"schema": 99}')
+    return made.path
+
+
+BAD = {
+    _nothing: "is no folder",
+    _empty: "has neither plan.json nor runs",
+    _file: "is no folder",
+    _without_runs: "got none (it has no runs)",
+    _torn_campaign: "it is damaged",
+    _unjudged: "it ended, but has no verdict.json",
+    _of_the_future: "verdict.json has schema 99, expected 4 to 6",
+}
+
+
+@pytest.mark.parametrize(("make", "why"), BAD.items(), ids=[make.__name__ for make in BAD])
+def test_bad_input_is_one_sentence(tmp_path: pathlib.Path, make: Any, why: str) -> None:
+    good = archives.run(tmp_path, "good").path
+    with pytest.raises(errors.UsageError) as caught:
+        compare(good, make(tmp_path))
+    assert why in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_same_runs_twice_are_refused(tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "one")
+    with pytest.raises(errors.UsageError, match="expected different runs or campaigns, got"):
+        compare(made.path, made.path / ".." / "one")
+    folder = archives.campaign(tmp_path, "c", [made])
+    with pytest.raises(errors.UsageError, match="run one is in"):
+        compare(made.path, folder)
+    with pytest.raises(errors.UsageError, match="expected two to 8 runs or campaigns"):
+        compare(made.path)

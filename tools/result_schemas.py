@@ -1,0 +1,45 @@
+"""`python tools/result_schemas.py`: write harness/schemas/ from the types that are written as JSON.
+
+Keys may be added to a document of one schema version, so other keys are allowed.
+"""
+
+import json
+import pathlib
+from typing import Any
+
+import msgspec
+
+from harness.checks import verdict_files
+from harness.comparison import documents
+
+FOLDER = pathlib.Path(__file__).parents[1] / "harness" / "schemas"
+TYPES = {
+    "verdict": (verdict_files.Judgement, "verdict.json: the verdict about one run"),
+    "comparison": (documents.Comparison, "the output of flake-hunt compare --json"),
+}
+"""Name of a file -> its type and title."""
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Return a JSON Schema (2020-12)."""
+    kind, title = TYPES[name]
+    found = msgspec.json.schema(kind)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return head | found
+
+
+def text(name: str) -> str:
+    """Return the content of a file."""
+    return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write every file."""
+    for name in TYPES:
+        path = FOLDER / f"{name}.json"
+        path.write_text(text(name), encoding="utf-8")
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
