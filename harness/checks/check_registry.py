@@ -161,7 +161,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         requested_results.NAME,
         requested_results.PROMISE,
-        lambda given: requested_results.check(given.observed.allocated, given.plan),
+        lambda given: requested_results.check(
+            given.observed.allocated, given.observed.pools, given.views, given.plan
+        ),
         applies=requested_results.applies,
     ),
     Check(

@@ -107,6 +107,7 @@ class ObservedRun:
         if observations.SLICES in plan.resources:
             yield self.allocated.made
             yield self.allocated.catalogue
+            yield self.allocated.demand
             yield self.pools
         if bound_pods.applies(plan):
             yield self.bound

@@ -158,7 +158,7 @@ def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]
     views = {"c": attempt_views.View(view)} if view else {}
     answers = [
         existing_devices.check(asked, seen.timelines, views, plan),
-        requested_results.check(asked, plan),
+        requested_results.check(asked, seen.timelines, views, plan),
         bound_pods.check(seen.bound, seen.catalogue, plan),
         *(
             check.check(asked)

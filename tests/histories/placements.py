@@ -13,6 +13,7 @@ from harness.checks.devices import (
     allocation_judging,
     allocations,
     device_catalogue,
+    device_demand,
     pool_timelines,
 )
 from harness.checks.observed import folders, observations
@@ -179,16 +180,17 @@ class Seen:
     catalogue: device_catalogue.DeviceCatalogue
     timelines: pool_timelines.PoolTimelines
     bound: pod_bindings.PodBindings
+    demand: device_demand.DeviceDemand
 
     @property
     def questions(self) -> allocation_judging.Questions:
         """The input of the checks of allocations."""
-        return allocation_judging.Questions(self.made, self.catalogue)
+        return allocation_judging.Questions(self.made, self.catalogue, self.demand)
 
     @property
     def folders(self) -> tuple[folders.Folder, ...]:
         """All of them."""
-        return self.made, self.catalogue, self.timelines, self.bound
+        return self.made, self.catalogue, self.timelines, self.bound, self.demand
 
 
 def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> Seen:
@@ -198,6 +200,7 @@ def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> S
         device_catalogue.DeviceCatalogue(),
         pool_timelines.PoolTimelines(),
         pod_bindings.PodBindings(),
+        device_demand.DeviceDemand(),
     )
     methods = {
         "ResourceClaim": "see_claim",

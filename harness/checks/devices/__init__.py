@@ -6,8 +6,8 @@ every version that the API had by then; `existing_devices` alone also asks when 
 replaced. Sums over several claims belong to `consumption`, and what nodes do with the devices to
 `nodes`.
 
-Contents: `allocation_judging`, `allocations`, `attributes`, `claim_constraints`,
-`device_catalogue`, `distinct_devices`, `existing_devices`, `granted_access`, `granted_shares`,
-`node_selectors`, `pool_timelines`, `reachable_devices`, `request_options`, `requested_results`,
-`selected_devices`.
+Contents: `allocation_judging`, `allocations`, `attributes`, `better_alternatives`,
+`certain_devices`, `claim_constraints`, `device_catalogue`, `device_demand`, `distinct_devices`,
+`existing_devices`, `granted_access`, `granted_shares`, `node_selectors`, `pool_timelines`,
+`reachable_devices`, `request_options`, `requested_results`, `selected_devices`.
 """

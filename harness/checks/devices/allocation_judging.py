@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.checks import verdicts
-from harness.checks.devices import allocations, device_catalogue
+from harness.checks.devices import allocations, device_catalogue, device_demand
 
 IN_FULL_MAX, OTHERS_MAX = 20, 200
 """Violations that are listed in full, and by their summaries; the worst and the last are too."""
@@ -66,6 +66,9 @@ class Questions:
     made: allocations.Allocations = dataclasses.field(default_factory=allocations.Allocations)
     catalogue: device_catalogue.DeviceCatalogue = dataclasses.field(
         default_factory=device_catalogue.DeviceCatalogue
+    )
+    demand: device_demand.DeviceDemand = dataclasses.field(
+        default_factory=device_demand.DeviceDemand
     )
 
     @functools.cached_property

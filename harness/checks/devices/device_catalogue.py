@@ -99,10 +99,6 @@ class DeviceCatalogue(folders.Folder):
         self._nodes: Versions[Mapping[str, str]] = Versions()
         self._news: list[int] = []
         """The resourceVersions with something new."""
-        self._first: dict[str, list[str]] = {}
-        """The devices in the first list of slices, by `driver/pool`."""
-        self._changed: set[str] = set()
-        """The pools of which a slice has come, changed or gone since."""
         self._is_sorted = True
 
     # ------------------------------------------------------------------- observations
@@ -110,16 +106,11 @@ class DeviceCatalogue(folders.Folder):
     def see_slice(self, seen: observations.SeenSlice) -> None:
         """Note the devices of a slice."""
         spec = seen.object.spec
-        pool = f"{spec.driver}/{spec.pool.name}"
-        if seen.type != "LISTED":
-            self._changed.add(pool)
         if seen.is_gone:
             return
-        names = self._first.setdefault(pool, [])
         for device, place in placed(spec):
             name = str(devices.DeviceID(spec.driver, spec.pool.name, device.name))
             bare = msgspec.structs.replace(device, taints=None)
-            names.append(name)
             self._note(
                 self._devices.add(
                     name,
@@ -184,9 +175,3 @@ class DeviceCatalogue(folders.Folder):
     def node_names(self) -> Iterator[str]:
         """Yield the names of all nodes."""
         yield from self._nodes.keys()
-
-    def steady_devices(self) -> Iterator[str]:
-        """Yield the devices of the pools that have not changed since the first list."""
-        for pool, names in self._first.items():
-            if pool not in self._changed:
-                yield from names

@@ -5,6 +5,7 @@ valid, and lists it. Slices for other nodes do not count for its generation, as 
 k8s.io/dynamic-resource-allocation/structured; the number of slices counts on all nodes.
 """
 
+import bisect
 import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,6 +31,21 @@ class Span:
     """Monotonic time; None as above."""
 
 
+@dataclasses.dataclass(slots=True)
+class _Changes:
+    """The versions of the slices of a pool, in the order in which they were observed."""
+
+    listed: list[int] = dataclasses.field(default_factory=list)
+    """In the first list."""
+    watched: list[int] = dataclasses.field(default_factory=list)
+    """That came, changed or went after it."""
+
+    def is_steady(self, since: int, until: int) -> bool:
+        """Return whether the pool did not change between two versions; 0: since the first list."""
+        versions = [*self.watched, *(self.listed if since else ())]
+        return not any(since < version < until for version in versions)
+
+
 class PoolTimelines(folders.Folder):
     """The spans in which devices could be allocated, folded from all versions of all slices."""
 
@@ -38,6 +54,12 @@ class PoolTimelines(folders.Folder):
         """`driver/pool/device` -> the first version of a slice that lists it."""
         self.has_gap = False
         """Versions of slices may be missing."""
+        self.tainted_since: dict[str, int] = {}
+        """`driver/pool/device` -> the first version of a slice that taints it."""
+        self._versions: list[int] = []
+        """All versions of all slices, in order."""
+        self._changes: dict[str, _Changes] = collections.defaultdict(_Changes)
+        """By `driver/pool`."""
         self._slices: dict[str, dict[str, observed_slices.SliceSpec]] = collections.defaultdict(
             dict
         )
@@ -55,8 +77,16 @@ class PoolTimelines(folders.Folder):
         if not seen.is_gone:
             slices[uid] = spec
             for device in spec.devices or ():
-                self.listed_since.setdefault(f"{pool}/{device.name}", seen.version)
+                self._note_device(f"{pool}/{device.name}", device, seen.version)
+        changes = self._changes[pool]
+        (changes.listed if seen.type == "LISTED" else changes.watched).append(seen.version)
+        bisect.insort(self._versions, seen.version)
         self._change(pool, {f"{pool}/{name}" for name in allocatable(slices)}, seen)
+
+    def _note_device(self, name: str, device: observed_slices.Device, version: int) -> None:
+        self.listed_since.setdefault(name, version)
+        if device.taints:
+            self.tainted_since.setdefault(name, version)
 
     def see_gap(self, gap: records.Gap) -> None:
         """Note that versions of slices may be missing."""
@@ -74,6 +104,21 @@ class PoolTimelines(folders.Folder):
     def spans(self, device: str) -> list[Span]:
         """Return when a device (`driver/pool/device`) could be allocated, in order."""
         return self._spans.get(device, [])
+
+    def epoch(self, version: int) -> int:
+        """Return how many versions of slices there are before this one, in all pools."""
+        return bisect.bisect_left(self._versions, version)
+
+    def steady(self, since: int, until: int) -> Iterator[str]:
+        """Yield the devices that could be allocated before the version `until`, of the pools that
+        did not change after the version `since`; 0: since the first list.
+        """
+        steady = {pool for pool, item in self._changes.items() if item.is_steady(since, until)}
+        for device, spans in self._spans.items():
+            if device.rpartition("/")[0] in steady and any(
+                span.since < until and (span.until is None or span.until >= until) for span in spans
+            ):
+                yield device
 
 
 def allocatable(slices: Slices) -> Iterator[str]:

@@ -7,24 +7,31 @@ must exist on the node for the allocation to succeed" (ExactDeviceRequest.alloca
 (DeviceRequest.firstAvailable). Each result names its request
 (DeviceRequestAllocationResult.request).
 
-An earlier alternative that was not taken is no violation: other claims may have had its
-devices. Of requests for all devices, those are demanded that are on the chosen node in pools that
-never changed: a scheduler must have known them.
+Of requests for all devices, those are demanded that the scheduler must have known on the chosen
+node (`certain_devices`). An earlier alternative that was not taken is wrong only if the claims of
+the run could not have used up its devices (`better_alternatives`).
 """
 
 import collections
-from collections.abc import Iterator
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
 
 from harness.checks import verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
+    better_alternatives,
+    certain_devices,
     device_catalogue,
     node_selectors,
+    pool_timelines,
     request_options,
-    selected_devices,
 )
-from harness.checks.observed import observations, observed_claims
+from harness.checks.observed import observations
+from harness.checks.taints import attempt_views
 from harness.history import plans
 
 NAME = "requested_results"
@@ -43,59 +50,146 @@ def applies(plan: plans.Plan) -> bool:
     return observations.SLICES in plan.resources
 
 
-def check(questions: allocation_judging.Questions, plan: plans.Plan) -> verdicts.Answer:
+def check(
+    questions: allocation_judging.Questions,
+    timelines: pool_timelines.PoolTimelines,
+    views: Mapping[str, attempt_views.View],
+    plan: plans.Plan,
+) -> verdicts.Answer:
     """Return INVALID with the requests that got something else; NotExamined if there is nothing."""
-    catalogue = questions.catalogue
-    is_known = not catalogue.gaps and not any(fault.kind in _STALE for fault in plan.faults)
-    steady = frozenset(catalogue.steady_devices()) if is_known else frozenset()
-    return allocation_judging.judge(
-        _GUARANTEE,
-        questions,
-        lambda grant, known, version: _ask(grant, _Steady(known, steady, version)),
-    )
+    findings = questions.ask(_ask)
+    if _is_certain(questions, timelines, plan):
+        judge = _Judge(questions, timelines, views, has_order=_has_order(plan))
+        findings = judge.with_certain(findings)
+    return allocation_judging.result(_GUARANTEE, questions, findings)
 
 
-class _Steady:
-    """The devices that a scheduler must have known before a version."""
+def _is_certain(
+    questions: allocation_judging.Questions,
+    timelines: pool_timelines.PoolTimelines,
+    plan: plans.Plan,
+) -> bool:
+    """Return whether anything is certain about what the scheduler chose from."""
+    is_stale = any(fault.kind in _STALE for fault in plan.faults)
+    return not (questions.catalogue.gaps or timelines.has_gap or is_stale)
+
+
+def _has_order(plan: plans.Plan) -> bool:
+    """Return whether the order of alternatives is judged.
+
+    Faults, rules that taint devices, and claims for extended resources, which a scheduler keeps in
+    its memory at first, may all be reasons for a later alternative.
+    """
+    changes = (plan.settings.get("pools") or {}).get("changes") or ()
+    has_taints = any(change.get("kind") == "taint" for change in changes)
+    is_extended = bool((plan.settings.get("claim") or {}).get("extended"))
+    return not (plan.faults or has_taints or is_extended)
+
+
+class _Judge:
+    """Judges the allocations for which it counts what the scheduler chose from."""
 
     def __init__(
-        self, catalogue: device_catalogue.DeviceCatalogue, names: frozenset[str], version: int
+        self,
+        questions: allocation_judging.Questions,
+        timelines: pool_timelines.PoolTimelines,
+        views: Mapping[str, attempt_views.View],
+        *,
+        has_order: bool,
     ) -> None:
-        self._catalogue, self._names, self._version = catalogue, names, version
+        self._made, self._catalogue = questions.made, questions.catalogue
+        self._demand, self._timelines, self._views = questions.demand, timelines, views
+        self._has_order = has_order
+        self._certain = certain_devices.CertainDevices(questions.catalogue, timelines)
+        self._known: dict[tuple[object, ...], allocation_judging.Answer] = {}
+        """The answers so far, by all that they depend on."""
 
-    def matching(self, node: str, option: request_options.Option) -> Iterator[str]:
-        """Yield the devices of a node that certainly match all selectors of an option."""
-        classes = self._catalogue.classes(option.wanted.device_class_name, self._version)
-        if len(classes) != 1:
+    def with_certain(self, findings: allocation_judging.Findings) -> allocation_judging.Findings:
+        """Return the findings, with more for the allocations to which more applies."""
+        concerned = np.array([self._is_concerned(grant) for grant in self._made.grants], dtype=bool)
+        rows = np.flatnonzero(concerned[np.array(self._made.grant_numbers, dtype=np.int64)])
+        answers, which = list(findings.answers), findings.which.copy()
+        for row in rows.tolist():
+            which[row] = len(answers)
+            answers.append(self._answer(row))
+        return dataclasses.replace(findings, answers=answers, which=which)
+
+    def _is_concerned(self, grant: allocations.Grant) -> bool:
+        asks_for_all = any(option.count is None for option in _chosen(grant))
+        return asks_for_all or any(better_alternatives.later_choices(grant))
+
+    def _answer(self, row: int) -> allocation_judging.Answer:
+        number, version = self._made.grant_numbers[row], self._made.versions[row]
+        view = self._views.get(self._made.claims[row].uid)
+        since = attempt_views.UNKNOWN if view is None else view.slices
+        taken = self._demand.until(version) if self._has_order else math.inf
+        key = (
+            number,
+            self._catalogue.epoch(version),
+            -1 if since == attempt_views.UNKNOWN else self._timelines.epoch(since + 1),
+            self._timelines.epoch(version),
+            taken,
+        )
+        if key not in self._known:
+            window = certain_devices.Window(since, version)
+            self._known[key] = self._judged(self._made.grants[number], window, taken)
+        return self._known[key]
+
+    def _judged(
+        self, grant: allocations.Grant, window: certain_devices.Window, taken: float
+    ) -> allocation_judging.Answer:
+        return _wrong([*_problems(grant), *self._more_problems(grant, window, taken)])
+
+    def _more_problems(
+        self, grant: allocations.Grant, window: certain_devices.Window, taken: float
+    ) -> Iterator[str]:
+        names = node_selectors.only_names(grant.allocation.node_selector)
+        if names is None or len(names) != 1:
             return
-        expressions = [*classes[0], *option.expressions]
-        for name in self._names:
-            known = self._catalogue.devices(name, self._version)
-            if len(known) == 1 and _is_plain(known[0]) and known[0].place.node_name == node:
-                answers = (selected_devices.matches(known[0], text) for text in expressions)
-                if all(answers):
-                    yield name
+        [node] = names
+        for option in _chosen(grant):
+            if option.count is None and not option.capacity:
+                yield from self._not_all(grant, option, node, window)
+        yield from better_alternatives.problems(grant, node, self._certain, window, taken)
+
+    def _not_all(
+        self,
+        grant: allocations.Grant,
+        option: request_options.Option,
+        node: str,
+        window: certain_devices.Window,
+    ) -> Iterator[str]:
+        got = {result.id for result in grant.results if result.request == option.name}
+        missing = set(self._certain.matching(node, option, window)) - got
+        if missing:
+            yield (
+                f"request {option.name} asks for all devices and got {_counted(len(got))}, but not "
+                f"{', '.join(sorted(missing))}"
+            )
 
 
-def _is_plain(known: device_catalogue.KnownDevice) -> bool:
-    """Return whether a device is free of all that may keep it from a request for all devices."""
-    device = known.device
-    return not (
-        device.allow_multiple_allocations or device.consumes_counters or device.binding_conditions
-    )
+def _chosen(grant: allocations.Grant) -> Iterator[request_options.Option]:
+    """Yield the requests and alternatives for which there are devices."""
+    got = {result.request for result in grant.results}
+    for name, option in request_options.by_name(grant.spec).items():
+        if name in got:
+            yield option
 
 
-def _ask(grant: allocations.Grant, steady: _Steady) -> allocation_judging.Answer:
-    wrong = list(_problems(grant, steady))
-    return allocation_judging.Wrong("; ".join(wrong), weight=len(wrong)) if wrong else None
+def _ask(
+    grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
+) -> allocation_judging.Answer:
+    del catalogue, version
+    return _wrong(list(_problems(grant)))
 
 
-def _problems(grant: allocations.Grant, steady: _Steady) -> Iterator[str]:
-    got: dict[str, list[str]] = collections.defaultdict(list)
-    for result in grant.results:
-        got[result.request].append(result.id)
-    options = request_options.by_name(grant.spec)
-    for name in got.keys() - options.keys():
+def _wrong(problems: list[str]) -> allocation_judging.Answer:
+    return allocation_judging.Wrong("; ".join(problems), weight=len(problems)) if problems else None
+
+
+def _problems(grant: allocations.Grant) -> Iterator[str]:
+    got = collections.Counter(result.request for result in grant.results)
+    for name in got.keys() - request_options.by_name(grant.spec).keys():
         yield f"a result names request {name}, which the claim lacks"
     for request in grant.spec.requests or ():
         chosen = [option for option in request_options.options_of(request) if option.name in got]
@@ -104,29 +198,8 @@ def _problems(grant: allocations.Grant, steady: _Steady) -> Iterator[str]:
             yield f"request {request.name} got devices for {names}, which are alternatives"
         elif not chosen:
             yield f"request {request.name} got no device"
-        else:
-            yield from _of_option(chosen[0], got[chosen[0].name], grant.allocation, steady)
-
-
-def _of_option(
-    option: request_options.Option,
-    got: list[str],
-    allocation: observed_claims.Allocation,
-    steady: _Steady,
-) -> Iterator[str]:
-    if option.count is not None:
-        if len(got) != option.count:
-            yield f"request {option.name} got {_counted(len(got))} instead of {option.count}"
-        return
-    names = node_selectors.only_names(allocation.node_selector)
-    if names is None or len(names) != 1 or option.capacity:
-        return
-    missing = set(steady.matching(next(iter(names)), option)).difference(got)
-    if missing:
-        yield (
-            f"request {option.name} asks for all devices and got {_counted(len(got))}, but not "
-            f"{', '.join(sorted(missing))}"
-        )
+        elif (count := chosen[0].count) not in (None, got[chosen[0].name]):
+            yield f"request {chosen[0].name} got {_counted(got[chosen[0].name])} instead of {count}"
 
 
 def _counted(count: int) -> str:

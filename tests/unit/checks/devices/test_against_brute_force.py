@@ -11,6 +11,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from harness.checks import verdicts
 from harness.checks.devices import (
     claim_constraints,
@@ -22,6 +24,7 @@ from harness.checks.devices import (
     requested_results,
     selected_devices,
 )
+from harness.history import plans
 from tests.histories import building, placements
 from tests.histories.placements import claim, device_class, exactly, gone, listed, node, on, piece
 
@@ -384,11 +387,17 @@ JUDGES: dict[Any, Callable[[_Case], Answer]] = {
 def test_the_checks_agree_with_judges_that_try_everything() -> None:
     wrong = dict.fromkeys(JUDGES, 0)
     plan = building.plan()
+    # The order of alternatives is judged in test_certain_against_brute_force, and not with faults.
+    fault = plans.PlannedFault(name="f", kind="delay-events", carrier="server", text="late")
+    disturbed = msgspec.structs.replace(plan, faults=[fault])
     for seed in range(HISTORIES):
         events = _Drawn(seed).draw().events
         cases, seen = list(_cases(events)), placements.fold(events)
         questions = seen.questions
-        more = {existing_devices: [seen.timelines, {}, plan], requested_results: [plan]}
+        more = {
+            existing_devices: [seen.timelines, {}, plan],
+            requested_results: [seen.timelines, {}, disturbed],
+        }
         for check, judge in JUDGES.items():
             answers = [judge(case) for case in cases]
             found = check.check(questions, *more.get(check, []))

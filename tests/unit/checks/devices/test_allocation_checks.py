@@ -1,6 +1,6 @@
 """Each promise about an allocation: what breaks it is named, and nothing else is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from harness.checks.devices import (
     requested_results,
     selected_devices,
 )
+from harness.checks.taints import attempt_views
 from harness.history import plans, records
 from tests.histories import building, placements
 from tests.histories.placements import (
@@ -43,18 +44,25 @@ SHARED = device("S", allowMultipleAllocations=True, capacity={"memory": "8Gi"})
 WORLD = [listed(node("n1", zone="a")), listed(node("n2", zone="b")), listed(device_class())]
 
 
-def judge(check: Any, events: Events, plan: plans.Plan | None = None) -> verdicts.CheckResult:
+def judge(
+    check: Any,
+    events: Events,
+    plan: plans.Plan | None = None,
+    views: Mapping[str, attempt_views.View] | None = None,
+) -> verdicts.CheckResult:
     """The result of one of the checks."""
-    more = [plan or building.plan()] if check is requested_results else []
-    answer = check.check(placements.fold(events).questions, *more)
+    seen = placements.fold(events)
+    more = [seen.timelines, views or {}, plan or building.plan()]
+    answer = check.check(seen.questions, *(more if check is requested_results else []))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
 
 def why_not(check: Any, events: Events) -> str:
     """Why one of the checks has nothing to examine."""
-    more = [building.plan()] if check is requested_results else []
-    answer = check.check(placements.fold(events).questions, *more)
+    seen = placements.fold(events)
+    more = [seen.timelines, {}, building.plan()] if check is requested_results else []
+    answer = check.check(seen.questions, *more)
     assert isinstance(answer, verdicts.NotExamined), answer
     return answer.reason
 
