@@ -4,9 +4,9 @@
 
 changes one comparison, condition, number or call of the module after the other, runs the tests
 with each change, and prints those with which all tests pass. A survivor is a change without
-effect, or a test that is missing. Texts are left alone. Each mutant runs in a process of its own,
-which has the module loaded already; the files are not touched. FLAKE_HUNT_HISTORIES limits the
-random histories of each run.
+effect, or a test that is missing. Texts and the options of classes (`frozen`, `slots`) are left
+alone. Each mutant runs in a process of its own, which has the module loaded already; the files are
+not touched. FLAKE_HUNT_HISTORIES limits the random histories of each run.
 """
 
 import argparse
@@ -45,7 +45,10 @@ _FUNCTIONS = {"any": "all", "all": "any", "min": "max", "max": "min", "sorted": 
 def mutants(source: str) -> Iterator[tuple[str, ast.Module]]:
     """Yield each change, as `line: before -> after`, with the changed module."""
     tree = ast.parse(source)
+    options = {id(part) for node in ast.walk(tree) for part in _options_of_class(node)}
     for index, node in enumerate(ast.walk(tree)):
+        if id(node) in options:
+            continue
         for number in range(_changes(node)):
             changed = copy.deepcopy(tree)
             target = next(item for at, item in enumerate(ast.walk(changed)) if at == index)
@@ -53,6 +56,13 @@ def mutants(source: str) -> Iterator[tuple[str, ast.Module]]:
             _change(target, number)
             after = ast.unparse(target)
             yield f"{getattr(node, 'lineno', 0)}: {before} -> {after}", changed
+
+
+def _options_of_class(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a class that say how it is made."""
+    if isinstance(node, ast.ClassDef):
+        for part in (*node.decorator_list, *node.keywords):
+            yield from ast.walk(part)
 
 
 def _changes(node: ast.AST) -> int:
