@@ -42,7 +42,7 @@ def seen(kind: Any, version: int, fields: dict[str, Any]) -> observations.SeenAn
 def follow(
     events: Sequence[Event | str], *, has_final_list: bool = False
 ) -> tuple[contradictions.Contradictions, object_lives.ObjectLives]:
-    """What contradicts itself; a text is the purpose of a list that begins."""
+    """Follow the events; a text is the purpose of a list that begins. Return what was found."""
     found = contradictions.Contradictions()
     lives = object_lives.ObjectLives(observations.PODS, found)
     for event in events:

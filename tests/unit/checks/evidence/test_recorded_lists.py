@@ -14,7 +14,7 @@ Step = tuple[Any, ...]
 
 
 def follow(steps: Sequence[Step]) -> contradictions.Contradictions:
-    """What contradicts itself."""
+    """Follow the steps; return what was found."""
     found = contradictions.Contradictions()
     lists = recorded_lists.RecordedLists(observations.PODS, found)
     for word, version, *more in steps:
