@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import gzip
 import hashlib
 import io
 import json
@@ -19,6 +20,8 @@ NO_EVIDENCE = ("manifest.json", "verdict.json", "report.html", "junit.xml", "tra
 """Files that are no evidence: the manifest is made again for each edit."""
 JOURNALS = (".jsonl", ".jsonl" + zstd_frames.SUFFIX)
 """How the names of journals end, plain and compressed."""
+GZIP = ".gz"
+"""How the names of compressed parts of the audit log end."""
 AUDIT = "audit/"
 """Beginning of the names of the audit log's parts."""
 Files = Mapping[str, bytes | None]
@@ -99,7 +102,9 @@ def _put(path: pathlib.Path, files: Files) -> None:
 
 
 def pack(name: str, lines: Sequence[bytes]) -> bytes:
-    """The content of a journal with these lines, in the form that its name says."""
+    """The content of a journal or a part of the log, in the form that its name says."""
+    if name.endswith(GZIP):
+        return gzip.compress(b"".join(lines), mtime=0)
     if not name.endswith(zstd_frames.SUFFIX):
         return b"".join(lines)
     compressor = zstd_frames.Compressor()
@@ -108,7 +113,9 @@ def pack(name: str, lines: Sequence[bytes]) -> bytes:
 
 
 def unpack(name: str, content: bytes) -> bytes:
-    """The lines of a journal of either form."""
+    """The lines of a journal or of a part of the audit log, of any form."""
+    if name.endswith(GZIP):
+        return gzip.decompress(content)
     if not name.endswith(zstd_frames.SUFFIX):
         return content
     with zstd_frames.decompressing(io.BytesIO(content)) as file:

@@ -1,6 +1,6 @@
 """Doctored run directories: no edit makes a verdict better, raises an error, or breaks a check.
 
-`FLAKE_HUNT_DOCTORED=5000` judges 5,000 instead of 1,000; `python -m tests.histories.doctor`
+`FLAKE_HUNT_DOCTORED=50000` judges 50,000 instead of 5,000; `python -m tests.histories.doctor`
 goes on from there.
 """
 
@@ -16,15 +16,28 @@ from harness import errors
 from harness.checks import judging, verdicts
 from harness.history import directories
 from harness.report import publishing
-from tests.histories import doctor, edits, specimens
+from tests.histories import audited_specimens, doctor, edits, specimens
 
-COUNT = int(os.environ.get("FLAKE_HUNT_DOCTORED", "1000"))
+PARTS = 10
+"""Tests that share the directories, so that they run side by side."""
+COUNT = int(os.environ.get("FLAKE_HUNT_DOCTORED", "5000")) // PARTS
 
 
-def test_no_edit_makes_a_verdict_better() -> None:
-    tally = doctor.run(COUNT)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_edit_makes_a_verdict_better(part: int) -> None:
+    tally = doctor.run(COUNT, first=doctor.FIRST_SEED + part * COUNT)
     assert tally.judged == COUNT
     assert [str(finding) for finding in tally.findings] == []
+
+
+def test_a_log_alone_makes_a_run_unknown(tmp_path: pathlib.Path) -> None:
+    """Without its audit log, each of these runs would be VALID."""
+    for chosen in audited_specimens.all_of_them():
+        directory = specimens.write(chosen, tmp_path / chosen.name, {})
+        judgement = judging.judge(directory)
+        assert judgement.verdict is chosen.verdict
+        missing = [item.name for item in judgement.certificate if not item.ok]
+        assert missing == ["witness"] * (chosen.verdict is verdicts.Verdict.UNKNOWN)
 
 
 def test_specimens_have_their_verdicts(tmp_path: pathlib.Path) -> None:
@@ -38,6 +51,8 @@ def test_specimens_have_their_verdicts(tmp_path: pathlib.Path) -> None:
 
 def test_every_kind_of_journal_is_edited() -> None:
     """Also those of faults and of changes of pools, and the audit log."""
+    names = {name for chosen in audited_specimens.all_of_them() for name in chosen.journals}
+    assert {"audit/audit.log", "audit/audit.log.gz"} <= names
     [faulty] = [item for item in specimens.recorded() if "faults.jsonl" in item.files]
     assert {"pool-changes-kubelet.jsonl", "audit/audit.log"} <= set(faulty.journals)
     drawn = [edits.draw(faulty, random.Random(seed)) for seed in range(200)]
