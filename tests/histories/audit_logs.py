@@ -1,6 +1,7 @@
 """Writes a history of the language as kube-apiserver writes its audit log."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -15,6 +16,15 @@ VERBS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
 def lines(text: str, *, names: language.Names | None = None) -> bytes:
     """The whole log of a history."""
     return b"".join(line(item) for item in events(text, names=names))
+
+
+def of_records(body: Iterable[records.Body]) -> bytes:
+    """The log of the observed changes of claims and pods."""
+    return b"".join(
+        line(of_observation(item))
+        for item in body
+        if isinstance(item, records.Observation) and item.type in VERBS and item.resource in GROUPS
+    )
 
 
 def line(item: dict[str, Any]) -> bytes:

@@ -16,7 +16,7 @@ import msgspec
 
 from harness import clocks
 from harness.history import records
-from tests.histories import building, recording, specimens
+from tests.histories import audit_logs, building, recording, specimens
 from tests.histories.golden_cases import catalogue, words
 from tests.histories.golden_cases.case import Case
 
@@ -41,6 +41,7 @@ def write(case: Case, folder: pathlib.Path) -> pathlib.Path:
             preparations=case.preparations,
             scenario=f"golden-{case.check}".replace("_", "-"),
             sealed=True,
+            audited=_is_audited(case),
         )
     directory.logs.rmdir()
     return path
@@ -52,6 +53,13 @@ def _observations(case: Case) -> list[records.Body] | None:
         return None
     resources = case.plan.get("resources", recording.RESOURCES)
     return recording.record(case.commits, resources)
+
+
+def _is_audited(case: Case) -> bool:
+    """Return whether anything is committed that an audit log is compared about."""
+    return bool(audit_logs.events(case.text)) or any(
+        commit.resource in audit_logs.GROUPS for commit in case.commits
+    )
 
 
 def _plan(case: Case) -> dict[str, object]:

@@ -36,9 +36,10 @@ def test_the_script_writes_the_same_bytes(name: str, tmp_path: pathlib.Path) -> 
 
 def _content(folder: pathlib.Path) -> dict[str, bytes]:
     return {
-        path.name: path.read_bytes()
-        for path in folder.iterdir()
-        if path.name not in specimens.NO_EVIDENCE or path.name == "manifest.json"
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+        and (path.name not in specimens.NO_EVIDENCE or path.name == "manifest.json")
     }
 
 
