@@ -8,6 +8,7 @@ import msgspec
 from harness import clocks, concurrency
 from harness.client import outcomes, transports
 from harness.history import journal_writer, records
+from harness.model import devices
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -18,10 +19,31 @@ class _Meta(msgspec.Struct):
     resourceVersion: str = ""  # noqa: N815 - the API's spelling
 
 
+class _Device(msgspec.Struct):
+    driver: str
+    pool: str
+    device: str
+
+
+class _Devices(msgspec.Struct):
+    results: list[_Device] | None = None
+
+
+class _Allocation(msgspec.Struct):
+    devices: _Devices = msgspec.field(default_factory=_Devices)
+
+
+class _ClaimStatus(msgspec.Struct):
+    allocation: _Allocation | None = None
+
+
 class _Object(msgspec.Struct):
     """The parts of a request or response body that the journal records."""
 
     metadata: _Meta = msgspec.field(default_factory=_Meta)
+    kind: Any = ""
+    status: msgspec.Raw = msgspec.Raw(b"{}")
+    """Read only if the object is a claim."""
     reason: str = ""
     message: Any = ""
     """A text in a `Status`; other kinds may have any value in a field of this name."""
@@ -30,6 +52,7 @@ class _Object(msgspec.Struct):
 MESSAGE_MAX = 200
 """Maximum length of a recorded message, in characters."""
 _objects = msgspec.json.Decoder(_Object)
+_claim_statuses = msgspec.json.Decoder(_ClaimStatus)
 
 
 class Journal:
@@ -137,7 +160,20 @@ def _completion(op: int, response: transports.Response) -> records.Completion:
         message="" if outcome == "ok" else _on_one_line(str(answer.message)),
         uid=answer.metadata.uid,
         resource_version=answer.metadata.resourceVersion,
+        devices=_devices(answer) if outcome == "ok" else None,
     )
+
+
+def _devices(answer: _Object) -> list[str] | None:
+    """Return the allocated devices of a claim; None for any other object."""
+    if answer.kind != "ResourceClaim":
+        return None
+    try:
+        allocation = _claim_statuses.decode(answer.status).allocation
+    except msgspec.DecodeError:
+        return None
+    results = (allocation.devices.results or ()) if allocation else ()
+    return [str(devices.DeviceID(item.driver, item.pool, item.device)) for item in results]
 
 
 def _on_one_line(text: str) -> str:

@@ -66,6 +66,9 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     """Message of the Status or exception, one line, truncated; empty after success."""
     uid: str = ""
     resource_version: str = ""
+    devices: list[str] | None = None
+    """`driver/pool/device` of what the claim in the answer has allocated; None: the answer is no
+    claim, or the file is from an older version."""
 
 
 class Waited(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="waited"):

@@ -50,13 +50,6 @@ def _without_bodies(events: list[Event]) -> list[Event]:
     ]
 
 
-def _with_one_more(events: list[Event]) -> list[Event]:
-    """A write that the watch did not see, in the place of one that it saw."""
-    changed = json.loads(json.dumps(events))
-    changed[-1]["responseObject"]["metadata"]["uid"] = "uid-of-another"
-    return [*events, changed[-1]]
-
-
 CHANGES: dict[str, Change] = {
     "a write is missing": _without(6),
     "the last write is missing": lambda events: events[:-1],
@@ -65,7 +58,6 @@ CHANGES: dict[str, Change] = {
     "another device": _with_another_device,
     "another node": _with_another_node,
     "without bodies": _without_bodies,
-    "two writes of one revision": _with_one_more,
 }
 
 

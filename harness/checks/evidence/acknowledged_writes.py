@@ -3,7 +3,8 @@
 The journals of API calls name the uid and the resourceVersion of each answer. The load, the
 kubelets, the scheduler and the claim controller keep such journals. A write is looked for if its
 resource is observed, in the namespace of the run. The answers of deletions and bindings need not
-have a version of their own.
+have a version of their own. The answer to a write of a claim shows the devices that it has at this
+version, and so must the observation.
 
 Each observation and each write takes eight bytes; only a write that is missing is read again, for
 its name.
@@ -21,6 +22,8 @@ from harness.history import histories, plans, records
 OBSERVED = "acknowledged"
 """The item of the certificate that this module answers."""
 _WRITES = ("create", "update", "patch")
+VERSION_MAX = 2**62
+"""What is not below it is no resourceVersion."""
 _NAMESPACED = (observations.CLAIMS, observations.PODS)
 """Resources of which only the run's namespace is observed."""
 
@@ -32,6 +35,8 @@ class Write:
     call: records.Invocation
     uid: str
     rv: int
+    devices: tuple[str, ...] | None
+    """`driver/pool/device` of the claim in the answer; None: they are not known."""
 
     @property
     def title(self) -> str:
@@ -61,9 +66,12 @@ def of_call(plan: plans.Plan, call: records.Invocation, end: records.Completion)
         return None
     if resource in _NAMESPACED and call.namespace != plan.namespace:
         return None
-    if not end.uid or not end.resource_version.isdecimal():
+    text = end.resource_version[:20]
+    rv = int(text) if text.isdecimal() else VERSION_MAX
+    if not end.uid or rv >= VERSION_MAX:
         return None
-    return Write(call=call, uid=end.uid, rv=int(end.resource_version))
+    devices = None if end.devices is None else tuple(end.devices)
+    return Write(call=call, uid=end.uid, rv=rv, devices=devices)
 
 
 def read(history: histories.History) -> SubjectWrites:
@@ -75,7 +83,7 @@ def read(history: histories.History) -> SubjectWrites:
             found.problems.append(f"{process} left no journal of its writes")
             continue
         for write in of_journal(history.plan, reader):
-            found.versions.add(write.uid, write.rv)
+            found.versions.add(write.uid, write.rv, write.devices)
         ok, reason = reader.ended_in_order(f"writes of {process}")
         if not ok:
             found.problems.append(reason)
@@ -104,16 +112,46 @@ def missing(
     return set(digests[lost & (written.numbers() > since_rv)].tolist())
 
 
-def complain(
-    found: contradictions.Contradictions, lost: set[int], history: histories.History
-) -> None:
-    """Count the writes that are missing; reads the journals again, for their names.
+def differing(
+    written: observed_versions.Versions, observed: observed_versions.Versions
+) -> set[int]:
+    """Return the digests of the writes of claims that were not observed with their devices."""
+    held = observed_versions.as_integers(written.held)
+    return set(held[~np.isin(held, observed_versions.as_integers(observed.held))].tolist())
 
-    The record of the version may have been lost, or belong to another object now.
-    """
+
+def complain(
+    found: contradictions.Contradictions,
+    history: histories.History,
+    *,
+    lost: set[int],
+    changed: set[int],
+    since_rv: int,
+) -> None:
+    """Count the writes that are missing or differ; reads the journals again, for their names."""
     for process in (*history.expected_operations(), *history.expected_writes()):
         for write in of_journal(history.plan, history.operations(process) or ()):
+            if write.rv <= since_rv:
+                continue
             if hash((write.uid, write.rv)) in lost:
-                text = f"{process}: {write.title} was acknowledged and never observed"
-                found.add(OBSERVED, text, uid=write.uid, from_rv=write.rv)
-                found.doubt(from_rv=write.rv)
+                _complain_of_loss(found, process, write)
+            elif write.devices is not None and _holding(write) in changed:
+                _complain_of_change(found, process, write)
+
+
+def _complain_of_loss(found: contradictions.Contradictions, process: str, write: Write) -> None:
+    """The record of the version may have been lost, or belong to another object now."""
+    text = f"{process}: {write.title} was acknowledged and never observed"
+    found.add(OBSERVED, text, uid=write.uid, from_rv=write.rv)
+    found.doubt(from_rv=write.rv)
+
+
+def _complain_of_change(found: contradictions.Contradictions, process: str, write: Write) -> None:
+    """The observation of the version was changed, or the answer was."""
+    shown = f"with {', '.join(write.devices)}" if write.devices else "without devices"
+    text = f"{process}: {write.title} was acknowledged {shown}, and observed otherwise"
+    found.add(OBSERVED, text, resource=observations.CLAIMS, uid=write.uid, from_rv=0)
+
+
+def _holding(write: Write) -> int:
+    return observed_versions.holding(write.uid, write.rv, write.devices or ())

@@ -105,4 +105,4 @@ class _Tally:
             self.created.add(end.uid)
         write = acknowledged_writes.of_call(self._plan, call, end)
         if write is not None:
-            self.written.add(write.uid, write.rv)
+            self.written.add(write.uid, write.rv, write.devices)

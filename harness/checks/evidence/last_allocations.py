@@ -1,9 +1,11 @@
-"""Is each claim deleted with the allocation that it had last?
+"""Is each claim deleted with the allocation that it had last, and has it what its managers own?
 
 The event of a deletion has the object in its last state. A deletion itself never changes the
 status: what ends an allocation is a write of its own, before the deletion. An event with another
 allocation than the one before it proves that one of them was changed, or that one between them is
 lost.
+The API server removes a field from `managedFields` in the write that removes the field itself: a
+claim whose `status.allocation` has a manager has an allocation.
 """
 
 from harness.checks.evidence import contradictions, observed_objects
@@ -22,14 +24,20 @@ class LastAllocations:
     def observe(self, seen: observations.SeenClaim) -> None:
         """Follow an event or an object of a list."""
         uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
+        if allocation is None and seen.object.manager:
+            text = f"has no allocation, but {seen.object.manager} manages the fields of one"
+            self._complain(seen, text)
         if not seen.is_gone:
             self._newest[uid] = allocation
         elif self._newest.pop(uid, allocation) != allocation:
-            self._found.add(
-                self._name,
-                f"{observed_objects.title(seen)} at {seen.version}: was deleted with another "
-                "allocation than it had before",
-                resource=seen.resource,
-                uid=uid,
-                from_rv=0,
-            )
+            self._complain(seen, "was deleted with another allocation than it had before")
+
+    def _complain(self, seen: observations.SeenClaim, text: str) -> None:
+        """Count a contradiction, and doubt the whole life of the claim."""
+        self._found.add(
+            self._name,
+            f"{observed_objects.title(seen)} at {seen.version}: {text}",
+            resource=seen.resource,
+            uid=seen.object.metadata.uid,
+            from_rv=0,
+        )

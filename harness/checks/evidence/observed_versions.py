@@ -1,7 +1,8 @@
-"""Versions of objects that were observed or written, sixteen bytes each."""
+"""Versions of objects that were observed or written, sixteen bytes each; of claims, eight more."""
 
 import array
 import dataclasses
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +20,15 @@ class Versions:
     digests: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
     rvs: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
 
-    def add(self, uid: str, rv: int) -> None:
-        """Add one version of an object."""
+    held: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
+    """Digests of the versions of claims with their devices."""
+
+    def add(self, uid: str, rv: int, devices: Iterable[str] | None = None) -> None:
+        """Add one version of an object; `devices`: those of a claim, None if they are not known."""
         self.digests.append(hash((uid, rv)))
         self.rvs.append(rv)
+        if devices is not None:
+            self.held.append(holding(uid, rv, devices))
 
     def numbers(self) -> Integers:
         """Return the resourceVersions, in the order in which they were added."""
@@ -31,6 +37,11 @@ class Versions:
     def __len__(self) -> int:
         """Return the number of versions, with duplicates."""
         return len(self.rvs)
+
+
+def holding(uid: str, rv: int, devices: Iterable[str]) -> int:
+    """Return the digest of a version of a claim with its devices."""
+    return hash((uid, rv, *devices))
 
 
 def as_integers(content: "array.array[int]") -> Integers:

@@ -15,8 +15,12 @@ from harness.checks.evidence import (
     references,
     revisions,
 )
-from harness.checks.observed import folders, observations
+from harness.checks.observed import folders, interning, observations, observed_claims
 from harness.history import histories, records
+
+
+def _devices(allocation: observed_claims.Allocation) -> tuple[str, ...]:
+    return tuple(result.id for result in allocation.devices.results)
 
 
 @dataclasses.dataclass(slots=True)
@@ -35,6 +39,7 @@ class Wholeness(folders.Folder):
         self.observed = observed_versions.Versions()
         """All versions of all objects."""
         self.references = references.References(self.found)
+        self._devices = interning.DerivedValues(_devices)
         self._allocations = last_allocations.LastAllocations(object_lives.LAWFUL, self.found)
         self._resources: dict[str, _Resource] = {}
 
@@ -76,16 +81,17 @@ class Wholeness(folders.Folder):
     ) -> None:
         """Look for the acknowledged writes of some journals.
 
-        The history is read again for their names if some of them are missing.
+        The history is read again for their names if some of them are missing or differ.
         """
         first = [item.lists.first_rv or 0 for item in self._resources.values()]
-        lost = set[int]()
+        since, lost, changed = max(first, default=0), set[int](), set[int]()
         for written in journals:
-            lost |= acknowledged_writes.missing(
-                written, self.observed, since_rv=max(first, default=0)
+            lost |= acknowledged_writes.missing(written, self.observed, since_rv=since)
+            changed |= acknowledged_writes.differing(written, self.observed)
+        if lost or changed:
+            acknowledged_writes.complain(
+                self.found, history, lost=lost, changed=changed, since_rv=since
             )
-        if lost:
-            acknowledged_writes.complain(self.found, lost, history)
 
     @property
     def births(self) -> int:
@@ -115,7 +121,13 @@ class Wholeness(folders.Folder):
         resource = self._of(seen.resource)
         resource.lists.observe(seen)
         resource.lives.observe(seen)
-        self.observed.add(seen.object.metadata.uid, seen.version)
+        self.observed.add(seen.object.metadata.uid, seen.version, self._devices_of(seen))
+
+    def _devices_of(self, seen: observations.SeenAny) -> tuple[str, ...] | None:
+        if seen.resource != observations.CLAIMS:
+            return None
+        allocation = seen.object.status.allocation
+        return () if allocation is None else self._devices.of(allocation)
 
     def _of(self, resource: str) -> _Resource:
         known = self._resources.get(resource)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from harness.history import histories, records
 
 INFORMERS = {"informer-resourceslices": "slices", "informer-devicetaintrules": "rules"}
+_KINDS = {kind: kind for kind in INFORMERS.values()}
 UNKNOWN = 0
 """The resourceVersion of a view of which nothing is known: every version may have been seen."""
 
@@ -29,11 +30,15 @@ class View:
 def read(history: histories.History, process: str) -> dict[str, View]:
     """Return the view of each claim that a scheduler has planned devices for, by the claim's uid.
 
-    Of a claim that was planned several times, the oldest one.
+    Of a claim that was planned several times, the oldest one. Steps of another form tell nothing:
+    no claim has a view then.
     """
     views: dict[str, View] = {}
-    for claim, view in _planned(history.steps(process) or ()):
-        views[claim] = view.older(views.get(claim, view))
+    try:
+        for claim, view in _planned(history.steps(process) or ()):
+            views[claim] = view.older(views.get(claim, view))
+    except (KeyError, TypeError, ValueError):
+        return {}
     return views
 
 
@@ -50,7 +55,7 @@ def _planned(steps: Iterable[records.Body]) -> Iterator[tuple[str, View]]:
             case "in-flight.added":
                 yield str(step.fields.get("claim")), view
             case "slice-tracker.handled":
-                known[step.fields["of"]] = int(step.fields["version"])
+                known[_KINDS[step.fields["of"]]] = int(step.fields["version"])
             case "informer.listed" | "informer.gap" if step.fields["informer"] in INFORMERS:
                 # A new list may be older than what was known.
                 known[INFORMERS[step.fields["informer"]]] = UNKNOWN

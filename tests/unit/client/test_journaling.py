@@ -108,6 +108,22 @@ def test_bindings_and_statuses_have_names_of_their_own(server: Any, journaled: J
     ]
 
 
+def test_the_devices_of_claims_are_recorded(server: Any, journaled: Journaled) -> None:
+    api = apis.Api(journaled.over(server.kubeconfig))
+    exactly = {"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    api.create(apis.CLAIMS, {"metadata": {"name": "c"}, "spec": spec}, namespace="default")
+    result = {"request": "r", "driver": "gpu.example", "pool": "a/b", "device": "d0"}
+    status = {"allocation": {"devices": {"results": [result]}}}
+    api.patch(apis.CLAIMS, "c", {"status": status}, namespace="default", subresource="status")
+    with pytest.raises(apis.ApiError):
+        api.create(apis.CLAIMS, {"metadata": {"name": "c"}, "spec": spec}, namespace="default")
+    api.create(apis.LEASES, LEASE, namespace="default")
+    found = [completion.devices for _, completion in journaled.pairs()]
+    assert found == [[], ["gpu.example/a/b/d0"], None, None]
+    api.delete(apis.CLAIMS, "c", namespace="default")
+
+
 def test_the_invocation_is_written_before_the_call(scripted: Any, journaled: Journaled) -> None:
     seen: list[Any] = []
 

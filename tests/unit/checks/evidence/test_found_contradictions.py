@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.history import records
+from harness.history import directories, records
 from tests.histories import building, damages, dense_histories, language
 
 TEXT = "a+D1 x* a^x . b+D2 b^y b~ c+D2 a-D1"
@@ -186,6 +186,68 @@ def test_a_run_whose_record_was_cut_short_did_not_end(tmp_path: pathlib.Path) ->
     assert _missing(judgement) == {"processes", "in-time"}
     assert "scheduler never started" in judgement.reason
     assert "the phase 'ended' is missing: the record of the run was cut short" in judgement.reason
+
+
+def _acknowledged(directory: directories.RunDirectory, rv: str, devices: list[str]) -> None:
+    """The load has updated claim a, and this is the answer."""
+    call = msgspec.structs.replace(
+        building.invocation(99, "resourceclaims/status", "a"), verb="update"
+    )
+    answer = msgspec.structs.replace(
+        building.acknowledgement(99, "uid-a", 0), resource_version=rv, devices=devices
+    )
+    damages.appended(damages.operations, call, answer)(directory)
+
+
+def test_a_claim_has_the_devices_that_were_acknowledged(tmp_path: pathlib.Path) -> None:
+    sound = building.build(tmp_path / "sound", "a+D1 a^x b+D2")
+    _acknowledged(sound, "2", ["gpu.example/pool/D1"])
+    assert _missing(judging.judge(sound)) == set()
+    other = building.build(tmp_path / "other", "a+D1 a^x b+D2")
+    _acknowledged(other, "2", ["gpu.example/pool/D9"])
+    judgement = judging.judge(other)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert _missing(judgement) == {"acknowledged"}
+    assert (
+        "traffic-0: update resourceclaims/status tests/a at resourceVersion 2 was acknowledged "
+        "with gpu.example/pool/D9, and observed otherwise"
+    ) in judgement.reason
+
+
+def test_a_hold_in_a_changed_observation_is_no_violation(tmp_path: pathlib.Path) -> None:
+    """The server answered that claim a has nothing, and the watch shows the device of b."""
+    directory = building.build(tmp_path / "run", "c+D2 a+D1 b+D1 a-D1")
+    _acknowledged(directory, "2", [])
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert "was acknowledged without devices, and observed otherwise" in judgement.reason
+
+
+@pytest.mark.parametrize("version", ["9" * 30, "9" * 5000, "-1", "x", ""])
+def test_a_strange_version_is_no_write(tmp_path: pathlib.Path, version: str) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 a^x b+D2")
+    _acknowledged(directory, version, ["gpu.example/pool/D1"])
+    assert judging.judge(directory).verdict is verdicts.Verdict.VALID
+
+
+def _manages_an_allocation(value: Any) -> None:
+    fields = {"f:status": {"f:allocation": {}}}
+    value["metadata"]["managedFields"] = [
+        {"manager": "kube-scheduler", "subresource": "status", "fieldsV1": fields}
+    ]
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_an_allocation_that_has_a_manager_is_there(tmp_path: pathlib.Path, is_lost: bool) -> None:
+    def change(value: Any) -> None:
+        _manages_an_allocation(value)
+        if is_lost:
+            _without_allocation(value)
+
+    judgement = _judge(tmp_path, "a+D1 a^x . b+D2 a^y", _object(2, change))
+    assert _missing(judgement) == ({"lives"} if is_lost else set())
+    told = "has no allocation, but kube-scheduler manages the fields of one" in judgement.reason
+    assert told is is_lost
 
 
 def test_an_acknowledged_version_that_was_not_observed_is_named(tmp_path: pathlib.Path) -> None:

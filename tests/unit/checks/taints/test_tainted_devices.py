@@ -223,6 +223,25 @@ def test_what_an_attempt_must_have_known(
     assert views(tmp_path / "run", *steps) == {"c": expected}
 
 
+@pytest.mark.parametrize(
+    "strange",
+    [
+        (HANDLED, {"of": "nodes", "version": 3}),
+        (HANDLED, {"of": [], "version": 3}),
+        (HANDLED, {"of": "slices", "version": "x"}),
+        (HANDLED, {"of": "slices", "version": None}),
+        (HANDLED, {"of": "slices"}),
+        ("informer.gap", {}),
+        ("informer.gap", {"informer": {}}),
+    ],
+)
+def test_steps_of_another_form_tell_nothing(
+    tmp_path: pathlib.Path, strange: tuple[str, Object]
+) -> None:
+    """Without a view nothing is judged: an unknown one would excuse everything."""
+    assert views(tmp_path / "run", STARTED, PLANNED, strange) == {}
+
+
 # ------------------------------------------------------------------- plans
 
 
