@@ -23,7 +23,7 @@ OBSERVED = "acknowledged"
 """The item of the certificate that this module answers."""
 _WRITES = ("create", "update", "patch")
 VERSION_MAX = 2**62
-"""What is not below it is no resourceVersion."""
+"""Every resourceVersion is below it."""
 _NAMESPACED = (observations.CLAIMS, observations.PODS)
 """Resources of which only the run's namespace is observed."""
 
