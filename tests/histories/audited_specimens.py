@@ -1,7 +1,7 @@
 """Run directories with an audit log, to be doctored: UNKNOWN because of the log alone, or INVALID.
 
-The observations are those of a sound run whose cluster has dense revisions. What is wrong with the
-log makes the run UNKNOWN: it lacks a write, has another one, or ends too early.
+The observations are those of a sound run whose cluster has dense revisions. The log makes the run
+UNKNOWN: it lacks a write, has another one, or ends too early.
 """
 
 import gzip
