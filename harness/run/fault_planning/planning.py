@@ -18,7 +18,11 @@ from harness.run.fault_planning import (
 from harness.scenario import fault_specs, scenario_faults, specs, subject_specs
 
 CarrierChoice = Literal["auto", "server", "proxy"]
-"""Carrier of faults of traffic; auto: the embedded API server itself, elsewhere the proxy."""
+"""Carrier of faults of traffic; auto: the embedded API server itself, elsewhere the proxy.
+
+The server tells clients apart by their user agents, which a program of the user's chooses itself:
+faults in its calls need the proxy, which has a port for each client.
+"""
 _NOT_PARAMETERS = {"name", "kind", "start_s", "start_after", "required", "duration_s"}
 """Keys that a planned fault has as fields."""
 
@@ -44,7 +48,6 @@ def plan(
 
     Raises UsageError for a fault that cannot work in the run.
     """
-    carrier = _carrier(choice, provider)
     run = refusals.Circumstances(scenario=scenario, on=on, provider=provider)
     random = seeds.Seeds(seed)
     _require_start_conditions(scenario.faults)
@@ -52,20 +55,43 @@ def plan(
     for fault in named:
         refusals.require_possible(fault, run)
     fault_conflicts.require_compatible(named, run)
+    carrier = _carrier(choice, run, named)
     faults = [_planned(fault, run, carrier, random) for fault in named]
     has_traffic = any(fault.carrier != "run" for fault in faults)
     return PlannedFaults(faults=faults, carrier=carrier if has_traffic else "")
 
 
-def _carrier(choice: CarrierChoice, provider: str) -> Literal["server", "proxy"]:
+def _carrier(
+    choice: CarrierChoice, run: refusals.Circumstances, faults: Sequence[refusals.NamedFault]
+) -> Literal["server", "proxy"]:
+    objection = _server_objection(run, faults)
     if choice == "auto":
-        return "server" if provider == "embedded" else "proxy"
-    if choice == "server" and provider != "embedded":
-        raise errors.UsageError(
-            f"expected --fault-carrier proxy or auto on a cluster of provider {provider!r}, got server: "
-            "only the embedded API server carries faults itself"
-        )
+        return "proxy" if objection else "server"
+    if choice == "server" and objection:
+        raise errors.UsageError(f"expected --fault-carrier proxy or auto {objection}")
     return choice
+
+
+def _server_objection(run: refusals.Circumstances, faults: Sequence[refusals.NamedFault]) -> str:
+    """Return why the API server cannot carry the faults itself; empty if it can."""
+    if run.provider != "embedded":
+        return (
+            f"on a cluster of provider {run.provider!r}, got server: only the embedded API server "
+            "carries faults itself"
+        )
+    programs = subject_specs.CommandScheduler
+    is_own = any(isinstance(item, programs) for item in run.scenario.subject.schedulers)
+    meant = [
+        fault.name
+        for fault in faults
+        if fault_texts.is_traffic(fault.spec) and fault.spec.on.role == "scheduler"
+    ]
+    if is_own and meant:
+        return (
+            f"for faults in the calls of a scheduler that is a command, got server with {meant[0]}: "
+            "the API server does not know which calls are its"
+        )
+    return ""
 
 
 def _require_start_conditions(faults: Sequence[fault_specs.AnyFault]) -> None:

@@ -96,6 +96,18 @@ def test_the_carrier(provider: str, choice: planning.CarrierChoice, carrier: str
     assert found.carrier == found.faults[0].carrier == carrier
 
 
+def test_calls_of_a_program_are_known_to_the_proxy_alone() -> None:
+    """The embedded server knows clients by user agent; of a command it does not know that."""
+    program = ({"kind": "command", "command": ["run"]},)
+    lost = {"kind": "lose-response", "on": {"role": "scheduler"}}
+    others = {"kind": "lose-response", "on": {"role": "load"}}
+    assert planned(lost, schedulers=program).carrier == "proxy"
+    assert planned(others, schedulers=program).carrier == "server"
+    assert planned(lost).carrier == "server"
+    text = refusal(lost, schedulers=program, choice="server")
+    assert "got server with lose-response: the API server does not know which calls" in text
+
+
 def test_faults_without_a_name_are_named_after_their_kind() -> None:
     drop = {"kind": "drop-watch", "times": 1}
     found = planned(drop, drop | {"name": "drop-watch-2"}, drop, {"kind": "expire-watch"})
