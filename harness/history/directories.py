@@ -16,7 +16,7 @@ logs/<process>.log          output of the processes
 kubelet/                    checkpoints and CDI files of the nodes; they change during the run
 manifest.json               the files above with their sizes and digests; the run writes it last
 ---- above: written before judging and never changed; below: written by judging ----
-verdict.json  report.html  junit.xml  trace.json
+verdict.json  report.html  junit.xml  trace.json (of a large run: trace.json.gz)
 ```
 """
 
@@ -166,9 +166,16 @@ class RunDirectory:
         """The timeline for ui.perfetto.dev."""
         return self.path / "trace.json"
 
+    @property
+    def compressed_trace(self) -> pathlib.Path:
+        """The timeline of a large run, instead of `trace`."""
+        return self.path / "trace.json.gz"
+
     def pages(self) -> list[pathlib.Path]:
-        """Return the files that are rendered from the verdict."""
-        return [self.report, self.junit, self.trace]
+        """Return the files that are rendered from the verdict; of the trace the form there is."""
+        forms = (self.trace, self.compressed_trace)
+        traces = [path for path in forms if os.path.lexists(path)] or [self.trace]
+        return [self.report, self.junit, *traces]
 
 
 def create(path: pathlib.Path) -> RunDirectory:

@@ -34,8 +34,12 @@ class HoldTable:
     from_rv: Integers
     until_rv: Integers
     """One more than the last resourceVersion for holds that never end."""
+    end_rv: int
+    """One more than the last resourceVersion."""
     second: Integers
     """Rows of holds that began while another claim held the device; ascending."""
+    doubled: Integers
+    """Rows of all holds of double allocations, the earlier ones too; ascending."""
 
     def __len__(self) -> int:
         """Return the number of holds."""
@@ -65,6 +69,7 @@ def table(
     until_ns = np.where(until == -1, ended_ns, until) - started_ns
     from_rv, until_rv = frame["from_rv"].to_numpy(), frame["until_rv"].to_numpy()
     exclusive = frame["exclusive"].to_numpy(dtype=bool)
+    first, second = _pairs(judgement, device, from_rv, until_rv, exclusive)
     return HoldTable(
         devices=[names[index] for index in order],
         device=device,
@@ -75,25 +80,26 @@ def table(
         until_ns=np.maximum(until_ns, from_ns),
         from_rv=from_rv,
         until_rv=until_rv,
-        second=_second(judgement, device, from_rv, until_rv, exclusive),
+        end_rv=folded.last_rv + 1,
+        second=np.unique(second),
+        doubled=np.unique(np.concatenate([first, second])),
     )
 
 
-def _second(
+def _pairs(
     judgement: verdict_files.Judgement,
     device: Integers,
     from_rv: Integers,
     until_rv: Integers,
     exclusive: npt.NDArray[np.bool_],
-) -> Integers:
-    """Return the later hold of each double allocation, if the judge found some.
+) -> tuple[Integers, Integers]:
+    """Return the earlier and the later hold of each double allocation, if the judge found some.
 
     The judge lists only some in full; the pictures mark them all.
     """
-    found = {check.check for check in judgement.checks if check.verdict is verdicts.Verdict.INVALID}
-    if device_exclusivity.NAME not in found:
-        return np.zeros(0, dtype=np.int64)
+    bad = {check.check for check in judgement.checks if check.verdict is verdicts.Verdict.INVALID}
+    if device_exclusivity.NAME not in bad:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     rows = np.flatnonzero(exclusive)
     pairs = overlapping.overlaps(device[rows], from_rv[rows], until_rv[rows], pairs_max=PAIRS_MAX)
-    second: Integers = np.unique(rows[pairs.second])
-    return second
+    return rows[pairs.first], rows[pairs.second]

@@ -1,6 +1,8 @@
 """Writes report.html, junit.xml and trace.json of a run from its directory alone."""
 
 import dataclasses
+import os
+import pathlib
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,10 +17,10 @@ from harness.report import (
     junit,
     page_templates,
     run_facts,
-    traces,
 )
 from harness.report.causes import strips
 from harness.report.charts import run_charts, time_plots
+from harness.report.traces import trace_documents
 
 CARDS_MAX = 20
 """Violations of one check that the report shows in full."""
@@ -65,13 +67,23 @@ def write(examination: judging.Examination) -> None:
     """
     source = evidence.collect(examination)
     directory = examination.history.directory
-    writing.replace(directory.report, page(source).encode())
+    trace = trace_documents.render(source)
+    path, other = directory.trace, directory.compressed_trace
+    if trace_documents.is_large(trace):
+        path, other, trace = other, path, trace_documents.compressed(trace)
+    writing.replace(directory.report, page(source, trace=path).encode())
     writing.replace(directory.junit, junit.render(source.judgement).encode())
-    writing.replace(directory.trace, traces.render(source))
+    writing.replace(path, trace)
+    if os.path.lexists(other):
+        with writing.explained(other):
+            other.unlink()
 
 
-def page(source: evidence.Evidence) -> str:
-    """Return the report as one self-contained page; the same bytes for the same directory."""
+def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str:
+    """Return the report as one self-contained page; the same bytes for the same directory.
+
+    `trace` is the file of the trace; None: `trace.json`.
+    """
     history, judgement = source.history, source.judgement
     sections = list(_sections(source))
     charts = run_charts.draw(source)
@@ -85,7 +97,7 @@ def page(source: evidence.Evidence) -> str:
             symbol=page_templates.SYMBOLS[judgement.verdict],
             headline=_headline(judgement),
             facts=run_facts.collect(history),
-            trace=run_facts.trace_link(history.directory.trace),
+            trace=run_facts.trace_link(trace or history.directory.trace),
             certificate=run_facts.certificate(judgement, history),
             sections=sections,
             first=sections[0].cards[0] if sections else None,

@@ -16,7 +16,14 @@ from harness.history import directories, zstd_frames
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 RECORDED = pathlib.Path(__file__).parent / "recorded"
-NO_EVIDENCE = ("manifest.json", "verdict.json", "report.html", "junit.xml", "trace.json")
+NO_EVIDENCE = (
+    "manifest.json",
+    "verdict.json",
+    "report.html",
+    "junit.xml",
+    "trace.json",
+    "trace.json.gz",
+)
 """Files that are no evidence: the manifest is made again for each edit."""
 JOURNALS = (".jsonl", ".jsonl" + zstd_frames.SUFFIX)
 """How the names of journals end, plain and compressed."""

@@ -15,7 +15,8 @@ import pytest
 from harness import errors
 from harness.checks import judging, verdict_files, verdicts
 from harness.history import directories, plans, records
-from harness.report import page_templates, publishing, rendering, traces
+from harness.report import page_templates, publishing, rendering
+from harness.report.traces import step_tracks
 from tests.histories import building, damages, language
 from tests.unit.report import pages, races
 
@@ -413,7 +414,8 @@ def test_junit_counts_too_little_load_as_an_error(tmp_path: pathlib.Path) -> Non
 
 def _events(directory: directories.RunDirectory, phase: str) -> list[dict[str, Any]]:
     document = json.loads(directory.trace.read_bytes())
-    assert document["otherData"] == {"steps_cut": False, "run": "f00dfeed"}
+    about = document["otherData"]
+    assert (about["run"], about["holds_left_out"], about["steps_left_out"]) == ("f00dfeed", 0, 0)
     return [event for event in document["traceEvents"] if event["ph"] == phase]
 
 
@@ -431,9 +433,11 @@ def test_the_trace_shows_holds_and_steps(tmp_path: pathlib.Path) -> None:
 def test_every_lane_of_the_trace_has_one_name(tmp_path: pathlib.Path) -> None:
     directory = _render(tmp_path, "a+D1 b+D2 c=D1,D3", lines=races.NOT_ATOMIC)
     named = [
-        (event["pid"], event.get("tid")) for event in _events(directory, "M") if "tid" in event
+        (event["pid"], event.get("tid"))
+        for event in _events(directory, "M")
+        if event["name"] == "thread_name"
     ]
-    assert len(named) == len(set(named)) == 5
+    assert len(named) == len(set(named)) == 6, "c overlaps with a"
     used = {(event["pid"], event["tid"]) for kind in "Xi" for event in _events(directory, kind)}
     assert used == set(named)
 
@@ -441,9 +445,10 @@ def test_every_lane_of_the_trace_has_one_name(tmp_path: pathlib.Path) -> None:
 def test_a_huge_trace_is_cut_and_says_so(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traces, "STEPS_MAX", 4)
-    directory = _render(tmp_path, races.TEXT, lines=races.NOT_ATOMIC)
-    assert json.loads(directory.trace.read_bytes())["otherData"]["steps_cut"] is True
+    monkeypatch.setattr(step_tracks, "STEPS_MAX", 4)
+    directory = _render(tmp_path, VALID, lines=races.NOT_ATOMIC)
+    left_out = json.loads(directory.trace.read_bytes())["otherData"]["steps_left_out"]
+    assert left_out == len(races.NOT_ATOMIC) - 4
 
 
 def test_symbols_say_the_verdict_without_colour() -> None:
