@@ -10,7 +10,7 @@ from harness.report import hold_tables
 
 DEVICES_PID, SUBJECT_PID, FAULTS_PID, COUNTERS_PID = 1, 2, 3, 4
 NEAR_NS = 100_000_000
-"""What is not farther from the begin of a double allocation is never left out."""
+"""Nothing that is closer to the begin of a double allocation is left out."""
 
 Event = dict[str, Any]
 
