@@ -19,6 +19,7 @@ _BINDINGS = ("", "bindings")
 """The old path of a pod's binding."""
 _TRUNCATED = "audit.k8s.io/truncated"
 _NOTHING = msgspec.Raw(b"")
+_EMPTY = (b"", b"null")
 
 
 class NoEventError(ValueError):
@@ -145,7 +146,7 @@ def _told(event: Event, reference: _Reference) -> Iterator[Fact]:
         yield from _bound(event, reference)
     elif reference.subresource == "eviction":
         yield _hidden("evicted", reference)
-    elif not bytes(event.responseObject):
+    elif bytes(event.responseObject) in _EMPTY:
         yield _unclear(reference, _why_empty(event))
     else:
         yield from _answered(event, reference, msgspec.json.decode(event.responseObject))
@@ -244,8 +245,15 @@ def _is_dry_run(event: Event) -> bool:
     _, _, query = event.requestURI.partition("?")
     if "dryRun" in query and urllib.parse.parse_qs(query).get("dryRun"):
         return True
-    sent = event.requestObject if event.verb in ("delete", "deletecollection") else _NOTHING
-    return bool(_document(sent).get("dryRun"))
+    options = _document(event.requestObject) if _has_delete_options(event) else {}
+    if options.get("kind") == "Eviction":
+        options = options.get("deleteOptions") or {}
+    return isinstance(options, dict) and bool(options.get("dryRun"))
+
+
+def _has_delete_options(event: Event) -> bool:
+    subresource = event.objectRef.subresource if event.objectRef else ""
+    return event.verb in ("delete", "deletecollection") or subresource == "eviction"
 
 
 def _document(content: msgspec.Raw) -> dict[str, Any]:

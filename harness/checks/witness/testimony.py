@@ -24,6 +24,8 @@ class Testimony(msgspec.Struct, kw_only=True):
     size_bytes: int
     damaged: int
     notes: list[str]
+    unclear: str
+    """How the first request looks that may have written something; empty: there is none."""
     first_rv: int
     """The least revision of a write of a claim or pod in the log; 0: there is none."""
     comparison: comparing.Comparison
@@ -48,6 +50,7 @@ class AuditLog:
             size_bytes=self._reader.size_bytes,
             damaged=self._reader.damaged,
             notes=self._reader.notes,
+            unclear=next((item.reason for item in self.folded.unclear), ""),
             first_rv=min(versions, default=0),
             comparison=comparing.compare(self.folded, watched, holds),
         )
@@ -79,10 +82,10 @@ def answer(told: Testimony | None) -> tuple[bool, str]:
 def _differences(told: Testimony) -> str:
     compared = told.comparison
     if not compared.confirmed:
-        return (
-            f"none of the {compared.writes} observed writes is in the audit log: it is of another "
-            "cluster or another time"
-        )
+        why = "it is of another cluster or another time"
+        if told.unclear:
+            why = f"it has only requests that tell no object, the first {told.unclear}"
+        return f"none of the {compared.writes} observed writes is in the audit log: {why}"
     count = compared.difference_count
     shown = [item.text for item in compared.differences[:SHOWN_MAX]]
     more = [f"and {count - len(shown)} more"] if count > len(shown) else []

@@ -13,6 +13,14 @@ MARKED = META | {"deletionTimestamp": "2026-11-22T15:00:00Z"}
 STATUS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 CLAIM = {"kind": "ResourceClaim", "apiVersion": "resource.k8s.io/v1", "metadata": META}
 POD = {"kind": "Pod", "apiVersion": "v1", "metadata": META}
+CLAIMS_OF_NO_NAME = {
+    "resource": "resourceclaims",
+    "apiGroup": "resource.k8s.io",
+    "namespace": language.NAMESPACE,
+}
+"""What is created with generateName has no name in the reference."""
+APPLIED = "/apis/resource.k8s.io/v1/namespaces/tests/resourceclaims/a?fieldManager=x&force=true"
+EVICTION = {"kind": "Eviction", "deleteOptions": {"dryRun": ["All"]}}
 
 
 def facts(event: dict[str, Any]) -> list[audit_events.Fact]:
@@ -43,6 +51,19 @@ def pod(verb: str, answer: Any = POD, **changes: Any) -> dict[str, Any]:
         (claim("update", MARKED | {"finalizers": ["x/y"]}), False),
         (pod("patch", POD | {"metadata": MARKED | {"deletionGracePeriodSeconds": 30}}), False),
         (claim("update", apiVersion="audit.k8s.io/v1beta1"), False),
+        (claim("create", objectRef=CLAIMS_OF_NO_NAME), False),
+        (claim("update", impersonatedUser={"username": "system:kube-scheduler"}), False),
+        (claim("patch", requestObject=[{"op": "remove", "path": "/status/allocation"}]), False),
+        (claim("patch", requestObject={"kind": "ResourceClaim"}, requestURI=APPLIED), False),
+        (
+            claim("update", code=200, annotations={"mutation.webhook.admission.k8s.io/a": "{}"}),
+            False,
+        ),
+        (claim("update", META | {"managedFields": [{"manager": "x"}]}), False),
+        (pod("patch", subresource="resize"), False),
+        (pod("update", subresource="ephemeralcontainers"), False),
+        (claim("update", stageTimestamp="2026-11-22T14:59:59.999999Z"), False),
+        (claim("update", requestURI="/apis/x?dryRun=&timeout=1s"), False),
     ],
 )
 def test_an_answer_with_the_object_is_a_write_of_its_revision(
@@ -99,6 +120,11 @@ def test_a_deleted_collection_names_each_object() -> None:
         (pod("create", STATUS, subresource="binding"), "without its objects"),
         (pod("deletecollection", STATUS), "without the deleted objects"),
         (pod("update", STATUS), "a Status instead"),
+        (pod("update", responseObject="skipped-too-big-size-object"), "no object"),
+        (claim("update", responseObject=None, level="Request"), "level Request"),
+        (claim("update", responseStatus=None), "status 0"),
+        (pod("create", None, subresource="exec", code=101), "status 101"),
+        (pod("deletecollection", None, level="Metadata"), "level Metadata"),
         (pod("update", []), "no object"),
         (pod("update", {"metadata": []}), "no object"),
         (pod("update", {"metadata": META | {"resourceVersion": "x"}}), "no object"),
@@ -122,6 +148,14 @@ def test_a_request_whose_write_does_not_show_is_unclear(event: dict[str, Any], r
         claim("update", stage="ResponseStarted"),
         claim("update", requestURI="/apis/x?fieldManager=y&dryRun=All"),
         claim("delete", requestObject={"kind": "DeleteOptions", "dryRun": ["All"]}),
+        claim("create", requestURI="/apis/x?dryRun=All"),
+        claim("patch", requestURI="/apis/x?dryRun=All&fieldManager=y", requestObject=[]),
+        claim("deletecollection", requestURI="/apis/x?dryRun=All&labelSelector=a%3Db"),
+        pod("create", STATUS, subresource="binding", requestURI="/api/v1/x/binding?dryRun=All"),
+        pod("create", STATUS, subresource="eviction", requestObject=EVICTION),
+        claim("watch", stage="ResponseStarted", code=200),
+        claim("watch", code=200, responseObject=None),
+        claim("update", code=429),
         claim("update", objectRef=None),
         claim("update", objectRef={"resource": "resourceclaims", "apiGroup": "example.com"}),
         claim("update", objectRef={"resource": "leases", "apiGroup": "coordination.k8s.io"}),
@@ -149,6 +183,18 @@ def test_what_writes_nothing_says_nothing(event: dict[str, Any]) -> None:
 def test_what_is_no_event_is_told_apart(line: bytes) -> None:
     with pytest.raises(audit_events.NoEventError):
         audit_events.decode(line)
+
+
+def test_an_eviction_hides_a_deletion() -> None:
+    for sent in (None, {"kind": "Eviction", "metadata": {"name": "a"}}, {"deleteOptions": []}):
+        (fact,) = facts(pod("create", STATUS, subresource="eviction", requestObject=sent))
+        assert isinstance(fact, audit_events.Hidden)
+        assert (fact.kind, fact.name) == ("evicted", "a")
+
+
+def test_fields_that_the_documentation_adds_do_not_matter() -> None:
+    event = claim("update") | {"authenticationMetadata": {}, "next": [1], "user": {"extra": {}}}
+    assert len(facts(event)) == 1
 
 
 def test_deep_objects_are_unclear_and_no_error() -> None:

@@ -12,6 +12,10 @@ from tests.histories import audit_logs, building
 
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
 FEW = building.plans.Requirements(allocations_min=1, pods_running_min=1)
+WITHOUT_BODIES = b"".join(
+    audit_logs.line(event | {"responseObject": None, "level": "Metadata"})
+    for event in audit_logs.events(TEXT)
+)
 
 
 @pytest.fixture
@@ -68,6 +72,10 @@ def test_a_line_that_is_missing_is_named(directory: directories.RunDirectory) ->
         (None, "there is no audit log, though the plan expects one"),
         (b"", "the audit log has no events"),
         (b"\x00\x01\n", "the audit log has no events; audit.log, line 1: expected an audit event"),
+        (
+            WITHOUT_BODIES,
+            "only requests that tell no object, the first is there without its objects",
+        ),
         (
             audit_logs.lines(TEXT).replace(b"uid-", b"other-"),
             "8 differences|none of the 8 observed writes is in the audit log",
