@@ -110,7 +110,10 @@ def require_own(directory: directories.RunDirectory, judgement: Judgement) -> No
     if changed:
         raise _reject(directory, f"the evidence has changed since ({', '.join(changed)} differ)")
     if not _is_same(document, msgspec.to_builtins(judgement)):
-        raise _reject(directory, "it was edited, or written by another version of Flake Hunt")
+        raise _reject(
+            directory,
+            "it was edited, or written by another version of Flake Hunt, or the run was changed",
+        )
 
 
 def _is_same(document: dict[str, Any], judged: dict[str, Any]) -> bool:

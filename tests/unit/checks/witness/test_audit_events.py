@@ -18,7 +18,7 @@ CLAIMS_OF_NO_NAME = {
     "apiGroup": "resource.k8s.io",
     "namespace": language.NAMESPACE,
 }
-"""What is created with generateName has no name in the reference."""
+"""The reference of an object that is created with generateName has no name."""
 APPLIED = "/apis/resource.k8s.io/v1/namespaces/tests/resourceclaims/a?fieldManager=x&force=true"
 EVICTION = {"kind": "Eviction", "deleteOptions": {"dryRun": ["All"]}}
 
