@@ -12,10 +12,15 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import pandas as pd
 
 from harness.checks import device_exclusivity, judging, observed_runs
-from harness.checks.holds import hold_columns, hold_conflicts, hold_history, observed_streams
+from harness.checks.holds import (
+    hold_arrays,
+    hold_columns,
+    hold_conflicts,
+    hold_history,
+    observed_streams,
+)
 from harness.checks.observed import claim_results, folders, observations
 from harness.history import histories
 from tests.histories import large
@@ -90,7 +95,7 @@ def _history(count: int) -> hold_history.HoldHistory:
     return history
 
 
-def _one_device(claims: int) -> pd.DataFrame:
+def _one_device(claims: int) -> hold_arrays.HoldArrays:
     return hold_columns.of(
         hold_columns.Hold(
             device="d/p/d",
@@ -102,7 +107,7 @@ def _one_device(claims: int) -> pd.DataFrame:
             from_ts_ns=0,
         )
         for number in range(claims)
-    ).frame(end_rv=claims)
+    ).arrays(end_rv=claims)
 
 
 def _best(call: Callable[[], object], times: int = 3) -> float:

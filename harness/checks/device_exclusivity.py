@@ -14,10 +14,9 @@ import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import pandas as pd
 
 from harness.checks import verdicts
-from harness.checks.holds import hold_conflicts, hold_history
+from harness.checks.holds import hold_arrays, hold_conflicts, hold_history
 
 NAME = "device_exclusivity"
 PROMISE = "no device is held by two claims at once"
@@ -35,10 +34,10 @@ def check(
     `is_shareable` tells whether slices let claims share a device; None: no slice has the device,
     and its shares are not examined.
     """
-    table = history.holds.frame(end_rv=history.last_rv + 1)
-    alone, shares = _divided(table, is_shareable)
+    holds = history.holds.arrays(end_rv=history.last_rv + 1)
+    alone, shares = _divided(holds, is_shareable)
     rows = np.concatenate([np.flatnonzero(alone), np.flatnonzero(shares)])
-    examined = table.iloc[rows]
+    examined = holds.at(rows)
     flags = np.arange(len(rows)) >= np.count_nonzero(alone)
     found = hold_conflicts.HoldConflicts(examined, flags)
     shown = _Shown(history.holds, rows)
@@ -60,7 +59,7 @@ class _Shown:
     """The holds that are shown, by their rows among the examined ones."""
 
     holds: Sequence[hold_history.Hold]
-    rows: hold_conflicts.Integers
+    rows: hold_arrays.Integers
 
     def pair(self, pair: hold_conflicts.Pair) -> tuple[hold_history.Hold, hold_history.Hold]:
         first, second = (self.holds[int(self.rows[row])] for row in pair)
@@ -68,19 +67,16 @@ class _Shown:
 
 
 def _divided(
-    table: pd.DataFrame, is_shareable: Callable[[str], bool | None]
-) -> tuple[hold_conflicts.Flags, hold_conflicts.Flags]:
+    holds: hold_arrays.HoldArrays, is_shareable: Callable[[str], bool | None]
+) -> tuple[hold_arrays.Flags, hold_arrays.Flags]:
     """Flag the holds that let no other claim have the device, and the proper shares."""
-    exclusive = table["exclusive"].to_numpy()
-    shared = table["shared"].to_numpy() & ~exclusive
-    devices = table["device"].cat
-    codes = devices.codes
-    known = {code: is_shareable(devices.categories[code]) for code in codes[shared].unique()}
-    offered, refused = (
-        codes.isin([code for code in known if known[code] is answer]).to_numpy()
-        for answer in (True, False)
-    )
-    return exclusive | (shared & refused), shared & offered
+    shared = holds.shared & ~holds.exclusive
+    names = holds.device_names
+    offered, refused = np.zeros(len(names), dtype=bool), np.zeros(len(names), dtype=bool)
+    for device in np.flatnonzero(np.bincount(holds.device[shared])).tolist():
+        answer = is_shareable(names[device])
+        offered[device], refused[device] = answer is True, answer is False
+    return holds.exclusive | (shared & refused[holds.device]), shared & offered[holds.device]
 
 
 def _verdict(examined: int, violations: int) -> verdicts.Verdict:
@@ -165,13 +161,13 @@ def _others(shown: _Shown, found: hold_conflicts.HoldConflicts, listed: set[str]
     return list(itertools.islice((line for line in lines if line not in listed), OTHERS_MAX))
 
 
-def _reason(examined: pd.DataFrame, found: hold_conflicts.HoldConflicts) -> str:
-    if examined.empty:
+def _reason(examined: hold_arrays.HoldArrays, found: hold_conflicts.HoldConflicts) -> str:
+    if not len(examined):
         return "no exclusive allocation of any device was observed, so nothing was examined"
-    shared = int((examined["shared"] & ~examined["exclusive"]).sum())
+    shared = int((examined.shared & ~examined.exclusive).sum())
     among = _counted(len(examined), "allocation")
     among += f" ({_counted(shared, 'share')})" if shared else ""
-    among += f" of {_counted(examined['device'].nunique(), 'device')}"
+    among += f" of {_counted(examined.device_count, 'device')}"
     if not found.total:
         return f"{among}; no device was held by two claims at once"
     return (

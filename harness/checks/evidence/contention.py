@@ -10,7 +10,10 @@ wait. Claims and pods are counted apart: versions of different resources have no
 
 import dataclasses
 
+import numpy as np
+
 from harness.checks import verdicts
+from harness.checks.evidence import observed_versions
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders, observations
 from harness.history import plans
@@ -73,9 +76,9 @@ class Contention(folders.Folder):
 
 def reuse(folded: hold_history.HoldHistory) -> int:
     """Return the number of holds of a device that another claim had held before."""
-    table = folded.holds.frame(end_rv=folded.last_rv + 1)
-    users = table[["device", "claim"]].drop_duplicates()
-    return len(users) - users["device"].nunique()
+    holds = folded.holds.arrays(end_rv=folded.last_rv + 1)
+    users = observed_versions.distinct((holds.device.astype(np.int64) << 32) + holds.claim)
+    return len(users) - holds.device_count
 
 
 def answer(folded: hold_history.HoldHistory, waiting: Contention, least: int) -> tuple[bool, str]:

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
-import pandas as pd
 
 from harness.checks import device_exclusivity, verdicts
 from harness.checks.evidence import api_call_totals, contention, pool_changes
 from harness.checks.figures import memory_figures
-from harness.checks.holds import hold_history
+from harness.checks.holds import hold_arrays, hold_history
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import histories
@@ -72,14 +71,14 @@ def measure(
 ) -> Figures:
     """Return the figures of a run."""
     counts = {result.check: result.violation_count for result in results}
-    table = folded.holds.frame(end_rv=folded.last_rv + 1)
-    span_ns = _span_ns(table["from_ts_ns"])
+    holds = folded.holds.arrays(end_rv=folded.last_rv + 1)
+    span_ns = _span_ns(holds.from_ts_ns)
     return Figures(
         claims=len(folded.claims),
         pods=len(folded.pods),
         pods_running=folded.pods_running,
         allocations=len(folded.holds),
-        devices=table["device"].nunique(),
+        devices=holds.device_count,
         devices_used_again=contention.reuse(folded),
         double_allocations=counts.get(device_exclusivity.NAME, 0),
         stuck=counts.get(claim_progress.NAME, 0) + counts.get(resource_leaks.NAME, 0),
@@ -97,8 +96,8 @@ def measure(
     )
 
 
-def _span_ns(times: "Sequence[int] | pd.Series[int]") -> int | None:
-    return int(max(times) - min(times)) if len(times) > 1 else None
+def _span_ns(times: Sequence[int] | hold_arrays.Integers) -> int | None:
+    return int(np.max(times) - np.min(times)) if len(times) > 1 else None
 
 
 def _seconds(span_ns: int | None) -> float | None:

@@ -2,6 +2,6 @@
 
 Guarantees do not belong here (see the checks).
 
-Contents: `hold_columns`, `hold_conflicts`, `hold_history`, `live_spotter`, `observed_streams`,
-`overlapping`.
+Contents: `hold_arrays`, `hold_columns`, `hold_conflicts`, `hold_history`, `live_spotter`,
+`observed_streams`, `overlapping`.
 """

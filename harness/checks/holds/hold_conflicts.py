@@ -9,28 +9,26 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
-Integers: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
+from harness.checks.holds import hold_arrays
+from harness.checks.holds.hold_arrays import Flags, Integers
+
 Pair: TypeAlias = tuple[int, int]
 """Two row numbers; the hold that began first comes first."""
 
 
 class HoldConflicts:
-    """The conflicting pairs among holds, as row numbers of their table.
+    """The conflicting pairs among holds, as row numbers of their arrays.
 
     Pairs are ordered by the begin of the later hold, then by the rows of the first and the second.
     """
 
-    def __init__(self, table: pd.DataFrame, shares: Flags | None = None) -> None:
-        """Search a table of `HoldColumns.frame`. Empty holds conflict with nothing.
+    def __init__(self, holds: hold_arrays.HoldArrays, shares: Flags | None = None) -> None:
+        """Search holds. Empty ones conflict with nothing.
 
         `shares` flags the rows that are shares; None: none is.
         """
-        device, owner = table["device"].cat.codes.to_numpy(), table["claim"].to_numpy()
-        start, end = (table[key].to_numpy() for key in ("from_rv", "until_rv"))
+        device, owner, start, end = holds.device, holds.claim, holds.from_rv, holds.until_rv
         rows = np.flatnonzero(end > start)
         rows = rows[np.lexsort((rows, start[rows], device[rows]))]
         self._rows = rows
@@ -38,7 +36,7 @@ class HoldConflicts:
         self._start, self._end = start[rows], end[rows]
         self._share = np.zeros(len(rows), dtype=bool) if shares is None else shares[rows]
         self._counts = self._count()
-        self.by_second = np.zeros(len(table), dtype=np.int64)
+        self.by_second = np.zeros(len(holds), dtype=np.int64)
         """For each row: the number of holds that began before it and conflict with it."""
         self.by_second[rows] = self._counts
 

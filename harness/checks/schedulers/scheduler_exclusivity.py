@@ -37,8 +37,8 @@ def check(
     """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not tell."""
     holds = [hold for hold in folded.holds if hold.exclusive]
     search = _Search(holds, schedulers)
-    table = hold_columns.of(holds).frame(end_rv=folded.last_rv + 1)
-    found = hold_conflicts.HoldConflicts(table)
+    arrays = hold_columns.of(holds).arrays(end_rv=folded.last_rv + 1)
+    found = hold_conflicts.HoldConflicts(arrays)
     own = np.array([search.is_own(hold) for hold in holds], dtype=bool)
     unclear = np.array([search.is_unclear(hold) for hold in holds], dtype=bool)
     counts = _Counts(

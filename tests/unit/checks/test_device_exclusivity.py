@@ -163,7 +163,7 @@ def test_a_claim_is_never_in_conflict_with_itself() -> None:
         )
         for rv, uid in enumerate(["a", "a", "b"], start=1)
     ]
-    found = hold_conflicts.HoldConflicts(hold_columns.of(twice).frame(end_rv=9))
+    found = hold_conflicts.HoldConflicts(hold_columns.of(twice).arrays(end_rv=9))
     assert (found.total, found.first(9)) == (2, [(0, 2), (1, 2)])
 
 

@@ -3,12 +3,12 @@
 import itertools
 import os
 import random
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from harness.checks.holds import hold_conflicts
+from harness.checks.holds import hold_arrays, hold_conflicts
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 Row = tuple[str, str, int, int, bool]
@@ -17,15 +17,25 @@ Row = tuple[str, str, int, int, bool]
 
 def search(rows: list[Row]) -> hold_conflicts.HoldConflicts:
     devices, owners, starts, ends, shares = zip(*rows, strict=True) if rows else ((),) * 5
-    table = pd.DataFrame(
-        {
-            "device": pd.Categorical(devices),
-            "claim": pd.Categorical(owners).codes,
-            "from_rv": np.array(starts, dtype=np.int64),
-            "until_rv": np.array(ends, dtype=np.int64),
-        }
+    shared = np.array(shares, dtype=bool)
+    unused = np.zeros(len(rows), dtype=np.int64)
+    holds = hold_arrays.HoldArrays(
+        device=numbered(devices),
+        device_names=sorted(set(devices)),
+        claim=numbered(owners),
+        from_rv=np.array(starts, dtype=np.int64),
+        until_rv=np.array(ends, dtype=np.int64),
+        from_ts_ns=unused,
+        until_ts_ns=unused,
+        exclusive=~shared,
+        shared=shared,
     )
-    return hold_conflicts.HoldConflicts(table, np.array(shares, dtype=bool))
+    return hold_conflicts.HoldConflicts(holds, shared)
+
+
+def numbered(names: Sequence[str]) -> hold_arrays.Codes:
+    order = sorted(set(names))
+    return np.array([order.index(name) for name in names], dtype=np.int32)
 
 
 def by_brute_force(rows: list[Row]) -> list[tuple[int, int]]:

@@ -77,8 +77,8 @@ def _occupied(folded: hold_history.HoldHistory) -> Occupancy:
 
 def _found(folded: hold_history.HoldHistory) -> set[tuple[str, frozenset[str]]]:
     holds = [hold for hold in folded.holds if hold.exclusive]
-    table = hold_columns.of(holds).frame(end_rv=folded.last_rv + 1)
-    found = hold_conflicts.HoldConflicts(table)
+    arrays = hold_columns.of(holds).arrays(end_rv=folded.last_rv + 1)
+    found = hold_conflicts.HoldConflicts(arrays)
     pairs = found.first(found.total)
     assert len(pairs) == found.total
     return {
