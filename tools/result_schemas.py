@@ -9,12 +9,17 @@ from typing import Any
 
 import msgspec
 
+from harness.campaign import campaign_documents
 from harness.checks import verdict_files
 from harness.comparison import documents
 
 FOLDER = pathlib.Path(__file__).parents[1] / "harness" / "schemas"
 TYPES = {
     "verdict": (verdict_files.Judgement, "verdict.json: the verdict about one run"),
+    "campaign": (
+        campaign_documents.CampaignDocument,
+        "results.json of a campaign, and the output of flake-hunt hunt --output json",
+    ),
     "comparison": (documents.Comparison, "the output of flake-hunt compare --json"),
 }
 """Name of a file -> its type and title."""

@@ -52,7 +52,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def subject_name(self) -> str:
         """The subject for tables: `correct`, a known defect, or a foreign scheduler's version."""
-        return subject_names.of_run(self)
+        names = (
+            subject_names.scheduler_names(self._settings()) if "external" in self.subject else ()
+        )
+        return subject_names.of_run(self, names)
+
+    def _settings(self) -> dict[str, Any]:
+        try:
+            return msgspec.json.decode(self.settings, type=dict[str, Any])
+        except _DECODING:
+            return {}
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):

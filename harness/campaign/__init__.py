@@ -3,6 +3,6 @@
 pytest-xdist spreads them over the cores; each worker has its own cluster and executes one run after
 the other on it. The processes of one run belong to `run`, judging belongs to `checks`.
 
-Contents: `campaign_plan`, `hunting`, `nights`, `plugin`, `purposes`, `results`, `run_outcomes`,
-`summaries`.
+Contents: `campaign_documents`, `campaign_pages`, `campaign_plan`, `hunting`, `nights`, `plugin`,
+`purposes`, `results`, `run_outcomes`, `summaries`.
 """

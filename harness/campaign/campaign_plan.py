@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from harness import errors, seeds, writing
+from harness import clocks, errors, seeds, writing
+from harness.archive import subject_names
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.run import known_defects, run_plan
@@ -14,9 +15,7 @@ from harness.run.fault_planning import planning
 from harness.scenario import loading, profiles, specs
 
 SCHEMA_VERSION = 2
-CORRECT = "correct"
-"""Name in tables for the subject without defects."""
-PYTHON = "python"
+PYTHON = subject_names.PYTHON
 """The subject of controls and remedies, as `--subject` takes it."""
 
 
@@ -39,13 +38,17 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     Controls and remedies always use the Python subject, because only that has them.
     """
+    tested: str = ""
+    """Name of the schedulers for tables, with their versions; empty: the Python subject."""
     repetition: int
     seed: int
 
     @property
     def subject(self) -> str:
         """The subject, for tables."""
-        base = " + ".join(self.subjects) or (PYTHON if self.remedies else CORRECT)
+        if self.tested:
+            return self.tested
+        base = PYTHON if self.remedies else subject_names.CORRECT
         if self.release:
             base = f"{PYTHON} as {self.release}"
         return " + ".join([", ".join(self.defects) or base, *self.remedies])
@@ -77,6 +80,12 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of a kube-scheduler; empty: where envtest installs it."""
     fault_carrier: planning.CarrierChoice = "auto"
     """Carrier of faults of traffic, as `--fault-carrier` takes it."""
+    started: str = ""
+    """Time in UTC, `2026-01-31T23:59:59Z`; empty in plans of older versions."""
+    again: list[str] = []
+    """Arguments of `flake-hunt` that repeat the campaign; empty if no command does."""
+    versions: dict[str, str] = {}
+    """Versions of Flake Hunt, its libraries and the schedulers."""
     runs: list[PlannedRun]
 
 
@@ -94,21 +103,24 @@ def plan(
     release: str = "",
     binaries: str = "",
     fault_carrier: planning.CarrierChoice = "auto",
+    again: Sequence[str] = (),
 ) -> CampaignPlan:
     """Return the plan of a campaign.
 
     `defects` None: the controls that the scenarios name. `cluster` None: embedded clusters.
     `subjects` replace the schedulers of the scenarios in all runs except controls; `remedies`
-    change the Python scheduler in these runs, and `release` makes it like that one. Raises
-    ScenarioError or UsageError for runs that cannot work.
+    change the Python scheduler in these runs, and `release` makes it like that one. `again` are
+    the arguments of `flake-hunt` that repeat the campaign. Raises ScenarioError or UsageError for
+    runs that cannot work.
     """
     known_defects.require_known(defects or ())
     profile = cluster or profiles.load("embedded")
     random = seeds.Seeds(seed)
     runs: list[PlannedRun] = []
+    versions: dict[str, str] = {}
     for name in scenarios:
         loaded = loading.load(name)
-        run_plan.plan(
+        resolved = run_plan.plan(
             loaded,
             seed=seed,
             remedies=remedies,
@@ -118,6 +130,7 @@ def plan(
             binaries=binaries,
             fault_carrier=fault_carrier,
         )
+        versions |= resolved.versions
         kinds = _kinds(
             name,
             loaded.scenario,
@@ -125,6 +138,7 @@ def plan(
             remedies=remedies,
             subjects=subjects,
             release=release,
+            tested=subject_names.of_run(resolved, subject_names.scheduler_names(resolved.settings)),
             on=providers.of(profile).capabilities,
         )
         for kind in kinds:
@@ -139,6 +153,9 @@ def plan(
         cluster=profile.model_dump(mode="json"),
         binaries=binaries,
         fault_carrier=fault_carrier,
+        started=clocks.wall_text(),
+        again=list(again),
+        versions=versions,
         runs=longest_first,
     )
 
@@ -151,6 +168,7 @@ def _kinds(
     remedies: Sequence[str],
     subjects: Sequence[str],
     release: str,
+    tested: str,
     on: interfaces.Capabilities,
 ) -> Iterator[PlannedRun]:
     """Yield one run of each kind that a scenario needs; they still lack repetition and seed.
@@ -174,6 +192,7 @@ def _kinds(
             remedies=list(remedies),
             release=release,
             subjects=list(subjects),
+            tested=tested,
         )
     if scenario.remedies and not is_mended:
         yield msgspec.structs.replace(

@@ -52,7 +52,7 @@ class Purpose(enum.StrEnum):
 
 
 _HEADINGS = {
-    Purpose.SUBJECT: "correct subject",
+    Purpose.SUBJECT: "tested subject",
     Purpose.CONTROL: "positive controls",
     Purpose.HAZARD: "known upstream hazards",
     Purpose.REMEDY: "remedies",

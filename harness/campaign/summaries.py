@@ -14,7 +14,9 @@ JUNIT_NAME = "junit.xml"
 
 def campaign(table: Sequence[results.Row], *, headline: str, seed: int) -> str:
     """Return the summary of one campaign."""
-    return "\n".join([f"## {headline}", "", f"Seed {seed}.", "", *rows(table), ""])
+    return "\n".join(
+        [f"## {escaping.in_markdown(headline)}", "", f"Seed {seed}.", "", *rows(table), ""]
+    )
 
 
 def rows(table: Sequence[results.Row]) -> list[str]:

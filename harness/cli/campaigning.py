@@ -2,13 +2,14 @@
 
 import dataclasses
 import pathlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness import writing
 from harness.cli import outputs
 
 if TYPE_CHECKING:
-    from harness.campaign import campaign_plan, results
+    from harness.campaign import campaign_documents, campaign_plan, results
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,28 +18,36 @@ class CampaignOutcome:
 
     results: "list[results.RunResult]"
     folder: pathlib.Path
-    exit_code: int
-    headline: str
+    document: "campaign_documents.CampaignDocument"
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a command that ends with this campaign."""
+        return self.document.exit_code
 
 
 def make(
     plan: "campaign_plan.CampaignPlan", *, reports: pathlib.Path, jobs: int, out: outputs.Output
 ) -> CampaignOutcome:
-    """Make the runs of the plan and show their results."""
+    """Make the runs of the plan and show their results; the index of the reports has them."""
     from harness.campaign import hunting, results
-    from harness.cli import annotations, displaying, tables
+    from harness.cli import annotations, displaying, index_command, tables
 
     folder = hunting.new_folder(reports, plan.seed)
     with (
+        index_command.refreshed(reports),
         displaying.keeping_evidence(folder),
         tables.campaign_progress(len(plan.runs), out) as listener,
     ):
         found = hunting.hunt(plan, folder, jobs=jobs, listener=listener)
-    exit_code = tables.show(found, plan, folder=folder, out=out)
-    table = results.rows(found)
-    annotations.of_campaign(table)
-    headline = tables.headline(table, exit_code)
-    return CampaignOutcome(results=found, folder=folder, exit_code=exit_code, headline=headline)
+        document = tables.show(found, plan, folder=folder, out=out)
+    annotations.of_campaign(results.rows(found))
+    return CampaignOutcome(results=found, folder=folder, document=document)
+
+
+def command(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:
+    """Return the arguments of `flake-hunt` that repeat a campaign with its seed."""
+    return [*arguments, *([] if is_given else ["--seed", str(seed)])]
 
 
 def summarize(path: pathlib.Path | None, text: str) -> None:

@@ -24,6 +24,7 @@ SUBCOMMANDS = {
     "nightly_command": ("nightly",),
     "run_commands": ("run", "check", "report"),
     "compare_command": ("compare",),
+    "index_command": ("index",),
     "reproduce_command": ("reproduce",),
     "exploring": ("explore",),
     "replaying": ("replay",),

@@ -1,6 +1,7 @@
 """`flake-hunt hunt`: the campaign that `make flake-hunt` runs."""
 
 import pathlib
+import sys
 from typing import Annotated
 
 import typer
@@ -89,7 +90,7 @@ def hunt(
     """
     from harness import errors, seeds
     from harness.campaign import campaign_plan, results, summaries
-    from harness.cli import campaigning, tables
+    from harness.cli import campaigning
     from harness.scenario import loading
 
     chosen = seeds.fresh() if seed is None else seed
@@ -118,15 +119,14 @@ def hunt(
         binaries=choosing.folder(binaries),
         fault_carrier=fault_carrier,
         defects=defect or None,
+        again=campaigning.command(sys.argv[1:], chosen, is_given=seed is not None),
     )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
         made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)
-        table = results.rows(made.results)
         if out.is_json:
-            out.document(
-                tables.document(table, seed=chosen, code=made.exit_code, folder=made.folder)
-            )
-    text = summaries.campaign(table, headline=made.headline, seed=chosen)
+            out.document(made.document)
+    table = results.rows(made.results)
+    text = summaries.campaign(table, headline=made.document.headline, seed=chosen)
     campaigning.summarize(summary, text)
     return made.exit_code

@@ -63,7 +63,7 @@ def run(
 ) -> int:
     """Run a scenario once on its own cluster and judge it; exit code 0, 10 or 20 by verdict."""
     from harness import seeds
-    from harness.cli import annotations, displaying
+    from harness.cli import annotations, displaying, index_command
     from harness.run import run_plan, runs
     from harness.scenario import loading
 
@@ -89,7 +89,11 @@ def run(
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
         directory = runs.new_directory(plan, reports)
-        with displaying.keeping_evidence(directory.path), displaying.run_progress(out) as progress:
+        with (
+            index_command.refreshed(reports),
+            displaying.keeping_evidence(directory.path),
+            displaying.run_progress(out) as progress,
+        ):
             judgement = runs.run(loaded, plan, directory, progress=progress)
         displaying.show(judgement, directory, out=out)
         annotations.of_judgement(judgement)

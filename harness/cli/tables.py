@@ -1,11 +1,8 @@
-"""Progress, closing table and JSON document of a campaign."""
+"""Progress and closing table of a campaign."""
 
 import contextlib
-import os
 import pathlib
-import urllib.parse
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import rich.console
 import rich.markup
@@ -13,11 +10,18 @@ import rich.progress
 import rich.table
 import rich.text
 
-from harness.campaign import campaign_plan, purposes, results
+from harness.archive import campaign_folders
+from harness.campaign import (
+    campaign_documents,
+    campaign_pages,
+    campaign_plan,
+    purposes,
+    results,
+)
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.cli import displaying, outputs
-from harness.report import campaign_index, escaping
+from harness.report import escaping
 
 
 @contextlib.contextmanager
@@ -79,102 +83,33 @@ def show(
     *,
     folder: pathlib.Path,
     out: outputs.Output,
-) -> int:
-    """Print the closing table, write the index page, and return the exit code."""
+) -> campaign_documents.CampaignDocument:
+    """Write the campaign's files, print the closing table, and return the document."""
     table = results.rows(found)
-    code = results.exit_code(table, len(plan.runs))
-    index = folder / "index.html"
-    verdict, summary = results.verdict(table), _summary(table)
-    campaign_index.render(
-        index, _index_rows(table, folder), verdict=verdict, seed=plan.seed, summary=summary
-    )
+    document = campaign_pages.publish(table, plan, folder)
     if not out.is_json:
-        _print(table, code, index, out)
-    return code
+        _print(table, document, folder / campaign_folders.INDEX, out)
+    return document
 
 
-def _print(table: list[results.Row], code: int, index: pathlib.Path, out: outputs.Output) -> None:
+def _print(
+    table: list[results.Row],
+    document: campaign_documents.CampaignDocument,
+    index: pathlib.Path,
+    out: outputs.Output,
+) -> None:
     console = displaying.console()
     if not out.is_quiet:
         console.print(_table(table))
-    is_broken = code == results.HARNESS_ERROR
+    is_broken = document.exit_code == results.HARNESS_ERROR
     style = "bold red" if is_broken else displaying.STYLES[results.verdict(table)]
-    name, _, summary = headline(table, code).partition(" ")
-    console.print(f"[{style}]{name}[/] {summary}", soft_wrap=True)
+    shown = rich.markup.escape(escaping.visible(document.summary))
+    console.print(f"[{style}]{document.verdict}[/] {shown}", soft_wrap=True)
     for row in table:
         for error in row.errors:
             console.print(f"  {row.scenario}, {row.subject}: {error}", markup=False, soft_wrap=True)
     if not out.is_quiet:
         console.print(f"  {index}", markup=False, soft_wrap=True)
-
-
-def document(
-    table: list[results.Row], *, seed: int, code: int, folder: pathlib.Path
-) -> dict[str, Any]:
-    """Return the JSON document of a campaign."""
-    verdict, _, summary = headline(table, code).partition(" ")
-    return {
-        "schema": 2,
-        "seed": seed,
-        "verdict": verdict,
-        "exit_code": code,
-        "summary": summary,
-        "directory": str(folder.resolve()),
-        "rows": [_row(row) for row in table],
-    }
-
-
-def _row(row: results.Row) -> dict[str, Any]:
-    return {
-        "scenario": row.scenario,
-        "subject": row.subject,
-        "purpose": row.purpose,
-        "hypothesis": row.hypothesis,
-        "is_as_expected": row.is_as_expected,
-        "verdict": row.verdict,
-        "caught": row.caught,
-        "claims": row.claims,
-        "double_allocations": row.double_allocations,
-        "stuck": row.stuck,
-        "seconds": row.seconds,
-        "runs": row.runs,
-    }
-
-
-def headline(table: list[results.Row], code: int) -> str:
-    """Return the verdict of a campaign with this exit code, and its figures."""
-    name = "ERROR" if code == results.HARNESS_ERROR else str(results.verdict(table))
-    return f"{name} {_summary(table)}"
-
-
-def _index_rows(table: list[results.Row], folder: pathlib.Path) -> list[campaign_index.IndexRow]:
-    return [
-        campaign_index.IndexRow(
-            scenario=row.scenario,
-            subject=row.subject,
-            is_as_expected=row.is_as_expected,
-            verdict=str(row.verdict),
-            purpose=row.purpose.heading,
-            hypothesis=row.hypothesis,
-            caught=row.caught if row.purpose.must_fail else None,
-            claims=row.claims,
-            double_allocations=row.double_allocations,
-            stuck=row.stuck,
-            seconds=row.seconds,
-            runs=[_index_run(run, folder) for run in row.runs],
-        )
-        for row in table
-    ]
-
-
-def _index_run(run: results.RunResult, folder: pathlib.Path) -> campaign_index.IndexedRun:
-    report = pathlib.Path(run.directory) / "report.html"
-    return campaign_index.IndexedRun(
-        verdict=str(run.verdict or "ERROR"),
-        reason=run.error or run.reason,
-        link=urllib.parse.quote(os.path.relpath(report, folder)) if run.directory else "",
-        seconds=run.seconds,
-    )
 
 
 def _table(table: list[results.Row]) -> rich.table.Table:
@@ -216,22 +151,3 @@ def _verdict(row: results.Row) -> str:
     style = "green" if row.is_as_expected else "bold red"
     what = "ERROR" if row.errors and not row.caught else str(row.verdict)
     return f"[{style}]{what}[/]"
-
-
-def _summary(table: list[results.Row]) -> str:
-    subject = results.of_purpose(table, Purpose.SUBJECT)
-    runs = sum(len(row.runs) for row in subject)
-    doubles = sum(row.double_allocations for row in subject)
-    stuck = sum(row.stuck for row in subject)
-    what = outputs.counted(doubles, "double allocation") + f", {stuck} STUCK" * (stuck > 0)
-    parts = [f"{what} in {outputs.counted(runs, 'run')} of the correct subject"]
-    for purpose, words in (
-        (Purpose.CONTROL, "positive controls caught"),
-        (Purpose.HAZARD, "known hazards shown"),
-        (Purpose.REMEDY, "remedies VALID"),
-    ):
-        group = results.of_purpose(table, purpose)
-        if group or purpose is Purpose.CONTROL:
-            good = sum(row.is_as_expected for row in group)
-            parts.append(f"{good} of {len(group)} {words}")
-    return "; ".join(parts)

@@ -1,12 +1,19 @@
-"""The index page of a campaign: its closing table, with links to the reports of its runs."""
+"""The index page of a campaign: its closing table, and a row for each run with its report."""
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 
 from harness import writing
 from harness.checks import verdicts
 from harness.report import page_templates
+from harness.statistics import rates
+
+ERROR = "ERROR"
+"""The word for a run that could not be executed."""
+LINKED_MAX = 12
+"""Runs of a row that have links in it; the table of runs has all."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +21,7 @@ class IndexedRun:
     """One run in the index of a campaign."""
 
     verdict: str
+    symbol: str
     reason: str
     link: str
     """Path of its report, relative to the index; empty without a report."""
@@ -25,7 +33,7 @@ class IndexRow:
     """All runs of one scenario and one subject."""
 
     purpose: str
-    """Heading of this part of the table: `correct subject`, `positive controls`, …"""
+    """Heading of this part of the table: `tested subject`, `positive controls`, …"""
     scenario: str
     hypothesis: str
     """Name of the hazard, such as `H1`; empty if the scenario has none."""
@@ -34,11 +42,26 @@ class IndexRow:
     verdict: str
     caught: int | None
     """Number of runs that found what they must find; None where nothing must be found."""
+    rate: rates.Rate
+    """INVALID among the runs that are VALID or INVALID."""
     claims: int
     double_allocations: int
     stuck: int
     seconds: float
     runs: Sequence[IndexedRun]
+
+    @property
+    def interval(self) -> str:
+        """The exact interval of the rate, in percent; empty without conclusive runs."""
+        if not self.rate.runs:
+            return ""
+        low, high = self.rate.interval
+        return f"{low * 100:.0f}–{high * 100:.0f} %"
+
+
+def symbol(verdict: verdicts.Verdict | None) -> str:
+    """Return the symbol of a run's verdict; None: it could not be executed."""
+    return page_templates.SYMBOLS[verdict] if verdict is not None else "!"
 
 
 def render(
@@ -46,10 +69,13 @@ def render(
     rows: Sequence[IndexRow],
     *,
     verdict: verdicts.Verdict,
-    seed: int,
+    facts: Mapping[str, str],
+    command: Sequence[str] = (),
     summary: str,
 ) -> None:
-    """Write the index page atomically."""
+    """Write the index page atomically; `facts` are shown at its head, with their names."""
+    found = {row.verdict for row in rows} | {run.verdict for row in rows for run in row.runs}
+    subjects = sorted({row.subject for row in rows})
     text = (
         page_templates.templates()
         .get_template("campaign.html.j2")
@@ -57,8 +83,12 @@ def render(
             rows=rows,
             verdict=verdict,
             symbol=page_templates.SYMBOLS[verdict],
-            seed=seed,
+            facts=facts,
+            command=shlex.join(["flake-hunt", *command]) if command else "",
             summary=summary,
+            verdicts=sorted(found),
+            subjects=subjects,
+            linked_max=LINKED_MAX,
         )
     )
     writing.replace(path, text.encode())

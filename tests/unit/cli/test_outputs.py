@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import rich.console
 
-from harness.campaign import results
+from harness.campaign import campaign_documents, campaign_plan, results
 from harness.cli import displaying, outputs, tables
 from harness.cluster import cluster_records
 from harness.cluster.lifecycle import held_clusters
@@ -338,22 +338,43 @@ def test_a_run_is_one_line_above_the_bar() -> None:
 
 
 def test_one_run_is_one_run() -> None:
-    table = results.rows([result(purpose="subject", verdict="VALID"), result(**MISSED)])
-    assert tables.headline(table, 20) == (
-        "UNKNOWN 0 double allocations in 1 run of the correct subject; 0 of 1 positive controls caught"
+    table = results.rows(
+        [result(purpose="subject", subject="correct", verdict="VALID"), result(**MISSED)]
+    )
+    assert campaign_documents.summary(table) == (
+        "0 double allocations in 1 run of the correct subject; 0 of 1 positive controls caught"
     )
 
 
 def test_a_campaign_as_json(tmp_path: pathlib.Path) -> None:
     table = results.rows([result(purpose="subject", subject="correct", verdict="VALID")])
-    document = json.loads(
-        msgspec.json.encode(tables.document(table, seed=3, code=0, folder=tmp_path))
-    )
+    document = _document(table, tmp_path)
     assert set(document) == documented("hunt")
     assert (document["verdict"], document["exit_code"], document["seed"]) == ("VALID", 0, 3)
     (row,) = document["rows"]
     assert (row["subject"], row["is_as_expected"], len(row["runs"])) == ("correct", True, 1)
     assert row["runs"][0]["verdict"] == "VALID"
+    assert (row["invalid"], row["conclusive"], row["low"]) == (0, 1, 0.0)
+    assert row["high"] == pytest.approx(0.975)
+
+
+def _document(table: list[results.Row], folder: pathlib.Path) -> dict[str, Any]:
+    """The document of a campaign with one planned run for each that was made."""
+    planned = campaign_plan.PlannedRun(scenario="s", title="s", repetition=0, seed=1)
+    count = sum(len(row.runs) for row in table)
+    plan = campaign_plan.CampaignPlan(
+        seed=3, reports="reports", cluster={"name": "embedded"}, runs=[planned] * count
+    )
+    document = campaign_documents.document(table, plan, folder)
+    found: dict[str, Any] = json.loads(msgspec.json.encode(document))
+    return found
+
+
+def test_a_foreign_scheduler_is_never_called_correct() -> None:
+    kube = "kube-scheduler v1.36.2"
+    table = results.rows([result(purpose="subject", subject=kube, verdict="INVALID")])
+    assert f"in 1 run of {kube}; " in campaign_documents.summary(table)
+    assert "correct" not in campaign_documents.summary(table)
 
 
 # ---------------------------------------------------------------- progress

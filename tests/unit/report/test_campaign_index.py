@@ -6,23 +6,27 @@ import pytest
 
 from harness.checks import verdicts
 from harness.report import campaign_index
+from harness.statistics import rates
 from tests.unit.report import pages
 
 RUNS = [
     campaign_index.IndexedRun(
-        verdict="VALID", reason="fine", link="run-1/report.html", seconds=1.25
+        verdict="VALID", symbol="✓", reason="fine", link="run-1/report.html", seconds=1.25
     ),
-    campaign_index.IndexedRun(verdict="UNKNOWN", reason="it died", link="", seconds=0.5),
+    campaign_index.IndexedRun(
+        verdict="UNKNOWN", symbol="?", reason="it died", link="", seconds=0.5
+    ),
 ]
 ROWS = [
     campaign_index.IndexRow(
-        purpose="correct subject",
+        purpose="tested subject",
         scenario="pod-churn",
         hypothesis="",
         subject="correct",
         is_as_expected=True,
         verdict="VALID",
         caught=None,
+        rate=rates.Rate(0, 1),
         claims=40,
         double_allocations=0,
         stuck=0,
@@ -37,13 +41,14 @@ ROWS = [
         is_as_expected=False,
         verdict="INVALID",
         caught=3,
+        rate=rates.Rate(3, 4),
         claims=50,
         double_allocations=7,
         stuck=5,
         seconds=2.0,
         runs=[
             campaign_index.IndexedRun(
-                verdict="INVALID", reason="<b>&", link='a"b/report.html', seconds=2
+                verdict="INVALID", symbol="✗", reason="<b>&", link='a"b/report.html', seconds=2
             )
         ],
     ),
@@ -54,7 +59,14 @@ def _page(path: pathlib.Path, **options: object) -> pages.Page:
     file = path / "index.html"
     verdict = options.get("verdict", verdicts.Verdict.INVALID)
     assert isinstance(verdict, verdicts.Verdict)
-    campaign_index.render(file, ROWS, verdict=verdict, seed=42, summary="2 rows <i>")
+    campaign_index.render(
+        file,
+        ROWS,
+        verdict=verdict,
+        facts={"seed": "42", "cluster": "kind-1.36", "started": "2026-01-31T23:59:59Z"},
+        command=["hunt", "pod-churn", "--seed", "42"],
+        summary="2 rows <i>",
+    )
     return pages.read(file.read_text(encoding="utf-8"))
 
 
@@ -63,22 +75,48 @@ def test_rows_and_runs_are_shown(tmp_path: pathlib.Path) -> None:
     for text in ("pod-churn", "correct", "✓ yes", "✗ no", "42", "50", "7", "1.8", "it died"):
         assert any(text in found for found in page.texts), text
     assert ": 2 rows <i>" in page.text
-    for heading in ("correct subject", "known upstream hazards"):
+    for heading in ("tested subject", "known upstream hazards"):
         assert page.texts.count(heading) == 1
-    assert "<script>alert(1)</script> (H1)" in page.text
+    assert "<script>alert(1)</script>" in page.texts
+    assert any("(H1)" in text for text in page.texts)
 
 
 def test_links_are_relative_and_only_to_runs_with_a_report(tmp_path: pathlib.Path) -> None:
     links = [value for tag, name, value in _page(tmp_path).attributes if name in ("href", "src")]
-    assert links == ["run-1/report.html", 'a"b/report.html']
+    own = [link for link in links if not link.startswith("#row-")]
+    assert own == ["run-1/report.html", 'a"b/report.html'] * 2
+    assert [link for link in links if link.startswith("#row-")] == ["#row-1", "#row-2"]
 
 
 def test_the_index_is_escaped_and_loads_nothing(tmp_path: pathlib.Path) -> None:
     page = _page(tmp_path)
     assert not {"script", "img", "link", "i"} & set(page.tags)
-    assert page.tags.count("b") == 1
+    assert page.tags.count("b") == 3, "the facts, and nothing from a name"
     assert "<script>alert(1)</script>" in page.text
     assert page.unbalanced == []
+
+
+def test_facts_rates_and_the_command_are_shown(tmp_path: pathlib.Path) -> None:
+    page = _page(tmp_path)
+    for text in ("kind-1.36", "2026-01-31T23:59:59Z", "flake-hunt hunt pod-churn --seed 42"):
+        assert text in page.texts
+    for text in ("0 of 1", "0–98 %", "3 of 4", "19–99 %"):
+        assert text in page.texts
+
+
+def test_all_rows_are_there_and_can_be_filtered_by_style_sheet_alone(
+    tmp_path: pathlib.Path,
+) -> None:
+    page = _page(tmp_path)
+    rows = [value for tag, name, value in page.attributes if (tag, name) == ("tr", "data-v")]
+    assert len(rows) == len(ROWS) + sum(len(row.runs) for row in ROWS)
+    options = [text for text in page.texts if text in ("INVALID", "UNKNOWN", "VALID")]
+    assert len(options) > 3
+    style = (tmp_path / "index.html").read_text().partition("</style>")[0]
+    for number in range(3):
+        rule = f'option[value="v{number}"]:checked) [data-v]:not([data-v="v{number}"])'
+        assert rule in style
+    assert {f"v{number}" for number in range(3)} == set(rows)
 
 
 @pytest.mark.parametrize("verdict", list(verdicts.Verdict))

@@ -93,9 +93,8 @@ def test_the_table_and_the_index_of_a_campaign(
     assert "img" not in page.tags
     assert OBEYED.findall(text) == []
     links = [value for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
-    assert [link.partition("reports/")[2] for link in links] == [
-        f"%23%3F%25{number}/report.html" for number in (0, 1)
-    ]
+    found = [link.partition("reports/")[2] for link in links if not link.startswith("#row-")]
+    assert found == [f"%23%3F%25{number}/report.html" for number in (0, 1)] * 2
 
 
 def test_the_markdown_summary_of_a_campaign() -> None:

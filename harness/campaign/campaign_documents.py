@@ -1,0 +1,146 @@
+"""The result of a campaign as one document: results.json, and what `hunt --output json` prints."""
+
+import pathlib
+from collections.abc import Sequence
+
+import msgspec
+
+from harness.archive import subject_names
+from harness.campaign import campaign_plan, results
+from harness.campaign.purposes import Purpose
+from harness.checks import verdicts
+from harness.statistics import rates
+
+SCHEMA_VERSION = 2
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """All runs of one scenario with one subject."""
+
+    scenario: str
+    subject: str
+    purpose: Purpose
+    hypothesis: str
+    """Name of the hazard, such as `H1`; empty if the scenario has none."""
+    is_as_expected: bool
+    verdict: verdicts.Verdict
+    """The worst one."""
+    caught: int
+    claims: int
+    double_allocations: int
+    stuck: int
+    seconds: float
+    invalid: int
+    conclusive: int
+    """Runs that are VALID or INVALID."""
+    low: float
+    high: float
+    """Exact 95 % interval of the rate of INVALID among them; 0 to 1 if there are none."""
+    runs: list[results.RunResult]
+
+
+class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A campaign that has ended."""
+
+    schema: int = SCHEMA_VERSION
+    seed: int
+    verdict: str
+    """`VALID`, `INVALID`, `UNKNOWN`, or `ERROR` for a harness error."""
+    exit_code: int
+    summary: str
+    directory: str
+    started: str
+    """Time in UTC, `2026-01-31T23:59:59Z`; empty if it is not known."""
+    command: list[str]
+    """Arguments of `flake-hunt` that repeat it; empty if they are not known."""
+    cluster: str
+    """Name of the cluster profile."""
+    versions: dict[str, str]
+    """Versions of Flake Hunt, its libraries and the tested schedulers."""
+    planned: int
+    """Number of planned runs; further attempts of controls are not planned."""
+    rows: list[Row]
+
+    @property
+    def headline(self) -> str:
+        """The verdict and its figures."""
+        return f"{self.verdict} {self.summary}"
+
+
+def document(
+    table: Sequence[results.Row], plan: campaign_plan.CampaignPlan, folder: pathlib.Path
+) -> CampaignDocument:
+    """Return the document of a campaign."""
+    code = results.exit_code(table, len(plan.runs))
+    is_broken = code == results.HARNESS_ERROR
+    return CampaignDocument(
+        seed=plan.seed,
+        verdict="ERROR" if is_broken else str(results.verdict(table)),
+        exit_code=code,
+        summary=summary(table),
+        directory=str(folder.resolve()),
+        started=plan.started,
+        command=plan.again,
+        cluster=str(plan.cluster.get("name", "")),
+        versions=plan.versions,
+        planned=len(plan.runs),
+        rows=[_row(row) for row in table],
+    )
+
+
+def rate(row: results.Row) -> rates.Rate:
+    """Return the rate of INVALID among the runs of a row that are VALID or INVALID."""
+    found = [run.verdict for run in row.runs]
+    invalid = found.count(verdicts.Verdict.INVALID)
+    return rates.Rate(invalid, invalid + found.count(verdicts.Verdict.VALID))
+
+
+def _row(row: results.Row) -> Row:
+    found = rate(row)
+    low, high = found.interval
+    return Row(
+        scenario=row.scenario,
+        subject=row.subject,
+        purpose=row.purpose,
+        hypothesis=row.hypothesis,
+        is_as_expected=row.is_as_expected,
+        verdict=row.verdict,
+        caught=row.caught,
+        claims=row.claims,
+        double_allocations=row.double_allocations,
+        stuck=row.stuck,
+        seconds=row.seconds,
+        invalid=found.failed,
+        conclusive=found.runs,
+        low=low,
+        high=high,
+        runs=list(row.runs),
+    )
+
+
+def summary(table: Sequence[results.Row]) -> str:
+    """Return the figures of a campaign in one line."""
+    tested = results.of_purpose(table, Purpose.SUBJECT)
+    runs = sum(len(row.runs) for row in tested)
+    doubles = sum(row.double_allocations for row in tested)
+    stuck = sum(row.stuck for row in tested)
+    what = verdicts.counted(doubles, "double allocation") + f", {stuck} STUCK" * (stuck > 0)
+    parts = [f"{what} in {verdicts.counted(runs, 'run')} of {_subject(tested)}"]
+    for purpose, words in (
+        (Purpose.CONTROL, "positive controls caught"),
+        (Purpose.HAZARD, "known hazards shown"),
+        (Purpose.REMEDY, "remedies VALID"),
+    ):
+        group = results.of_purpose(table, purpose)
+        if group or purpose is Purpose.CONTROL:
+            good = sum(row.is_as_expected for row in group)
+            parts.append(f"{good} of {len(group)} {words}")
+    return "; ".join(parts)
+
+
+def _subject(tested: Sequence[results.Row]) -> str:
+    """Return the tested subjects; only ours without defects is called correct."""
+    names = dict.fromkeys(row.subject for row in tested)
+    if not names or list(names) == [subject_names.CORRECT]:
+        return "the correct subject"
+    return ", ".join(names)

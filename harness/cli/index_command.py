@@ -1,0 +1,52 @@
+"""`flake-hunt index`: the page that lists all runs and campaigns, which other commands refresh."""
+
+import contextlib
+import pathlib
+import sys
+from collections.abc import Iterator
+
+import typer
+
+from harness.cli import choosing
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(rich_help_panel="Hunting")(index)
+
+
+def index(reports: choosing.Reports = pathlib.Path("reports")) -> int:
+    """Write reports/index.html again: every run and campaign, newest first.
+
+    Runs that were never finished or judged are in it as such. The commands that make runs write it
+    when they end; use this one after you have moved, copied or removed folders.
+    """
+    from harness import errors
+    from harness.report import reports_index
+
+    if not reports.is_dir():
+        raise errors.UsageError(
+            f"expected a folder of reports, but {reports} is none: name it with --reports"
+        )
+    print(reports_index.write(reports))
+    return 0
+
+
+@contextlib.contextmanager
+def refreshed(reports: pathlib.Path) -> Iterator[None]:
+    """Write the index when the block ends, also by an error; it never changes the outcome."""
+    try:
+        yield
+    finally:
+        _refresh(reports)
+
+
+def _refresh(reports: pathlib.Path) -> None:
+    from harness import errors
+    from harness.report import reports_index
+
+    try:
+        if reports.is_dir():
+            reports_index.write(reports)
+    except (errors.StorageError, errors.UnwritableError) as error:
+        print(f"flake-hunt: the index was not written: {error}", file=sys.stderr)

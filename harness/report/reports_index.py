@@ -1,0 +1,160 @@
+"""index.html of a folder of reports: every run and campaign there is, newest first."""
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+import pathlib
+import urllib.parse
+from collections.abc import Iterator, Sequence
+
+from harness import clocks, errors, writing
+from harness.archive import campaign_folders, report_folders, run_folders
+from harness.report import page_templates
+
+NAME = "index.html"
+REASON_MAX = 200
+"""Characters of a reason or summary; the run's own page has all."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run."""
+
+    verdict: str
+    """Its verdict, or its state if it has none."""
+    is_judged: bool
+    started: str
+    scenario: str
+    subject: str
+    cluster: str
+    reason: str
+    link: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CampaignRow:
+    """One campaign."""
+
+    verdict: str
+    """Empty if it is not known."""
+    started: str
+    runs: str
+    seed: str
+    cluster: str
+    summary: str
+    link: str
+
+
+def write(reports: pathlib.Path) -> pathlib.Path:
+    """Write the index again and return its path.
+
+    Of two commands that write it at once, the later one sees all that the earlier one saw. Raises
+    StorageError or UnwritableError if it cannot be written.
+    """
+    path = reports / NAME
+    with writing.explained(path), _locked(reports):
+        writing.replace(path, page(reports).encode())
+    return path
+
+
+def write_again(runs: Sequence[pathlib.Path]) -> None:
+    """Write the index of each folder of reports that has one and contains some of these runs.
+
+    An index that cannot be written stays as it is: it is no part of the runs' results.
+    """
+    folders = dict.fromkeys(run.resolve().parent.parent for run in runs)
+    for reports in folders:
+        if (reports / NAME).is_file():
+            with contextlib.suppress(errors.StorageError, errors.UnwritableError):
+                write(reports)
+
+
+@contextlib.contextmanager
+def _locked(reports: pathlib.Path) -> Iterator[None]:
+    """Hold a lock of the folder itself; without one where the file system has no locks."""
+    folder = os.open(reports, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def page(reports: pathlib.Path) -> str:
+    """Return the index as one self-contained page; the same bytes for the same folder."""
+    folder = report_folders.ReportFolder(reports)
+    runs = [_run(reports, run) for run in folder.runs()]
+    runs.sort(key=lambda row: row.started, reverse=True)
+    subjects = sorted({run.subject for run in runs if run.subject})
+    return (
+        page_templates.templates()
+        .get_template("reports.html.j2")
+        .render(
+            runs=runs,
+            campaigns=[_campaign(reports, campaign) for campaign in folder.campaigns()],
+            runs_left_out=folder.runs_left_out,
+            campaigns_left_out=folder.campaigns_left_out,
+            verdicts=sorted({run.verdict for run in runs}),
+            subjects=subjects,
+            numbers={name: number for number, name in enumerate(subjects)},
+        )
+    )
+
+
+def _run(reports: pathlib.Path, run: run_folders.RunFolder) -> RunRow:
+    plan, verdict = run.plan, run.verdict
+    page = run.path / "report.html"
+    return RunRow(
+        verdict=verdict.verdict if verdict else run.state,
+        is_judged=verdict is not None,
+        started=clocks.wall_text(plan.created_wall_ns) if plan else _started(run.path),
+        scenario=plan.scenario if plan else run.path.parent.name,
+        subject=plan.subject_name if plan else "",
+        cluster=_cluster(plan) if plan else "",
+        reason=_shortened(verdict.reason if verdict else run.problem),
+        link=_link(page if page.is_file() else run.path, reports),
+    )
+
+
+def _campaign(reports: pathlib.Path, campaign: campaign_folders.CampaignFolder) -> CampaignRow:
+    page = campaign.path / campaign_folders.INDEX
+    ended = len(campaign.results)
+    return CampaignRow(
+        verdict=campaign.verdict,
+        started=_started(campaign.path),
+        runs=f"{ended} of {campaign.planned}" if campaign.problem else str(ended),
+        seed=str(campaign.seed or ""),
+        cluster=campaign.cluster,
+        summary=_shortened(campaign.problem or campaign.summary or _counted(campaign)),
+        link=_link(page if page.is_file() else campaign.path, reports),
+    )
+
+
+def _counted(campaign: campaign_folders.CampaignFolder) -> str:
+    """Return the verdicts of a campaign whose older version wrote no summary."""
+    found = [result.verdict or "ERROR" for result in campaign.results]
+    return ", ".join(f"{found.count(name)} {name}" for name in sorted(set(found)))
+
+
+def _cluster(plan: run_folders.Plan) -> str:
+    name = plan.cluster_profile.get("name")
+    return name if isinstance(name, str) else plan.cluster
+
+
+def _started(path: pathlib.Path) -> str:
+    """Return the time in a folder's name, `20260131T235959Z-…`; empty if it has none."""
+    text = path.name.partition("-")[0]
+    if len(text) != 16 or not (text[:8] + text[9:15]).isdigit():
+        return ""
+    return f"{text[:4]}-{text[4:6]}-{text[6:11]}:{text[11:13]}:{text[13:]}"
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= REASON_MAX else f"{line[: REASON_MAX - 1]}…"
+
+
+def _link(path: pathlib.Path, reports: pathlib.Path) -> str:
+    return urllib.parse.quote(os.path.relpath(path, reports))

@@ -1,0 +1,126 @@
+"""The index of a folder of reports: everything is in it, also what was never finished."""
+
+import json
+import pathlib
+import threading
+
+import pytest
+
+from harness import errors
+from harness.archive import report_folders
+from harness.checks import judging
+from harness.report import publishing, reports_index
+from tests.histories import archives
+from tests.unit.report import pages
+
+
+def _page(reports: pathlib.Path) -> pages.Page:
+    return pages.read(reports_index.write(reports).read_text(encoding="utf-8"))
+
+
+def _links(page: pages.Page) -> list[str]:
+    return [value for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
+
+
+def test_every_run_and_campaign_is_listed_newest_first(tmp_path: pathlib.Path) -> None:
+    made = [
+        archives.run(tmp_path, f"2026010{day}T000000Z-x", verdict, changes={"created_wall_ns": day})
+        for day, verdict in enumerate(archives.TEXTS, start=1)
+    ]
+    publishing.publish(judging.examine(made[2]))
+    archives.campaign(
+        tmp_path, "20260109T000000Z-7", made, document={"verdict": "INVALID", "summary": "one bad"}
+    )
+    archives.campaign(tmp_path, "20260108T000000Z-7", made[:1], planned=9)
+    page = _page(tmp_path)
+    assert _links(page) == [
+        "campaigns/20260109T000000Z-7",
+        "campaigns/20260108T000000Z-7",
+        "written-by-hand/20260103T000000Z-x/report.html",
+        "written-by-hand/20260102T000000Z-x",
+        "written-by-hand/20260101T000000Z-x",
+    ]
+    for text in (
+        "one bad",
+        "1 of 9",
+        "it is under way, or was interrupted",
+        "2026-01-09T00:00:00Z",
+    ):
+        assert text in page.texts
+    assert page.unbalanced == []
+    assert not {"script", "img", "link"} & set(page.tags)
+
+
+def test_runs_without_a_verdict_are_told_as_such(tmp_path: pathlib.Path) -> None:
+    unfinished, unjudged, torn, broken = (
+        archives.run(tmp_path, f"run-{number}") for number in range(4)
+    )
+    unfinished.manifest.unlink()
+    for run in (unfinished, unjudged):
+        run.verdict.unlink()
+    torn.verdict.write_bytes(b'{"schema": 6')
+    broken.plan.write_text("{")
+    text = _page(tmp_path).texts
+    rows = [value for value in text if value in ("not finished", "not judged", "damaged")]
+    assert sorted(set(rows)) == ["damaged", "not finished", "not judged"]
+    assert "VALID" not in text
+
+
+def test_names_are_escaped(tmp_path: pathlib.Path) -> None:
+    evil = "<script>alert(1)</script>\x1b"
+    archives.run(tmp_path, "one", scenario="s", changes={"subject": evil})
+    page = _page(tmp_path)
+    assert "script" not in page.tags
+    assert "\x1b" not in (tmp_path / "index.html").read_text()
+    assert any("<script>" in text for text in page.texts)
+
+
+def test_what_is_left_out_is_said(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        archives.run(tmp_path, f"run-{number}")
+    monkeypatch.setattr(report_folders, "RUNS_MAX", 1)
+    page = _page(tmp_path)
+    assert "2 older runs are not listed." in page.text
+    assert _links(page) == ["written-by-hand/run-2"]
+
+
+def test_an_empty_folder_has_an_index_too(tmp_path: pathlib.Path) -> None:
+    assert "There are no runs yet: " in _page(tmp_path).text
+
+
+def test_commands_at_once_lose_no_run(tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "run")
+
+    def work(part: int) -> None:
+        for number in range(5):
+            copy = tmp_path / "written-by-hand" / f"run-{part}-{number}"
+            copy.mkdir()
+            for name in ("plan.json", "verdict.json", "manifest.json"):
+                (copy / name).write_bytes((made.path / name).read_bytes())
+            reports_index.write(tmp_path)
+
+    threads = [threading.Thread(target=work, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    page = pages.read((tmp_path / "index.html").read_text())
+    assert len(_links(page)) == 1 + 4 * 5
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_judging_again_refreshes_an_index_that_is_there(tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "one")
+    reports_index.write_again([made.path])
+    assert not (tmp_path / "index.html").exists()
+    reports_index.write(tmp_path)
+    document = json.loads(made.verdict.read_bytes())
+    made.verdict.write_text(json.dumps(document | {"reason": "another reason"}))
+    reports_index.write_again([made.path, made.path])
+    assert "another reason" in (tmp_path / "index.html").read_text()
+
+
+def test_an_index_that_cannot_be_written_is_one_error(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "index.html").symlink_to(tmp_path / "nothing" / "here")
+    with pytest.raises(errors.HarnessError, match="cannot write"):
+        reports_index.write(tmp_path)
