@@ -5,6 +5,6 @@ fast and importing locust, which patches modules, does not affect other commands
 
 Contents: `annotations`, `campaigning`, `choosing`, `clusters`, `commands`, `compare_command`,
 `conforming`, `displaying`, `examining`, `exploring`, `harness_parts`, `hunt_command`,
-`index_command`, `interruptions`, `main`, `nightly_command`, `outputs`, `parts`, `replaying`,
-`reproduce_command`, `run_commands`, `schema_command`, `tables`.
+`index_command`, `init_command`, `interruptions`, `main`, `nightly_command`, `outputs`, `parts`,
+`replaying`, `reproduce_command`, `run_commands`, `schema_command`, `tables`.
 """

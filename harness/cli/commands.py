@@ -31,6 +31,7 @@ SUBCOMMANDS = {
     "clusters": ("cluster",),
     "examining": ("doctor", "defects"),
     "conforming": ("conformance",),
+    "init_command": ("init",),
     "schema_command": ("schema",),
     "parts": ("apiserver", "scheduler", "claim-controller"),
     "harness_parts": ("kubelet", "record", "fault-proxy"),

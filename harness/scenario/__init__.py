@@ -4,7 +4,7 @@ Loads TOML into frozen, validated values and reports every mistake with its key.
 these files are here. Code that starts clusters, traffic or processes does not belong here.
 
 Contents: `claim_specs`, `cluster_features`, `device_supply`, `documents`, `driver_specs`,
-`fault_specs`, `fields`, `keys`, `loading`, `pool_changes`, `pool_kind_specs`, `pool_specs`,
-`possibility`, `profiles`, `scenario_faults`, `schemas`, `specs`, `subject_specs`, `traffic_specs`,
-`wording`.
+`examples`, `fault_specs`, `fields`, `keys`, `loading`, `pool_changes`, `pool_kind_specs`,
+`pool_specs`, `possibility`, `profiles`, `scenario_faults`, `schemas`, `specs`, `subject_specs`,
+`traffic_specs`, `wording`.
 """

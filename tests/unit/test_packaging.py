@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 WHEEL_FOLDERS = {
     "harness": "harness",
     "scenarios": "harness/scenarios",
+    "examples": "harness/examples",
     "clusters": "harness/clusters",
 }
 """Folder of the checkout -> folder in the wheel."""

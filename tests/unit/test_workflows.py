@@ -16,6 +16,7 @@ from harness.scenario import profiles
 
 ROOT = pathlib.Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+EXAMPLE = ROOT / "examples" / "flake-hunt.yml"
 SCHEMA = pathlib.Path(__file__).with_name("github-workflow.schema.json.gz")
 TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 MAKE_CALLS_MAX = 3
@@ -31,7 +32,7 @@ def test_both_are_there() -> None:
     assert [path.name for path in WORKFLOWS] == ["ci.yml", "nightly.yml"]
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*WORKFLOWS, EXAMPLE], ids=lambda path: path.name)
 def test_the_schema_of_workflows(path: pathlib.Path) -> None:
     validator = jsonschema.Draft7Validator(json.loads(gzip.decompress(SCHEMA.read_bytes())))
     typed = yaml.safe_load(path.read_text())
@@ -61,7 +62,7 @@ def test_evidence_is_kept_whatever_happens(path: pathlib.Path) -> None:
     assert step["with"]["compression-level"] == 9
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*WORKFLOWS, EXAMPLE], ids=lambda path: path.name)
 def test_every_action_is_pinned_by_commit_and_names_its_version(path: pathlib.Path) -> None:
     lines = [line for line in path.read_text().splitlines() if "uses:" in line]
     assert len(lines) == sum("uses" in step for step in steps(path))
@@ -69,7 +70,7 @@ def test_every_action_is_pinned_by_commit_and_names_its_version(path: pathlib.Pa
 
 
 def test_one_action_has_one_commit_everywhere() -> None:
-    text = "".join(path.read_text() for path in WORKFLOWS)
+    text = "".join(path.read_text() for path in [*WORKFLOWS, EXAMPLE])
     pins = {(action, pin) for action, pin in re.findall(r"uses: ([\w-]+/[\w-]+)\S*@(.*)", text)}
     assert len(pins) == len({action for action, _ in pins})
 
@@ -80,7 +81,7 @@ def test_it_may_read_and_no_more(path: pathlib.Path) -> None:
 
 
 def test_the_matrices_are_what_there_is() -> None:
-    ci, nightly = (yaml.safe_load(path.read_text())["jobs"] for path in WORKFLOWS)
+    ci, nightly = (yaml.safe_load(path.read_text())["jobs"] for path in [*WORKFLOWS, EXAMPLE])
     versions = ci["test"]["strategy"]["matrix"]["python"]
     assert versions == ["3.11", "3.12", "3.13", "3.14"]
     assert ci["wheel"]["strategy"]["matrix"]["python"] == [versions[0], versions[-1]]

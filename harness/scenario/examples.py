@@ -1,0 +1,30 @@
+"""The shipped examples: a scheduler, a scenario, tests and a workflow to begin with."""
+
+import pathlib
+
+from harness import errors, writing
+from harness.scenario import documents, schemas
+
+SHELF = documents.Shelf(noun="example", folder_name="examples", option="", kind=None)
+
+
+def copy(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Copy the examples into a folder, which is made if it is missing; return the new files.
+
+    Raises UsageError, and copies nothing, if one of the files is there already; StorageError or
+    UnwritableError if one cannot be written.
+    """
+    contents = {path.name: path.read_bytes() for path in sorted(SHELF.folder().glob("*.*"))}
+    contents[schemas.file_name("scenario")] = schemas.text("scenario").encode()
+    targets = {folder / name: content for name, content in contents.items()}
+    for target in targets:
+        if target.exists():
+            raise errors.UsageError(
+                f"expected a folder without {target.name}, got {folder}, which has it: "
+                "name another folder, or move the file away"
+            )
+    with writing.explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for target, content in targets.items():
+        writing.replace(target, content)
+    return list(targets)

@@ -1,0 +1,49 @@
+"""`flake-hunt init`."""
+
+import pathlib
+from typing import Any
+
+from harness.scenario import loading
+
+
+def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "mine"
+    code, out, _ = flake_hunt("init", str(folder))
+    assert code == 0
+    names = {pathlib.Path(line).name for line in out.splitlines()}
+    assert names == {path.name for path in folder.iterdir()}
+    assert names == {
+        "README.md",
+        "flake-hunt.yml",
+        "my-scenario.toml",
+        "scenario.schema.json",
+        "scheduler.py",
+        "test_scheduler.py",
+    }
+    (folder / "README.md").unlink()
+    (folder / "scheduler.py").write_text("mine")
+    code, _, err = flake_hunt("init", str(folder))
+    assert code == 2
+    assert "expected a folder without flake-hunt.yml" in err
+    assert (folder / "scheduler.py").read_text() == "mine"
+    assert not (folder / "README.md").exists()
+
+
+def test_the_readme_names_every_example(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    flake_hunt("init", str(tmp_path))
+    text = (tmp_path / "README.md").read_text()
+    for path in tmp_path.iterdir():
+        assert path.name == "README.md" or f"| `{path.name}` |" in text
+
+
+def test_the_scenario_can_be_loaded(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    flake_hunt("init", str(tmp_path))
+    loaded = loading.load(str(tmp_path / "my-scenario.toml"))
+    assert [fault.kind for fault in loaded.scenario.faults] == ["lose-response", "reject"]
+
+
+def test_a_folder_that_cannot_be_made(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, _, err = flake_hunt("init", str(tmp_path / "file" / "below"))
+    assert code == 2
+    assert "cannot write" in err
