@@ -13,7 +13,7 @@ from harness.report import escaping
 
 WIDTH = 100.0
 """Width of every picture, in percent."""
-TICKS_MAX = 7
+TICKS_MAX = 6
 """Labels on a time axis."""
 NAME_MAX = 26
 """Characters of a name in a picture."""

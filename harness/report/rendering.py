@@ -18,7 +18,7 @@ from harness.report import (
     page_templates,
     run_facts,
 )
-from harness.report.causes import strips
+from harness.report.causes import deciding_writes, strips
 from harness.report.charts import run_charts, time_plots
 from harness.report.traces import trace_documents
 
@@ -35,6 +35,8 @@ class Card:
     violation: verdicts.Violation
     strip: strips.Strip | None
     """The picture of a double allocation; None for every other violation."""
+    writes: Sequence[deciding_writes.Write]
+    """The deciding writes of a double allocation; empty if they are not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -136,13 +138,16 @@ def _broken(check: verdicts.CheckResult) -> str:
 
 def _sections(source: evidence.Evidence) -> Iterator[Section]:
     steps = iter(source.steps)
+    writes = deciding_writes.DecidingWrites(source.double_allocations[:CARDS_MAX])
+    writes.read(source.history)
     for check in source.judgement.checks:
         cards = []
         for number, violation in enumerate(check.violations, start=1):
-            strip, kind = None, check.check
+            strip, kind, deciding = None, check.check, []
             if isinstance(violation, verdicts.DoubleAllocation):
                 strip, kind = strips.strip(violation, next(steps), source.pod_names), "double"
-            cards.append(Card(f"{kind}-{number}", violation, strip))
+                deciding = writes.of(violation)
+            cards.append(Card(f"{kind}-{number}", violation, strip, deciding))
         if cards:
             yield Section(check, cards[:CARDS_MAX])
 

@@ -11,7 +11,7 @@ EFFECTS_MAX = 6
 """Effects of faults shown."""
 _LANE, _BAR = 40.0, 18.0
 _MARGIN_NS = 500_000
-_CROWDED = 4.5
+_CROWDED = 9.0
 """Steps closer than this, in percent, share one label."""
 About = Callable[[records.Step, dict[str, str]], str]
 
@@ -135,9 +135,14 @@ def _threads(
             title = f"{number}. {step.name} {about(step, letters)}"
             strip.body.append(drawing.dot(x, y, kind=f"step{owner}", title=title))
         strip.body += [
-            drawing.label(x, y - 7, numbers, kind="tick", anchor="end" if x > 97 else "middle")
+            drawing.label(x, y - 7, numbers, kind="tick", anchor=_anchor(x))
             for numbers, x in _numbers(marks)
         ]
+
+
+def _anchor(x: float) -> str:
+    """Return how a label is placed so that it does not leave the picture."""
+    return "end" if x > 97 else "start" if x < 3 else "middle"
 
 
 def _numbers(marks: Sequence[tuple[int, float]]) -> Iterator[tuple[str, float]]:

@@ -34,6 +34,8 @@ class Strip:
     """None: no stale read is known."""
     story: list[str]
     """The deciding steps, one sentence each."""
+    zero_ns: int
+    """The time that counts as 0."""
 
 
 def strip(
@@ -69,6 +71,7 @@ def strip(
         steps_left_out=max(len(shown) - STEPS_MAX, 0),
         window=window,
         story=step_sentences.tell(shown[:STEPS_MAX], {**names, **lettered}, origin_ns=origin),
+        zero_ns=origin,
     )
 
 

@@ -10,7 +10,7 @@
     const place = plot.querySelector(".axis-of-time");
     const low = Number(plot.dataset.low), high = Number(plot.dataset.high);
     const y = place.querySelector("line").getAttribute("y1");
-    const step = round((high - low) / zoom / 7);
+    const step = round((high - low) / zoom / 6);
     place.querySelectorAll("text").forEach((text) => text.remove());
     for (let n = Math.ceil(low / step); n * step <= high; n += 1) {
       const share = 100 * (n * step - low) / (high - low);

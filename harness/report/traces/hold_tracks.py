@@ -11,7 +11,7 @@ import numpy as np
 from harness.report import hold_tables
 from harness.report.traces import trace_events
 
-HOLDS_MAX = 100_000
+HOLDS_MAX = 300_000
 """Holds that are kept, besides those of double allocations."""
 _NAMED_MAX = 2
 """Claims that the name of a track names."""

@@ -1,0 +1,121 @@
+"""The writes behind a double allocation: both allocations, and the bindings of the pods.
+
+They are read from the observations in one pass for all double allocations of a page.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.checks import verdicts
+from harness.history import histories, journal_reader, records
+from harness.report.causes import json_differences
+
+BYTES_MAX = 256 * 2**20
+"""Largest file of observations that is read once more for its writes."""
+_CLAIMS, _PODS = "resourceclaims", "pods"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Write:
+    """One commit, as its difference from the version before it."""
+
+    title: str
+    resource_version: int
+    ts_ns: int
+    """Monotonic time at which the recorder saw it; for display only."""
+    lines: Sequence[json_differences.Line]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Version:
+    resource_version: int
+    ts_ns: int
+    object: dict[str, Any]
+
+
+_Key = tuple[str, str, str]
+"""Resource, namespace, name."""
+
+
+class DecidingWrites:
+    """The versions of the claims and pods of double allocations."""
+
+    def __init__(self, found: Sequence[verdicts.DoubleAllocation]) -> None:
+        self._keys = {key for violation in found for key in _keys(violation)}
+        self._versions: dict[_Key, list[_Version]] = {}
+
+    def read(self, history: histories.History) -> None:
+        """Read the versions; nothing if the observations are too large to be read again."""
+        path = history.directory.observations
+        if not self._keys or not path.is_file() or path.stat().st_size > BYTES_MAX:
+            return
+        for item in history.observations(_decoder(self._keys)) or ():
+            if isinstance(item, records.Observation) and item.type != "FINAL":
+                self._add(item)
+
+    def _add(self, item: records.Observation) -> None:
+        try:
+            version = _Version(
+                item.resource_version, item.ts_ns, msgspec.json.decode(item.object, type=dict)
+            )
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return
+        meta = version.object.get("metadata")
+        if isinstance(meta, dict):
+            key = item.resource, str(meta.get("namespace", "")), str(meta.get("name", ""))
+            if key in self._keys:
+                self._versions.setdefault(key, []).append(version)
+
+    def of(self, violation: verdicts.DoubleAllocation) -> list[Write]:
+        """Return the writes of a double allocation, in the order of their commits."""
+        return sorted(self._of(violation), key=lambda write: write.resource_version)
+
+    def _of(self, violation: verdicts.DoubleAllocation) -> Iterator[Write]:
+        for holder, letter in zip(violation.holders, "AB", strict=True):
+            claim = _CLAIMS, holder.namespace, holder.name
+            title = f"claim {letter}, {holder.name}, is allocated"
+            yield from self._first(claim, title, _is_version(holder.held_from_rv))
+            for pod in holder.pods:
+                title = f"pod {pod} of claim {letter} is bound"
+                yield from self._first((_PODS, holder.namespace, pod), title, _is_bound)
+
+    def _first(self, key: _Key, title: str, is_it: Callable[[_Version], bool]) -> Iterator[Write]:
+        """Yield the first such version of an object, compared with the one before it."""
+        before: dict[str, Any] = {}
+        for version in self._versions.get(key, ()):
+            if is_it(version):
+                lines = json_differences.differences(before, version.object)
+                yield Write(title, version.resource_version, version.ts_ns, lines)
+                return
+            before = version.object
+
+
+def _keys(violation: verdicts.DoubleAllocation) -> Iterator[_Key]:
+    for holder in violation.holders:
+        yield _CLAIMS, holder.namespace, holder.name
+        yield from ((_PODS, holder.namespace, pod) for pod in holder.pods)
+
+
+def _is_version(resource_version: int) -> Callable[[_Version], bool]:
+    return lambda version: version.resource_version == resource_version
+
+
+def _is_bound(version: _Version) -> bool:
+    spec = version.object.get("spec")
+    return isinstance(spec, dict) and bool(spec.get("nodeName"))
+
+
+def _decoder(keys: Iterable[_Key]) -> journal_reader.Decode:
+    """Return a decoder that skips lines without any of the names."""
+    names = sorted({name for _, _, name in keys})
+    quoted = "|".join(re.escape(msgspec.json.encode(name).decode()) for name in names)
+    pattern = re.compile(f'"record":"(?:header|trailer)"|"name": ?(?:{quoted})'.encode())
+
+    def decode(line: bytes) -> Any:
+        return journal_reader.decode_record(line) if pattern.search(line) else None
+
+    return decode

@@ -1,0 +1,153 @@
+"""The cause of a double allocation: window, story, and the writes as differences."""
+
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness.checks import judging, verdicts
+from harness.history import directories, records
+from harness.report import evidence, publishing, rendering
+from harness.report.causes import deciding_writes, json_differences, step_sentences, windows
+from tests.histories import building
+from tests.unit.report import pages, races
+
+
+def _source(directory: directories.RunDirectory) -> evidence.Evidence:
+    return evidence.collect(judging.examine(directory))
+
+
+def _violation(source: evidence.Evidence) -> verdicts.DoubleAllocation:
+    [violation] = source.double_allocations
+    return violation
+
+
+# ------------------------------------------------------------------------------------ the window
+
+
+def test_the_window_is_from_the_stale_read_to_the_write_it_missed(tmp_path: pathlib.Path) -> None:
+    steps = races.steps(races.NOT_ATOMIC)
+    source = _source(building.build(tmp_path / "run", races.TEXT, steps=steps))
+    window = windows.find(_violation(source), source.steps[0])
+    assert window is not None
+    names = [name for _, name, _ in races.NOT_ATOMIC]
+    read, missed = (names.index(name) for name in (window.read.name, window.missed.name))
+    assert window.read.name == "gather.devices.cloned"
+    assert window.missed.name == "allocated-devices.inserted"
+    assert window.length_us == (missed - read) * 100
+    assert (window.first_rv, window.second_rv) == (1, 4)
+    assert "3 after the first one, 1" in window.text
+
+
+@pytest.mark.parametrize("lines", [races.SOUND, races.BRED, []], ids=["sound", "bred", "none"])
+def test_without_a_stale_read_there_is_none(
+    tmp_path: pathlib.Path, lines: list[races.Line]
+) -> None:
+    source = _source(building.build(tmp_path / "run", races.TEXT, steps=races.steps(lines)))
+    assert windows.find(_violation(source), source.steps[0]) is None
+
+
+def test_the_page_shades_it_in_the_strip(tmp_path: pathlib.Path) -> None:
+    steps = races.steps(races.NOT_ATOMIC)
+    directory = building.build(tmp_path / "run", races.TEXT, steps=steps)
+    publishing.publish(judging.examine(directory))
+    text = directory.report.read_text()
+    assert text.count('class="window"') == 1
+    assert "The window was " in pages.read(text).text
+
+
+# ------------------------------------------------------------------------------------- the story
+
+
+def _step(thread: str, name: str, **fields: Any) -> records.Step:
+    return records.Step(seq=0, ts_ns=1_500_000, thread=thread, name=name, fields=fields)
+
+
+STEPS = {
+    "-500 µs: the scheduler plans D1 for claim A": _step(
+        "scheduling", "in-flight.added", device="d/p/D1", claim="uid-a"
+    ),
+    "-500 µs: binder 2 removes claim A from the claims in flight": _step(
+        "binder-2", "in-flight.removed", claim="uid-a"
+    ),
+    "-500 µs: binder 2 of scheduler.2 removes claim A from the claims in flight": _step(
+        "scheduler.2/binder-2", "in-flight.removed", claim="uid-a"
+    ),
+    "-500 µs: the scheduler removes (no claim) from the claims in flight": _step(
+        "scheduling", "in-flight.removed"
+    ),
+}
+
+
+@pytest.mark.parametrize(("expected", "step"), STEPS.items(), ids=list(STEPS))
+def test_a_step_is_told_in_a_sentence(expected: str, step: records.Step) -> None:
+    assert step_sentences.tell([step], {"uid-a": "claim A"}, origin_ns=2_000_000) == [expected]
+
+
+def test_a_step_without_a_sentence_is_left_out() -> None:
+    assert step_sentences.tell([_step("x", "gather.started")], {}, origin_ns=0) == []
+
+
+# ------------------------------------------------------------------------------------ the writes
+
+
+def test_both_allocations_and_both_bindings(tmp_path: pathlib.Path) -> None:
+    source = _source(building.build(tmp_path / "run", "p:a q:b a+D1 a^p p>n b+D1 b^q q>n"))
+    violation = _violation(source)
+    found = deciding_writes.DecidingWrites([violation])
+    found.read(source.history)
+    writes = found.of(violation)
+    assert [write.title for write in writes] == [
+        "claim A, a, is allocated",
+        "pod p of claim A is bound",
+        "claim B, b, is allocated",
+        "pod q of claim B is bound",
+    ]
+    assert [write.resource_version for write in writes] == [3, 5, 6, 8]
+    texts = [line.text for line in writes[1].lines if line.sign == "+"]
+    assert 'spec.nodeName: "n"' in texts
+
+
+def test_observations_that_are_too_large_are_not_read_again(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding_writes, "BYTES_MAX", 100)
+    source = _source(building.build(tmp_path / "run", races.TEXT))
+    found = deciding_writes.DecidingWrites(source.double_allocations)
+    found.read(source.history)
+    assert found.of(_violation(source)) == []
+
+
+def test_hostile_values_of_writes_are_escaped(tmp_path: pathlib.Path) -> None:
+    names = {"a": "<script>alert(1)</script>", "D1": '"><img src=x>', "p": "</pre>"}
+    directory = building.build(tmp_path / "run", races.TEXT, names=names)
+    page = pages.read(rendering.page(_source(directory)))
+    assert pages.has_only_own_script(page)
+    assert "img" not in page.tags
+    assert page.unbalanced == []
+    assert "ins" in page.tags
+
+
+DIFFERENCES: dict[str, tuple[Any, Any, list[str]]] = {
+    "nothing": ({"a": 1}, {"a": 1}, []),
+    "changed": ({"a": 1}, {"a": 2}, ["- a: 1", "+ a: 2"]),
+    "added": ({}, {"a": {"b": [1]}}, ["+ a.b[0]: 1"]),
+    "removed": ({"a": {"b": 1}, "c": 2}, {"c": 2}, ["- a.b: 1"]),
+    "another type": ({"a": {"b": 1}}, {"a": 3}, ['- a: {"b":1}', "+ a: 3"]),
+    "a list": ({"a": [1, 2]}, {"a": [1, 3, 4]}, ["- a[1]: 2", "+ a[1]: 3", "+ a[2]: 4"]),
+    "empty": ({}, {"a": {}, "b": []}, ["+ a: {}", "+ b: []"]),
+    "managed fields": ({"metadata": {}}, {"metadata": {"managedFields": [1]}}, []),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_differences(before: Any, after: Any, expected: list[str]) -> None:
+    lines = json_differences.differences(before, after)
+    assert [f"{line.sign} {line.text}" for line in lines] == expected
+
+
+def test_differences_are_bounded() -> None:
+    lines = json_differences.differences({}, {str(number): "x" * 999 for number in range(999)})
+    assert len(lines) == json_differences.LINES_MAX + 1
+    assert lines[-1].sign == "…"
+    assert max(len(line.text) for line in lines) < json_differences.VALUE_MAX + 20
