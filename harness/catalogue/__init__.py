@@ -5,5 +5,5 @@ The defects themselves are beside the code that they change: in `subject.defects
 scenarios that name them as controls.
 
 Contents: `controller_facts`, `defect_facts`, `guarantees`, `known`, `node_facts`,
-`scheduler_facts`.
+`reported_facts`, `scheduler_facts`.
 """

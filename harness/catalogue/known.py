@@ -10,6 +10,7 @@ from harness.catalogue import (
     defect_facts,
     guarantees,
     node_facts,
+    reported_facts,
     scheduler_facts,
 )
 from harness.run import known_defects
@@ -17,6 +18,7 @@ from harness.scenario import loading
 
 FACTS: Mapping[str, defect_facts.DefectFacts] = {
     **scheduler_facts.FACTS,
+    **reported_facts.FACTS,
     **controller_facts.FACTS,
     **node_facts.FACTS,
 }

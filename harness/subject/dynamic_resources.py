@@ -177,8 +177,12 @@ class DynamicResources:
             if claims.FINALIZER not in finalizers:
                 finalizers.append(claims.FINALIZER)
             planned = claims.with_metadata(claim, finalizers=finalizers)
-            self._in_flight.add(claims.with_status(planned, allocation=allocation))
+            self._put_in_flight(claims.with_status(planned, allocation=allocation))
             claim_binding.log("Reserved resource in allocation result", claim, allocation)
+
+    def _put_in_flight(self, planned: Object) -> None:
+        """Note a claim with its planned allocation, so that no other attempt takes its devices."""
+        self._in_flight.add(planned)
 
     # ------------------------------------------------------------- the binding threads
 

@@ -61,6 +61,7 @@ class SchedulerParts:
     leadership: type[leaderships.Leadership] = leaderships.Leadership
     allocator: type[allocators.Allocator] = allocators.Allocator
     slice_tracker: type[slice_trackers.SliceTracker] = slice_trackers.SliceTracker
+    queue: type[scheduling_queue.SchedulingQueue] = scheduling_queue.SchedulingQueue
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,7 @@ class Scheduler:
         flight = self._in_flight = in_flight.InFlightClaims()
         self._inventory = inventories.Inventory()
         self._nodes = node_lists.NodeList()
-        self._queue = scheduling_queue.SchedulingQueue(
+        self._queue = parts.queue(
             gate=self._may_enter,
             hints=parts.hints(lambda key: self._cache.get(key)),  # noqa: PLW0108 - made later
             backoff_initial_s=options.backoff_initial_s,

@@ -58,12 +58,13 @@ def _changed(parts: kubelet_parts.KubeletParts) -> Iterator[Pair]:
 
 def unused(replacement: type, correct: type) -> Iterator[str]:
     """Yield a sentence for each name that a replacement overrides in vain."""
+    own = [kind for kind in replacement.__mro__ if kind not in correct.__mro__]
     names = set(_own(replacement, correct))
     overridden = {name for name in names if hasattr(correct, name)}
     if not overridden:
         yield f"{replacement.__name__} overrides nothing of {correct.__name__}"
     for name in sorted(names):
-        users = _users(correct, name) if name in overridden else _modules([replacement])
+        users = _users(correct, name) if name in overridden else _modules(own)
         if name not in itertools.chain.from_iterable(map(_used, users)):
             yield f"{replacement.__name__}.{name} is never used"
         inner, inner_correct = getattr(replacement, name), getattr(correct, name, None)

@@ -1,14 +1,18 @@
-"""Every world that the catalogue names for a known defect finds it; correct code is well in it."""
+"""Every world that the catalogue names for a known defect finds it; correct code is well in it.
+
+The decisions of the run, as a token has them, are a schedule that always shows the defect.
+"""
 
 import pytest
 
 from harness.catalogue import known
-from harness.explore.search import search_campaign
+from harness.explore.search import search_campaign, tokens
 
 pytestmark = pytest.mark.detection
 NAMED = [(name, world) for name, facts in known.FACTS.items() for world in facts.worlds]
 SCHEDULES_MAX = 20_000
 CORRECT_SCHEDULES = 30
+REPLAYS = 5
 
 
 def explored(world: str, *defects: str, schedules: int) -> search_campaign.SearchProgress:
@@ -21,7 +25,10 @@ def explored(world: str, *defects: str, schedules: int) -> search_campaign.Searc
 
 @pytest.mark.parametrize(("defect", "world"), NAMED)
 def test_a_world_finds_the_defect(defect: str, world: str) -> None:
-    assert explored(world, defect, schedules=SCHEDULES_MAX).findings
+    finding, decisions = explored(world, defect, schedules=SCHEDULES_MAX).findings[0]
+    token = tokens.Token(scenario=world, defects=(defect,), decisions=tuple(decisions))
+    replayed = {search_campaign.replay(token).finding for _ in range(REPLAYS)}
+    assert replayed == {finding}
 
 
 @pytest.mark.parametrize("world", sorted({world for _, world in NAMED}))

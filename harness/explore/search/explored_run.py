@@ -7,6 +7,7 @@ from harness import concurrency
 from harness.apiserver.storage import watch_cache
 from harness.explore.runtime import choices, scheduler, tasks
 from harness.explore.worlds import world_specs
+from harness.subject import panics
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class ExploredRun:
     """The result of a run."""
 
     finding: str | None
-    """Description of the violation, deadlock or livelock; None if there was none."""
+    """Description of the violation, deadlock, livelock or crash; None if there was none."""
     decisions: list[int]
     options: list[int]
     """Number of options of each decision."""
@@ -100,6 +101,8 @@ def _run(world: world_specs.World, runtime: scheduler.ControlledRuntime) -> str 
             waiting = runtime.run(explore=True)
     except choices.TooLong as error:
         return f"livelock, or too large a world: {error}"
+    except panics.Panic as error:
+        return f"crash: {error}"
     return world.finding or _deadlock(waiting) or world.unfinished()
 
 

@@ -21,6 +21,8 @@ LOST_RESPONSE, LOST_REQUEST, LATE_REQUEST = "lose-response", "lose-request", "de
 """Faults of a write: it is committed without an answer, never arrives, or arrives some time after
 its sender has stopped waiting."""
 DROPPED_WATCH, EXPIRED_WATCH = "drop-watch", "expire-watch"
+EXPIRED_CLAIM_WATCH = "expire-claim-watch"
+"""As EXPIRED_WATCH, of ResourceClaims only."""
 TOUCHED_OBJECT, TOUCHED_OTHER = "touch-objects", "touch-others"
 """Changes by another client, just before an object is replaced: of it, or of the last of its kind,
 which should be one that no one else writes."""
@@ -57,6 +59,7 @@ class LocalServer:
         self._faults_left = faults_max
         self._of_writes = [kind for kind in _STEPS if kind in faults]
         self._of_watches = [kind for kind in (DROPPED_WATCH, EXPIRED_WATCH) if kind in faults]
+        self._of_claim_watches = [EXPIRED_WATCH] if EXPIRED_CLAIM_WATCH in faults else []
         self._of_objects = [kind for kind in (TOUCHED_OBJECT, TOUCHED_OTHER) if kind in faults]
         self._is_writing = False
         """True while a request of a client is committed."""
@@ -173,10 +176,12 @@ class LocalServer:
 
     def _breaks(self, watch: local_watches.LocalWatch) -> bool:
         """Return whether the watch breaks now."""
-        fault = self._fault(self._of_watches)
+        resource = watch.selection.resource
+        is_of_claims = resource is resources.CLAIMS
+        fault = self._fault(self._of_claim_watches * is_of_claims or self._of_watches)
         if fault is None:
             return False
-        resource, is_expired = watch.selection.resource, fault == EXPIRED_WATCH
+        is_expired = fault == EXPIRED_WATCH
         self._watches[resources.table_of(resource)].remove(watch)
         concurrency.step("api.watch.broken", resource=resource.plural, compacted=is_expired)
         if is_expired:

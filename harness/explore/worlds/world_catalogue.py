@@ -6,6 +6,7 @@ from harness import errors, suggestions
 from harness.explore.worlds import world_specs
 from harness.explore.worlds.lifecycles import (
     forced_deletions,
+    freed_claims,
     generated_claims,
     lost_claims,
     node_preparations,
@@ -22,9 +23,11 @@ from harness.explore.worlds.scheduling import (
     freed_allocations,
     leader_changes,
     reallocated_claims,
+    returned_devices,
     shared_claims,
     shared_devices,
     taint_rules,
+    tried_devices,
     two_schedulers,
 )
 
@@ -44,12 +47,15 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **extended_claims.WORLDS,
     **taint_rules.WORLDS,
     **filter_threads.WORLDS,
+    **tried_devices.WORLDS,
+    **returned_devices.WORLDS,
     **broken_devices.WORLDS,
     **template_users.WORLDS,
     **lost_claims.WORLDS,
     **generated_claims.WORLDS,
     **node_preparations.WORLDS,
     **forced_deletions.WORLDS,
+    **freed_claims.WORLDS,
 }
 """The worlds by name; every token contains a fingerprint of its world."""
 

@@ -103,8 +103,9 @@ class WorldSpec:
     """Kinds of faults of the API server; the strategy chooses when they happen.
 
     `lose-response`, `lose-request`, `delay-request`: of a write. `drop-watch`, `expire-watch`: of a
-    watch. `touch-objects`, `touch-others`: another client changes an object just before it is
-    replaced, or the last of its kind. The size `faults_max` says how many of them may happen, all
+    watch; `expire-claim-watch`: of a watch of ResourceClaims. `touch-objects`, `touch-others`:
+    another client changes an object just before it is replaced, or the last of its kind. The size
+    `faults_max` says how many of them may happen, all
     together.
     """
     answers_first: bool = False

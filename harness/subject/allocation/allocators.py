@@ -108,14 +108,19 @@ class Allocator:
         problem = searches.Problem(self._requests, self._constraints, self._clock())
         search = self.search_class(problem, view, self._holdings(view), every.__getitem__)
         try:
-            if not search.run():
-                return None
+            chosen = self._solution(search)
         except quantities.QuantityError as error:
             raise AllocationError(f"malformed quantity: {error}") from error
+        if chosen is None:
+            return None
         return [
-            results.result(claim, [item for item in search.chosen if item.claim == index], node)
+            results.result(claim, [item for item in chosen if item.claim == index], node)
             for index, claim in enumerate(self._claims)
         ]
+
+    def _solution(self, search: searches.Search) -> Sequence[results.Choice] | None:
+        """Return what a search has chosen; None: there is no solution."""
+        return search.chosen if search.run() else None
 
     def sees_invalid_pools(self, node: Object) -> bool:
         """Return whether a pool of the node is invalid: it may be why `allocate` found nothing."""

@@ -8,9 +8,10 @@ controller in `claim_controller_defects`.
 Contents: `admin_device_twice`, `assume_cache_early_return`, `assume_cache_shared_drain`,
 `claim_controller_defects`, `conditions_not_awaited`, `counters_of_one_node`,
 `extended_claim_not_awaited`, `extended_claim_not_recorded`, `finalizer_not_added`,
-`gather_not_atomic`, `in_flight_removed_first`, `pods_bound_wrongly`, `requests_not_met`,
-`results_not_kept`, `revision_bumped_late`, `revision_compared_early`, `shares_not_gathered`,
-`slice_deletions_unseen`, `slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
+`gather_not_atomic`, `in_flight_removed_first`, `pods_bound_wrongly`, `reported`,
+`requests_not_met`, `results_not_kept`, `revision_bumped_late`, `revision_compared_early`,
+`shares_not_gathered`, `slice_deletions_unseen`, `slice_tracker_shared_drain`,
+`slice_tracker_unlocked_merge`.
 """
 
 from harness.subject import replacements
@@ -35,6 +36,7 @@ from harness.subject.defects import (
     slice_tracker_shared_drain,
     slice_tracker_unlocked_merge,
 )
+from harness.subject.defects.reported import registered
 
 CATALOGUE = replacements.Catalogue(
     "defect",
@@ -118,6 +120,7 @@ CATALOGUE = replacements.Catalogue(
         "whole-devices-shared": replacements.Replacement(
             "allocator", results_not_kept.WholeDevicesSharedAllocator, shows_otherwise=True
         ),
+        **registered.KNOWN,
     },
 )
 """The known defects of the scheduler by name."""

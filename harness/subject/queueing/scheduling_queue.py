@@ -59,10 +59,8 @@ class SchedulingQueue:
         with self._changed:
             queued = self._pods.get(claims.uid_of(pod)) or self._add(pod)
             changes = list(cluster_events.of_pod(queued.pod, pod))
-            self._remove_user(queued.pod)
+            self._index(queued, pod)
             queued.pod = pod
-            for key in claims.known_claim_keys(pod):
-                self._users[key].add(queued.uid)
         self._open_gate(queued, changes[0] if changes else cluster_events.POD_ADDED)
         for event in changes:
             self._move(event, [queued])
@@ -195,6 +193,12 @@ class SchedulingQueue:
         queued = self._pods[claims.uid_of(pod)] = queued_pods.QueuedPod(pod)
         self._enter(queued, queued_pods.Place.GATED, cluster_events.POD_ADDED)
         return queued
+
+    def _index(self, queued: queued_pods.QueuedPod, pod: Object) -> None:
+        """Index a queued pod by the claims of its next state."""
+        self._remove_user(queued.pod)
+        for key in claims.known_claim_keys(pod):
+            self._users[key].add(queued.uid)
 
     def _remove_user(self, pod: Object) -> None:
         """Remove the pod from the index of its claims."""

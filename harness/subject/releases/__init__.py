@@ -4,7 +4,7 @@ The default subject does what the newest release does, except where that is know
 release is a set of small classes that each override few methods of the correct code, as the known
 defects do; a class says in its docstring what the release does and which issue of Kubernetes it is.
 
-Contents: `allocator_releases`, `allocator_search`, `binding_condition_releases`,
+Contents: `allocator_releases`, `binding_condition_releases`,
 `claim_controller_releases`, `mutation_cache`, `scheduler_releases`, `slice_tracker_releases`.
 """
 

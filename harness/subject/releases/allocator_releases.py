@@ -9,7 +9,7 @@ from typing import Any
 from harness.subject import replacements
 from harness.subject.allocation import allocators, device_requests, devices, taints
 from harness.subject.defects import shares_not_gathered
-from harness.subject.releases import allocator_search
+from harness.subject.defects.reported import allocator_search
 
 Object = dict[str, Any]
 

@@ -8,14 +8,10 @@ so that the scheduler meets none.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.subject import claims, replacements
+from harness.subject import claims, panics, replacements
 from harness.subject.binding import binding_conditions
 
 Object = dict[str, Any]
-
-
-class NilDereferenceError(Exception):
-    """The panic of a goroutine, which ends kube-scheduler; here it ends the process."""
 
 
 class WaitingForeverConditions(binding_conditions.BindingConditions):
@@ -51,9 +47,7 @@ class PanickingConditions(binding_conditions.BindingConditions):
         super().__init__(claim_of, announce=announce)
 
     def _on_lost_allocation(self, key: str) -> None:
-        raise NilDereferenceError(
-            f"panic: runtime error: invalid memory address or nil pointer dereference ({key})"
-        )
+        raise panics.nil_dereference(key)
 
 
 BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {

@@ -2,6 +2,6 @@
 
 They read API objects in their own way and share no code with the subject.
 
-Contents: `claim_entries`, `device_exclusivity`, `device_shares`, `panels`, `preparations`,
-`ready_devices`, `reservations`, `scheduler_books`.
+Contents: `allocation_finalizers`, `asked_devices`, `claim_entries`, `device_exclusivity`,
+`device_shares`, `panels`, `preparations`, `ready_devices`, `reservations`, `scheduler_books`.
 """

@@ -5,7 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
+from harness.explore.worlds.oracles import (
+    asked_devices,
+    device_exclusivity,
+    panels,
+    reservations,
+)
 from harness.subject import schedulers
 from harness.subject.scheduling import node_search
 
@@ -25,8 +30,12 @@ class FilterThreads(small_world.SmallWorld):
             yield world_fixtures.claim(f"claim-{index + 1}")
 
     def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices and reservations."""
-        return device_exclusivity.DeviceExclusivity(), reservations.Reservations()
+        """Return those of devices, of their nodes, and of reservations."""
+        return (
+            device_exclusivity.DeviceExclusivity(),
+            asked_devices.AskedDevices(),
+            reservations.Reservations(),
+        )
 
     def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
         """Return the options of a scheduler with several Filter threads."""

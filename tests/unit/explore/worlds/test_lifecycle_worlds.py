@@ -10,7 +10,6 @@ from harness.cluster.dra import claim_managers
 from harness.explore.output import stories
 from harness.explore.search import search_campaign, shrink_world
 from harness.explore.worlds import world_catalogue
-from harness.subject.queueing import cluster_events, scheduling_queue
 
 pytestmark = pytest.mark.detection
 Replace = Callable[..., None]
@@ -27,17 +26,8 @@ def finding(world: str, *defects: str, **changes: object) -> str:
     return progress.findings[0][0] if progress.findings else ""
 
 
-class ForgetfulQueue(scheduling_queue.SchedulingQueue):
-    """A pod is not tried again when its status names another claim."""
-
-    def _move(self, event: Any, candidates: Any = None) -> None:
-        if event.resource != cluster_events.POD:
-            super()._move(event, candidates)
-
-
-def test_a_pod_that_is_forgotten_with_its_claim_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling_queue, "SchedulingQueue", ForgetfulQueue)
-    assert finding("claim-lost-while-pod-waits") == "stuck: pod-1 not bound"
+def test_a_pod_that_is_forgotten_with_its_claim_is_found() -> None:
+    assert finding("claim-lost-while-pod-waits", "pod-status-ignored") == "stuck: pod-1 not bound"
 
 
 def test_a_second_claim_of_an_entry_is_found() -> None:

@@ -97,21 +97,35 @@ class LastValueDistinct:
             self._last.pop(option.request, None)
 
 
-def tracked(constraint: attributes.Constraint) -> Tracked:
-    """Return the constraint with the release's state."""
-    return ScalarMatch(constraint) if constraint.is_match else LastValueDistinct(constraint)
-
-
 # ------------------------------------------------------------------ counters
 
 
-class LeakingHoldings(holdings.Holdings):
+class ByPoolNameHoldings(holdings.Holdings):
+    """Counters are kept by the name of the pool, without its driver.
+
+    Of two drivers whose pools have one name, the counters of the one that is looked at later are
+    not checked, or are mixed up with those of the other. Fixed after 1.36.2 (kubernetes#140434).
+    """
+
+    def _has_counters(self, device: devices.Device) -> bool:
+        free = self._counters_of(device)
+        return all(free.get(counter, amount) >= amount for counter, amount in device.consumes)
+
+    def _add_counters(self, device: devices.Device, sign: int) -> None:
+        free = self._counters_of(device)
+        for counter, amount in device.consumes:
+            if counter in free:
+                free[counter] += sign * amount
+
+    def _counters_key(self, device: devices.Device) -> object:
+        return device.pool[1]
+
+
+class NotGivenBackHoldings(holdings.Holdings):
     """Counters are taken before taints and constraints are looked at.
 
     They stay taken if these refuse the device; those of a shared device also if it is given up.
-
-    Counters are kept by the name of the pool, so that two drivers whose pools have one name share
-    them. Fixed after 1.36.2 (kubernetes#140431, #140434).
+    Fixed after 1.36.2 (kubernetes#140431).
     """
 
     def can_take(self, claim: int, option: device_requests.Option, device: devices.Device) -> bool:
@@ -134,18 +148,9 @@ class LeakingHoldings(holdings.Holdings):
         if not choice.device.is_shared and self._takes_counters(choice.device):
             self._add_counters(choice.device, 1)
 
-    def _has_counters(self, device: devices.Device) -> bool:
-        free = self._counters_of(device)
-        return all(free.get(counter, amount) >= amount for counter, amount in device.consumes)
 
-    def _add_counters(self, device: devices.Device, sign: int) -> None:
-        free = self._counters_of(device)
-        for counter, amount in device.consumes:
-            if counter in free:
-                free[counter] += sign * amount
-
-    def _counters_key(self, device: devices.Device) -> object:
-        return device.pool[1]
+class LeakingHoldings(ByPoolNameHoldings, NotGivenBackHoldings):
+    """Both, as up to 1.36.2."""
 
 
 # ------------------------------------------------------------------ the search
@@ -156,8 +161,12 @@ class OldSearch(searches.Search):
 
     def run(self) -> bool:
         """Search; return whether there is a solution. Raises as the correct search does."""
-        self._tracked = [[*map(tracked, listed)] for listed in self._problem.constraints]
+        self._tracked = [[*map(self._tracker, listed)] for listed in self._problem.constraints]
         return super().run()
+
+    def _tracker(self, constraint: attributes.Constraint) -> Tracked:
+        """Return the constraint with the release's state."""
+        return ScalarMatch(constraint) if constraint.is_match else LastValueDistinct(constraint)
 
     def _fail(self) -> None:
         self._problem.check_time()

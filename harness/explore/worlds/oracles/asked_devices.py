@@ -1,0 +1,100 @@
+"""Judges whether claims get what they asked for, where they can use it.
+
+The devices of an allocation are on the nodes of its node selector, and keep the claim's constraints
+on attributes. Allocations are compared with the slices at the time of their commit.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from harness.apiserver.storage import watch_cache
+
+Object = dict[str, Any]
+Device = tuple[str, str, str]
+"""Driver, pool and name."""
+
+
+class AskedDevices:
+    """Watches claims and slices."""
+
+    def __init__(self) -> None:
+        self._slices: dict[str, Object] = {}
+        self.finding: str | None = None
+        """Description of the first violation; None if there is none."""
+
+    def on_commit(self, commit: watch_cache.Commit) -> None:
+        """Judge a commit."""
+        if commit.type == "DELETED":
+            self._slices.pop(commit.object.name, None)
+        elif commit.resource.plural == "resourceslices":
+            self._slices[commit.object.name] = msgspec.json.decode(commit.object.data)["spec"]
+        elif commit.resource.plural == "resourceclaims" and self.finding is None:
+            self.finding = next(self._faults(msgspec.json.decode(commit.object.data)), None)
+
+    def _faults(self, claim: Object) -> Iterator[str]:
+        allocation = claim.get("status", {}).get("allocation")
+        if allocation is None:
+            return
+        name, devices = claim["metadata"]["name"], self._devices()
+        results = allocation["devices"]["results"]
+        for result in results:
+            spec, _ = devices.get(_device_of(result), ({}, {}))
+            nodes = _nodes_of(allocation)
+            if nodes and spec.get("nodeName", nodes[0]) not in nodes:
+                yield f"place: {result['device']} of {name} is on {spec['nodeName']}, not {nodes}"
+        for constraint in claim["spec"]["devices"].get("constraints") or ():
+            covered = [_result_of(devices, item) for item in results if _covers(constraint, item)]
+            if not _holds(constraint, covered):
+                yield f"constraint: the devices of {name} violate {constraint}"
+
+    def _devices(self) -> dict[Device, tuple[Object, Object]]:
+        """Return the slice and the device by its ID."""
+        return {
+            (spec["driver"], spec["pool"]["name"], device["name"]): (spec, device)
+            for spec in self._slices.values()
+            for device in spec.get("devices") or ()
+        }
+
+
+def _result_of(devices: dict[Device, tuple[Object, Object]], result: Object) -> Object:
+    _, device = devices.get(_device_of(result), ({}, {}))
+    attributes: Object = device.get("attributes") or {}
+    return attributes
+
+
+def _covers(constraint: Object, result: Object) -> bool:
+    names = constraint.get("requests")
+    return not names or result["request"] in names or result["request"].split("/")[0] in names
+
+
+def _holds(constraint: Object, attributes: list[Object]) -> bool:
+    key = str(constraint.get("matchAttribute") or constraint.get("distinctAttribute"))
+    values = [_values(item.get(key)) for item in attributes]
+    if not all(values):
+        return False
+    if "matchAttribute" in constraint:
+        return not values or bool(set.intersection(*values))
+    return all(one.isdisjoint(other) for one, other in itertools.combinations(values, 2))
+
+
+def _values(attribute: Object | None) -> set[tuple[str, Any]]:
+    """Return the values of an attribute, which may be a list, each with its type."""
+    return {
+        (kind.removesuffix("s"), value)
+        for kind, given in (attribute or {}).items()
+        for value in (given if isinstance(given, list) else [given])
+    }
+
+
+def _device_of(result: Object) -> Device:
+    return result["driver"], result["pool"], result["device"]
+
+
+def _nodes_of(allocation: Object) -> list[str]:
+    """Return the nodes that the selector names; empty: it names none."""
+    terms = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
+    fields = (field for term in terms for field in term.get("matchFields") or ())
+    return [node for field in fields for node in field["values"]]
