@@ -5,9 +5,9 @@ nor does rendering (see `report`). A check that cannot decide returns UNKNOWN, a
 guarantee a run says nothing returns `NotExamined`; the certificate lists the evidence that a VALID
 verdict rests on.
 
-Contents: `certificate`, `check_inputs`, `check_registry`, `claim_control`, `claims`, `conclusions`,
-`consumption`, `device_exclusivity`, `devices`, `doubtful_violations`, `evidence`, `faults`,
-`figures`, `holds`, `judge_identity`, `judging`, `nodes`, `observed`, `observed_runs`, `pods`,
-`progress`, `schedulers`, `selectors`, `taints`, `verdict_files`, `verdicts`, `witness`,
-`world_states`.
+Contents: `certificate`, `check_inputs`, `check_registry`, `check_results`, `claim_control`,
+`claims`, `conclusions`, `consumption`, `device_exclusivity`, `devices`, `doubtful_violations`,
+`evidence`, `faults`, `figures`, `holds`, `judge_identity`, `judging`, `nodes`, `observed`,
+`observed_runs`, `pods`, `progress`, `schedulers`, `selectors`, `taints`, `verdict_files`,
+`verdicts`, `witness`, `world_states`.
 """

@@ -15,15 +15,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.holds import hold_arrays, hold_conflicts, hold_history
 
 NAME = "device_exclusivity"
 PROMISE = "no device is held by two claims at once"
-IN_FULL_MAX = 20
-"""Double allocations listed in full; the longest and the last one may come on top."""
-OTHERS_MAX = 200
-"""Double allocations listed by their summaries."""
 
 
 def check(
@@ -87,7 +83,7 @@ def _verdict(examined: int, violations: int) -> verdicts.Verdict:
 
 def _in_full(found: hold_conflicts.HoldConflicts) -> list[hold_conflicts.Pair]:
     """Return the first conflicts, the longest and the last one, in order."""
-    chosen = dict.fromkeys(found.first(IN_FULL_MAX))
+    chosen = dict.fromkeys(found.first(check_results.IN_FULL_MAX))
     for pair in (found.longest(), found.last()):
         if pair is not None:
             chosen[pair] = None
@@ -156,9 +152,11 @@ def _pods(hold: hold_history.Hold) -> str:
 
 
 def _others(shown: _Shown, found: hold_conflicts.HoldConflicts, listed: set[str]) -> list[str]:
-    pairs = found.first(IN_FULL_MAX + OTHERS_MAX)
+    pairs = found.first(check_results.IN_FULL_MAX + check_results.OTHERS_MAX)
     lines = (_summary(*shown.pair(pair)) for pair in pairs)
-    return list(itertools.islice((line for line in lines if line not in listed), OTHERS_MAX))
+    return list(
+        itertools.islice((line for line in lines if line not in listed), check_results.OTHERS_MAX)
+    )
 
 
 def _reason(examined: hold_arrays.HoldArrays, found: hold_conflicts.HoldConflicts) -> str:

@@ -10,7 +10,7 @@ That each entry of a pod has one claim is in `generated_claims`, for every contr
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.claim_control import controller_history
 from harness.history import plans
 
@@ -18,8 +18,6 @@ NAME = "claim_controller"
 PROMISE = "the claims of a pod stay recorded, and an ended pod gets none"
 CONTROLLER = "claim-controller"
 """Process of our claim controller."""
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +41,14 @@ def check(history: controller_history.ControllerHistory) -> verdicts.CheckResult
         *_generated_after_the_end(history),
         *_reserved_after_the_end(history),
     ]
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        found,
         check=NAME,
         promise=PROMISE,
         verdict=_verdict(history, found),
         examined_count=len(history.pods),
-        violation_count=len(found),
-        violations=[_violation(item) for item in found[:IN_FULL_MAX]],
-        others=[item.summary for item in found[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=_violation,
+        summary=lambda item: item.summary,
         reason=_reason(history, found),
     )
 

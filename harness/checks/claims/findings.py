@@ -3,13 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.history import plans
-
-IN_FULL_MAX = 20
-"""Violations that are listed in full; the worst and the last one may come on top."""
-OTHERS_MAX = 200
-"""Violations that are listed by their summaries."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +40,8 @@ def answer(
         reason = f"no {what} were observed, so nothing was examined"
         return verdicts.NotExamined(check=name, promise=promise, reason=reason)
     ordered = sorted(found, key=lambda item: (item.versions[0], item.summary))
-    chosen = _in_full(ordered)
+    worst = max(range(len(ordered)), key=lambda index: ordered[index].weight, default=0)
+    chosen = check_results.in_full(len(ordered), worst)
     others = [item.summary for index, item in enumerate(ordered) if index not in chosen]
     return verdicts.CheckResult(
         check=name,
@@ -54,17 +50,9 @@ def answer(
         examined_count=examined,
         violation_count=len(found),
         violations=[_violation(name, ordered[index]) for index in chosen],
-        others=others[:OTHERS_MAX],
+        others=others[: check_results.OTHERS_MAX],
         reason=_reason(ordered, f"{what}: {examined}"),
     )
-
-
-def _in_full(ordered: Sequence[Finding]) -> list[int]:
-    """Return the positions of the first findings, the worst and the last one, in order."""
-    if not ordered:
-        return []
-    worst = max(range(len(ordered)), key=lambda index: ordered[index].weight)
-    return sorted({*range(min(IN_FULL_MAX, len(ordered))), worst, len(ordered) - 1})
 
 
 def _reason(ordered: Sequence[Finding], examined: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.consumption import declared_devices, excesses
 from harness.checks.holds import hold_history
 from harness.history import plans
@@ -19,7 +19,6 @@ from harness.model import quantities
 
 NAME = "device_consumption"
 PROMISE = "no capacity of a device and no counter of a pool is consumed beyond what there is"
-IN_FULL_MAX, OTHERS_MAX = 20, 200
 """Violations that are listed in full, besides the worst and the last, and by their summaries."""
 Weighed: TypeAlias = tuple[Fraction, verdicts.Violation]
 """How bad a violation is, and the violation."""
@@ -46,7 +45,9 @@ def check(
     ]
     weighed = [*_of_capacities(shares, declared), *_of_counters(consumers, declared)]
     weighed.sort(key=lambda item: list(item[1].resource_versions))
-    found, chosen = [violation for _, violation in weighed], _in_full(weighed)
+    found = [violation for _, violation in weighed]
+    worst = max(range(len(weighed)), key=lambda index: weighed[index][0], default=0)
+    chosen = check_results.in_full(len(weighed), worst)
     others = [item.summary for index, item in enumerate(found) if index not in chosen]
     examined = len(shares) + len(consumers)
     return verdicts.CheckResult(
@@ -56,7 +57,7 @@ def check(
         examined_count=examined,
         violation_count=len(found),
         violations=[found[index] for index in chosen],
-        others=others[:OTHERS_MAX],
+        others=others[: check_results.OTHERS_MAX],
         reason=_reason(len(shares), len(consumers), found),
     )
 
@@ -125,14 +126,6 @@ def _of_counters(
 def _weight(excess: excesses.Excess) -> Fraction:
     """Return how bad an excess is: how many times of what there is was consumed."""
     return excess.most / excess.limit if excess.limit else excess.most
-
-
-def _in_full(weighed: Sequence[Weighed]) -> list[int]:
-    """Return the positions of the first violations, the worst and the last one, in order."""
-    if not weighed:
-        return []
-    worst = max(range(len(weighed)), key=lambda index: weighed[index][0])
-    return sorted({*range(min(IN_FULL_MAX, len(weighed))), worst, len(weighed) - 1})
 
 
 def _violation(

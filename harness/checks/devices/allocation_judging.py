@@ -13,11 +13,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.devices import allocations, device_catalogue, device_demand
-
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries; the worst and the last are too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -139,7 +136,11 @@ def result(guarantee: Guarantee, questions: Questions, findings: Findings) -> ve
     told = _Told(guarantee, questions.made, findings)
     chosen = _chosen(wrong, findings)
     listed = set(chosen)
-    others = [row for row in wrong[: IN_FULL_MAX + OTHERS_MAX + 2].tolist() if row not in listed]
+    others = [
+        row
+        for row in wrong[: check_results.IN_FULL_MAX + check_results.OTHERS_MAX + 2].tolist()
+        if row not in listed
+    ]
     return verdicts.CheckResult(
         check=guarantee.name,
         promise=guarantee.promise,
@@ -147,7 +148,7 @@ def result(guarantee: Guarantee, questions: Questions, findings: Findings) -> ve
         examined_count=examined,
         violation_count=len(wrong),
         violations=[told.violation(row) for row in chosen],
-        others=[told.summary(row) for row in others[:OTHERS_MAX]],
+        others=[told.summary(row) for row in others[: check_results.OTHERS_MAX]],
         reason=told.reason(wrong, examined, unjudged),
     )
 
@@ -167,11 +168,8 @@ def _why(findings: Findings, unjudged: Rows) -> str:
 
 def _chosen(wrong: Rows, findings: Findings) -> list[int]:
     """Return the first wrong allocations, the worst and the last one, in order."""
-    if not len(wrong):
-        return []
-    worst = _worst(wrong, findings)
-    positions = {*range(min(IN_FULL_MAX, len(wrong))), worst, len(wrong) - 1}
-    return [int(wrong[position]) for position in sorted(positions)]
+    worst = _worst(wrong, findings) if len(wrong) else 0
+    return [int(wrong[position]) for position in check_results.in_full(len(wrong), worst)]
 
 
 def _worst(wrong: Rows, findings: Findings) -> int:

@@ -9,14 +9,12 @@ of preparations have the real one.
 import re
 from collections.abc import Mapping, Sequence
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.observed import folders, observations, observed_claims
 from harness.history import plans, records
 
 NAME = "container_parameters"
 PROMISE = "every container has the parameters of its own claims and their class"
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 _PREFIXES = ("user_", "admin_", "claim_")
 _NO_NAME = re.compile(r"[^a-zA-Z0-9]")
 _Key = tuple[str, str]
@@ -108,14 +106,14 @@ def check(
             unseen.append(item)
         elif (wanted := {**variables, **of_class}) != _told(item.environment):
             wrong.append((item, wanted))
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        wrong,
         check=NAME,
         promise=PROMISE,
         verdict=_verdict(started, unseen, wrong),
         examined_count=len(started) - len(unseen),
-        violation_count=len(wrong),
-        violations=[_violation(*pair) for pair in wrong[:IN_FULL_MAX]],
-        others=[_summary(*pair) for pair in wrong[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=lambda pair: _violation(*pair),
+        summary=lambda pair: _summary(*pair),
         reason=_reason(started, unseen, wrong),
     )
 

@@ -9,14 +9,12 @@ import bisect
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans
 
 NAME = "device_readiness"
 PROMISE = "no pod is bound before its devices are ready"
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 _Key = tuple[str, str]
 """Namespace and name."""
 _State = tuple[str, ...] | None
@@ -135,14 +133,14 @@ def applies(plan: plans.Plan) -> bool:
 def check(seen: DeviceReadiness) -> verdicts.CheckResult:
     """Return INVALID with the pods bound too early, UNKNOWN if no device had conditions."""
     count, early = seen.examined()
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        early,
         check=NAME,
         promise=PROMISE,
         verdict=_verdict(count, early),
         examined_count=count,
-        violation_count=len(early),
-        violations=[_violation(item) for item in early[:IN_FULL_MAX]],
-        others=[_summary(item) for item in early[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=_violation,
+        summary=_summary,
         reason=_reason(count, early),
     )
 

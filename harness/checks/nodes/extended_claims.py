@@ -10,15 +10,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans, records
 
 NAME = "extended_claims"
 PROMISE = "every pod that runs has the devices of its extended resource by a claim of its own"
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -73,14 +71,14 @@ def check(settings: Mapping[str, Any], seen: ExtendedClaims) -> verdicts.CheckRe
     resource = extended_resources.ExtendedResource(settings)
     asking = [pod for pod in seen.running.values() if resource.devices_for(pod)]
     wrong = [(pod, why) for pod in asking if (why := _lack(pod, resource, seen))]
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        wrong if not seen.has_gap else [],
         check=NAME,
         promise=PROMISE,
         verdict=_verdict(asking, wrong, has_gap=seen.has_gap),
         examined_count=len(asking),
-        violation_count=len(told := wrong if not seen.has_gap else []),
-        violations=[_violation(pod, why) for pod, why in told[:IN_FULL_MAX]],
-        others=[_summary(pod, why) for pod, why in told[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=lambda item: _violation(*item),
+        summary=lambda item: _summary(*item),
         reason=_reason(asking, wrong, has_gap=seen.has_gap),
     )
 

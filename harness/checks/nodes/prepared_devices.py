@@ -14,15 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.holds import hold_history, overlapping
 from harness.checks.nodes import preparations
 from harness.history import plans
 
 NAME = "prepared_devices"
 PROMISE = "no device is prepared for two claims at once"
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 _Pair = tuple[str, preparations.Preparation, preparations.Preparation]
 """A device with two preparations of it, the earlier one first."""
 
@@ -44,14 +42,14 @@ def check(
     pairs = _double(prepared)
     sure = [pair for pair in pairs if all((pair[0], item.uid) in held for item in pair[1:])]
     reused = _reused(prepared)
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        sure,
         check=NAME,
         promise=PROMISE,
         verdict=_verdict(reused, sure, pairs),
         examined_count=reused,
-        violation_count=len(sure),
-        violations=[_violation(pair, held) for pair in sure[:IN_FULL_MAX]],
-        others=[_summary(pair) for pair in sure[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=lambda pair: _violation(pair, held),
+        summary=_summary,
         reason=_reason(reused, sure, pairs),
     )
 

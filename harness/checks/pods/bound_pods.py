@@ -13,7 +13,7 @@ taken back before a binding that was late; there it must have held at some versi
 import dataclasses
 from collections.abc import Sequence
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.devices import device_catalogue, node_selectors
 from harness.checks.observed import observations
 from harness.checks.pods import pod_bindings
@@ -23,7 +23,6 @@ NAME = "bound_pods"
 PROMISE = (
     "a pod is bound when its claims are allocated and reserved for it, to a node that suits them"
 )
-IN_FULL_MAX, OTHERS_MAX = 20, 200
 """Violations that are listed in full, and by their summaries; the worst and the last are too."""
 _RESTS_ON = (observations.PODS, observations.CLAIMS, observations.NODES)
 
@@ -58,14 +57,16 @@ def check(
     judge = _Judge(bound, catalogue, is_lenient=bool(plan.faults))
     found = [_Wrong(item, problems) for item in examined if (problems := judge.problems(item))]
     found.sort(key=lambda item: item.binding.version)
+    chosen = check_results.in_full(len(found), found.index(_worst(found)) if found else 0)
+    others = [item for position, item in enumerate(found) if position not in chosen]
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
         verdict=verdicts.Verdict.INVALID if found else verdicts.Verdict.VALID,
         examined_count=len(examined),
         violation_count=len(found),
-        violations=[_violation(item) for item in _in_full(found)],
-        others=[_summary(item) for item in found[IN_FULL_MAX:][:OTHERS_MAX]],
+        violations=[_violation(found[position]) for position in chosen],
+        others=[_summary(item) for item in others[: check_results.OTHERS_MAX]],
         reason=_reason(examined, found),
     )
 
@@ -116,14 +117,6 @@ class _Judge:
             )
         except node_selectors.UnknownSelectorError:
             return True  # doubt is no violation
-
-
-def _in_full(found: Sequence[_Wrong]) -> list[_Wrong]:
-    """Return the first violations, the worst and the last one, in order."""
-    if not found:
-        return []
-    chosen = {*range(min(IN_FULL_MAX, len(found))), found.index(_worst(found)), len(found) - 1}
-    return [found[index] for index in sorted(chosen)]
 
 
 def _worst(found: Sequence[_Wrong]) -> _Wrong:

@@ -11,7 +11,7 @@ recorder's monotonic clock, because its promise is about time.
 import itertools
 from collections.abc import Sequence
 
-from harness.checks import check_inputs, verdicts, world_states
+from harness.checks import check_inputs, check_results, verdicts, world_states
 from harness.checks.holds import hold_history
 from harness.checks.progress import stuck_objects
 from harness.history import plans, records
@@ -24,8 +24,8 @@ STARTING, LOAD, STOPPING = "starting the scheduler", "load", "stopping"
 """Phases of every run."""
 UNFINISHED = ("ended early", "found")
 """Phases of a run that was given no time to make progress."""
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
+DOUBTS_MAX = 20
+"""Doubts that the reason for not judging names."""
 
 
 class Unjudgeable(Exception):  # noqa: N818 - an answer, not an error
@@ -55,7 +55,7 @@ def check(given: check_inputs.CheckInput) -> verdicts.Answer:
     if stuck:
         return _result(verdicts.Verdict.UNKNOWN, given, told_early(stuck, rest_s, allowed_s))
     if found.doubts:
-        reason = "; ".join(found.doubts[:IN_FULL_MAX])
+        reason = "; ".join(found.doubts[:DOUBTS_MAX])
         return verdicts.NotExamined(check=NAME, promise=PROMISE, reason=reason)
     return _judge_rest(given, found)
 
@@ -150,24 +150,25 @@ def _result(
     stuck: Sequence[stuck_objects.Stuck] = (),
     rest_s: float = 0.0,
 ) -> verdicts.CheckResult:
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        stuck,
         check=NAME,
         promise=PROMISE,
         verdict=verdict,
         examined_count=len(given.observed.folded.pods) + len(given.observed.folded.claims),
-        violation_count=len(stuck),
-        violations=[
-            violation(
-                NAME,
-                item,
-                summary=f"STUCK: {item.summary}",
-                text=f"STUCK: {item.text}. Nothing has made progress for {rest_s:.1f} s.",
-            )
-            for item in stuck[:IN_FULL_MAX]
-        ],
-        others=[f"STUCK: {item.summary}" for item in stuck[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=lambda item: violation(
+            NAME,
+            item,
+            summary=_summary(item),
+            text=f"STUCK: {item.text}. Nothing has made progress for {rest_s:.1f} s.",
+        ),
+        summary=_summary,
         reason=reason,
     )
+
+
+def _summary(item: stuck_objects.Stuck) -> str:
+    return f"STUCK: {item.summary}"
 
 
 def violation(

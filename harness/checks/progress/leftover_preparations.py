@@ -9,15 +9,13 @@ may come late there, or never.
 from collections.abc import Sequence
 from typing import Any
 
-from harness.checks import verdicts, world_states
+from harness.checks import check_results, verdicts, world_states
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress
 from harness.history import plans, records
 
 NAME = "leftover_preparations"
 PROMISE = "at rest, no claim is prepared on a node for a pod that is gone"
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 _LOST = "lose-node"
 
 
@@ -50,14 +48,14 @@ def check(
     """
     early = next((item for item in phases if item.name in claim_progress.UNFINISHED), None)
     left = [] if early else [item for item in prepared if not _may_be_prepared(item, final)]
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        left,
         check=NAME,
         promise=PROMISE,
         verdict=_verdict(prepared, left, early),
         examined_count=len(prepared),
-        violation_count=len(left),
-        violations=[_violation(item) for item in left[:IN_FULL_MAX]],
-        others=[_summary(item) for item in left[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=_violation,
+        summary=_summary,
         reason=_reason(prepared, left, early),
     )
 

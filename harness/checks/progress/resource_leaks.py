@@ -15,13 +15,11 @@ examined.
 
 from collections.abc import Sequence
 
-from harness.checks import check_inputs, verdicts
+from harness.checks import check_inputs, check_results, verdicts
 from harness.checks.progress import claim_progress, stuck_objects
 
 NAME = "resource_leaks"
 PROMISE = "at rest, no claim is kept, allocated or reserved for a pod that is gone"
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 
 applies = claim_progress.applies
 
@@ -63,21 +61,18 @@ def _result(
     leaks: Sequence[stuck_objects.Stuck] = (),
     rest_s: float = 0.0,
 ) -> verdicts.CheckResult:
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        leaks,
         check=NAME,
         promise=PROMISE,
         verdict=verdict,
         examined_count=examined,
-        violation_count=len(leaks),
-        violations=[
-            claim_progress.violation(
-                NAME,
-                item,
-                summary=item.summary,
-                text=f"{item.text}. Nothing has moved for {rest_s:.1f} s.",
-            )
-            for item in leaks[:IN_FULL_MAX]
-        ],
-        others=[item.summary for item in leaks[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=lambda item: claim_progress.violation(
+            NAME,
+            item,
+            summary=item.summary,
+            text=f"{item.text}. Nothing has moved for {rest_s:.1f} s.",
+        ),
+        summary=lambda item: item.summary,
         reason=reason,
     )

@@ -10,7 +10,7 @@ import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.checks import check_inputs, verdicts, world_states
+from harness.checks import check_inputs, check_results, verdicts, world_states
 from harness.checks.observed import observed_claims
 from harness.checks.progress import device_supply
 from harness.checks.schedulers import written_books
@@ -23,8 +23,6 @@ CONTROLLER = "claim-controller"
 QUIET_S = 1.0
 """Seconds without a change of any claim before the books are written: the cluster is at rest, and
 the scheduler has received all events."""
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +50,14 @@ def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
         for difference in compare(name, books, given.observed.final)
     ]
     examined = [name for name, reason in refusals.items() if not reason]
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        differences,
         check=NAME,
         promise=PROMISE,
         verdict=_verdict(examined, differences),
         examined_count=len(examined),
-        violation_count=len(differences),
-        violations=[_violation(item) for item in differences[:IN_FULL_MAX]],
-        others=[item.summary for item in differences[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=_violation,
+        summary=lambda item: item.summary,
         reason="; ".join([*_told(examined, differences), *_refused(refusals)])
         or "no scheduler left books",
     )

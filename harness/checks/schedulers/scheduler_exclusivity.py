@@ -18,14 +18,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.holds import hold_columns, hold_conflicts, hold_history
 from harness.checks.schedulers import scheduler_identities
 
 NAME = "scheduler_exclusivity"
 PROMISE = "no scheduler gives a device to two claims by itself"
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 Pair: TypeAlias = tuple[hold_history.Hold, hold_history.Hold]
 Identity: TypeAlias = scheduler_identities.SchedulerIdentity | None
 """None: it is not known which scheduler it was."""
@@ -44,7 +42,7 @@ def check(
     counts = _Counts(
         found.total, int(found.by_second[own].sum()), int(found.by_second[unclear].sum())
     )
-    shown = found.first(IN_FULL_MAX + OTHERS_MAX, own)
+    shown = found.first(check_results.IN_FULL_MAX + check_results.OTHERS_MAX, own)
     pairs = [(holds[first], holds[second]) for first, second in shown]
     return verdicts.CheckResult(
         check=NAME,
@@ -52,8 +50,8 @@ def check(
         verdict=_verdict(holds, counts),
         examined_count=len(holds),
         violation_count=counts.own,
-        violations=[_violation(pair, search) for pair in pairs[:IN_FULL_MAX]],
-        others=[_summary(pair, search) for pair in pairs[IN_FULL_MAX:]],
+        violations=[_violation(pair, search) for pair in pairs[: check_results.IN_FULL_MAX]],
+        others=[_summary(pair, search) for pair in pairs[check_results.IN_FULL_MAX :]],
         reason=_reason(holds, counts),
     )
 

@@ -6,7 +6,7 @@ it sees.
 
 from collections.abc import Mapping, Sequence
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.taints import attempt_views, taint_timelines
 from harness.history import plans
@@ -15,8 +15,6 @@ NAME = "tainted_devices"
 PROMISE = "no device is allocated that the scheduler must have known as tainted"
 SCHEDULER = "scheduler"
 """Name of the process of the only scheduler."""
-IN_FULL_MAX, OTHERS_MAX = 20, 200
-"""Violations that are listed in full, and by their summaries."""
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -51,14 +49,14 @@ def check(
     gaps = [*folded.stream("resourceslices").gaps, *folded.stream("devicetaintrules").gaps]
     found = [hold for hold in examined if not _could_be_clear(hold, timelines, views[hold.uid])]
     found = [] if gaps else found
-    return verdicts.CheckResult(
+    return check_results.of_found(
+        found,
         check=NAME,
         promise=PROMISE,
         verdict=_verdict(found, examined if not gaps else ()),
         examined_count=len(examined),
-        violation_count=len(found),
-        violations=[_violation(hold, views[hold.uid]) for hold in found[:IN_FULL_MAX]],
-        others=[_summary(hold) for hold in found[IN_FULL_MAX:][:OTHERS_MAX]],
+        violation=lambda hold: _violation(hold, views[hold.uid]),
+        summary=_summary,
         reason=_reason(found, examined, is_complete=not gaps),
     )
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.checks import device_exclusivity, verdicts
+from harness.checks import check_results, device_exclusivity, verdicts
 from harness.checks.holds import hold_columns, hold_conflicts, hold_history
 from tests.histories import language
 
@@ -177,12 +177,12 @@ def _many(pairs: int) -> str:
 
 
 def test_counts_are_exact_and_lists_are_limited() -> None:
-    pairs = device_exclusivity.IN_FULL_MAX + device_exclusivity.OTHERS_MAX + 30
+    pairs = check_results.IN_FULL_MAX + check_results.OTHERS_MAX + 30
     result = _check(_many(pairs))
     assert result.violation_count == pairs
     listed = [item.holders[0].name for item in verdicts.double_allocations([result])]
-    first = [f"a{index}" for index in range(device_exclusivity.IN_FULL_MAX)]
+    first = [f"a{index}" for index in range(check_results.IN_FULL_MAX)]
     assert listed == [*first, f"a{pairs // 2}", f"a{pairs - 1}"]
-    assert len(result.others) <= device_exclusivity.OTHERS_MAX
+    assert len(result.others) <= check_results.OTHERS_MAX
     assert f"gpu.example/pool/D1: a{len(first)} and b{len(first)}" in result.others[0]
     assert not {f"a{pairs // 2} and" in line for line in result.others} & {True}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.claims import findings
 from tests.histories import building, claim_judging
 
@@ -54,9 +54,9 @@ def test_findings_are_told_in_the_order_of_their_versions() -> None:
 def test_the_first_the_worst_and_the_last_are_in_full(heavy: int) -> None:
     result = _result(_found(300, heavy=heavy))
     numbers = [int(item.summary.split()[1]) for item in result.violations]
-    expected = {*range(findings.IN_FULL_MAX), heavy, 299}
+    expected = {*range(check_results.IN_FULL_MAX), heavy, 299}
     assert numbers == sorted(expected)
-    assert (result.violation_count, len(result.others)) == (300, findings.OTHERS_MAX)
+    assert (result.violation_count, len(result.others)) == (300, check_results.OTHERS_MAX)
     assert not set(result.others) & {item.summary for item in result.violations}
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.devices import (
-    allocation_judging,
     claim_constraints,
     distinct_devices,
     granted_access,
@@ -556,9 +555,9 @@ def test_the_first_the_worst_and_the_last_are_in_full_and_all_are_counted() -> N
     found = judge(requested_results, [*_world(), *wrong[:150], worst, *wrong[150:]])
     assert (found.examined_count, found.violation_count) == (301, 301)
     names = [violation.objects[0].name for violation in found.violations]
-    first = [f"c{number:03d}" for number in range(allocation_judging.IN_FULL_MAX)]
+    first = [f"c{number:03d}" for number in range(check_results.IN_FULL_MAX)]
     assert names == [*first, "worst", "c299"]
-    assert len(found.others) == allocation_judging.OTHERS_MAX
+    assert len(found.others) == check_results.OTHERS_MAX
     assert found.reason.startswith("301 of 301 allocations wrong, the first: claim c000: ")
     assert "; the worst: claim worst: " in found.reason
     assert "; the last: claim c299: " in found.reason

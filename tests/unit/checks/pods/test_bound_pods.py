@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import check_results, verdicts
 from harness.checks.pods import bound_pods
 from harness.history import plans, records
 from tests.histories import building, placements
@@ -157,8 +157,8 @@ def test_all_are_counted_and_the_worst_and_the_last_are_in_full() -> None:
     found = judge([*events[:400], *worst, *events[400:]])
     assert (found.examined_count, found.violation_count) == (251, 251)
     names = [violation.objects[0].name for violation in found.violations]
-    assert names == [*pods[: bound_pods.IN_FULL_MAX], "worst", "p249"]
-    assert len(found.others) == bound_pods.OTHERS_MAX
+    assert names == [*pods[: check_results.IN_FULL_MAX], "worst", "p249"]
+    assert len(found.others) == check_results.OTHERS_MAX
     assert "the first: pod p000: " in found.reason
     assert "the worst: pod worst: " in found.reason
     assert "the last: pod p249: " in found.reason
