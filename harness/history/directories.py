@@ -16,7 +16,7 @@ logs/<process>.log          output of the processes
 kubelet/                    checkpoints and CDI files of the nodes; they change during the run
 manifest.json               the files above with their sizes and digests; the run writes it last
 ---- above: written before judging and never changed; below: written by judging ----
-verdict.json  report.html  junit.xml  trace.json (of a large run: trace.json.gz)
+verdict.json  report.html  junit.xml  summary.md  trace.json (of a large run: trace.json.gz)
 ```
 """
 
@@ -162,6 +162,11 @@ class RunDirectory:
         return self.path / "junit.xml"
 
     @property
+    def summary(self) -> pathlib.Path:
+        """The verdict in Markdown, for a pull request."""
+        return self.path / "summary.md"
+
+    @property
     def trace(self) -> pathlib.Path:
         """The timeline for ui.perfetto.dev."""
         return self.path / "trace.json"
@@ -175,7 +180,7 @@ class RunDirectory:
         """Return the files that are rendered from the verdict; of the trace the form there is."""
         forms = (self.trace, self.compressed_trace)
         traces = [path for path in forms if os.path.lexists(path)] or [self.trace]
-        return [self.report, self.junit, *traces]
+        return [self.report, self.junit, self.summary, *traces]
 
 
 def create(path: pathlib.Path) -> RunDirectory:

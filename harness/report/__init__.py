@@ -4,6 +4,6 @@ Deterministic, from the run directory alone, into self-contained files. Verdicts
 (see `checks`).
 
 Contents: `campaign_index`, `causes`, `charts`, `drawing`, `escaping`, `evidence`, `fault_tables`,
-`hold_tables`, `junit`, `page_templates`, `publishing`, `remedy_costs`, `rendering`,
-`reports_index`, `run_facts`, `traces`.
+`hold_tables`, `junit`, `markdown_summaries`, `page_templates`, `publishing`, `remedy_costs`,
+`rendering`, `reports_index`, `run_facts`, `traces`.
 """

@@ -1,15 +1,28 @@
 """junit.xml: the verdict for CI systems; INVALID is a failure, UNKNOWN an error."""
 
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 
 from harness.checks import verdict_files, verdicts
-from harness.report import escaping
+from harness.report import escaping, run_facts
 
 
-def render(judgement: verdict_files.Judgement) -> str:
+def properties(judgement: verdict_files.Judgement, facts: run_facts.RunFacts) -> dict[str, str]:
+    """Return the properties of a run: scenario, subject, cluster, date and versions."""
+    return {
+        "scenario": judgement.scenario,
+        "subject": facts.subject,
+        "cluster": facts.cluster,
+        "started": facts.date,
+        **{f"version: {name}": text for name, text in facts.versions.items()},
+    }
+
+
+def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = None) -> str:
     """Return junit.xml: a test case for the certificate and one for each check.
 
-    Checks that examined nothing are skipped cases.
+    Checks that examined nothing are skipped cases. `more` properties are added to seed, run and
+    verdict.
     """
     name = f"{judgement.scenario} ({judgement.subject_title})"
     suite = ET.Element("testsuite", name=name)
@@ -17,6 +30,7 @@ def render(judgement: verdict_files.Judgement) -> str:
         "seed": judgement.seed,
         "run": judgement.run_id,
         "verdict": judgement.verdict,
+        **(more or {}),
     }.items():
         ET.SubElement(_properties(suite), "property", name=key, value=str(value))
     certificate = ET.SubElement(suite, "testcase", classname=name, name="certificate")

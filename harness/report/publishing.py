@@ -16,7 +16,7 @@ from harness.report import rendering
 
 
 def publish(examination: judging.Examination) -> None:
-    """Write verdict.json, report.html, junit.xml and trace.json.
+    """Write verdict.json, report.html, junit.xml, summary.md and trace.json.
 
     Raises StorageError if the disk is full or broken, and UnwritableError if the folder is
     read-only; a read-only folder stays unchanged.

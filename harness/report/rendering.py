@@ -1,4 +1,4 @@
-"""Writes report.html, junit.xml and trace.json of a run from its directory alone."""
+"""Writes report.html, junit.xml, summary.md and trace.json of a run from its directory alone."""
 
 import dataclasses
 import os
@@ -15,6 +15,7 @@ from harness.report import (
     evidence,
     fault_tables,
     junit,
+    markdown_summaries,
     page_templates,
     run_facts,
 )
@@ -53,7 +54,7 @@ class Section:
 
 
 def render(directory: directories.RunDirectory) -> None:
-    """Write the three files again.
+    """Write the files again.
 
     Raises VerdictError if verdict.json is missing or is not the verdict about this evidence.
     """
@@ -63,7 +64,7 @@ def render(directory: directories.RunDirectory) -> None:
 
 
 def write(examination: judging.Examination) -> None:
-    """Write the three files, each atomically.
+    """Write the files, each atomically.
 
     Raises StorageError or UnwritableError if the directory cannot be written.
     """
@@ -74,7 +75,11 @@ def write(examination: judging.Examination) -> None:
     if trace_documents.is_large(trace):
         path, other, trace = other, path, trace_documents.compressed(trace)
     writing.replace(directory.report, page(source, trace=path).encode())
-    writing.replace(directory.junit, junit.render(source.judgement).encode())
+    facts = run_facts.collect(source.history)
+    properties = junit.properties(source.judgement, facts)
+    writing.replace(directory.junit, junit.render(source.judgement, properties).encode())
+    text = markdown_summaries.render(source.judgement, facts)
+    writing.replace(directory.summary, text.encode())
     writing.replace(path, trace)
     if os.path.lexists(other):
         with writing.explained(other):

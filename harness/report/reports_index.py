@@ -109,13 +109,20 @@ def _run(reports: pathlib.Path, run: run_folders.RunFolder) -> RunRow:
     return RunRow(
         verdict=verdict.verdict if verdict else run.state,
         is_judged=verdict is not None,
-        started=clocks.wall_text(plan.created_wall_ns) if plan else _started(run.path),
+        started=_date(plan.created_wall_ns) if plan else _started(run.path),
         scenario=plan.scenario if plan else run.path.parent.name,
         subject=plan.subject_name if plan else "",
         cluster=_cluster(plan) if plan else "",
         reason=_shortened(verdict.reason if verdict else run.problem),
         link=_link(page if page.is_file() else run.path, reports),
     )
+
+
+def _date(nanoseconds: int) -> str:
+    try:
+        return clocks.wall_text(nanoseconds)
+    except (ValueError, OverflowError, OSError):
+        return ""  # no calendar has the time of this plan
 
 
 def _campaign(reports: pathlib.Path, campaign: campaign_folders.CampaignFolder) -> CampaignRow:

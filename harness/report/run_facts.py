@@ -135,6 +135,7 @@ _ABOUT = {
     "manifest.json": "the files of the run with their digests",
     "verdict.json": "the verdict for programs",
     "junit.xml": "the verdict for CI systems",
+    "summary.md": "the verdict for a pull request",
     "trace.json": "timeline for ui.perfetto.dev",
     "trace.json.gz": "timeline for ui.perfetto.dev",
 }
@@ -154,7 +155,7 @@ def _links(directory: directories.RunDirectory) -> Iterator[Link]:
     evidence = [directory.scenario, directory.plan, directory.cluster, directory.manifest]
     written = [path for path in evidence if os.path.lexists(path)]
     written += [*directory.journals(), *directory.audit_logs(), *_logs(directory)]
-    for path in [directory.verdict, directory.junit, *sorted(written)]:
+    for path in [directory.verdict, directory.junit, directory.summary, *sorted(written)]:
         name = path.relative_to(directory.path).as_posix()
         yield Link(name, urllib.parse.quote(name), _about(name))
 

@@ -388,6 +388,11 @@ def test_junit_says_which_run_it_was(tmp_path: pathlib.Path) -> None:
         "seed": "7",
         "run": "f00dfeed",
         "verdict": "VALID",
+        "scenario": "written-by-hand",
+        "subject": "python, correct",
+        "cluster": "embedded",
+        "started": "1970-01-01T00:00:00Z",
+        "version: python": "3.11",
     }
     cases = {case.get("name"): case.find("skipped") is None for case in suite.iter("testcase")}
     assert [name for name, is_run in cases.items() if is_run] == [
