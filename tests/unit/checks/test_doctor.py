@@ -12,9 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness import errors
 from harness.checks import judging, verdicts
-from harness.history import directories
 from harness.report import publishing
 from tests.histories import audited_specimens, doctor, edits, specimens
 
@@ -80,55 +78,6 @@ def test_an_edit_changes_one_file_and_its_trailer_counts_right(seed: int) -> Non
     assert content != chosen.files[name]
     *_, trailer = lines = content.splitlines()
     assert b'"count":%d,' % (len(lines) - 2) in trailer
-
-
-# ------------------------------------------------------------------------- by hand, without mending
-
-
-def _deleted(path: pathlib.Path) -> None:
-    path.unlink()
-
-
-def _emptied(path: pathlib.Path) -> None:
-    path.write_bytes(b"")
-
-
-def _cut(path: pathlib.Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-
-
-def _made_a_folder(path: pathlib.Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def _made_a_fifo(path: pathlib.Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-SOUND = next(item for item in specimens.golden() if item.name == "device_exclusivity/VALID")
-COMPRESSED = "observations.jsonl.zst"
-HANDS = (_deleted, _emptied, _cut, _made_a_folder, _made_a_fifo)
-
-
-@pytest.mark.parametrize("change", HANDS, ids=lambda change: change.__name__)
-@pytest.mark.parametrize("name", [*SOUND.files, "manifest.json", COMPRESSED])
-def test_a_file_that_was_spoiled_rules_out_valid(
-    tmp_path: pathlib.Path, name: str, change: Callable[[pathlib.Path], None]
-) -> None:
-    chosen = specimens.compressed(SOUND) if name == COMPRESSED else SOUND
-    directory = specimens.write(chosen, tmp_path / "run", {})
-    change(directory.path / name)
-    try:
-        examination = judging.examine(directories.existing(directory.path))
-    except errors.RunDirectoryError:
-        assert name == "plan.json"
-    else:
-        assert examination.judgement.verdict is verdicts.Verdict.UNKNOWN
-        assert name in examination.judgement.reason
-        publishing.publish(examination)
 
 
 TIMES = {
