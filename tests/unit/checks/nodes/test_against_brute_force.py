@@ -1,0 +1,356 @@
+"""The checks of nodes against judges that look at every moment: random small histories."""
+
+import itertools
+import json
+import os
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from harness.checks import verdicts
+from harness.checks.holds import hold_history
+from harness.checks.nodes import (
+    container_parameters,
+    device_readiness,
+    extended_claims,
+    preparations,
+    prepared_devices,
+)
+from harness.checks.observed import folders
+from harness.history import records
+from tests.histories import building
+
+HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
+VALID, UNKNOWN, INVALID = verdicts.Verdict
+Object = dict[str, Any]
+
+
+def observed(
+    resource: str, version: int, document: Object, kind: Any = "MODIFIED"
+) -> records.Observation:
+    """A version of an object."""
+    meta = {"namespace": "tests", "resourceVersion": str(version), **document["metadata"]}
+    return records.Observation(
+        resource=resource,
+        type=kind,
+        resource_version=version,
+        object=msgspec.Raw(json.dumps({**document, "metadata": meta}).encode()),
+        ts_ns=version,
+    )
+
+
+def verdict_of(examined: int, wrong: int) -> verdicts.Verdict:
+    """The verdict of a check that examined and found so much."""
+    if wrong:
+        return INVALID
+    return VALID if examined else UNKNOWN
+
+
+# ------------------------------------------------------------------------------ preparations
+
+
+def _preparations(stream: random.Random) -> list[preparations.Preparation]:
+    starts = stream.sample(range(12), stream.randrange(6))
+    return [
+        preparations.Preparation(
+            node=stream.choice("mn"),
+            namespace="tests",
+            name=(name := stream.choice("abc")),
+            uid=f"uid-{name}",
+            exclusive=frozenset(stream.sample("de", stream.randint(1, 2))),
+            from_ns=start,
+            until_ns=stream.choice([None, *range(start + 1, 14)]),
+        )
+        for start in starts
+    ]
+
+
+def _hold(device: str, claim: str) -> hold_history.Hold:
+    return hold_history.Hold(
+        device=device,
+        exclusive=True,
+        uid=f"uid-{claim}",
+        namespace="tests",
+        name=claim,
+        from_rv=1,
+        from_ts_ns=0,
+    )
+
+
+def _lasts(item: preparations.Preparation, now: int) -> bool:
+    return item.from_ns <= now and (item.until_ns is None or now < item.until_ns)
+
+
+def test_prepared_devices() -> None:
+    found_in = dict.fromkeys(verdicts.Verdict, 0)
+    for seed in range(HISTORIES):
+        stream = random.Random(seed)
+        prepared = _preparations(stream)
+        held = {pair for pair in itertools.product("de", "abc") if stream.random() < 0.8}
+        result = prepared_devices.check(prepared, [_hold(*pair) for pair in held])
+        pairs = [
+            (device, one.name, two.name)
+            for device in "de"
+            for one, two in itertools.combinations(prepared, 2)
+            if device in one.exclusive & two.exclusive and one.uid != two.uid
+            if any(_lasts(one, now) and _lasts(two, now) for now in range(20))
+        ]
+        sure = [pair for pair in pairs if {(pair[0], name) for name in pair[1:]} <= held]
+        again = 0
+        for device in "de":
+            uses = sorted(
+                (item.from_ns, item.name) for item in prepared if device in item.exclusive
+            )
+            again += sum(one[1] != two[1] for one, two in itertools.pairwise(uses))
+        expected = INVALID if sure else VALID if again and not pairs else UNKNOWN
+        assert (result.verdict, result.violation_count, result.examined_count) == (
+            expected,
+            len(sure),
+            again,
+        ), seed
+        found_in[result.verdict] += 1
+    assert all(count > HISTORIES // 20 for count in found_in.values()), found_in
+
+
+# ------------------------------------------------------------------------------ readiness
+
+
+def _claim_version(stream: random.Random, name: str) -> tuple[Object, str]:
+    row = {"driver": "d.example", "pool": "fabric", "device": "a"}
+    conditions = stream.choice(
+        [{}, {"bindingConditions": ["x"]}, {"bindingConditions": ["x", "y"]}]
+    )
+    if conditions and stream.random() < 0.5:
+        conditions["bindingFailureConditions"] = ["z"]
+    true = [kind for kind in "xyz" if stream.random() < 0.6]
+    reported = [{"type": kind, "status": "True" if kind in true else "False"} for kind in "xyz"]
+    status: Object = {"devices": [{**row, "conditions": reported}]}
+    if stream.random() < 0.8:
+        status["allocation"] = {"devices": {"results": [row | conditions]}}
+    kind = "DELETED" if stream.random() < 0.1 else "MODIFIED"
+    return {"metadata": {"name": name, "uid": f"uid-{name}"}, "status": status}, kind
+
+
+def _is_ready(status: Object) -> bool | None:
+    """Return whether all conditions hold; None: there are none."""
+    [row] = status.get("allocation", {"devices": {"results": [{}]}})["devices"]["results"]
+    if not row.get("bindingConditions"):
+        return None
+    [device] = status["devices"]
+    true = {item["type"] for item in device["conditions"] if item["status"] == "True"}
+    return set(row["bindingConditions"]) <= true and not (
+        true & set(row.get("bindingFailureConditions", []))
+    )
+
+
+def test_device_readiness() -> None:
+    found_in = dict.fromkeys(verdicts.Verdict, 0)
+    for seed in range(HISTORIES):
+        stream = random.Random(seed)
+        claims: dict[str, list[tuple[int, Object, str]]] = {"a": [], "b": []}
+        body: list[records.Body] = []
+        pods: dict[str, tuple[int, list[str]]] = {}
+        for version in range(1, stream.randint(3, 12)):
+            if stream.random() < 0.7:
+                name = stream.choice("ab")
+                document, kind = _claim_version(stream, name)
+                claims[name].append((version, document, kind))
+                body.append(observed("resourceclaims", version, document, kind))
+                continue
+            name = stream.choice("pq")
+            entries = ["a", "b"] if name == "p" else ["a"]
+            spec: Object = {
+                "resourceClaims": [{"name": e, "resourceClaimName": e} for e in entries]
+            }
+            if stream.random() < 0.7:
+                spec["nodeName"] = "n"
+                pods.setdefault(name, (version, entries))
+            document = {"metadata": {"name": name, "uid": f"uid-{name}"}, "spec": spec}
+            body.append(observed("pods", version, document))
+        stream.shuffle(body)  # pods and claims come by different watches
+        body.sort(key=lambda item: (item.resource, item.resource_version))  # type: ignore[union-attr]
+        seen = device_readiness.DeviceReadiness()
+        folders.fold(body, seen)
+        result = device_readiness.check(seen)
+        states = []
+        for version, entries in pods.values():
+            for entry in entries:
+                before = [item for item in claims[entry] if item[0] < version]
+                if before and before[-1][2] != "DELETED":
+                    states.append(_is_ready(before[-1][1]["status"]))
+        examined, wrong = len(states) - states.count(None), states.count(False)
+        told = result.verdict, result.examined_count, result.violation_count
+        assert told == (verdict_of(examined, wrong), examined, wrong), seed
+        found_in[result.verdict] += 1
+    assert all(count > HISTORIES // 20 for count in found_in.values()), found_in
+
+
+# ------------------------------------------------------------------------------ parameters
+
+
+PLAN = building.plan(settings={"pools": {"device_class": {"parameters": {"mode": "shared"}}}})
+
+
+def test_container_parameters() -> None:
+    found_in = dict.fromkeys(verdicts.Verdict, 0)
+    for seed in range(HISTORIES):
+        stream = random.Random(seed)
+        values = {name: stream.choice("12") for name in "ab" if stream.random() < 0.9}
+        body: list[records.Body] = [_with_parameters(*item) for item in values.items()]
+        uses = {pod: stream.sample("ab", stream.randint(1, 2)) for pod in "pq"}
+        body += [_with_containers(pod, uses[pod]) for pod in "pq" if stream.random() < 0.9]
+        known = {
+            json.loads(bytes(item.object))["metadata"]["name"]
+            for item in body
+            if isinstance(item, records.Observation)
+        }
+        started, expected = [], []
+        for pod in stream.choices("pq", k=stream.randrange(4)):
+            environment = {"PATH": "/bin", "admin_mode": stream.choice(["shared", "shared", "own"])}
+            for claim in stream.choices("ab", k=2):
+                environment |= {f"user_{claim}": stream.choice("12"), f"claim_{claim}_r": "true"}
+            if stream.random() < 0.7 and known >= {pod, *uses[pod]}:
+                environment = {"HOME": "/", **_environment(uses[pod], values)}
+            started.append(_started(pod, environment))
+            is_known = known >= {pod, *uses[pod]}
+            told = {key: value for key, value in environment.items() if "_" in key}
+            expected.append(told == _environment(uses[pod], values) if is_known else None)
+        folded = container_parameters.Expectations()
+        folders.fold(body, folded)
+        result = container_parameters.check(PLAN, started, folded)
+        wrong = expected.count(False)
+        verdict = INVALID if wrong else VALID if expected and None not in expected else UNKNOWN
+        told_counts = result.verdict, result.violation_count, result.examined_count
+        assert told_counts == (verdict, wrong, len(expected) - expected.count(None)), seed
+        found_in[result.verdict] += 1
+    assert all(count > HISTORIES // 20 for count in found_in.values()), found_in
+
+
+def _environment(claims: Sequence[str], values: dict[str, str]) -> dict[str, str]:
+    own = {f"user_{claim}": values[claim] for claim in claims if claim in values}
+    return {"admin_mode": "shared", **own, **{f"claim_{claim}_r": "true" for claim in claims}}
+
+
+def _with_parameters(name: str, value: str) -> records.Observation:
+    config = [{"opaque": {"driver": "d", "parameters": {name: value}}}]
+    spec = {"devices": {"requests": [{"name": "r"}], "config": config}}
+    return observed(
+        "resourceclaims", 1, {"metadata": {"name": name, "uid": f"uid-{name}"}, "spec": spec}
+    )
+
+
+def _with_containers(pod: str, claims: Sequence[str]) -> records.Observation:
+    spec = {
+        "containers": [{"name": "work", "resources": {"claims": [{"name": c} for c in claims]}}],
+        "resourceClaims": [{"name": claim, "resourceClaimName": claim} for claim in claims],
+    }
+    return observed("pods", 1, {"metadata": {"name": pod, "uid": f"uid-{pod}"}, "spec": spec})
+
+
+def _started(pod: str, environment: dict[str, str]) -> records.ContainerStarted:
+    return records.ContainerStarted(
+        node="n",
+        namespace="tests",
+        pod=pod,
+        pod_uid=f"uid-{pod}",
+        container="work",
+        environment=environment,
+        ts_ns=2,
+    )
+
+
+# ------------------------------------------------------------------------------ extended
+
+
+GPU = "example.com/gpu"
+EXTENDED = {"pools": {"device_class": {"name": "gpus", "extended_resource": GPU}}}
+
+
+def _extended_claim(stream: random.Random) -> Object:
+    meta: Object = {"name": "c", "uid": "uid-c"}
+    meta["ownerReferences"] = [
+        {"kind": "Pod", "uid": stream.choice(["uid-p"] * 5 + ["uid-q"]), "controller": True}
+    ]
+    if stream.random() < 0.9:
+        meta["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    rows = [
+        {"driver": "d", "pool": "n", "device": f"d{index}", "request": "r"}
+        for index in range(stream.choice([1, 2, 2, 2, 2, 3]))
+    ]
+    users = [{"name": "p", "uid": stream.choice(["uid-p"] * 5 + ["uid-q"]), "resource": "pods"}]
+    return {
+        "metadata": meta,
+        "spec": {"devices": {"requests": [{"name": "r"}]}},
+        "status": {"allocation": {"devices": {"results": rows}}, "reservedFor": users},
+    }
+
+
+def _extended_pod(stream: random.Random) -> Object:
+    amount = stream.choice(["2", "2", "2", "1", "0"])
+    mapping = {"containerName": "work", "resourceName": GPU}
+    mapping["requestName"] = stream.choice(["r"] * 5 + ["other"])
+    named = {"resourceClaimName": "c", "requestMappings": [mapping]}
+    status: Object = {"phase": stream.choice(["Running", "Running", "Pending"])}
+    if stream.random() < 0.9:
+        status["extendedResourceClaimStatus"] = named
+    container = {"name": "work", "resources": {"requests": {GPU: amount}}}
+    return {
+        "metadata": {"name": "p", "uid": "uid-p"},
+        "spec": {"containers": [container]},
+        "status": status,
+    }
+
+
+def _lacks(pod: Object, claim: Object | None) -> bool:
+    named = pod["status"].get("extendedResourceClaimStatus")
+    amount = int(pod["spec"]["containers"][0]["resources"]["requests"][GPU])
+    return (
+        named is None
+        or claim is None
+        or claim["metadata"]["ownerReferences"][0]["uid"] != "uid-p"
+        or claim["status"]["reservedFor"][0]["uid"] != "uid-p"
+        or len(claim["status"]["allocation"]["devices"]["results"]) != amount
+        or named["requestMappings"][0]["requestName"] != "r"
+    )
+
+
+def test_extended_claims() -> None:
+    found_in = dict.fromkeys(verdicts.Verdict, 0)
+    for seed in range(HISTORIES):
+        stream = random.Random(seed)
+        body: list[records.Body] = []
+        claims: list[tuple[int, Object]] = []
+        ran: tuple[int, Object] | None = None
+        for version in range(1, stream.randint(3, 8)):
+            if stream.random() < 0.5:
+                claim = _extended_claim(stream)
+                body.append(observed("resourceclaims", version, claim))
+                if "annotations" in claim["metadata"]:
+                    claims.append((version, claim))
+            else:
+                pod = _extended_pod(stream)
+                body.append(observed("pods", version, pod))
+                if ran is None and pod["status"]["phase"] == "Running":
+                    ran = version, pod
+        has_gap = stream.random() < 0.1
+        if has_gap:
+            body.append(
+                records.Gap(resource="pods", after_resource_version=1, reason="410", ts_ns=1)
+            )
+        seen = extended_claims.ExtendedClaims()
+        folders.fold(body, seen)
+        result = extended_claims.check(EXTENDED, seen)
+        asks = ran is not None and ran[1]["spec"]["containers"][0]["resources"]["requests"] != {
+            GPU: "0"
+        }
+        wrong = False
+        if ran is not None and asks:
+            before = [claim for version, claim in claims if version <= ran[0]]
+            wrong = _lacks(ran[1], before[-1] if before else None)
+        expected = UNKNOWN if wrong and has_gap else verdict_of(asks, wrong)
+        told = result.verdict, result.examined_count, result.violation_count
+        assert told == (expected, asks, wrong and not has_gap), seed
+        found_in[result.verdict] += 1
+    assert all(count > HISTORIES // 20 for count in found_in.values()), found_in
