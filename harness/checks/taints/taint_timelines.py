@@ -94,7 +94,7 @@ class TaintTimelines(folders.Folder):
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
         """Note a version of a rule."""
         versions = self._tainting.setdefault(seen.object.metadata.uid, [])
-        if versions:
+        if versions and versions[-1][1].until is None:
             versions[-1][1].until = seen.version
         if not seen.is_gone:
             versions.append((seen.object.spec, _Span(seen.version)))

@@ -1,13 +1,14 @@
 """Shares and counters: over-use is found from the history, and everything else is not."""
 
+import collections
+import os
 import pathlib
+import random
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.checks import device_exclusivity, judging, verdicts
 from harness.checks.consumption import declared_devices, device_consumption
@@ -18,6 +19,7 @@ from tests.histories.shared_devices import claim, device_id, gone, slices
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 NAMES = ["a", "b", "c"]
+HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 
 
 def read(
@@ -188,19 +190,13 @@ def test_a_share_and_the_whole_device_are_told_apart() -> None:
 DEVICES = ["S", "X", *shared_devices.COUNTERS]
 
 
-@st.composite
-def _histories(draw: st.DrawFn) -> list[tuple[str, dict[str, int | None] | None]]:
+def _drawn(stream: random.Random) -> list[tuple[str, dict[str, int | None] | None]]:
+    """What claims take, version by version; None: the claim is gone."""
     steps: list[tuple[str, dict[str, int | None] | None]] = []
-    for _ in range(draw(st.integers(0, 12))):
-        name = draw(st.sampled_from(NAMES))
-        taken: dict[str, int | None] | None = None
-        if draw(st.booleans()) or draw(st.booleans()):
-            chosen = draw(st.lists(st.sampled_from(DEVICES), max_size=2, unique=True))
-            taken = {
-                device: draw(st.sampled_from([1, 2, 3]) if device == "S" else st.none())
-                for device in chosen
-            }
-        steps.append((name, taken))
+    for _ in range(stream.randint(0, 12)):
+        chosen = stream.sample(DEVICES, stream.randint(0, 2))
+        taken = {name: stream.randint(1, 3) if name == "S" else None for name in chosen}
+        steps.append((stream.choice(NAMES), None if stream.random() < 0.25 else taken))
     return steps
 
 
@@ -220,22 +216,26 @@ def _oracle(steps: list[tuple[str, dict[str, int | None] | None]]) -> set[tuple[
     return found
 
 
-@given(_histories())
-def test_the_judge_agrees_with_adding_up_every_version(
-    steps: list[tuple[str, dict[str, int | None] | None]],
-) -> None:
-    body = [
-        gone(rv, name) if taken is None else claim(rv, name, taken)
-        for rv, (name, taken) in enumerate(steps, start=2)
-    ]
-    result = consumption(*body)
-    last = len(steps) + 1
-    found = {
-        (violation.summary.split()[0], rv)
-        for violation in result.violations
-        for rv in _versions(violation, last)
-    }
-    assert found == _oracle(steps)
+def test_the_judge_agrees_with_adding_up_every_version() -> None:
+    counts: collections.Counter[str] = collections.Counter()
+    for seed in range(HISTORIES):
+        steps = _drawn(random.Random(seed))
+        body = [
+            gone(rv, name) if taken is None else claim(rv, name, taken)
+            for rv, (name, taken) in enumerate(steps, start=2)
+        ]
+        result = consumption(*body)
+        last = len(steps) + 1
+        found = {
+            (violation.summary.split()[0], rv)
+            for violation in result.violations
+            for rv in _versions(violation, last)
+        }
+        expected = _oracle(steps)
+        assert found == expected, (seed, steps)
+        assert (result.verdict is INVALID) is bool(expected), (seed, steps)
+        counts.update({kind for kind, _ in expected} or {"nothing"})
+    assert min(counts[kind] for kind in ("memory", "counter", "nothing")) > HISTORIES // 50, counts
 
 
 def _versions(violation: verdicts.Violation, last: int) -> range:

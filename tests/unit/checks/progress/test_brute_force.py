@@ -2,71 +2,71 @@
 
 import collections
 import itertools
+import os
+import random
 from collections.abc import Iterator
 from typing import Any
 
-import hypothesis
-from hypothesis import strategies
-
-from harness.checks.progress import stuck_objects
+from harness.checks import check_inputs, verdicts
+from harness.checks.progress import claim_progress, resource_leaks, stuck_objects
 from tests.histories import worlds
 
 NODES = {"m": 1, "n": 3}
 DEVICES = [worlds.device(node, index) for node, count in NODES.items() for index in range(count)]
 POD_NAMES, CLAIM_NAMES = ["p0", "p1", "p2", "p3"], ["c0", "c1", "c2", "c3"]
 Object = dict[str, Any]
-RARELY = strategies.sampled_from([False, False, True])
+HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
+CHECKS = (claim_progress, resource_leaks)
+VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
 
 
-@strategies.composite
-def pods(draw: strategies.DrawFn, name: str) -> Object:
-    """A pod with a named claim, a generated one, or one that is not generated yet."""
-    if not draw(RARELY):
-        return worlds.pod(name, claim=draw(strategies.sampled_from(CLAIM_NAMES)))
-    named = draw(strategies.sampled_from([*CLAIM_NAMES, "missing", ""]))
-    generated = draw(strategies.sampled_from([None, *CLAIM_NAMES])) if not named else None
-    return worlds.pod(
-        name,
-        claim=named,
-        generated=generated,
-        phase=draw(strategies.sampled_from(["Pending", "Pending", "Running", "Succeeded"])),
-        node=draw(strategies.sampled_from(["", "", "n"])),
-        deleting=draw(strategies.sampled_from([False, False, False, True])),
-        gated=draw(strategies.sampled_from([False, False, False, True])),
-    )
+class Drawn:
+    """At most four pods and four claims, and two nodes; most of them are ordinary."""
 
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        pod_names = self._random.sample(POD_NAMES, self._random.randint(1, 4))
+        claim_names = self._random.sample(CLAIM_NAMES, self._random.randint(0, 4))
+        self.world = worlds.World(
+            pods=[self._pod(name) for name in pod_names],
+            claims=[self._claim(name) for name in claim_names],
+            slices=[worlds.devices_of(node, count) for node, count in NODES.items()],
+        )
 
-@strategies.composite
-def claims(draw: strategies.DrawFn, name: str) -> Object:
-    """A claim for one to three devices; those that it holds are on one node, or none."""
-    count = draw(strategies.sampled_from([1, 1, 1, 2, 3]))
-    if not draw(RARELY):
-        return worlds.claim(name, count=count)
-    node = draw(strategies.sampled_from(sorted(NODES)))
-    of_node = [worlds.device(node, index) for index in range(NODES[node])]
-    held = draw(strategies.lists(strategies.sampled_from(of_node), max_size=2, unique=True))
-    return worlds.claim(
-        name,
-        *held,
-        users=draw(
-            strategies.lists(strategies.sampled_from([*POD_NAMES, "gone"]), max_size=2, unique=True)
-        ),
-        owner=draw(strategies.sampled_from(["", "", *POD_NAMES, "gone"])),
-        deleting=draw(strategies.sampled_from([False, False, False, True])),
-        count=count,
-    )
+    def _is(self, share: float) -> bool:
+        return self._random.random() < share
 
+    def _pod(self, name: str) -> Object:
+        """A pod with a named claim, a generated one, or one that is not generated yet."""
+        if self._is(0.67):
+            return worlds.pod(name, claim=self._random.choice(CLAIM_NAMES))
+        named = self._random.choice([*CLAIM_NAMES, "missing", ""])
+        return worlds.pod(
+            name,
+            claim=named,
+            generated=None if named else self._random.choice([None, *CLAIM_NAMES]),
+            phase=self._random.choice(["Pending", "Pending", "Running", "Succeeded"]),
+            node=self._random.choice(["", "", "n"]),
+            deleting=self._is(0.25),
+            gated=self._is(0.25),
+        )
 
-@strategies.composite
-def small_worlds(draw: strategies.DrawFn) -> worlds.World:
-    """At most four pods and four claims, and two nodes."""
-    pod_names = draw(strategies.lists(strategies.sampled_from(POD_NAMES), min_size=1, unique=True))
-    claim_names = draw(strategies.lists(strategies.sampled_from(CLAIM_NAMES), unique=True))
-    return worlds.World(
-        pods=[draw(pods(name)) for name in pod_names],
-        claims=[draw(claims(name)) for name in claim_names],
-        slices=[worlds.devices_of(node, count) for node, count in NODES.items()],
-    )
+    def _claim(self, name: str) -> Object:
+        """A claim for one to three devices; those that it holds are on one node, or none."""
+        count = self._random.choice([1, 1, 1, 2, 3])
+        if self._is(0.67):
+            return worlds.claim(name, count=count)
+        node = self._random.choice(sorted(NODES))
+        of_node = [worlds.device(node, index) for index in range(NODES[node])]
+        held = self._random.sample(of_node, min(len(of_node), self._random.randint(0, 2)))
+        return worlds.claim(
+            name,
+            *held,
+            users=self._random.sample([*POD_NAMES, "gone"], self._random.randint(0, 2)),
+            owner=self._random.choice(["", "", *POD_NAMES, "gone"]),
+            deleting=self._is(0.25),
+            count=count,
+        )
 
 
 class Brute:
@@ -202,10 +202,8 @@ def _fits(
     return all(used[node] <= idle[node] for node in used)
 
 
-@hypothesis.settings(max_examples=500)
-@hypothesis.given(small_worlds())
-def test_both_find_the_same(world: worlds.World) -> None:
-    given = worlds.judged(world, plan=worlds.plan())
+def _compare(world: worlds.World, given: check_inputs.CheckInput) -> tuple[bool, bool]:
+    """Compare what is stuck, and return whether there are such pods and such claims."""
     found = stuck_objects.find(given.observed.final, given.plan.settings)
     brute = Brute(world)
     about = [item.summary.split(maxsplit=2) for item in found.stuck]
@@ -219,3 +217,23 @@ def test_both_find_the_same(world: worlds.World) -> None:
     assert min(could_run, 1) <= len(claims_served) <= could_run
     if len(set(brute.needs())) <= 1:
         assert len(claims_served) == could_run
+    return bool(served or brute.stuck_pods()), bool(brute.stuck_claims())
+
+
+def test_both_find_the_same() -> None:
+    """What is stuck, and what the checks of progress and of leaks say of it."""
+    found_in = dict.fromkeys(itertools.product(CHECKS, (VALID, INVALID)), 0)
+    for seed in range(HISTORIES):
+        world = Drawn(seed).world
+        phases = worlds.phases(seconds=60 if seed % 5 else 5)
+        given = worlds.judged(world, plan=worlds.plan(), phases=phases)
+        for check, is_wrong in zip(CHECKS, _compare(world, given), strict=True):
+            result = check.check(given)
+            if isinstance(result, verdicts.NotExamined):
+                assert not world.claims, seed
+                continue
+            bad = INVALID if seed % 5 else verdicts.Verdict.UNKNOWN
+            assert result.verdict is (bad if is_wrong else VALID), seed
+            if (check, result.verdict) in found_in:
+                found_in[check, result.verdict] += 1
+    assert all(count > HISTORIES // 20 for count in found_in.values()), found_in

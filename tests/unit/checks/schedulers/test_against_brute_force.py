@@ -1,0 +1,113 @@
+"""Double allocations, of one scheduler and of several, against the definitions: pair by pair."""
+
+import itertools
+import os
+import random
+from collections.abc import Sequence
+
+from harness.checks import device_exclusivity, verdicts
+from harness.checks.holds import hold_history
+from harness.checks.schedulers import (
+    allocation_writers,
+    scheduler_exclusivity,
+    scheduler_identities,
+)
+from tests.histories import building, language
+
+HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
+MANAGERS = {"flake-hunt-scheduler": "one", "flake-hunt-scheduler-2": "two", "": None}
+SUBJECT = {"schedulers": [{"kind": "python", "scheduler_name": name} for name in ("one", "two")]}
+VALID, UNKNOWN, INVALID = verdicts.Verdict
+
+
+def _draw(stream: random.Random, number: int) -> str:
+    """A history of claims that take and release devices, and may be deleted; all with a number."""
+    held: dict[str, set[str]] = {}
+    words = []
+    for _ in range(stream.randint(2, 12)):
+        name, device = f"{stream.choice('abcd')}{number}", f"D{number}{stream.choice('112')}"
+        if held.get(name) and stream.random() < 0.6:
+            words.append(f"{name}-{held[name].pop()}")
+        elif name in held and stream.random() < 0.1:
+            words.append(f"{name}~")
+            del held[name]
+        elif device not in held.setdefault(name, set()):
+            held[name].add(device)
+            words.append(f"{name}+{device}" + stream.choice(["", "", "", "!"]))
+    return " ".join(words)
+
+
+def _overlap(one: hold_history.Hold, two: hold_history.Hold) -> bool:
+    versions = [
+        set(range(hold.from_rv, hold.until_rv or 999)) for hold in (one, two) if hold.exclusive
+    ]
+    return len(versions) == 2 and bool(versions[0] & versions[1])
+
+
+def _pairs(holds: Sequence[hold_history.Hold]) -> list[tuple[hold_history.Hold, hold_history.Hold]]:
+    return [
+        (one, two) if one.from_rv < two.from_rv else (two, one)
+        for one, two in itertools.combinations(holds, 2)
+        if one.device == two.device and one.uid != two.uid and _overlap(one, two)
+    ]
+
+
+def _had(
+    second: hold_history.Hold,
+    holds: Sequence[hold_history.Hold],
+    writers: allocation_writers.AllocationWriters,
+) -> set[str | None]:
+    """Who had the device of a hold since it was last free, when its next claim came into being."""
+    before = [
+        hold
+        for hold in holds
+        if hold.exclusive and hold.device == second.device and hold.from_rv <= second.from_rv
+    ]
+    for index in range(len(before) - 1, 0, -1):
+        ended = max((hold.until_rv or 999) for hold in before[:index])
+        if writers.first_seen[before[index].uid] >= ended:
+            before = before[index:]
+            break
+    return {MANAGERS[writers.by_allocation[hold.uid, hold.from_rv].manager] for hold in before}
+
+
+def test_both_checks() -> None:
+    found_in = dict.fromkeys([(name, verdict) for name in "xs" for verdict in (VALID, INVALID)], 0)
+    unclear_count = 0
+    sizes, seeds = random.Random(0), iter(range(HISTORIES))
+    while group := list(itertools.islice(seeds, sizes.choice([1, 2, 9]))):
+        seed = group[0]
+        stream = random.Random(seed)
+        # Several histories in one, of other claims and devices: most of the time is for tables.
+        text = " ".join(_draw(stream, number) for number in range(1, len(group) + 1))
+        folded = hold_history.fold(language.observe(text))
+        writers = allocation_writers.AllocationWriters()
+        for hold in folded.holds:
+            first = stream.choice([0, hold.from_rv - 1, hold.from_rv])
+            writers.first_seen[hold.uid] = min(writers.first_seen.get(hold.uid, first), first)
+            writers.by_allocation[hold.uid, hold.from_rv] = allocation_writers.AllocationWriter(
+                manager=stream.choice([*MANAGERS, *MANAGERS, *list(MANAGERS)[:2]]), pods=()
+            )
+        schedulers = scheduler_identities.SchedulersOfHolds(
+            scheduler_identities.planned(building.plan(settings={"subject": SUBJECT})), writers
+        )
+        holds = list(folded.holds)
+        pairs = _pairs(holds)
+        examined = sum(hold.exclusive for hold in holds)
+        had = [_had(second, holds, writers) for _, second in pairs]
+        own = sum(len(names) == 1 and None not in names for names in had)
+        unclear = sum(None in names for names in had)
+
+        every = device_exclusivity.check(folded, lambda _: False)
+        expected = INVALID if pairs else VALID if examined else UNKNOWN
+        assert (every.verdict, every.violation_count) == (expected, len(pairs)), seed
+        alone = scheduler_exclusivity.check(folded, schedulers)
+        expected = INVALID if own else VALID if examined and not unclear else UNKNOWN
+        told = alone.verdict, alone.violation_count, alone.examined_count
+        assert told == (expected, own, examined), seed
+        for key in (("x", every.verdict), ("s", alone.verdict)):
+            if key in found_in:
+                found_in[key] += 1
+        unclear_count += bool(unclear and not own)
+    assert all(count > HISTORIES // 60 for count in found_in.values()), found_in
+    assert unclear_count > HISTORIES // 60
