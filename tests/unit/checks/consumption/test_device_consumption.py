@@ -191,7 +191,7 @@ DEVICES = ["S", "X", *shared_devices.COUNTERS]
 
 
 def _drawn(stream: random.Random) -> list[tuple[str, dict[str, int | None] | None]]:
-    """What claims take, version by version; None: the claim is gone."""
+    """Return what claims take, version by version; None: the claim is gone."""
     steps: list[tuple[str, dict[str, int | None] | None]] = []
     for _ in range(stream.randint(0, 12)):
         chosen = stream.sample(DEVICES, stream.randint(0, 2))

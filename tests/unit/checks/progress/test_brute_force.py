@@ -221,7 +221,7 @@ def _compare(world: worlds.World, given: check_inputs.CheckInput) -> tuple[bool,
 
 
 def test_both_find_the_same() -> None:
-    """What is stuck, and what the checks of progress and of leaks say of it."""
+    """Compare what is stuck, and what the checks of progress and of leaks say of it."""
     found_in = dict.fromkeys(itertools.product(CHECKS, (VALID, INVALID)), 0)
     for seed in range(HISTORIES):
         world = Drawn(seed).world

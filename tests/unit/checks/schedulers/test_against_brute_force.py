@@ -57,7 +57,7 @@ def _had(
     holds: Sequence[hold_history.Hold],
     writers: allocation_writers.AllocationWriters,
 ) -> set[str | None]:
-    """Who had the device of a hold since it was last free, when its next claim came into being."""
+    """Return who had the device of a hold since it was last free, before its next claim came."""
     before = [
         hold
         for hold in holds

@@ -61,7 +61,7 @@ class _Drawn:
         self.body.append(rule(version, selector, effect, gone=is_gone))
 
     def is_clear_in_slices(self, at: int) -> bool:
-        """Whether a slice lists the device without such a taint."""
+        """Return whether a slice lists the device without such a taint."""
         for versions in self.slices.values():
             before = [devices for version, devices in versions if version <= at]
             for item in before[-1] if before else ():
@@ -71,7 +71,7 @@ class _Drawn:
         return False
 
     def is_clear_of_rules(self, at: int) -> bool:
-        """Whether no rule taints the device."""
+        """Return whether no rule taints the device."""
         before = [item for item in self.rules if item[0] <= at]
         if not before or before[-1][1] is None or before[-1][2] not in BLOCKING:
             return True
@@ -79,7 +79,7 @@ class _Drawn:
         return any(wanted[key] != value for key, value in before[-1][1].items())
 
     def may_be_clear(self) -> bool:
-        """Whether the scheduler may have seen the device as clear."""
+        """Return whether the scheduler may have seen the device as clear."""
         return any(map(self.is_clear_in_slices, range(self.seen[0], LAST))) and any(
             map(self.is_clear_of_rules, range(self.seen[1], LAST))
         )
