@@ -6,7 +6,7 @@ import random
 
 from harness.checks import verdicts
 from harness.history import records
-from tests.unit.checks.claim_control.test_controller_records import POD, claim, judge, pod
+from tests.unit.checks.claim_control.controller_events import POD, claim, judge, pod
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 ENTRIES = ("one", "two")

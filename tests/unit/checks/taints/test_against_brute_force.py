@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.checks import verdicts
 from harness.history import records
-from tests.unit.checks.taints.test_tainted_devices import (
+from tests.unit.checks.taints.taint_events import (
     DRIVER,
     POOL,
     claim,

@@ -1,84 +1,27 @@
 """Devices that were allocated although the scheduler must have known that they were tainted."""
 
-import json
 import pathlib
-from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 import pytest
 
-from harness.checks import verdicts
-from harness.checks.holds import hold_history
-from harness.checks.taints import attempt_views, taint_timelines, tainted_devices
+from harness.checks.taints import attempt_views, tainted_devices
 from harness.history import histories, journal_writer, records
 from harness.scenario import loading
 from tests.histories import building, language
-
-Object = dict[str, Any]
-DRIVER, POOL = "gpu.example", "p"
-VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
-
-
-def device(name: str, *effects: str) -> Object:
-    taints = [{"key": "k", "effect": effect} for effect in effects]
-    return {"name": name} | ({"taints": taints} if taints else {})
-
-
-def observed(
-    resource: str, version: int, obj: Object, kind: Any = "MODIFIED"
-) -> records.Observation:
-    meta = {"resourceVersion": str(version), **obj["metadata"]}
-    return records.Observation(
-        resource=resource,
-        type=kind,
-        resource_version=version,
-        ts_ns=version,
-        object=msgspec.Raw(json.dumps({**obj, "metadata": meta}).encode()),
-    )
-
-
-def piece(version: int, *devices: Object, uid: str = "s", gone: bool = False) -> records.Body:
-    spec = {"driver": DRIVER, "pool": {"name": POOL}, "devices": devices}
-    meta = {"name": uid, "uid": uid}
-    kind = "DELETED" if gone else "MODIFIED"
-    return observed("resourceslices", version, {"metadata": meta, "spec": spec}, kind)
-
-
-def rule(
-    version: int, selector: Object | None, effect: str = "NoSchedule", *, gone: bool = False
-) -> records.Body:
-    spec: Object = {"taint": {"key": "k", "effect": effect}}
-    if selector is not None:
-        spec["deviceSelector"] = selector
-    kind = "DELETED" if gone else "MODIFIED"
-    return observed(
-        "devicetaintrules", version, {"metadata": {"name": "r", "uid": "r"}, "spec": spec}, kind
-    )
-
-
-def claim(version: int, *, allocated: str | None = None, tolerations: Sequence[Object] = ()) -> Any:
-    exactly: Object = {"tolerations": list(tolerations)} if tolerations else {}
-    obj: Object = {
-        "metadata": {"name": "c", "namespace": "n", "uid": "c"},
-        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
-    }
-    if allocated:
-        row = {"request": "r", "driver": DRIVER, "pool": POOL, "device": allocated}
-        obj["status"] = {"allocation": {"devices": {"results": [row]}}}
-    return observed("resourceclaims", version, obj, "MODIFIED" if allocated else "ADDED")
-
-
-def judge(body: Iterable[records.Body], view: attempt_views.View | None) -> verdicts.CheckResult:
-    """The result for one claim that is allocated at the end, by an attempt with this view."""
-    timelines = taint_timelines.TaintTimelines()
-    folded = hold_history.fold(body, timelines)
-    return tainted_devices.check(folded, timelines, {"c": view} if view else {})
-
-
-def view(slices: int, rules: int = 0) -> attempt_views.View:
-    return attempt_views.View(slices, rules)
-
+from tests.unit.checks.taints.taint_events import (
+    DRIVER,
+    INVALID,
+    UNKNOWN,
+    VALID,
+    Object,
+    claim,
+    device,
+    judge,
+    piece,
+    rule,
+    view,
+)
 
 CLEAN, TAINTED = device("d"), device("d", "NoSchedule")
 ALLOCATED = claim(9, allocated="d")

@@ -1,0 +1,76 @@
+"""Slices, rules and claims with taints, and what the check of tainted devices says of them."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.checks import verdicts
+from harness.checks.holds import hold_history
+from harness.checks.taints import attempt_views, taint_timelines, tainted_devices
+from harness.history import records
+
+Object = dict[str, Any]
+DRIVER, POOL = "gpu.example", "p"
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+
+
+def device(name: str, *effects: str) -> Object:
+    taints = [{"key": "k", "effect": effect} for effect in effects]
+    return {"name": name} | ({"taints": taints} if taints else {})
+
+
+def observed(
+    resource: str, version: int, obj: Object, kind: Any = "MODIFIED"
+) -> records.Observation:
+    meta = {"resourceVersion": str(version), **obj["metadata"]}
+    return records.Observation(
+        resource=resource,
+        type=kind,
+        resource_version=version,
+        ts_ns=version,
+        object=msgspec.Raw(json.dumps({**obj, "metadata": meta}).encode()),
+    )
+
+
+def piece(version: int, *devices: Object, uid: str = "s", gone: bool = False) -> records.Body:
+    spec = {"driver": DRIVER, "pool": {"name": POOL}, "devices": devices}
+    meta = {"name": uid, "uid": uid}
+    kind = "DELETED" if gone else "MODIFIED"
+    return observed("resourceslices", version, {"metadata": meta, "spec": spec}, kind)
+
+
+def rule(
+    version: int, selector: Object | None, effect: str = "NoSchedule", *, gone: bool = False
+) -> records.Body:
+    spec: Object = {"taint": {"key": "k", "effect": effect}}
+    if selector is not None:
+        spec["deviceSelector"] = selector
+    kind = "DELETED" if gone else "MODIFIED"
+    return observed(
+        "devicetaintrules", version, {"metadata": {"name": "r", "uid": "r"}, "spec": spec}, kind
+    )
+
+
+def claim(version: int, *, allocated: str | None = None, tolerations: Sequence[Object] = ()) -> Any:
+    exactly: Object = {"tolerations": list(tolerations)} if tolerations else {}
+    obj: Object = {
+        "metadata": {"name": "c", "namespace": "n", "uid": "c"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
+    }
+    if allocated:
+        row = {"request": "r", "driver": DRIVER, "pool": POOL, "device": allocated}
+        obj["status"] = {"allocation": {"devices": {"results": [row]}}}
+    return observed("resourceclaims", version, obj, "MODIFIED" if allocated else "ADDED")
+
+
+def judge(body: Iterable[records.Body], view: attempt_views.View | None) -> verdicts.CheckResult:
+    """The result for one claim that is allocated at the end, by an attempt with this view."""
+    timelines = taint_timelines.TaintTimelines()
+    folded = hold_history.fold(body, timelines)
+    return tainted_devices.check(folded, timelines, {"c": view} if view else {})
+
+
+def view(slices: int, rules: int = 0) -> attempt_views.View:
+    return attempt_views.View(slices, rules)
