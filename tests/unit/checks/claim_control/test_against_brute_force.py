@@ -6,7 +6,12 @@ import random
 
 from harness.checks import verdicts
 from harness.history import records
-from tests.unit.checks.claim_control.controller_events import POD, claim, judge, pod
+from tests.unit.checks.claim_control import controller_events
+
+POD = controller_events.POD
+claim = controller_events.claim
+judge = controller_events.judge
+pod = controller_events.pod
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 ENTRIES = ("one", "two")

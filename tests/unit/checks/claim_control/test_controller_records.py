@@ -7,7 +7,12 @@ from harness.checks import verdicts
 from harness.checks.claim_control import controller_records
 from harness.history import plans, records
 from tests.histories import building
-from tests.unit.checks.claim_control.controller_events import POD, claim, judge, pod
+from tests.unit.checks.claim_control import controller_events
+
+POD = controller_events.POD
+claim = controller_events.claim
+judge = controller_events.judge
+pod = controller_events.pod
 
 
 def test_one_claim_for_each_entry_is_valid() -> None:

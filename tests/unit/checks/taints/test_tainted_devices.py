@@ -1,6 +1,7 @@
 """Devices that were allocated although the scheduler must have known that they were tainted."""
 
 import pathlib
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,19 +10,19 @@ from harness.checks.taints import attempt_views, tainted_devices
 from harness.history import histories, journal_writer, records
 from harness.scenario import loading
 from tests.histories import building, language
-from tests.unit.checks.taints.taint_events import (
-    DRIVER,
-    INVALID,
-    UNKNOWN,
-    VALID,
-    Object,
-    claim,
-    device,
-    judge,
-    piece,
-    rule,
-    view,
-)
+from tests.unit.checks.taints import taint_events
+
+Object = dict[str, Any]
+DRIVER = taint_events.DRIVER
+INVALID = taint_events.INVALID
+UNKNOWN = taint_events.UNKNOWN
+VALID = taint_events.VALID
+claim = taint_events.claim
+device = taint_events.device
+judge = taint_events.judge
+piece = taint_events.piece
+rule = taint_events.rule
+view = taint_events.view
 
 CLEAN, TAINTED = device("d"), device("d", "NoSchedule")
 ALLOCATED = claim(9, allocated="d")
