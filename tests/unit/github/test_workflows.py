@@ -14,10 +14,10 @@ import yaml
 
 from harness.scenario import profiles
 
-ROOT = pathlib.Path(__file__).parents[2]
+ROOT = pathlib.Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 EXAMPLE = ROOT / "examples" / "flake-hunt.yml"
-SCHEMA = pathlib.Path(__file__).with_name("github-workflow.schema.json.gz")
+SCHEMA = pathlib.Path(__file__).with_name("workflow.schema.json.gz")
 TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 MAKE_CALLS_MAX = 3
 PINNED = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
