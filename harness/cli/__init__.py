@@ -4,7 +4,7 @@ Decisions do not belong here. Commands import their packages when they run, so t
 fast and importing locust, which patches modules, does not affect other commands.
 
 Contents: `annotations`, `campaigning`, `choosing`, `clusters`, `commands`, `compare_command`,
-`conforming`, `displaying`, `examining`, `exploring`, `harness_parts`, `hunt_command`,
-`index_command`, `init_command`, `interruptions`, `main`, `nightly_command`, `outputs`, `parts`,
-`replaying`, `reproduce_command`, `run_commands`, `schema_command`, `tables`.
+`conforming`, `displaying`, `examining`, `explain_command`, `exploring`, `harness_parts`,
+`hunt_command`, `index_command`, `init_command`, `interruptions`, `main`, `nightly_command`,
+`outputs`, `parts`, `replaying`, `reproduce_command`, `run_commands`, `schema_command`, `tables`.
 """

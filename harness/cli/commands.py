@@ -25,6 +25,7 @@ SUBCOMMANDS = {
     "run_commands": ("run", "check", "report"),
     "compare_command": ("compare",),
     "index_command": ("index",),
+    "explain_command": ("explain",),
     "reproduce_command": ("reproduce",),
     "exploring": ("explore",),
     "replaying": ("replay",),

@@ -103,9 +103,9 @@ def options_of_fixtures() -> set[str]:
     return {name for option in parser.getgroup("flake-hunt").options for name in option.names()}
 
 
-@pytest.mark.parametrize("words", ["hunt --nope", "explain", "cluster nope", "run a --seed"])
+@pytest.mark.parametrize("words", ["hunt --nope", "explane", "cluster nope", "run a --seed"])
 def test_a_command_that_is_none_is_found(words: str) -> None:
-    with pytest.raises(Exception, match=r"nope|explain|seed"):
+    with pytest.raises(Exception, match=r"nope|explane|seed"):
         parse(words.split())
 
 

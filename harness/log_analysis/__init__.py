@@ -1,0 +1,11 @@
+"""Analyses the logs of schedulers: which device two claims had at a time, and which race it was.
+
+It needs no run: a log of kube-scheduler or of our own scheduler is enough. Logs are read once, in
+bounded memory. It shares no code with the scheduler that writes such lines.
+
+Not in here: how it is shown (`report.explanations`), and verdicts about runs (`checks`).
+
+Contents: `allocation_documents`, `analyses`, `claim_moments`, `double_allocations`,
+`in_flight_listings`, `log_files`, `log_records`, `merging`, `messages`, `missing_lines`,
+`open_gathers`, `record_search`, `signatures`, `stories`, `text_blocks`.
+"""

@@ -1,0 +1,169 @@
+"""Analyses logs: reads them once, and says which devices two claims had at a time, and why."""
+
+import collections
+import dataclasses
+import enum
+from collections.abc import Sequence
+
+from harness.log_analysis import log_files, merging, missing_lines, text_blocks
+from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
+from harness.log_analysis.messages import Message
+from harness.log_analysis.signatures import naming
+from harness.log_analysis.signatures.causes import Cause
+from harness.log_analysis.stories import Story
+
+KEPT = 32 * 2**20
+"""Bytes of text that are kept, for all files together."""
+_KEPT_MIN = 2**22
+_STORIES_MAX = 64
+"""Scheduler processes that are told apart."""
+
+
+class Verdict(enum.StrEnum):
+    """The verdict on double allocations in the logs; exit codes as those of `check`."""
+
+    NONE_SEEN = "VALID"
+    FOUND = "INVALID"
+    UNKNOWN = "UNKNOWN"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of `flake-hunt explain`."""
+        return {Verdict.NONE_SEEN: 0, Verdict.FOUND: 10, Verdict.UNKNOWN: 20}[self]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """A double allocation and what is behind it."""
+
+    found: DoubleAllocation
+    cause: Cause
+    missing: Sequence[str]
+    """Lines that would have shown more, and how to get them."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Analysis:
+    """All that logs say about double allocations."""
+
+    files: Sequence[text_blocks.LogText]
+    findings: Sequence[Finding]
+    found_count: int
+    """Double allocations, also those that are not among the findings because there are too many."""
+    stale: Sequence[StaleGather]
+    """Gathers that missed a device without a double allocation in the logs."""
+    allocations: int
+    """Allocations of devices that were seen; devices, not claims."""
+    plans: int
+    """Allocations that were planned (at Reserve)."""
+    shares: int
+    """Allocations of shares of a device, which are not judged."""
+    releases: int
+    suspected: Sequence[tuple[str, tuple[str, str]]]
+    """Devices planned for two claims, where the logs do not show what became of both."""
+    counts: dict[str, int]
+    """Lines by message."""
+    versions: Sequence[str]
+    """Versions of kube-scheduler that were started, as far as the logs show it."""
+
+    @property
+    def reasons(self) -> list[str]:
+        """Return why nothing can be concluded; empty if something can."""
+        return [] if self.findings else list(missing_lines.reasons(self))
+
+    @property
+    def verdict(self) -> Verdict:
+        """A double allocation counts whatever else is missing."""
+        if self.findings:
+            return Verdict.FOUND
+        return Verdict.UNKNOWN if self.reasons else Verdict.NONE_SEEN
+
+
+def analyse(names: Sequence[str]) -> Analysis:
+    """Read logs and analyse them; `-` is standard input.
+
+    Raises UsageError for a file that is missing or cannot be opened.
+    """
+    for name in names:
+        log_files.require_readable(name)
+    kept = max(KEPT // len(names), _KEPT_MIN)
+    is_only = len(names) == 1
+    files = [text_blocks.LogText(name, kept_bytes=kept, is_only=is_only) for name in names]
+    return _concluded(files, _read(files))
+
+
+def _read(files: Sequence[text_blocks.LogText]) -> list[Story]:
+    stories: dict[tuple[int, str], Story] = {}
+    for order, (log, record) in enumerate(merging.merged(files)):
+        record.order = order
+        key = log, record.process
+        story = stories.get(key)
+        if story is None:
+            if len(stories) >= _STORIES_MAX:
+                continue
+            name = f"process {record.process}" if record.process else f"log {log + 1}"
+            story = stories[key] = Story(name)
+        story.see(record)
+    for story in stories.values():
+        story.end()
+    return list(stories.values())
+
+
+def _concluded(files: Sequence[text_blocks.LogText], stories: Sequence[Story]) -> Analysis:
+    counts: collections.Counter[Message] = collections.Counter()
+    for story in stories:
+        counts.update(story.counts)
+    pairs = _distinct(stories)
+    findings = [_finding(found, counts) for found in pairs]
+    explained = [(found.second.gather, found.device) for found in pairs]
+    unread = sum(story.found_count - len(story.found) for story in stories)
+    return Analysis(
+        files=files,
+        findings=findings,
+        found_count=len(pairs) + unread,
+        stale=[
+            stale
+            for story in stories
+            for stale in story.stale
+            if (stale.gather, stale.device) not in explained
+        ],
+        allocations=counts[Message.OBSERVED],
+        plans=counts[Message.RESERVED],
+        shares=counts[Message.SHARED],
+        releases=counts[Message.FREED],
+        suspected=[
+            (device, (first.claim, second.claim))
+            for story in stories
+            for (device, _), (first, second) in story.suspected.items()
+        ],
+        counts={message.value: count for message, count in counts.items()},
+        versions=sorted({version for story in stories for version in story.versions}),
+    )
+
+
+def _finding(found: DoubleAllocation, counts: collections.Counter[Message]) -> Finding:
+    cause = naming.name(found)
+    return Finding(found, cause, tuple(missing_lines.of_finding(found, cause, counts)))
+
+
+def _distinct(stories: Sequence[Story]) -> list[DoubleAllocation]:
+    """Return each pair of claims of a device once, though two schedulers may have seen it."""
+    pairs: dict[tuple[str, frozenset[str]], DoubleAllocation] = {}
+    for story in stories:
+        for found in story.found:
+            key = (found.device, frozenset((found.first.claim, found.second.claim)))
+            pairs[key] = _joined(pairs[key], found) if key in pairs else found
+    return sorted(pairs.values(), key=lambda found: found.shown_by.order)
+
+
+def _joined(one: DoubleAllocation, other: DoubleAllocation) -> DoubleAllocation:
+    """Join what two schedulers tell of one pair: each knows how it allocated its own claims."""
+    moments = {}
+    for claim in (one.first.claim, one.second.claim):
+        known = [item for found in (one, other) for item in (found.first, found.second)]
+        of_claim = [item for item in known if item.claim == claim]
+        moments[claim] = next((item for item in of_claim if item.reserved), of_claim[0])
+    first, second = moments[one.first.claim], moments[one.second.claim]
+    if first.reserved and second.reserved and second.reserved.order < first.reserved.order:
+        first, second = second, first
+    return DoubleAllocation(one.device, first, second, one.shown_by)

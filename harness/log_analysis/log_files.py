@@ -1,0 +1,107 @@
+"""Opens logs: plain, gzip, xz or zstd by their first bytes, in bounded pieces."""
+
+import contextlib
+import gzip
+import io
+import lzma
+import pathlib
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+from harness import errors
+from harness.history import zstd_frames
+
+STDIN = "-"
+"""The name that stands for standard input."""
+PIECE = 2**22
+"""Bytes that are read at once, after decompression."""
+_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+
+
+_DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
+"""Errors of decompressing, and of reading a file."""
+
+
+class LogDamageError(Exception):
+    """The rest of a log cannot be read; the message says why."""
+
+
+def require_readable(name: str) -> None:
+    """Raise UsageError unless this is standard input or a file that can be opened."""
+    if name == STDIN:
+        return
+    path = pathlib.Path(name)
+    try:
+        if path.is_dir():
+            raise errors.UsageError(
+                f"expected a log file, got the folder {name}: name the files in it, or - for stdin"
+            )
+        path.open("rb").close()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise errors.UsageError(
+            f"expected a log file, got {name} ({reason}): name a file, or - for standard input"
+        ) from error
+
+
+def pieces(name: str) -> Iterator[bytes]:
+    """Yield the content of a log, decompressed; `name` is a path, or `-` for standard input.
+
+    Raises LogDamageError at the place where the log is damaged or cut.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            raw = sys.stdin.buffer if name == STDIN else stack.enter_context(open(name, "rb"))  # noqa: PTH123 - `open` is typed as the reader that stdin is
+            yield from _filled(_decompressed(_Rewound(raw)))
+        except EOFError as error:
+            raise LogDamageError("its compressed data ends early") from error
+        except _DAMAGE as error:
+            raise LogDamageError(f"it cannot be read further ({error})") from error
+
+
+def _filled(content: Any) -> Iterator[bytes]:
+    """Yield what can be read, in large pieces; what precedes an error comes before it."""
+    parts: list[bytes] = []
+    size, failure = 0, None
+    try:
+        while part := content.read1(PIECE):
+            parts.append(part)
+            size += len(part)
+            if size >= PIECE:
+                yield b"".join(parts)
+                parts.clear()
+                size = 0
+    except _DAMAGE as error:
+        failure = error
+    yield b"".join(parts)
+    if failure is not None:
+        raise failure
+
+
+class _Rewound(io.RawIOBase):
+    """A file whose first bytes were looked at; it may be a pipe."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+        self.magic = self._rest = raw.read(len(_XZ))
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes; empty at the end."""
+        if self._rest:
+            given, self._rest = self._rest[:size], self._rest[size:]
+            return given
+        return self._raw.read(size)
+
+    read1 = read
+
+
+def _decompressed(file: _Rewound) -> Any:
+    if file.magic.startswith(_GZIP):
+        return gzip.GzipFile(fileobj=file)
+    if file.magic.startswith(_XZ):
+        return lzma.LZMAFile(file)  # type: ignore[arg-type]
+    if file.magic.startswith(zstd_frames.MAGIC):
+        return zstd_frames.decompressing(file)  # type: ignore[arg-type]
+    return file

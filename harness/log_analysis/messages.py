@@ -1,0 +1,44 @@
+"""The messages of a scheduler that tell how claims get devices, with their verbosity.
+
+They are those of kube-scheduler 1.32 to 1.36; our own scheduler logs them as 1.36 does.
+"""
+
+import enum
+
+
+class Message(enum.StrEnum):
+    """A message whose lines are analysed."""
+
+    STARTED = "Starting Kubernetes Scheduler"
+    PRE_FILTER = "pod resource claims"
+    """Verbosity 5. A scheduling attempt begins; shortly after, it gathers the devices in use."""
+    GATHER_STARTED = "Starting GatherAllocatedState"
+    """Verbosity 6; with `CONFLICT` and `GATHER_FINISHED` in releases with the fixes."""
+    LIST_STARTED = "Starting ListAllAllocatedDevices"
+    GATHER_FINISHED = "Finished GatherAllocatedState"
+    LIST_FINISHED = "Finished ListAllAllocatedDevices"
+    REMOVED = "Removed in-flight claim"
+    """Verbosity 5, as the other lines about in-flight claims; releases with the fixes only."""
+    RESERVED = "Reserved resource in allocation result"
+    """Verbosity 5: Reserve planned this allocation and added the claim to those in flight."""
+    RELEASED = "Released resource in allocation result"
+    WRITTEN = "reserved"
+    """Verbosity 5: the API server stored allocation and reservation."""
+    ASSUMED = "Assumed object"
+    """Verbosity 4 up to 1.35, 5 from 1.36."""
+    RESTORED = "Restored object"
+    """As before; the allocation of a claim in flight was given up, in releases up to 1.35."""
+    OBSERVED = "Observed device allocation"
+    """Verbosity 6: the device is about to be inserted into the allocated devices."""
+    FREED = "Observed device deallocation"
+    SHARED = "Observed shared device allocation"
+    BINDING = "Attempting to bind pod to node"
+    """Verbosity 3: PreBind has ended, so the pod's claims have left those in flight."""
+    BOUND = "Successfully bound pod to node"
+
+
+IN_FLIGHT = b"Device is in flight for allocation"
+"""Verbosity 6. Most lines of a log can have it: they are only read where they matter."""
+GATHER_STARTS = frozenset((Message.GATHER_STARTED, Message.LIST_STARTED))
+GATHER_ENDS = frozenset((Message.GATHER_FINISHED, Message.LIST_FINISHED))
+BY_TEXT = {message.value.encode(): message for message in Message}

@@ -1,0 +1,275 @@
+"""Follows one scheduler through its log: plans, writes, and the devices that it sees in use."""
+
+import collections
+from collections.abc import Callable
+
+from harness.log_analysis import (
+    allocation_documents,
+    claim_moments,
+    in_flight_listings,
+    open_gathers,
+)
+from harness.log_analysis.claim_moments import ClaimMoments
+from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
+from harness.log_analysis.log_records import LogRecord
+from harness.log_analysis.messages import Message
+
+CLAIMS_MAX = 20_000
+"""Allocations whose lines are remembered; the least recent are forgotten first."""
+DEVICES_MAX = 200_000
+"""Devices in use that are remembered."""
+VERSIONS_MAX = 100
+FOUND_MAX = 1_000
+"""Double allocations that are kept with their lines; further ones are only counted."""
+
+
+class Story:
+    """The log of one scheduler process, as it was read so far."""
+
+    def __init__(self, scheduler: str = "") -> None:
+        """`scheduler`: its process id, if known."""
+        self.found: list[DoubleAllocation] = []
+        self.found_count = 0
+        self.stale: list[StaleGather] = []
+        self.suspected: dict[tuple[str, frozenset[str]], tuple[ClaimMoments, ClaimMoments]] = {}
+        """Devices planned for two claims; the log does not show what became of both plans."""
+        self.counts: collections.Counter[Message] = collections.Counter()
+        self.versions: set[str] = set()
+        self._scheduler = scheduler
+        self._claims: collections.OrderedDict[str, ClaimMoments] = collections.OrderedDict()
+        self._by_pod: dict[str, list[ClaimMoments]] = {}
+        self._held: dict[str, dict[str, None]] = {}
+        self._planned: dict[str, dict[str, None]] = {}
+        self._gathers = open_gathers.OpenGathers(self.stale)
+        self._reported: set[tuple[str, frozenset[str]]] = set()
+        self._see: dict[Message, Callable[[LogRecord], None]] = {
+            Message.STARTED: self._see_start,
+            Message.PRE_FILTER: self._gathers.see_attempt,
+            Message.GATHER_STARTED: self._gathers.see_start,
+            Message.LIST_STARTED: self._gathers.see_start,
+            Message.GATHER_FINISHED: self._gathers.see_finish,
+            Message.LIST_FINISHED: self._gathers.see_finish,
+            Message.RESERVED: self._see_reserved,
+            Message.RELEASED: self._see_released,
+            Message.RESTORED: self._see_released,
+            Message.WRITTEN: self._see_written,
+            Message.ASSUMED: self._see_assumed,
+            Message.REMOVED: self._see_removed,
+            Message.OBSERVED: self._see_observed,
+            Message.FREED: self._see_freed,
+            Message.BINDING: self._see_binding,
+            Message.BOUND: self._see_bound,
+        }
+
+    def see(self, record: LogRecord) -> None:
+        """Take in the next line."""
+        self.counts[record.message] += 1
+        handler = self._see.get(record.message)
+        if handler is not None:
+            handler(record)
+
+    def end(self) -> None:
+        """Take in that the log has no more lines."""
+        self._gathers.end()
+        for device, planned in self._planned.items():
+            names = list(dict.fromkeys((*self._held.get(device, ()), *planned)))
+            for claim in planned if len(names) > 1 else ():
+                other = names[names[0] == claim]
+                moments = self._moments(other), self._moments(claim)
+                self.suspected[device, frozenset((other, claim))] = moments
+
+    @property
+    def shows_devices(self) -> bool:
+        """Return whether the log tells which devices are in use, which verbosity 6 does."""
+        return self.counts[Message.OBSERVED] + self.counts[Message.FREED] > 0
+
+    # ----------------------------------------------------------------------- plans
+
+    def _see_start(self, record: LogRecord) -> None:
+        """Forget all: the scheduler was started again, and lists all claims."""
+        if len(self.versions) < VERSIONS_MAX:
+            self.versions |= {record.value("version")} - {""}
+        for known in (self._claims, self._by_pod, self._held, self._planned):
+            known.clear()
+        self._gathers.forget()
+
+    def _see_reserved(self, record: LogRecord) -> None:
+        devices = allocation_documents.devices(record.parsed("allocation"))
+        record.document = b""
+        claim = record.value("claim")
+        if not claim or not devices:
+            return
+        gather = self._gathers.take(record)
+        pod = record.value("pod")
+        if not pod and gather is not None and gather.attempt is not None:
+            pod = gather.attempt.value("pod")
+        moments = ClaimMoments(
+            claim, self._scheduler, devices, record.value("uid"), pod, record.value("node"), gather
+        )
+        moments.reserved = record
+        self._forget_plan(claim)
+        self._remember(moments)
+        if pod:
+            self._by_pod.setdefault(pod, []).append(moments)
+        self._plan(moments)
+
+    def _plan(self, moments: ClaimMoments) -> None:
+        for device in moments.devices:
+            planned = self._planned.setdefault(device, {})
+            others = [*self._held.get(device, ()), *planned]
+            for other in others:
+                if other != moments.claim:
+                    self._suspect(device, other, moments)
+            planned[moments.claim] = None
+
+    def _suspect(self, device: str, other: str, moments: ClaimMoments) -> None:
+        if not moments.is_listing_known and moments.reserved is not None:
+            lines = in_flight_listings.of_gather(moments.gather, moments.reserved)
+            moments.in_flight, moments.is_listing_known = lines, bool(lines)
+        first = self._claims.get(other)
+        if first is not None and not self.shows_devices:
+            self.suspected[device, frozenset((other, moments.claim))] = (first, moments)
+
+    def _see_released(self, record: LogRecord) -> None:
+        claim = record.value("claim") or record.value("cacheKey")
+        moments = self._claims.get(claim)
+        if moments is not None and moments.released is None:
+            moments.released = record
+            self._forget_plan(claim)
+
+    def _forget_plan(self, claim: str) -> None:
+        moments = self._claims.get(claim)
+        for device in moments.devices if moments else ():
+            _discard(self._planned, device, claim)
+        if moments is not None and not self.shows_devices:
+            for key in [key for key in self.suspected if claim in key[1]]:
+                if moments.bound is None:
+                    del self.suspected[key]
+
+    # ----------------------------------------------------------------------- writes
+
+    def _see_written(self, record: LogRecord) -> None:
+        moments = self._claims.get(record.value("resourceclaim"))
+        if moments is None:
+            of_pod = self._by_pod.get(record.value("pod"), [])
+            moments = of_pod[0] if len(of_pod) == 1 else None
+        if moments is not None and moments.written is None:
+            moments.written = record
+            self._confirm(moments, record)
+
+    def _see_assumed(self, record: LogRecord) -> None:
+        if record.value("description") != "ResourceClaim":
+            return
+        moments = self._claims.get(record.value("cacheKey"))
+        if moments is not None and moments.assumed is None:
+            moments.assumed = record
+            self._confirm(moments, record)
+
+    def _see_binding(self, record: LogRecord) -> None:
+        for moments in self._by_pod.get(record.value("pod"), ()):
+            moments.binding = moments.binding or record
+
+    def _see_bound(self, record: LogRecord) -> None:
+        for moments in self._by_pod.pop(record.value("pod"), ()):
+            moments.bound = record
+            self._confirm(moments, record)
+
+    def _confirm(self, moments: ClaimMoments, record: LogRecord) -> None:
+        """Find a double allocation without the lines of verbosity 6.
+
+        The first claim's pod is bound after the second claim got the device: so the first claim
+        was not released before.
+        """
+        for (device, names), (first, second) in list(self.suspected.items()):
+            is_stored = second.written or second.assumed or second.bound
+            is_shown = is_stored and claim_moments.precedes(second.reserved, first.bound)
+            if moments.claim in names and is_shown:
+                self._find(device, first, second, record)
+                del self.suspected[device, names]
+
+    # ----------------------------------------------------------------------- devices in use
+
+    def _see_removed(self, record: LogRecord) -> None:
+        moments = self._moments(record.value("claim"))
+        if moments.removed is None:
+            moments.removed = record
+            moments.uid = moments.uid or record.value("uid")
+        self._gathers.see_removed(moments)
+
+    def _see_observed(self, record: LogRecord) -> None:
+        device, claim = record.value("device"), record.value("claim")
+        if not device or not claim:
+            return
+        moments = self._moments(claim)
+        moments.observed = record
+        holders = self._held.get(device)
+        if holders is None:
+            holders = self._hold(device)
+        _discard(self._planned, device, claim)
+        if claim not in holders:
+            for other in holders:
+                self._find(device, self._moments(other), moments, record)
+            holders[claim] = None
+        self._gathers.see_observed(device, moments)
+
+    def _hold(self, device: str) -> dict[str, None]:
+        if len(self._held) >= DEVICES_MAX:
+            del self._held[next(iter(self._held))]
+        return self._held.setdefault(device, {})
+
+    def _see_freed(self, record: LogRecord) -> None:
+        device, claim = record.value("device"), record.value("claim")
+        _discard(self._held, device, claim)
+        for other in self._held.get(device, ()):
+            self._moments(other).freed_by = record
+        moments = self._claims.get(claim)
+        if moments is not None and moments.observed is not None:
+            self._forget(claim)
+
+    def _find(self, device: str, one: ClaimMoments, other: ClaimMoments, record: LogRecord) -> None:
+        key = (device, frozenset((one.claim, other.claim)))
+        if key in self._reported:
+            return
+        first, second = _in_order(one, other)
+        self.found_count += 1
+        if len(self.found) < FOUND_MAX:
+            self._reported.add(key)
+            self.found.append(DoubleAllocation(device, first, second, record))
+
+    # ----------------------------------------------------------------------- memory
+
+    def _moments(self, claim: str) -> ClaimMoments:
+        """Return the lines about a claim; those of one whose plan is unknown begin here."""
+        moments = self._claims.get(claim)
+        if moments is None:
+            moments = ClaimMoments(claim, self._scheduler)
+            self._remember(moments)
+        return moments
+
+    def _remember(self, moments: ClaimMoments) -> None:
+        self._claims[moments.claim] = moments
+        self._claims.move_to_end(moments.claim)
+        if len(self._claims) > CLAIMS_MAX:
+            self._forget(next(iter(self._claims)))
+
+    def _forget(self, claim: str) -> None:
+        moments = self._claims.pop(claim)
+        if moments.pod in self._by_pod:
+            del self._by_pod[moments.pod]
+        for device in moments.devices:
+            _discard(self._planned, device, claim)
+
+
+def _in_order(one: ClaimMoments, other: ClaimMoments) -> tuple[ClaimMoments, ClaimMoments]:
+    """Return the claim first that got the device first."""
+    if one.reserved and other.reserved and other.reserved.order < one.reserved.order:
+        return other, one
+    return one, other
+
+
+def _discard(table: dict[str, dict[str, None]], device: str, claim: str) -> None:
+    claims = table.get(device)
+    if claims is not None:
+        claims.pop(claim, None)
+        if not claims:
+            del table[device]

@@ -1,0 +1,99 @@
+"""Cuts the content of a log into blocks of whole lines, and keeps the latest of them."""
+
+import collections
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator
+
+from harness.log_analysis import log_files
+
+LINE_MAX = 64 * 2**20
+"""Longest line in bytes; a log with a longer one is not read further."""
+_OPEN = b"=<\n"
+"""How the first line of a value of several lines ends, in klog's text form."""
+_CLOSED = re.compile(rb"\n(?:[^\n\"]{0,120} )?>(?: |\n)")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Block:
+    """Some whole lines of a log."""
+
+    text: bytes
+    offset: int
+    """Place of the first byte in the decompressed log."""
+    line: int
+    """Number of the first line, from 1."""
+
+
+class LogText:
+    """One log, whose latest blocks can be looked at again."""
+
+    def __init__(self, name: str, *, kept_bytes: int, is_only: bool = True) -> None:
+        """`kept_bytes`: how much of the text is kept for `between`; `is_only`: no other log."""
+        self.name = name
+        self.label = "" if is_only else f" of {name}"
+        """Text that follows line numbers in sentences."""
+        self.damage = ""
+        """Why the log was not read to its end; empty if it was."""
+        self.size = 0
+        """Bytes read so far, decompressed."""
+        self._kept: collections.deque[Block] = collections.deque()
+        self._kept_max = kept_bytes
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the log block by block; a value of several lines is in one block.
+
+        `damage` and `size` are known at the end.
+        """
+        line = 1
+        for text in self._whole_lines():
+            block = Block(text, self.size, line)
+            self.size += len(text)
+            self._keep(block)
+            yield block
+            line += text.count(b"\n")
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        rest = b""
+        try:
+            for piece in log_files.pieces(self.name):
+                rest += piece
+                cut = _cut(rest, len(piece))
+                if cut:
+                    yield rest[:cut]
+                    rest = rest[cut:]
+                elif len(rest) > LINE_MAX:
+                    self.damage = "it has a line of more than 64 MiB, and is not read further"
+                    return
+        except log_files.LogDamageError as damage:
+            self.damage = str(damage)
+        if rest:
+            yield rest
+
+    def _keep(self, block: Block) -> None:
+        self._kept.append(block)
+        while self._kept[0].offset + self._kept_max < block.offset:
+            self._kept.popleft()
+
+    def between(self, start: int, end: int) -> Iterator[Block]:
+        """Yield the text from one place to another, as far as it is kept."""
+        for block in self._kept:
+            first, last = max(start - block.offset, 0), min(end - block.offset, len(block.text))
+            if first < last:
+                line = block.line + block.text.count(b"\n", 0, first)
+                yield Block(block.text[first:last], block.offset + first, line)
+
+
+def joined(blocks: Iterable[Block]) -> bytes:
+    """Return the text of adjacent blocks."""
+    return b"".join(block.text for block in blocks)
+
+
+def _cut(text: bytes, new: int) -> int:
+    """Return where the whole lines end, before a value that goes on; 0 if there is none."""
+    cut = text.rfind(b"\n", max(len(text) - new - 1, 0)) + 1
+    opened = text.rfind(_OPEN, 0, cut)
+    if opened >= 0 and cut - opened < log_files.PIECE and not _CLOSED.search(text, opened, cut):
+        before = text.rfind(b"\n", 0, opened) + 1
+        return before or (cut if len(text) > LINE_MAX else 0)
+    return cut

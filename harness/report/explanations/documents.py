@@ -1,0 +1,238 @@
+"""An analysis of logs as one document: its JSON form is the published one."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal
+
+from harness.log_analysis import analyses
+from harness.log_analysis.claim_moments import ClaimMoments
+from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
+from harness.log_analysis.signatures import causes
+from harness.report.explanations import excerpts
+
+SCHEMA: Literal[1] = 1
+Signature = Literal[
+    "assume-cache early return",
+    "non-atomic gather",
+    "in-flight accounting unbalanced",
+    "other",
+    "cannot tell",
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Log:
+    """A log that was read."""
+
+    name: str
+    bytes: int
+    """Its size, decompressed, as far as it was read."""
+    damage: str | None
+    """Why it was not read to its end."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seen:
+    """How much the logs show."""
+
+    allocations: int
+    """Devices that the scheduler saw allocated, one for each claim."""
+    deallocations: int
+    plans: int
+    """Allocations that it planned, at Reserve."""
+    shares: int
+    """Allocations of shares of a device; several claims may have those of one device."""
+    versions: Sequence[str]
+    """Versions of kube-scheduler, as far as it logs its start."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Claim:
+    """One of the two claims."""
+
+    claim: str
+    """`namespace/name`."""
+    uid: str | None
+    pod: str | None
+    node: str | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Window:
+    """The time in which the scheduler could miss the device."""
+
+    microseconds: int
+    """Time between the two lines."""
+    bound: Literal["exactly", "at least", "at most"]
+    """How long the window was, compared with it."""
+    begin_line: int
+    end_line: int
+    meaning: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StaleRead:
+    """The gather for the second claim, which did not see the device of the first."""
+
+    log: str
+    begin_line: int
+    end_line: int
+    listed_in_flight: int | None
+    """Devices that it listed as in flight; None if those lines are missing."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DoubleAllocationDocument:
+    """Two claims that have one device at a time."""
+
+    device: str
+    """`driver/pool/device`."""
+    first: Claim
+    second: Claim
+    signature: Signature
+    is_certain: bool
+    """True if the order of the lines leaves no other possibility."""
+    why: Sequence[str]
+    stale_read: StaleRead | None
+    window: Window | None
+    missing: Sequence[str]
+    """Lines that the logs lack, which would have shown more."""
+    lines: Sequence[excerpts.Line]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StaleGatherDocument:
+    """A gather that missed a device, without a double allocation in the logs."""
+
+    device: str
+    claim: str
+    is_certain: bool
+    """False if the logs do not show what the gather found."""
+    signature: Literal["non-atomic gather"]
+    why: Sequence[str]
+    window: Window | None
+    lines: Sequence[excerpts.Line]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Explanation:
+    """All that the logs say."""
+
+    schema: Literal[1]
+    verdict: Literal["VALID", "INVALID", "UNKNOWN"]
+    exit_code: int
+    summary: str
+    logs: Sequence[Log]
+    seen: Seen
+    double_allocation_count: int
+    double_allocations: Sequence[DoubleAllocationDocument]
+    """All of them, or the first thousand of each scheduler."""
+    stale_gathers: Sequence[StaleGatherDocument]
+    reasons: Sequence[str]
+    """Why nothing can be concluded; empty if something can."""
+
+
+def document(analysis: analyses.Analysis) -> Explanation:
+    """Return what an analysis says."""
+    return Explanation(
+        schema=SCHEMA,
+        verdict=analysis.verdict.value,
+        exit_code=analysis.verdict.exit_code,
+        summary=_summary(analysis),
+        logs=[Log(file.name, file.size, file.damage or None) for file in analysis.files],
+        seen=Seen(
+            allocations=analysis.allocations,
+            deallocations=analysis.releases,
+            plans=analysis.plans,
+            shares=analysis.shares,
+            versions=list(analysis.versions),
+        ),
+        double_allocation_count=analysis.found_count,
+        double_allocations=[_of_finding(finding) for finding in analysis.findings],
+        stale_gathers=[_of_stale(stale) for stale in analysis.stale],
+        reasons=analysis.reasons,
+    )
+
+
+def _summary(analysis: analyses.Analysis) -> str:
+    seen = _counted(analysis.allocations, "allocation of a device", "allocations of devices")
+    if not analysis.allocations:
+        seen = _counted(analysis.plans, "planned allocation", "planned allocations")
+    if analysis.findings:
+        found = _counted(analysis.found_count, "double allocation", "double allocations")
+        return f"{found} among {seen}"
+    if analysis.verdict is analyses.Verdict.UNKNOWN:
+        return "inconclusive; " + (f"{seen} seen" if analysis.plans else f"the logs show {seen}")
+    return f"no double allocation among {seen}"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    if not count:
+        return f"no {one}"
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _of_finding(finding: analyses.Finding) -> DoubleAllocationDocument:
+    found, cause = finding.found, finding.cause
+    return DoubleAllocationDocument(
+        device=found.device,
+        first=_claim(found.first),
+        second=_claim(found.second),
+        signature=cause.signature.value,
+        is_certain=cause.is_certain,
+        why=list(cause.sentences),
+        stale_read=_stale_read(found),
+        window=_window(cause.window),
+        missing=list(finding.missing),
+        lines=excerpts.of_double_allocation(found),
+    )
+
+
+def _claim(moments: ClaimMoments) -> Claim:
+    return Claim(moments.claim, moments.uid or None, moments.pod or None, moments.node or None)
+
+
+def _window(window: causes.Window | None) -> Window | None:
+    if window is None:
+        return None
+    return Window(window.us, window.bound, window.begin.number, window.end.number, window.meaning)
+
+
+def _stale_read(found: DoubleAllocation) -> StaleRead | None:
+    second = found.second
+    begin = second.gather.begin if second.gather else None
+    end = (second.gather.finished if second.gather else None) or second.reserved
+    if begin is None or end is None:
+        return None
+    listed = len(second.in_flight) if second.is_listing_known else None
+    return StaleRead(begin.file.name, begin.number, end.number, listed)
+
+
+def _of_stale(stale: StaleGather) -> StaleGatherDocument:
+    missed = stale.missed
+    begin, left = stale.gather.begin, missed.removed
+    happened = (
+        f"During the gather that began at {causes.at(begin)}, the allocated devices got the device "
+        f"({causes.at(missed.observed)}), and then {missed.claim} left the in-flight claims "
+        f"({causes.at(left)})."
+    )
+    found = (
+        "The gather found the device in neither."
+        if stale.is_certain
+        else "The log ends before it shows what the gather found: if it had read the allocated "
+        "devices before and the in-flight claims after that, it found the device in neither."
+    )
+    after = "What was planned with it did not take the device."
+    end = stale.gather.finished or (stale.in_flight[-1].record if stale.in_flight else left)
+    window = causes.window(
+        begin, end, "at most", "the gather read the allocated devices, then the in-flight claims"
+    )
+    return StaleGatherDocument(
+        stale.device,
+        missed.claim,
+        stale.is_certain,
+        "non-atomic gather",
+        [happened, found, *([after] if stale.is_followed else [])],
+        _window(window),
+        excerpts.of_stale_gather(stale),
+    )

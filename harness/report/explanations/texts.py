@@ -1,0 +1,115 @@
+"""The document as text for people, to be pasted into an issue.
+
+Control characters stay as they are: where it is printed, they are escaped.
+"""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from harness.report.explanations import durations, excerpts
+from harness.report.explanations.documents import (
+    DoubleAllocationDocument,
+    Explanation,
+    StaleGatherDocument,
+    StaleRead,
+    Window,
+)
+
+_WIDTH = 100
+_LABEL = 10
+
+
+def lines(explanation: Explanation) -> Iterator[str]:
+    """Yield the lines of the text."""
+    yield f"{explanation.verdict}: {explanation.summary}"
+    yield from _paragraphs("unknown", explanation.reasons)
+    if explanation.seen.versions:
+        yield from _paragraphs("scheduler", [", ".join(explanation.seen.versions)])
+    count = explanation.double_allocation_count
+    for number, found in enumerate(explanation.double_allocations, 1):
+        yield ""
+        yield from _of_double_allocation(found, f"{number} of {count}")
+    if (shown := len(explanation.double_allocations)) < count:
+        yield f"\n{count - shown} more double allocations are not shown."
+    for stale in explanation.stale_gathers:
+        yield ""
+        yield from _of_stale_gather(stale)
+
+
+def window(item: Window) -> str:
+    """Return the length of a window and its lines, in one sentence."""
+    return (
+        f"{item.bound} {durations.shown(item.microseconds)} (lines {item.begin_line} to "
+        f"{item.end_line}): {item.meaning}"
+    )
+
+
+def signature(found: DoubleAllocationDocument) -> str:
+    """Return the name of the race, and how sure it is."""
+    if found.is_certain or found.signature == "cannot tell":
+        return found.signature
+    return f"{found.signature} (likely)"
+
+
+def _of_double_allocation(found: DoubleAllocationDocument, number: str) -> Iterator[str]:
+    yield f"Double allocation {number}: {signature(found)}"
+    yield from _paragraphs("device", [found.device])
+    for rank, claim in (("first", found.first), ("second", found.second)):
+        parts = [f"claim {claim.claim}"]
+        parts += [f"uid {claim.uid}"] if claim.uid else []
+        parts += [f"pod {claim.pod}"] if claim.pod else []
+        parts += [f"node {claim.node}"] if claim.node else []
+        yield from _paragraphs(rank, [", ".join(parts)])
+    yield from _paragraphs("why", [" ".join(found.why)])
+    if found.stale_read is not None:
+        yield from _paragraphs("stale read", [stale_read(found, found.stale_read)])
+    if found.window is not None:
+        yield from _paragraphs("window", [window(found.window)])
+    yield from _paragraphs("missing", found.missing)
+    yield from _excerpt(found.lines)
+
+
+def stale_read(found: DoubleAllocationDocument, read: StaleRead) -> str:
+    """Return what the gather for the second claim did not see, in one sentence."""
+    listed = "" if read.listed_in_flight is None else _listed(read.listed_in_flight)
+    return (
+        f"between lines {read.begin_line} and {read.end_line}, the gather for "
+        f"{found.second.claim} did not see the device as in use.{listed}"
+    )
+
+
+def _listed(count: int) -> str:
+    if count == 1:
+        return " It is not the device that the gather listed as in flight."
+    return f" It is none of the {count:,} devices that the gather listed as in flight."
+
+
+def _of_stale_gather(stale: StaleGatherDocument) -> Iterator[str]:
+    sure = "" if stale.is_certain else " (likely)"
+    yield f"Stale read without a double allocation in the log: {stale.signature}{sure}"
+    yield from _paragraphs("device", [stale.device])
+    yield from _paragraphs("claim", [stale.claim])
+    yield from _paragraphs("why", [" ".join(stale.why)])
+    if stale.window is not None:
+        yield from _paragraphs("window", [window(stale.window)])
+    yield from _excerpt(stale.lines)
+
+
+def _paragraphs(label: str, texts: Sequence[str]) -> Iterator[str]:
+    for text in texts:
+        wrapped = textwrap.wrap(
+            text, _WIDTH - _LABEL - 4, break_long_words=False, break_on_hyphens=False
+        )
+        for position, line in enumerate(wrapped):
+            yield f"  {label if position == 0 else '':<{_LABEL}}  {line}"
+
+
+def _excerpt(shown: Sequence[excerpts.Line]) -> Iterator[str]:
+    width = max((len(str(line.number)) for line in shown), default=0)
+    log = ""
+    for line in shown:
+        if line.log != log:
+            log = line.log
+            yield f"\n  {'standard input' if log == '-' else log}"
+        yield f"  {line.number:>{width}}  # {line.meaning}"
+        yield f"  {'':>{width}}  {line.text}"

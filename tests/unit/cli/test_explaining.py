@@ -1,0 +1,127 @@
+"""`flake-hunt explain`: exit codes, forms of output, and bad input."""
+
+import gzip
+import io
+import json
+import pathlib
+import random
+from typing import Any
+
+import jsonschema
+import pytest
+
+from harness.log_analysis import text_blocks
+from harness.report.explanations import schemas
+from tests.support import log_lines
+from tests.support.log_lines import Story
+
+SCHEMA = json.loads(schemas.FILE.read_text())
+ONE = Story().observe("a").text()
+TWO = Story().observe("a").observe("b").text()
+
+
+@pytest.fixture
+def log(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "scheduler.log"
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "word"),
+    [(ONE, 0, "VALID"), (TWO, 10, "INVALID"), ("", 20, "UNKNOWN"), ("other\n", 20, "UNKNOWN")],
+)
+def test_exit_codes_are_those_of_check(
+    flake_hunt: Any, log: pathlib.Path, content: str, code: int, word: str
+) -> None:
+    log.write_text(content)
+    assert flake_hunt("explain", str(log))[:2][0] == code
+    ended, out, err = flake_hunt("explain", str(log), "--quiet")
+    assert (ended, out.partition(":")[0], out.count("\n"), err) == (code, word, 1, "")
+
+
+@pytest.mark.parametrize("option", [["--json"], ["-o", "json"]])
+def test_json_is_one_document(flake_hunt: Any, log: pathlib.Path, option: list[str]) -> None:
+    log.write_text(TWO)
+    code, out, _ = flake_hunt("explain", str(log), *option)
+    document = json.loads(out)
+    jsonschema.validate(document, SCHEMA)
+    assert (code, document["exit_code"], document["verdict"]) == (10, 10, "INVALID")
+
+
+def test_a_page_is_written(flake_hunt: Any, log: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    log.write_text(TWO)
+    page = tmp_path / "page.html"
+    code, out, _ = flake_hunt("explain", str(log), "--html", str(page))
+    assert code == 10
+    assert f"Written: {page}" in out
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_standard_input(flake_hunt: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TWO.encode()))))
+    code, out, _ = flake_hunt("explain", "-")
+    assert code == 10
+    assert "standard input" in out
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "nul"])
+def test_what_is_no_file_is_a_usage_error(
+    flake_hunt: Any, log: pathlib.Path, tmp_path: pathlib.Path, kind: str
+) -> None:
+    log.write_text(TWO)
+    name = {"missing": str(tmp_path / "no.log"), "folder": str(tmp_path), "nul": "a\0b"}[kind]
+    code, out, err = flake_hunt("explain", str(log), name)
+    assert (code, out) == (2, "")
+    assert err.startswith("flake-hunt: expected a log file, got ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bytes_of_any_kind_are_unknown(flake_hunt: Any, log: pathlib.Path, seed: int) -> None:
+    stream = random.Random(seed)
+    magic = stream.choice([b"", b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"\xff\xfe"])
+    log.write_bytes(magic + stream.randbytes(5_000))
+    code, out, err = flake_hunt("explain", str(log))
+    assert (code, err) == (20, "")
+    assert out.startswith("UNKNOWN: inconclusive")
+
+
+def test_a_line_without_an_end_is_refused(
+    flake_hunt: Any, log: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_blocks, "LINE_MAX", 2**22)
+    log.write_bytes(ONE.encode() + b"x" * (3 * 2**22))
+    code, out, _ = flake_hunt("explain", str(log))
+    assert code == 20
+    assert f"{log.name}: it has a line of more than" in " ".join(out.split())
+
+
+def test_a_double_allocation_counts_although_the_rest_is_damaged(
+    flake_hunt: Any, log: pathlib.Path
+) -> None:
+    packed = gzip.compress(TWO.encode() + random.Random(1).randbytes(10_000))
+    log.write_bytes(packed[:-500])
+    assert flake_hunt("explain", str(log))[0] == 10
+
+
+def test_control_characters_of_a_log_do_not_reach_the_terminal(
+    flake_hunt: Any, log: pathlib.Path
+) -> None:
+    log.write_bytes(TWO.replace("default/a", "default/\x1b]0;owned\x07\u202e").encode() + b"\xff\n")
+    code, out, _ = flake_hunt("explain", str(log))
+    assert code == 10
+    assert not {"\x1b", "\x07", "\u202e"} & set(out)
+    assert "\\x1b]0;owned" in out
+
+
+def test_lines_of_other_programs_and_cut_lines_are_left_out(
+    flake_hunt: Any, log: pathlib.Path
+) -> None:
+    lines = log_lines.KTESTING.read_text().splitlines(keepends=True)
+    others = [
+        '{"msg": "Observed device allocation"',
+        'etcd says "Observed device allocation"\n',
+        "[",
+    ]
+    log.write_text(ONE + "".join(others) + ONE[:-20] + "\n" + "".join(lines[1:30]) + ONE)
+    code, out, _ = flake_hunt("explain", str(log), "--quiet")
+    assert (code, out) == (0, "VALID: no double allocation among 3 allocations of devices\n")

@@ -1,0 +1,143 @@
+"""The logs that kube-scheduler wrote when it gave devices to two claims."""
+
+import gzip
+import io
+import lzma
+import os
+import pathlib
+import random
+
+import pytest
+import zstandard
+
+from harness.log_analysis import analyses
+from harness.log_analysis.signatures.causes import Signature
+from tests.support import log_lines
+
+NAMESPACE = "hunt-1795221190"
+CUTS = int(os.environ.get("FLAKE_HUNT_CUTS", "30"))
+Pair = tuple[str, str, str]
+
+
+@pytest.fixture(scope="module")
+def recorded() -> bytes:
+    return lzma.decompress(log_lines.RECORDED.read_bytes())
+
+
+def pairs(analysis: analyses.Analysis) -> list[Pair]:
+    return [
+        (
+            finding.found.device.rpartition("/")[2],
+            finding.found.first.claim.rpartition("/")[2],
+            finding.found.second.claim.rpartition("/")[2],
+        )
+        for finding in analysis.findings
+    ]
+
+
+FOUR = [
+    ("worker-3-device-000", "claim-0001", "claim-0005"),
+    ("worker-4-device-008", "claim-0077", "claim-0079"),
+    ("worker-1-device-034", "claim-0279", "claim-0318"),
+    ("worker-2-device-039", "claim-0322", "claim-0394"),
+]
+
+
+def test_the_four_double_allocations_are_found() -> None:
+    analysis = analyses.analyse([str(log_lines.RECORDED)])
+    assert analysis.verdict is analyses.Verdict.FOUND
+    assert pairs(analysis) == FOUR
+    assert (analysis.found_count, analysis.allocations, analysis.plans) == (4, 800, 800)
+    causes = [finding.cause for finding in analysis.findings]
+    assert [(cause.signature, cause.is_certain) for cause in causes] == [
+        (Signature.EARLY_RETURN, True),
+        (Signature.GATHER, False),
+        (Signature.GATHER, False),
+        (Signature.EARLY_RETURN, False),
+    ]
+    windows = [cause.window for cause in causes if cause.window is not None]
+    assert [(window.begin.number, window.end.number, window.us) for window in windows] == [
+        (435, 654, 13508),
+        (14579, 14865, 7015),
+        (57725, 57921, 11333),
+        (77510, 77584, 9946),
+    ]
+    assert [window.bound for window in windows] == ["at least", "at most", "at most", "at most"]
+
+
+def test_missing_lines_are_named_where_the_signature_is_not_certain() -> None:
+    findings = analyses.analyse([str(log_lines.RECORDED)]).findings
+    assert [bool(finding.missing) for finding in findings] == [False, True, True, True]
+    assert "Removed in-flight claim" in findings[1].missing[0]
+
+
+def test_the_gather_race_of_the_tests_of_kubernetes_is_named() -> None:
+    analysis = analyses.analyse([str(log_lines.KTESTING)])
+    assert analysis.verdict is analyses.Verdict.UNKNOWN
+    (stale,) = analysis.stale
+    assert stale.device.endswith("/worker-5-device-094")
+    assert stale.missed.claim.endswith("/claim-0553")
+    assert not stale.is_certain
+    assert [line.device.rpartition("-")[2] for line in stale.in_flight] == ["095", "096"]
+
+
+@pytest.mark.parametrize("form", ["plain", "gz", "xz", "zst", "parts"])
+def test_compression_makes_no_difference(
+    recorded: bytes, tmp_path: pathlib.Path, form: str
+) -> None:
+    pack = {
+        "plain": bytes,
+        "gz": lambda data: gzip.compress(data, 1),
+        "xz": lambda data: lzma.compress(data, preset=0),
+        "zst": zstandard.ZstdCompressor().compress,
+        "parts": lambda data: gzip.compress(data[:100], 1) + gzip.compress(data[100:], 1),
+    }[form]
+    path = tmp_path / "log"
+    path.write_bytes(pack(recorded))
+    assert pairs(analyses.analyse([str(path)])) == FOUR
+
+
+@pytest.mark.parametrize("form", ["gz", "xz", "zst"])
+def test_compressed_data_that_ends_early_is_said(
+    recorded: bytes, tmp_path: pathlib.Path, form: str
+) -> None:
+    first = recorded[:20_000]  # no double allocation in it
+    pack = {"gz": gzip.compress, "xz": lzma.compress, "zst": zstandard.ZstdCompressor().compress}
+    path = tmp_path / "log"
+    path.write_bytes(pack[form](first)[:-9])
+    analysis = analyses.analyse([str(path)])
+    assert analysis.verdict is analyses.Verdict.UNKNOWN
+    assert analysis.files[0].damage
+
+
+def test_standard_input(recorded: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(recorded * 2)))
+    analysis = analyses.analyse(["-"])
+    assert pairs(analysis) == FOUR
+    assert analysis.found_count == 4
+
+
+def test_a_cut_log_shows_nothing_that_the_whole_one_does_not(
+    recorded: bytes, tmp_path: pathlib.Path
+) -> None:
+    stream = random.Random(15)
+    path = tmp_path / "log"
+    for _ in range(CUTS):
+        place = stream.randrange(len(recorded))
+        for part in (recorded[:place], recorded[place:]):
+            path.write_bytes(part)
+            analysis = analyses.analyse([str(path)])
+            assert set(pairs(analysis)) <= set(FOUR), place
+
+
+def test_rotated_parts_that_overlap_are_one_log(recorded: bytes, tmp_path: pathlib.Path) -> None:
+    lines = recorded.splitlines(keepends=True)
+    cuts = [(0, 15_000), (14_000, 60_000), (55_000, len(lines))]
+    names = []
+    for number, (begin, end) in enumerate(cuts):
+        path = tmp_path / f"kube-scheduler.log.{3 - number}"
+        path.write_bytes(b"".join(lines[begin:end]))
+        names.append(str(path))
+    analysis = analyses.analyse(sorted(names))
+    assert sorted(pairs(analysis)) == sorted(FOUR)
+    assert analysis.allocations == 800

@@ -1,0 +1,107 @@
+"""Text, JSON and page say the same, keep to their forms, and escape what a log contains."""
+
+import html.parser
+import json
+import pathlib
+import re
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from harness.log_analysis import analyses
+from harness.report.explanations import documents, pages, schemas, texts
+from tests.support import log_lines
+from tests.support.log_lines import Story
+
+GOLDEN = log_lines.FOLDER
+LOGS = {"recorded": log_lines.RECORDED, "ktesting": log_lines.KTESTING}
+SCHEMA = json.loads(schemas.FILE.read_text())
+
+
+def explained(*paths: pathlib.Path) -> documents.Explanation:
+    return documents.document(analyses.analyse([str(path) for path in paths]))
+
+
+def written(tmp_path: pathlib.Path, text: str) -> documents.Explanation:
+    path = tmp_path / "scheduler.log"
+    path.write_text(text)
+    return explained(path)
+
+
+def in_json(explanation: documents.Explanation) -> Any:
+    return json.loads(msgspec.json.encode(explanation))
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_the_text_is_the_golden_one(name: str, request: pytest.FixtureRequest) -> None:
+    text = "\n".join(texts.lines(explained(LOGS[name]))) + "\n"
+    shown = text.replace(str(LOGS[name]), LOGS[name].name)
+    assert shown == (GOLDEN / f"{name}.golden.txt").read_text()
+
+
+def test_the_published_schema_is_that_of_the_types() -> None:
+    assert schemas.FILE.read_text() == schemas.text()
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_documents_have_the_form_of_the_schema(name: str) -> None:
+    jsonschema.validate(in_json(explained(LOGS[name])), SCHEMA)
+
+
+@pytest.mark.parametrize("text", ["", "nothing of a scheduler\n", Story().observe("a").text()])
+def test_documents_without_a_finding_have_the_form_of_the_schema(
+    tmp_path: pathlib.Path, text: str
+) -> None:
+    jsonschema.validate(in_json(written(tmp_path, text)), SCHEMA)
+
+
+def test_the_schema_refuses_other_documents() -> None:
+    document = in_json(explained(log_lines.KTESTING))
+    for wrong in (document | {"verdict": "GOOD"}, document | {"more": 1}, {"schema": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, SCHEMA)
+
+
+class Page(html.parser.HTMLParser):
+    """The parts that a browser would load or run, and all text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.shown = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("script", "img", "iframe", "link", "object"):
+            self.loaded.append(tag)
+        self.loaded += [
+            name
+            for name, value in attrs
+            if name.startswith("on") or (value or "").startswith("java")
+        ]
+
+    def handle_data(self, data: str) -> None:
+        self.shown += data
+
+
+def test_the_page_has_every_double_allocation_and_loads_nothing() -> None:
+    page = pages.page(explained(log_lines.RECORDED))
+    assert Page(page).loaded == []
+    assert not re.search(r"https?://", page)
+    shown = Page(page).shown
+    for number in range(1, 5):
+        assert f"Double allocation {number} of 4" in shown
+    for part in ("assume-cache early return", "non-atomic gather (likely)", "13.508 ms", "77584"):
+        assert part in shown
+
+
+HOSTILE = "<script>alert(1)</script>\u202e`|\\x1b[31m"
+
+
+def test_names_of_a_log_are_text_on_the_page(tmp_path: pathlib.Path) -> None:
+    page = pages.page(written(tmp_path, Story().observe(HOSTILE).observe("b").text()))
+    assert Page(page).loaded == []
+    assert "<script>alert(1)</script>" in Page(page).shown
+    assert "\u202e" not in page
