@@ -1,4 +1,4 @@
-"""What a log tells of one allocation: when it was planned, stored, and seen."""
+"""The lines about one allocation: when it was planned, stored, and seen."""
 
 import dataclasses
 from collections.abc import Iterator
