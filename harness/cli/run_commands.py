@@ -187,18 +187,57 @@ def _require_files(paths: Sequence[pathlib.Path]) -> None:
             )
 
 
-def report(directory: RunPath) -> int:
-    """Render the report of a run directory again; judge it first if it has no verdict yet."""
+def report(
+    directory: RunPaths,
+    issue: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--issue",
+            help="Print a text about an INVALID run to paste into an issue, in Markdown; write nothing.",
+        ),
+    ] = False,
+) -> int:
+    """Render the reports of run directories again; judge first those that have no verdict yet.
+
+    Of several, those that are no run directories are named, and the others are rendered.
+    """
+    from harness import errors
+    from harness.cli import displaying
+
+    if len(directory) == 1:
+        _report(directory[0], is_issue=issue)
+        return 0
+    if issue:
+        raise errors.UsageError(
+            f"expected one run directory with --issue, got {len(directory)}: name one of them"
+        )
+    code = 0
+    with outputs.chosen() as out:
+        for path in directory:
+            try:
+                _report(path, is_issue=False)
+            except errors.HarnessError as error:
+                code = min(code or 0, type(error).exit_code, key=_RANKS.index)
+                displaying.show_error(path, error, out=out)
+    return code
+
+
+def _report(path: pathlib.Path, *, is_issue: bool) -> None:
+    """Write the report of a run directory and print its path, or print the text for an issue."""
     import os
 
     from harness.checks import judging, verdict_files
     from harness.history import directories
     from harness.report import publishing
 
-    existing = directories.existing(directory)
+    existing = directories.existing(path)
     examination = judging.examine(existing)
+    if is_issue:
+        from harness.reproduction.issue import run_issues
+
+        print(run_issues.text(examination), end="")
+        return
     if os.path.lexists(existing.verdict):
         verdict_files.require_own(existing, examination.judgement)
     publishing.publish(examination)
     print(existing.report)
-    return 0

@@ -53,7 +53,7 @@ def collect(history: histories.History) -> RunFacts:
     links = list(_links(directory))
     return RunFacts(
         subject=subject(plan, of_cluster),
-        date=_date(plan),
+        date=date(plan),
         cluster=_cluster(plan, of_cluster),
         versions={**of_cluster, **plan.versions},
         campaign=_campaign(plan),
@@ -62,11 +62,12 @@ def collect(history: histories.History) -> RunFacts:
     )
 
 
-def _date(plan: plans.Plan) -> str:
+def date(plan: plans.Plan) -> str:
+    """Return the time at which a run was planned, in UTC; `unknown` if no calendar has it."""
     try:
         return clocks.wall_text(plan.created_wall_ns)
     except (ValueError, OverflowError, OSError):
-        return "unknown"  # no calendar has the time of this plan
+        return "unknown"
 
 
 def subject(plan: plans.Plan, of_cluster: Mapping[str, str]) -> str:

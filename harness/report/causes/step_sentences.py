@@ -7,7 +7,9 @@ from harness.history import records
 Fields = Mapping[str, object]
 Names = Mapping[str, str]
 """Maps uid to the name of a claim or pod."""
-_SKIPPED_HANDLERS = frozenset({"ClaimEvents"})
+_FIRST = "scheduler"
+"""Process whose name is left out; a later or further one is named."""
+_SKIPPED_HANDLERS = frozenset({"ClaimEvents", "ObjectEvents"})
 """Event handlers that only cause pods to be retried, which no double allocation depends on."""
 
 
@@ -47,10 +49,10 @@ def _named(fields: Fields, names: Names) -> dict[str, str]:
 def _who(task: str) -> str:
     process, _, thread = task.rpartition("/")
     kind, _, number = thread.partition("-")
-    within = f" of {process}" if process else ""
+    within = f" of {process}" if process not in ("", _FIRST) else ""
     match kind:
         case "scheduling":
-            return f"the scheduler{within}" if process != "scheduler" else "the scheduler"
+            return f"the scheduler{within}"
         case "binder":
             return f"binder {number}{within}"
         case "informer":

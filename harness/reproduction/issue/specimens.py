@@ -4,11 +4,9 @@ import dataclasses
 import pathlib
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from harness.checks import judging, verdicts
-from harness.history import directories, files, plans, records
-from harness.report import evidence
+from harness.history import directories, plans, records
+from harness.report import evidence, run_facts
 from harness.report.causes import strips
 from harness.reproduction.issue import api_writes, involved_objects, log_excerpts
 
@@ -39,7 +37,12 @@ def read(path: pathlib.Path, check: str) -> Specimen:
     Raises StopIteration if the run did not fail the check.
     """
     directory = directories.existing(path)
-    source = evidence.collect(judging.examine(directory))
+    return of(evidence.collect(judging.examine(directory)), check)
+
+
+def of(source: evidence.Evidence, check: str) -> Specimen:
+    """Return the evidence of a run that failed this check; as `read`."""
+    directory = source.history.directory
     broken = next(item for item in source.judgement.checks if item.check == check)
     violation = next((item for item in broken.violations if item.faults), broken.violations[0])
     involved = involved_objects.of(violation)
@@ -59,7 +62,7 @@ def read(path: pathlib.Path, check: str) -> Specimen:
         zero_ns=zero_ns,
         writes=writes,
         logs=log_excerpts.of_schedulers(directory, involved),
-        cluster_versions=_cluster_versions(directory),
+        cluster_versions=run_facts.cluster_versions(directory),
     )
 
 
@@ -68,11 +71,3 @@ def _steps(source: evidence.Evidence, violation: verdicts.Violation) -> Sequence
         if found is violation:
             return steps
     return []
-
-
-class _ClusterFile(msgspec.Struct):
-    versions: dict[str, str] = {}
-
-
-def _cluster_versions(directory: directories.RunDirectory) -> dict[str, str]:
-    return msgspec.json.decode(files.read_small(directory.cluster), type=_ClusterFile).versions

@@ -1,0 +1,163 @@
+"""One text about one run to paste into an issue: `flake-hunt report --issue`."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from harness import errors
+from harness.checks import judging, verdicts
+from harness.checks.figures import run_figures
+from harness.report import evidence, run_facts
+from harness.report.causes import deciding_writes
+from harness.reproduction.issue import (
+    markdown,
+    redaction,
+    specimen_sections,
+    specimens,
+)
+
+SIZE_MAX = 60_000
+"""Characters of the text; GitHub accepts 65,536."""
+_STORY_MAX = 60
+"""Sentences of the story."""
+
+
+def text(examination: judging.Examination) -> str:
+    """Return the text, in Markdown without secrets and without paths of the machine.
+
+    Parts that do not fit are left out, the last ones first. Raises UsageError for a run that is
+    not INVALID.
+    """
+    judgement = examination.judgement
+    broken = [item for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
+    if not broken or not broken[0].violations:
+        raise errors.UsageError(
+            f"expected an INVALID run for --issue, got one that is {judgement.verdict}: "
+            "there is no violation to report"
+        )
+    source = evidence.collect(examination)
+    specimen = specimens.of(source, broken[0].check)
+    return _joined(list(_parts(source, specimen, broken)))
+
+
+def _joined(parts: Sequence[str]) -> str:
+    kept: list[str] = []
+    size = 0
+    for part in parts:
+        size += len(part) + 2
+        if size > SIZE_MAX:
+            left_out = len(parts) - len(kept)
+            kept.append(f"({verdicts.counted(left_out, 'part')} left out, see the run's report.)")
+            break
+        kept.append(part)
+    return "\n\n".join(kept) + "\n"
+
+
+def _parts(
+    source: evidence.Evidence,
+    specimen: specimens.Specimen,
+    broken: Sequence[verdicts.CheckResult],
+) -> Iterator[str]:
+    yield f"# {_title(specimen)}"
+    yield from _what_happened(specimen, broken)
+    yield from specimen_sections.versions(specimen)
+    yield from _how_to_run(source)
+    yield from _figures(source)
+    yield from specimen_sections.strip(specimen)
+    yield from _story(specimen)
+    yield from _deciding_writes(source, specimen)
+    yield from specimen_sections.writes(specimen)
+    yield from specimen_sections.logs(specimen)
+
+
+def _title(specimen: specimens.Specimen) -> str:
+    scheduler = specimen_sections.scheduler(specimen)
+    if isinstance(specimen.violation, verdicts.DoubleAllocation):
+        return f"{scheduler} allocates one device to two ResourceClaims"
+    return f"{scheduler} breaks the guarantee “{markdown.text(specimen.check.promise)}”"
+
+
+def _what_happened(
+    specimen: specimens.Specimen, broken: Sequence[verdicts.CheckResult]
+) -> Iterator[str]:
+    yield "## What happened"
+    yield markdown.text(specimen.violation.text)
+    if specimen.strip is not None:
+        window = specimen.strip.window
+        yield markdown.text(
+            " ".join([specimen.strip.explanation, *([window.text] if window else [])])
+        )
+    if specimen.violation.attribution:
+        yield f"Faults behind it: {markdown.text(specimen.violation.attribution)}."
+    if specimen.plan.faults:
+        yield "The faults were injected on purpose:"
+        yield "\n".join(
+            f"- {markdown.code(item.name)}: {markdown.text(item.text)}"
+            for item in specimen.plan.faults
+        )
+    yield "Expected, and violated:"
+    yield "\n".join(
+        f"- {markdown.text(check.promise)} ({verdicts.counted(check.violation_count, 'violation')})"
+        for check in broken
+    )
+
+
+def _how_to_run(source: evidence.Evidence) -> Iterator[str]:
+    plan = source.history.plan
+    token = str(plan.settings.get("token") or "")
+    words = ["replay", token] if token else plan.again
+    if not words:
+        return
+    yield "## How to run it"
+    yield f"Scenario {markdown.code(plan.scenario)}, seed {plan.seed}; exit code 10 means that the violation was found."
+    command = shlex.join(["flake-hunt", *(redaction.program(word) for word in words)])
+    yield markdown.block([command], "sh")
+
+
+def _figures(source: evidence.Evidence) -> Iterator[str]:
+    found = source.judgement.figures
+    rows = [
+        ("claims", str(found.claims)),
+        ("pods, of these Running", f"{found.pods}, {found.pods_running}"),
+        ("allocations of devices", f"{found.allocations} of {found.devices}"),
+        ("double allocations", str(found.double_allocations)),
+        ("allocations/s", str(found.allocations_per_s or "–")),
+        ("from claim to allocation", _latency(found.claim_to_allocation)),
+        ("from pod to Running", _latency(found.pod_to_running)),
+        ("date", run_facts.date(source.history.plan)),
+    ]
+    yield "## Figures"
+    yield markdown.table(
+        ("figure", "value"), [[name, markdown.text(value)] for name, value in rows]
+    )
+
+
+def _latency(found: run_figures.Latency) -> str:
+    if not found.count:
+        return "–"
+    return f"median {found.p50_ms} ms, p99 {found.p99_ms} ms ({found.count} measured)"
+
+
+def _story(specimen: specimens.Specimen) -> Iterator[str]:
+    if specimen.strip is None or not specimen.strip.story:
+        return
+    sentences = specimen.strip.story[-_STORY_MAX:]
+    lines = [f"{number}. {markdown.text(text)}" for number, text in enumerate(sentences, start=1)]
+    yield markdown.folded(
+        "The scheduler's steps in sentences; at 0 µs it chose the device for claim B",
+        "\n".join(lines),
+    )
+
+
+def _deciding_writes(source: evidence.Evidence, specimen: specimens.Specimen) -> Iterator[str]:
+    if not isinstance(specimen.violation, verdicts.DoubleAllocation):
+        return
+    found = deciding_writes.DecidingWrites([specimen.violation])
+    found.read(source.history)
+    writes = found.of(specimen.violation)
+    if not writes:
+        return
+    yield "## The deciding writes"
+    for write in writes:
+        after = (write.ts_ns - specimen.zero_ns) / 1e3
+        yield f"{markdown.text(write.title)}, resourceVersion {write.resource_version}, {after:+,.0f} µs:"
+        yield markdown.block((f"{line.sign} {line.text}" for line in write.lines), "diff")

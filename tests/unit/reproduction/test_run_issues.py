@@ -1,0 +1,133 @@
+"""The text of one run for an issue: whole, without secrets, bounded, and only of INVALID runs."""
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.checks import judging
+from harness.cli import run_commands
+from harness.history import directories, records
+from harness.reproduction.issue import run_issues
+from tests.histories import building, language
+
+TEXT = "p:a q:b a+D1 a^p p>n b+D1 b^q q>n"
+DEVICE = language.device_id("D1")
+TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
+
+
+def _steps() -> list[records.Step]:
+    def step(seq: int, name: str, at: int, **fields: Any) -> records.Step:
+        return building.step(seq, "scheduling", name, language.at(at), **fields)
+
+    return [
+        step(1, "in-flight.added", 2, claim="uid-a", device=DEVICE),
+        step(2, "gather.started", 3),
+        step(3, "gather.devices.cloned", 4, count=0),
+        step(4, "allocated-devices.inserted", 5, claim="uid-a", device=DEVICE),
+        step(5, "in-flight.removed", 6, claim="uid-a", found=True),
+        step(6, "gather.in-flight.listed", 7, count=0),
+        step(7, "in-flight.added", 8, claim="uid-b", device=DEVICE),
+    ]
+
+
+def _run(path: pathlib.Path, text: str = TEXT, **options: Any) -> directories.RunDirectory:
+    directory = building.build(path / "run", text, steps=_steps(), **options)
+    directory.cluster.write_text(json.dumps({"versions": {"kube-apiserver": "v1.36.2"}}))
+    log = directory.log("scheduler")
+    log.parent.mkdir(exist_ok=True)
+    log.write_text(f"claim uid-a is planned with {TOKEN} from /home/me/secrets/key\n")
+    return directory
+
+
+def _text(directory: directories.RunDirectory) -> str:
+    return run_issues.text(judging.examine(directory))
+
+
+def test_it_tells_everything(tmp_path: pathlib.Path) -> None:
+    text = _text(_run(tmp_path))
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings == [
+        "# Flake Hunt's Python port of kube-scheduler allocates one device to two ResourceClaims",
+        "## What happened",
+        "## Versions",
+        "## How to run it",
+        "## Figures",
+        "## The moment",
+        "## The deciding writes",
+        "## The writes of the claims",
+        "## The scheduler's log",
+    ]
+    assert "The window was 1,000 µs long" in text
+    assert "no device is held by two claims at once (1 violation)" in text
+    assert "| kube-apiserver | v1.36.2 |" in text
+    assert "flake-hunt run written-by-hand --seed 7" in text
+    assert '+ spec.nodeName: "n"' in text
+    assert "the scheduler copies the allocated devices (0)" in text
+    assert text.endswith("\n")
+
+
+def test_nothing_secret_leaves_the_machine(tmp_path: pathlib.Path) -> None:
+    text = _text(_run(tmp_path))
+    assert TOKEN not in text
+    assert "/home/me" not in text
+    assert str(tmp_path) not in text
+
+
+def test_names_are_no_markup(tmp_path: pathlib.Path) -> None:
+    names = {"a": "@someone #1", "b": "<script>", "D1": "```\n# a heading"}
+    text = _text(_run(tmp_path, names=names))
+    assert "@someone #1" not in text.replace("`@someone #1`", "").partition("```text")[0]
+    assert "\n# a heading" not in text
+
+
+def test_another_guarantee_can_be_broken() -> None:
+    golden = pathlib.Path(__file__).parents[2] / "golden" / "allocation_stability" / "INVALID"
+    text = _text(directories.existing(golden))
+    assert text.startswith("# Flake Hunt's Python port of kube-scheduler breaks the guarantee “")
+    assert "## The moment" not in text
+
+
+def test_a_text_that_is_too_long_is_cut_between_its_parts(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _text(_run(tmp_path))
+    monkeypatch.setattr(run_issues, "SIZE_MAX", 1_500)
+    text = _text(directories.existing(tmp_path / "run"))
+    assert len(text) < 1_600
+    assert "parts left out, see the run's report." in text
+    assert whole.startswith(text.rpartition("\n\n")[0])
+
+
+@pytest.mark.parametrize("text", ["a+D1", "p*"], ids=["VALID", "UNKNOWN"])
+def test_a_run_without_violation_has_none(tmp_path: pathlib.Path, text: str) -> None:
+    with pytest.raises(errors.UsageError, match="expected an INVALID run for --issue, got one"):
+        _text(building.build(tmp_path / "run", text))
+
+
+# --------------------------------------------------------------------------------- the command
+
+
+def test_the_command_prints_it_and_writes_nothing(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = _run(tmp_path)
+    before = sorted(path.name for path in directory.path.iterdir())
+    assert run_commands.report([directory.path], issue=True) == 0
+    assert capsys.readouterr().out.startswith("# Flake Hunt's Python port")
+    assert sorted(path.name for path in directory.path.iterdir()) == before
+
+
+def test_one_run_at_a_time(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.UsageError, match="expected one run directory with --issue, got 2"):
+        run_commands.report([tmp_path, tmp_path], issue=True)
+
+
+def test_several_reports(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [_run(tmp_path / name).path for name in ("1", "2")]
+    assert run_commands.report([runs[0], tmp_path, runs[1]]) == 2
+    out = capsys.readouterr().out
+    assert "has no plan.json" in out.replace("\n", " ")
+    assert all((path / "report.html").exists() for path in runs)
