@@ -185,7 +185,7 @@ def _are_elected(plan: plans.Plan) -> bool:
 def _views(history: histories.History) -> dict[str, attempt_views.View]:
     """Return what the scheduler knew in its attempts, if a check asks for it."""
     if tainted_devices.applies(history.plan) or existing_devices.needs_views(history.plan):
-        return attempt_views.read(history, tainted_devices.SCHEDULER)
+        return attempt_views.read(history, attempt_views.SCHEDULER)
     return {}
 
 

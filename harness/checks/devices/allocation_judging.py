@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from harness.checks import check_results, verdicts
 from harness.checks.devices import allocations, device_catalogue, device_demand
+from harness.checks.observed import observations
+from harness.history import plans
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -107,6 +109,11 @@ class Findings:
         """Return the allocations with an answer of this kind."""
         chosen = np.array([isinstance(answer, kind) for answer in self.answers], dtype=bool)
         return np.flatnonzero(chosen[self.which]) if len(self.answers) else self.which
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether runs with this plan owe guarantees about devices: those with slices do."""
+    return observations.SLICES in plan.resources
 
 
 def judge(

@@ -12,8 +12,7 @@ import collections
 
 from harness.checks import verdicts
 from harness.checks.devices import allocation_judging, allocations
-from harness.checks.observed import observations, observed_claims
-from harness.history import plans
+from harness.checks.observed import observed_claims
 
 NAME = "distinct_devices"
 PROMISE = "no device is allocated twice to one claim, except in shares with different IDs"
@@ -22,11 +21,7 @@ _GUARANTEE = allocation_judging.Guarantee(
     promise=PROMISE,
     good="no claim has a device twice",
 )
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee: those with devices of slices do."""
-    return observations.SLICES in plan.resources
+applies = allocation_judging.applies
 
 
 def check(questions: allocation_judging.Questions) -> verdicts.Answer:

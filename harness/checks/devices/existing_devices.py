@@ -13,7 +13,6 @@ by any time; there only a device that no slice has ever listed is wrong.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -29,8 +28,6 @@ from harness.history import plans
 
 NAME = "existing_devices"
 PROMISE = "every allocated device is in the newest generation of a complete and valid pool"
-SCHEDULER = "scheduler"
-"""Name of the process of the only scheduler."""
 LAG_S = 60.0
 """Seconds by which a scheduler without faults may lag; attempts are thousands of times faster."""
 _GUARANTEE = allocation_judging.Guarantee(
@@ -38,23 +35,13 @@ _GUARANTEE = allocation_judging.Guarantee(
     promise=PROMISE,
     good="all devices were there",
 )
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee: those with devices of slices do."""
-    return observations.SLICES in plan.resources
+applies = allocation_judging.applies
 
 
 def needs_views(plan: plans.Plan) -> bool:
     """Return whether the steps of the scheduler tell more: its pools change, and it is alone."""
-    settings: dict[str, Any] = plan.settings
-    schedulers = (settings.get("subject") or {}).get("schedulers") or ()
-    return (
-        bool((settings.get("pools") or {}).get("changes"))
-        and len(schedulers) == 1
-        and SCHEDULER in plan.expected_steps
-        and not plan.faults
-    )
+    changes = (plan.settings.get("pools") or {}).get("changes")
+    return bool(changes) and attempt_views.are_told(plan)
 
 
 def check(

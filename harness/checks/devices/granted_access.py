@@ -15,8 +15,6 @@ from harness.checks.devices import (
     allocations,
     request_options,
 )
-from harness.checks.observed import observations
-from harness.history import plans
 
 NAME = "granted_access"
 PROMISE = "a device is allocated with admin access exactly if its request asks for that"
@@ -25,11 +23,7 @@ _GUARANTEE = allocation_judging.Guarantee(
     promise=PROMISE,
     good="admin access is where it was asked for, and nowhere else",
 )
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee: those with devices of slices do."""
-    return observations.SLICES in plan.resources
+applies = allocation_judging.applies
 
 
 def check(questions: allocation_judging.Questions) -> verdicts.Answer:

@@ -18,7 +18,6 @@ from harness.checks.devices import (
     request_options,
 )
 from harness.checks.observed import observations, observed_claims
-from harness.history import plans
 from harness.model import quantities
 
 NAME = "granted_shares"
@@ -28,11 +27,7 @@ _GUARANTEE = allocation_judging.Guarantee(
     promise=PROMISE,
     good="all shares are of devices that can be shared, and large enough",
 )
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee: those with devices of slices do."""
-    return observations.SLICES in plan.resources
+applies = allocation_judging.applies
 
 
 def check(questions: allocation_judging.Questions) -> verdicts.Answer:

@@ -30,7 +30,6 @@ from harness.checks.devices import (
     pool_timelines,
     request_options,
 )
-from harness.checks.observed import observations
 from harness.checks.taints import attempt_views
 from harness.history import plans
 
@@ -41,13 +40,9 @@ _GUARANTEE = allocation_judging.Guarantee(
     promise=PROMISE,
     good="all requests got what they ask for",
 )
+applies = allocation_judging.applies
 _STALE = ("stale-list",)
 """Kinds of faults that show a scheduler a list from before."""
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee: those with devices of slices do."""
-    return observations.SLICES in plan.resources
 
 
 def check(

@@ -7,8 +7,10 @@ begins later must know it.
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from harness.history import histories, records
+from harness.history import histories, plans, records
 
+SCHEDULER = "scheduler"
+"""Name of the process of the only scheduler."""
 INFORMERS = {"informer-resourceslices": "slices", "informer-devicetaintrules": "rules"}
 _KINDS = {kind: kind for kind in INFORMERS.values()}
 UNKNOWN = 0
@@ -25,6 +27,12 @@ class View:
     def older(self, other: "View") -> "View":
         """Return the older versions of both."""
         return View(min(self.slices, other.slices), min(self.rules, other.rules))
+
+
+def are_told(plan: plans.Plan) -> bool:
+    """Return whether the steps tell the views: one scheduler of ours, and no faults."""
+    schedulers = (plan.settings.get("subject") or {}).get("schedulers") or ()
+    return len(schedulers) == 1 and SCHEDULER in plan.expected_steps and not plan.faults
 
 
 def read(history: histories.History, process: str) -> dict[str, View]:

@@ -13,20 +13,13 @@ from harness.history import plans
 
 NAME = "tainted_devices"
 PROMISE = "no device is allocated that the scheduler must have known as tainted"
-SCHEDULER = "scheduler"
-"""Name of the process of the only scheduler."""
 
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether runs with this plan owe the guarantee."""
     changes = (plan.settings.get("pools") or {}).get("changes") or ()
-    schedulers = (plan.settings.get("subject") or {}).get("schedulers") or ()
-    return (
-        any(change.get("kind") == "taint" for change in changes)
-        and len(schedulers) == 1
-        and SCHEDULER in plan.expected_steps
-        and not plan.faults
-    )
+    taints = any(change.get("kind") == "taint" for change in changes)
+    return taints and attempt_views.are_told(plan)
 
 
 def check(
