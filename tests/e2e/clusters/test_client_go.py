@@ -18,6 +18,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness import processes
+from tests.support import fault_proxies
 
 SOURCES = pathlib.Path(__file__).parents[1] / "client-go"
 GOPATHS = (os.environ.get("FLAKE_HUNT_GOPATH", ""), "/usr/share/gocode")
@@ -133,24 +134,10 @@ def proxied(server: Server, tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     """Return the kubeconfig of a fault proxy without faults before the server."""
     folder = tmp_path / "proxy"
     folder.mkdir()
-    client = {
-        "name": "client-go",
-        "kubeconfig": str(server.kubeconfig),
-        "proxied_kubeconfig": str(folder / "kubeconfig"),
-    }
-    settings = folder / "settings.json"
-    settings.write_text(
-        json.dumps({"clients": [client], "admin": {"kubeconfig": str(folder / "admin")}})
-    )
-    process = processes.start_ready(
-        "fault-proxy",
-        processes.command("fault-proxy", "--settings", str(settings)),
-        log=folder / "log",
-        ready=folder / "ready",
-        timeout_s=READY_TIMEOUT_S,
-    )
-    yield folder / "kubeconfig"
-    process.stop(timeout_s=READY_TIMEOUT_S)
+    with fault_proxies.running(
+        folder, server.kubeconfig, client="client-go", timeout_s=READY_TIMEOUT_S
+    ) as (kubeconfig, _):
+        yield kubeconfig
 
 
 def play(

@@ -14,8 +14,9 @@ import pytest
 from harness import clocks, processes
 from harness.client import apis, client_kubeconfigs, transports
 from harness.cluster import interfaces, providers
-from harness.history import directories, journal_reader, plans, records
+from harness.history import directories, journal_reader, records
 from harness.scenario import profiles
+from tests.support import recorder_directories
 
 KILLS = 5
 WRITERS = 3
@@ -63,27 +64,8 @@ def cluster(tmp_path: pathlib.Path) -> Iterator[interfaces.Cluster]:
 
 @pytest.fixture
 def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
-    made = directories.create(tmp_path / "run")
-    plan = plans.Plan(
-        run_id="run-1",
-        scenario="none",
-        seed=1,
-        subject="python",
-        defects=[],
-        cluster="embedded",
-        namespace=NAMESPACE,
-        boot_id=clocks.boot_id(),
-        created_wall_ns=0,
-        until_found=False,
-        requirements=plans.Requirements(allocations_min=1, pods_running_min=0),
-        expected_operations=[],
-        expected_steps=[],
-        resources=["leases"],
-        settings={},
-        versions={},
-    )
-    plans.write(made.plan, plan)
-    return made
+    plan = recorder_directories.plan("leases", namespace=NAMESPACE)
+    return recorder_directories.create(tmp_path / "run", plan)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """kubectl through the fault proxy, before a cluster that the command line has started."""
 
 import dataclasses
-import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ import pytest
 
 from harness import processes
 from tests.e2e import kubectls
+from tests.support import fault_proxies
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kubectl")]
 cluster = kubectls.cluster
@@ -41,25 +41,11 @@ def proxied(
     if not programs:
         pytest.skip(kubectls.NONE_FOUND)
     folder = tmp_path_factory.mktemp("proxy")
-    client = {
-        "name": "kubectl",
-        "kubeconfig": cluster.kubeconfig,
-        "proxied_kubeconfig": str(folder / "kubeconfig"),
-    }
-    settings = folder / "settings.json"
-    settings.write_text(
-        json.dumps({"clients": [client], "admin": {"kubeconfig": str(folder / "admin")}})
-    )
-    process = processes.start_ready(
-        "fault-proxy",
-        processes.command("fault-proxy", "--settings", str(settings)),
-        log=folder / "log",
-        ready=folder / "ready",
-        timeout_s=kubectls.TIMEOUT_S,
-    )
-    env = {**os.environ, "HOME": str(folder), "KUBECONFIG": str(folder / "kubeconfig")}
-    yield Proxied(kubectls.Kubectl(programs[-1], "default", env), process)
-    assert process.stop(timeout_s=kubectls.TIMEOUT_S) == 0
+    with fault_proxies.running(
+        folder, cluster.kubeconfig, client="kubectl", timeout_s=kubectls.TIMEOUT_S
+    ) as (kubeconfig, process):
+        env = {**os.environ, "HOME": str(folder), "KUBECONFIG": str(kubeconfig)}
+        yield Proxied(kubectls.Kubectl(programs[-1], "default", env), process)
     assert process.log_tail() == "(it printed nothing)"
 
 

@@ -15,37 +15,15 @@ from harness import clocks, processes
 from harness.checks.holds import hold_history
 from harness.client import apis, recorders, transports
 from harness.history import directories, journal_reader, journal_writer, plans, records
+from tests.support import recorder_directories
 
 TIMEOUT_S = 30
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 
-def make_plan(*resources: str) -> plans.Plan:
-    return plans.Plan(
-        run_id="run-1",
-        scenario="none",
-        seed=1,
-        subject="python",
-        defects=[],
-        cluster="embedded",
-        namespace="default",
-        boot_id=clocks.boot_id(),
-        created_wall_ns=0,
-        until_found=False,
-        requirements=plans.Requirements(allocations_min=1, pods_running_min=0),
-        expected_operations=[],
-        expected_steps=[],
-        resources=list(resources),
-        settings={},
-        versions={},
-    )
-
-
 @pytest.fixture
 def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
-    made = directories.create(tmp_path / "run")
-    plans.write(made.plan, make_plan("leases"))
-    return made
+    return recorder_directories.create(tmp_path / "run", recorder_directories.plan("leases"))
 
 
 @pytest.fixture
@@ -55,7 +33,7 @@ def recorder(
     """A recorder in this process, behind the relay, started."""
     transport = transports.connect(relayed_kubeconfig)
     writer = journal_writer.Writer(directory.observations, process="recorder", run_id="run-1")
-    made = recorders.Recorder(apis.Api(transport), writer, plan=make_plan("leases"))
+    made = recorders.Recorder(apis.Api(transport), writer, plan=recorder_directories.plan("leases"))
     made.start()
     yield made
     made.finish()
@@ -316,7 +294,7 @@ def test_a_killed_recorder_leaves_what_it_had_written_and_no_trailer(
     compression: str,
     name: str,
 ) -> None:
-    plan = msgspec.structs.replace(make_plan("leases"), compression=compression)
+    plan = msgspec.structs.replace(recorder_directories.plan("leases"), compression=compression)
     plans.write(directory.plan, plan)
     started = start(directory, server, tmp_path)
     create(server, "a", "b")
@@ -357,7 +335,7 @@ def test_what_cannot_be_written_fails_the_recorder(
 
     writer = Full()
     transport = transports.connect(server.kubeconfig)
-    made = recorders.Recorder(apis.Api(transport), writer, plan=make_plan("leases"))  # type: ignore[arg-type]
+    made = recorders.Recorder(apis.Api(transport), writer, plan=recorder_directories.plan("leases"))  # type: ignore[arg-type]
     made.start()
     made.raise_failure()
     writer.full = True

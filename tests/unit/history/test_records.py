@@ -1,9 +1,6 @@
 """Journals: what is written is read again, and every damage but a torn last line is named."""
 
 import pathlib
-import signal
-import subprocess
-import sys
 import typing
 from typing import Any
 
@@ -14,6 +11,7 @@ from hypothesis import strategies as st
 
 from harness import clocks, errors
 from harness.history import journal_reader, journal_writer, records
+from tests.unit.history import violent_ends
 
 PHASES: list[records.Body] = [records.Phase(name=f"phase {n}", ts_ns=n) for n in range(5)]
 
@@ -324,59 +322,10 @@ def test_another_schema_is_refused(path: pathlib.Path) -> None:
 
 # --------------------------------------------------------------------------- violent ends
 
-_ENDLESS_WRITER = """
-import os, pathlib, sys
-from harness.history import journal_reader, journal_writer, records
-writer = journal_writer.Writer(pathlib.Path(sys.argv[1]), process="traffic-0", run_id="run")
-n = 0
-while True:
-    batch = [records.Phase(name="x" * (n % 300), ts_ns=n + i) for i in range(1 + n % 3)]
-    writer.write(batch[0])
-    writer.write_many(batch[1:])
-    n += len(batch)
-    os.write(1, b"%d\\n" % n)
-"""
-
 
 def test_a_killed_writer_loses_nothing_that_it_had_written(path: pathlib.Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", _ENDLESS_WRITER, str(path)], stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        said = [process.stdout.readline() for _ in range(300)]
-        process.send_signal(signal.SIGKILL)
-        said += process.stdout.readlines()
-    assert process.returncode == -signal.SIGKILL
-    acknowledged = max(int(line) for line in said if line.endswith(b"\n"))
-    journal = journal_reader.read(path)
-    numbers = [record.ts_ns for record in journal.records if isinstance(record, records.Phase)]
-    assert len(numbers) >= acknowledged >= 300
-    assert numbers == list(range(len(numbers)))
-    assert journal.trailer is None
-
-
-_WRITER_WITHOUT_SPACE = """
-import pathlib, resource, sys
-from harness.history import journal_reader, journal_writer, records
-resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-writer = journal_writer.Writer(pathlib.Path(sys.argv[1]), process="traffic-0", run_id="run")
-try:
-    for n in range(1000):
-        writer.write(records.Phase(name="phase", ts_ns=n))
-except OSError as error:
-    print(n, type(error).__name__)
-"""
+    violent_ends.require_nothing_lost(path, after=300)
 
 
 def test_evidence_that_cannot_be_written_is_an_error_at_once(path: pathlib.Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _WRITER_WITHOUT_SPACE, str(path)],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    written, error = done.stdout.split()
-    journal = journal_reader.read(path)
-    assert error == "OSError"
-    assert len(journal.records) == int(written) > 10
-    assert journal.torn
+    violent_ends.require_error_without_space(path)
