@@ -5,6 +5,7 @@ import sys
 from bench import (
     allocating,
     apiserver,
+    comparing,
     exploring,
     faults,
     judging,
@@ -17,6 +18,7 @@ from bench import (
 PARTS = {
     "allocating": allocating.measure,
     "apiserver": apiserver.measure,
+    "comparing": comparing.measure,
     "faults": faults.measure,
     "judging": judging.measure,
     "recording": recording.measure,

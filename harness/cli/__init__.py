@@ -6,5 +6,6 @@ fast and importing locust, which patches modules, does not affect other commands
 Contents: `annotations`, `campaigning`, `choosing`, `clusters`, `commands`, `compare_command`,
 `conforming`, `displaying`, `examining`, `explain_command`, `exploring`, `harness_parts`,
 `hunt_command`, `index_command`, `init_command`, `interruptions`, `main`, `nightly_command`,
-`outputs`, `parts`, `replaying`, `reproduce_command`, `run_commands`, `schema_command`, `tables`.
+`outputs`, `parts`, `replaying`, `reproduce_command`, `run_commands`, `run_paths`,
+`schema_command`, `tables`.
 """

@@ -3,7 +3,7 @@
 import contextlib
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import typer
 
@@ -39,6 +39,22 @@ def refreshed(reports: pathlib.Path) -> Iterator[None]:
         yield
     finally:
         _refresh(reports)
+
+
+@contextlib.contextmanager
+def refreshed_where_it_is(runs: Sequence[pathlib.Path]) -> Iterator[None]:
+    """Write the indexes of the folders of reports of these runs when the block ends.
+
+    A folder of reports without an index does not get one.
+    """
+    try:
+        yield
+    finally:
+        from harness.report import reports_index
+
+        for reports in dict.fromkeys(run.resolve().parent.parent for run in runs):
+            if (reports / reports_index.NAME).is_file():
+                _refresh(reports)
 
 
 def _refresh(reports: pathlib.Path) -> None:

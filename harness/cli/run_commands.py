@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import choosing, outputs
+from harness.cli import choosing, outputs, run_paths
 
 if TYPE_CHECKING:
     from harness.checks import judging
@@ -15,7 +15,12 @@ _PANEL = "Hunting"
 _RANKS = [10, 1, 2, 20, 0]
 """Exit codes from the one that counts most: INVALID, error, UNKNOWN, VALID."""
 RunPaths = Annotated[
-    list[pathlib.Path], typer.Argument(metavar="RUN_DIR...", help="Folders of runs.")
+    list[pathlib.Path],
+    typer.Argument(
+        metavar="RUN_DIR...",
+        callback=run_paths.expanded,
+        help="Folders of runs, or of campaigns; patterns such as 'reports/*/*' may be quoted.",
+    ),
 ]
 RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="Folder of one run.")]
 
@@ -118,11 +123,14 @@ def check(
     Several give a line each; the exit code is 10 if one is INVALID, else that of a folder that is
     no run directory, else 20 if one is UNKNOWN.
     """
-    from harness.cli import displaying
+    from harness.cli import displaying, index_command
 
     brought = witness or ()
     _require_files(brought)
-    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+    with (
+        outputs.chosen(output, quiet=quiet, verbose=verbose) as out,
+        index_command.refreshed_where_it_is(directory),
+    ):
         if len(directory) > 1:
             return _check_all(directory, brought, out)
         examination, unwritten = _check(directory[0], brought)

@@ -6,9 +6,9 @@ import fcntl
 import os
 import pathlib
 import urllib.parse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from harness import clocks, errors, writing
+from harness import clocks, writing
 from harness.archive import campaign_folders, report_folders, run_folders
 from harness.report import page_templates
 
@@ -56,18 +56,6 @@ def write(reports: pathlib.Path) -> pathlib.Path:
     with writing.explained(path), _locked(reports):
         writing.replace(path, page(reports).encode())
     return path
-
-
-def write_again(runs: Sequence[pathlib.Path]) -> None:
-    """Write the index of each folder of reports that has one and contains some of these runs.
-
-    An index that cannot be written stays as it is: it is no part of the runs' results.
-    """
-    folders = dict.fromkeys(run.resolve().parent.parent for run in runs)
-    for reports in folders:
-        if (reports / NAME).is_file():
-            with contextlib.suppress(errors.StorageError, errors.UnwritableError):
-                write(reports)
 
 
 @contextlib.contextmanager

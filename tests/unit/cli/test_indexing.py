@@ -18,3 +18,17 @@ def test_a_missing_folder_is_one_sentence(flake_hunt: Any, tmp_path: pathlib.Pat
     assert (code, out) == (2, "")
     assert err.startswith("flake-hunt: expected a folder of reports, but ")
     assert not (tmp_path / "nothing").exists()
+
+
+def test_judging_again_refreshes_an_index_that_is_there(
+    flake_hunt: Any, tmp_path: pathlib.Path
+) -> None:
+    made = archives.run(tmp_path, "one")
+    flake_hunt("check", str(made.path))
+    assert not (tmp_path / "index.html").exists()
+    flake_hunt("index", "--reports", str(tmp_path))
+    made.verdict.unlink()
+    flake_hunt("index", "--reports", str(tmp_path))
+    assert "not judged" in (tmp_path / "index.html").read_text()
+    flake_hunt("check", str(made.path), str(made.path))
+    assert "not judged" not in (tmp_path / "index.html").read_text()

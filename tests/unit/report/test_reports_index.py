@@ -1,6 +1,5 @@
 """The index of a folder of reports: everything is in it, also what was never finished."""
 
-import json
 import pathlib
 import threading
 
@@ -107,17 +106,6 @@ def test_commands_at_once_lose_no_run(tmp_path: pathlib.Path) -> None:
     page = pages.read((tmp_path / "index.html").read_text())
     assert len(_links(page)) == 1 + 4 * 5
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-
-
-def test_judging_again_refreshes_an_index_that_is_there(tmp_path: pathlib.Path) -> None:
-    made = archives.run(tmp_path, "one")
-    reports_index.write_again([made.path])
-    assert not (tmp_path / "index.html").exists()
-    reports_index.write(tmp_path)
-    document = json.loads(made.verdict.read_bytes())
-    made.verdict.write_text(json.dumps(document | {"reason": "another reason"}))
-    reports_index.write_again([made.path, made.path])
-    assert "another reason" in (tmp_path / "index.html").read_text()
 
 
 def test_an_index_that_cannot_be_written_is_one_error(tmp_path: pathlib.Path) -> None:

@@ -1,0 +1,63 @@
+"""Run directories as arguments: folders, campaigns, and patterns that the shell did not expand."""
+
+import glob
+import pathlib
+from collections.abc import Iterator, Sequence
+
+PATTERN = "*?["
+"""Characters of a pattern."""
+RUNS_MAX = 10_000
+"""Most run directories of one command."""
+
+
+def expanded(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
+    """Return the run directories that the arguments name, in their order.
+
+    A campaign stands for its runs, and a quoted pattern such as `'reports/*/*'` for the runs that
+    it matches, without those that are there already. Any other argument stays as it is. Raises
+    UsageError for a pattern that matches no run, a campaign without runs, and more than RUNS_MAX
+    runs.
+    """
+    from harness import errors
+
+    found: list[pathlib.Path] = []
+    seen: set[pathlib.Path] = set()
+    for path in paths:
+        found += [run for run in _of(path) if run == path or run not in seen]
+        seen.update(found)
+    if len(found) > RUNS_MAX:
+        raise errors.UsageError(f"expected at most {RUNS_MAX} runs, got {len(found)}: name fewer")
+    return found
+
+
+def _of(path: pathlib.Path) -> Iterator[pathlib.Path]:
+    from harness.archive import campaign_folders
+
+    if campaign_folders.is_one(path):
+        yield from _of_campaign(path)
+    elif set(PATTERN) & set(str(path)) and not path.exists():
+        yield from _matching(path)
+    else:
+        yield path
+
+
+def _of_campaign(path: pathlib.Path) -> list[pathlib.Path]:
+    from harness import errors
+    from harness.archive import campaign_folders
+
+    campaign = campaign_folders.read(path)
+    if not campaign.runs:
+        why = campaign.problem or "none of its runs could be executed"
+        raise errors.UsageError(f"expected a campaign with runs, but {path} has none: {why}")
+    return campaign.runs
+
+
+def _matching(pattern: pathlib.Path) -> list[pathlib.Path]:
+    """Return the runs that a pattern matches; `latest` is a link to one that has another name."""
+    from harness import errors
+
+    matches = (pathlib.Path(name) for name in sorted(glob.glob(str(pattern))))  # noqa: PTH207 - the pattern may be absolute
+    runs = [path for path in matches if (path / "plan.json").is_file() and not path.is_symlink()]
+    if not runs:
+        raise errors.UsageError(f"expected run directories, but {pattern} matches none")
+    return runs
