@@ -35,7 +35,8 @@ _OBSERVED = frozenset(
         "acknowledged",
     }
 )
-"""Items of the certificate without which the observations are in doubt."""
+"""Items of the certificate without which the observations are in doubt; an audit log disputes
+some of them if it tells other states of the same objects, not if it lacks writes."""
 
 
 class _AnyShareable(declared_devices.DeclaredDevices):
@@ -58,7 +59,11 @@ class Reviewer:
     ) -> None:
         self._history, self._given = history, given
         self._found = given.observed.whole.found
-        missing = [item for item in items if not item.ok and item.name in _OBSERVED]
+        missing = [
+            item
+            for item in items
+            if not item.ok and (item.name in _OBSERVED or self._found.count(item.name))
+        ]
         self._doubt = "; ".join(f"{item.name}: {item.reason}" for item in missing[:1])
 
     def review(self, check: check_registry.Check, answer: verdicts.Answer) -> verdicts.Answer:

@@ -20,7 +20,12 @@ from harness.checks import (
 )
 from harness.checks.certificate import certificate_items, certification
 from harness.checks.devices import existing_devices
-from harness.checks.evidence import acknowledged_writes, api_call_totals, pool_changes
+from harness.checks.evidence import (
+    acknowledged_writes,
+    api_call_totals,
+    contradictions,
+    pool_changes,
+)
 from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.figures import run_figures
 from harness.checks.holds import hold_history
@@ -75,6 +80,7 @@ def examine(
         changed=changed,
         told=_hear(audit_log, watched, observed.folded),
     )
+    _dispute(evidence.told, observed.whole.found)
     observed.whole.require_writes(
         evidence.operations.written, evidence.writes.versions, history=history
     )
@@ -114,6 +120,14 @@ def _hear(
         return None
     holds = ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds)
     return audit_log.hear(watched, holds)
+
+
+def _dispute(told: testimony.Testimony | None, found: contradictions.Contradictions) -> None:
+    """Doubt each state of an object of which the audit log tells another one."""
+    for item in told.comparison.disputed if told is not None else ():
+        found.add(
+            testimony.NAME, item.text, resource=item.resource, uid=item.uid, from_rv=item.version
+        )
 
 
 def _given(

@@ -87,6 +87,8 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
     """The node of a binding."""
     after: int = 0
     """A revision before it; 0: not known."""
+    state: object_states.State | None = None
+    """The object as the answer has it; None: the answer does not tell it."""
 
 
 class Unclear(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,6 +197,7 @@ def _written(event: Event, reference: _Reference, state: object_states.State) ->
             name=state.name,
             uid=state.uid,
             after=state.version,
+            state=state,
         )
     return Write(reference.resource, state, content=object_states.digest(event.responseObject))
 

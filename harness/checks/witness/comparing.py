@@ -14,6 +14,8 @@ from harness.checks.witness import audit_events, audit_history, hidden_writes, w
 
 KEPT_MAX = 20
 """Number of differences that are kept in words."""
+DISPUTED_MAX = 10_000
+"""Number of differences that are kept because they dispute an observation."""
 _NAMES = {"resourceclaims": "claim", "pods": "pod"}
 
 
@@ -28,6 +30,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """The watch's side, as a predicate: `saw nothing`."""
     audit: str
     """The audit log's side, as a predicate: `has its deletion`."""
+    resource: str = ""
+    uid: str = ""
+    """Of the object, if both witnesses tell its state and they differ; empty: one tells nothing."""
 
     @property
     def text(self) -> str:
@@ -48,6 +53,8 @@ class Comparison(msgspec.Struct, kw_only=True):
     difference_count: int = 0
     differences: list[Difference] = []
     """The first KEPT_MAX of them."""
+    disputed: list[Difference] = []
+    """Those in which both witnesses tell the state of an object; at most DISPUTED_MAX."""
 
     def note(self, found: Iterable[Difference]) -> None:
         """Count differences, and keep the first ones."""
@@ -55,6 +62,8 @@ class Comparison(msgspec.Struct, kw_only=True):
             self.difference_count += 1
             if len(self.differences) < KEPT_MAX:
                 self.differences.append(difference)
+            if difference.uid and len(self.disputed) < DISPUTED_MAX:
+                self.disputed.append(difference)
 
 
 WatchedHold = tuple[str, str, int, int | None]
@@ -104,15 +113,17 @@ def _of_writes(
         write = writes.get(seen.version)
         if write:
             explained.confirmed(seen)
-        difference = _compare(seen, write) if write else explained.lacks(seen)
+        difference, is_disputed = (
+            (_compare(seen, write), True) if write else explained.disputes(seen)
+        )
         if difference:
-            yield _difference(resource, seen, difference)
+            yield _difference(resource, seen, difference, is_disputed=is_disputed)
         else:
             found.confirmed += 1
     for seen in (*stream.listed, *stream.final.values()):
         write = writes.get(seen.version)
         if write and (difference := _compare(seen, write)):
-            yield _difference(resource, seen, difference)
+            yield _difference(resource, seen, difference, is_disputed=True)
     for version in sorted(writes.keys() - stream.seen.keys()):
         if stream.covers(version):
             yield _unseen(resource, writes[version])
@@ -148,12 +159,16 @@ def _unseen(resource: str, write: audit_events.Write) -> Difference:
     )
 
 
-def _difference(resource: str, seen: watched_writes.Seen, audit: str) -> Difference:
+def _difference(
+    resource: str, seen: watched_writes.Seen, audit: str, *, is_disputed: bool
+) -> Difference:
     return Difference(
         what=_what(resource, seen.state.namespace, seen.state.name),
         version=seen.version,
         watch=f"saw it {seen.state.text} ({seen.type})",
         audit=audit,
+        resource=resource,
+        uid=seen.state.uid if is_disputed else "",
     )
 
 

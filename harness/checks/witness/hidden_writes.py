@@ -2,18 +2,31 @@
 
 A binding is answered with a Status; the update that removes the last finalizer with the object as
 it was sent, though it removes it; a deleted collection with the objects as they were; and a pod
-that is deleted at once is first written with a grace period of zero.
+that is deleted at once is first written with a grace period of zero. Such a write changes some
+pieces of the object only; the others must stay as they were.
 """
 
 import collections
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
-from harness.checks.witness import audit_events, audit_history, watched_writes
+from harness.checks.witness import (
+    audit_events,
+    audit_history,
+    object_states,
+    watched_writes,
+)
 
 _DELETING = ("gone", "collected", "evicted")
 _MARKING = ("collected", "evicted")
+_BINDING = "its binding"
+_CHANGED: Mapping[str, Collection[int]] = {
+    _BINDING: (object_states.MARKS, object_states.PROGRESS),
+    "its deletion": (object_states.DELETION,),
+    "its eviction": (object_states.PROGRESS,),
+}
+"""A write in words -> the pieces of the object that it may change."""
 
 
 class Unseen(msgspec.Struct, frozen=True):
@@ -49,6 +62,8 @@ class Explanations:
         }
         self._last = {seen.state.uid: seen for seen in stream.listed}
         """uid -> the last observation so far."""
+        self._marked: dict[str, tuple[watched_writes.Seen, watched_writes.Seen]] = {}
+        """uid -> the observations before and after a binding that changed labels or annotations."""
         self._skipped: list[Unseen] = []
 
     def confirmed(self, seen: watched_writes.Seen) -> None:
@@ -60,14 +75,53 @@ class Explanations:
                 watch = f"saw no binding, but it without a node at revision {before.version} and "
                 watch += f"on node {seen.state.node} at {seen.version}"
                 self._skipped.append(Unseen(binding, watch, _bound_to(binding)))
-        self._last[seen.state.uid] = seen
+        self._follow(seen)
 
-    def lacks(self, seen: watched_writes.Seen) -> str:
-        """Return "" if a write without a revision explains this; otherwise what is missing."""
-        is_explained = self._explains(seen)
-        self._last[seen.state.uid] = seen
-        if is_explained:
-            return ""
+    def disputes(self, seen: watched_writes.Seen) -> tuple[str, bool]:
+        """Return what is wrong if no write without a revision explains this; "": nothing.
+
+        And whether there is such a write, but another state than it can leave behind.
+        """
+        before = self._last.get(seen.state.uid)
+        explanation = self._explanation(seen)
+        self._follow(seen)
+        if not explanation:
+            return self._lacks(seen), False
+        changed = self._changed(explanation, before, seen)
+        if changed:
+            names = " and ".join(changed)
+            return f"has only {explanation}, which does not change its {names} like this", True
+        return "", False
+
+    def _changed(
+        self, explanation: str, before: watched_writes.Seen | None, seen: watched_writes.Seen
+    ) -> list[str]:
+        """Return the parts that differ although the write cannot have changed them."""
+        if before is None or self._stream.gaps or self._stream.gap_rv is not None:
+            return []
+        if explanation == _BINDING and _marks(before) != _marks(seen):
+            self._marked[seen.state.uid] = before, seen
+        sent = (item.state for item in _of(self._endings, seen) if item.state is not None)
+        base = next(sent, before.state) if seen.is_deletion else before.state
+        return seen.state.changed(base, but=_CHANGED[explanation])
+
+    def _follow(self, seen: watched_writes.Seen) -> None:
+        """Remember an observation; what a binding added to the metadata stays."""
+        uid = seen.state.uid
+        self._last[uid] = seen
+        before, bound = self._marked.pop(uid, (None, None))
+        if before and bound and _marks(seen) == _marks(before):
+            watch = f"saw other labels or annotations at revision {bound.version} than before "
+            watch += "and after it"
+            write = audit_events.Hidden(
+                kind="bound",
+                resource="pods",
+                namespace=seen.state.namespace,
+                name=seen.state.name,
+            )
+            self._skipped.append(Unseen(write, watch, "has only its binding there"))
+
+    def _lacks(self, seen: watched_writes.Seen) -> str:
         namespace = seen.state.namespace
         reason = self._unclear.get((namespace, seen.state.name)) or self._unclear.get(
             (namespace, "")
@@ -86,20 +140,21 @@ class Explanations:
                 watch = "saw neither its end nor the object in the final list"
                 yield Unseen(gone, watch, f"has its end after revision {gone.after}")
 
-    def _explains(self, seen: watched_writes.Seen) -> bool:
+    def _explanation(self, seen: watched_writes.Seen) -> str:
+        """Return the write that explains an observation, in words; "": there is none."""
         uid, before = seen.state.uid, self._last.get(seen.state.uid)
         endings = _of(self._endings, seen)
         if seen.is_deletion:
-            return bool(endings)
+            return "its deletion" if endings else ""
         if seen.type != "MODIFIED" or before is None:
-            return False
+            return ""
         if seen.state.is_over:
-            return bool(endings) or uid in self._deleted
+            return "its deletion" if endings or uid in self._deleted else ""
         if _binds(before, seen):
-            return _take(self._bindings, seen, node=seen.state.node) is not None
+            return _BINDING if _take(self._bindings, seen, node=seen.state.node) else ""
         if seen.state.is_marked and not before.state.is_marked:
-            return any(item.kind in _MARKING for item in endings)
-        return _take(self._evictions, seen) is not None
+            return "its deletion" if any(item.kind in _MARKING for item in endings) else ""
+        return "its eviction" if _take(self._evictions, seen) else ""
 
 
 _ByObject = dict[str, list[audit_events.Hidden]]
@@ -128,6 +183,10 @@ def _take(
                 hidden[key].remove(item)
                 return item
     return None
+
+
+def _marks(seen: watched_writes.Seen) -> int:
+    return seen.state.digests[object_states.MARKS]
 
 
 def _binds(before: watched_writes.Seen, seen: watched_writes.Seen) -> bool:

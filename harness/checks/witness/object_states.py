@@ -4,7 +4,7 @@ Read from the object's JSON here, for both witnesses alike, and in another way t
 reads it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +13,14 @@ from harness.model import devices
 
 _UNSTABLE = ("managedFields", "resourceVersion", "selfLink")
 """Metadata that an audit policy may omit, and the version, which is compared by itself."""
-PARTS = ("metadata", "spec", "status")
+_DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "generation")
+_MARKS = ("labels", "annotations")
+_PROGRESS = ("conditions", "nominatedNodeName")
+IDENTITY, DELETION, MARKS, SPEC, STATUS, PROGRESS = range(6)
+"""Pieces of an object: the other metadata; what a deletion changes; labels and annotations; the
+spec without the node; the other status; what a binding or an eviction changes in the status."""
+PARTS = ("metadata", "metadata", "metadata", "spec", "status", "status")
+"""The part of the object to which each piece belongs."""
 
 
 class ObjectError(ValueError):
@@ -31,7 +38,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     form: str
     """`apiVersion`; empty for an item of a list."""
     digests: tuple[int, ...]
-    """A digest of each of PARTS, comparable within one process only."""
+    """A digest of each piece, comparable within one process only."""
     held: tuple[str, ...] = ()
     """`driver/pool/device` of the devices of a claim's allocation, sorted."""
     node: str = ""
@@ -52,8 +59,14 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Return the names of the parts that differ; none of another API version is compared."""
         if self.form and other.form and self.form != other.form:
             return [] if (self.held, self.node) == (other.held, other.node) else ["status"]
-        pairs = zip(PARTS, self.digests, other.digests, strict=True)
-        return [name for name, one, two in pairs if one != two]
+        node = ["spec"] if self.node != other.node else []
+        return list(dict.fromkeys([*self.changed(other), *node]))
+
+    def changed(self, other: "State", *, but: Collection[int] = ()) -> list[str]:
+        """Return the names of the parts of which a piece differs, except these; nor the node."""
+        pairs = enumerate(zip(self.digests, other.digests, strict=True))
+        differing = [index for index, (one, two) in pairs if one != two and index not in but]
+        return list(dict.fromkeys(PARTS[index] for index in differing))
 
 
 def digest(content: bytes | msgspec.Raw) -> int:
@@ -80,11 +93,6 @@ def of(document: Any) -> State:
 
 def _of(document: Mapping[str, Any]) -> State:
     meta = dict(document["metadata"])
-    parts = (
-        {key: value for key, value in meta.items() if key not in _UNSTABLE},
-        document.get("spec"),
-        document.get("status"),
-    )
     is_marked = meta.get("deletionTimestamp") is not None
     return State(
         uid=str(meta["uid"]),
@@ -92,7 +100,7 @@ def _of(document: Mapping[str, Any]) -> State:
         name=str(meta["name"]),
         version=_version(meta["resourceVersion"]),
         form=str(document.get("apiVersion") or ""),
-        digests=tuple(map(_digest, parts)),
+        digests=tuple(map(_digest, _pieces(document))),
         held=_held(document.get("status") or {}),
         node=str((document.get("spec") or {}).get("nodeName") or ""),
         is_marked=is_marked,
@@ -102,6 +110,25 @@ def _of(document: Mapping[str, Any]) -> State:
     )
 
 
+def _pieces(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the pieces in their order."""
+    meta, status = document["metadata"], document.get("status") or {}
+    yield _without((*_UNSTABLE, *_DELETION, *_MARKS), meta)
+    yield _only(_DELETION, meta)
+    yield _only(_MARKS, meta)
+    yield _without(("nodeName",), document.get("spec") or {})
+    yield _without(_PROGRESS, status)
+    yield _only(_PROGRESS, status)
+
+
+def _only(keys: Collection[str], value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: value[key] for key in keys if key in value}
+
+
+def _without(keys: Collection[str], value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: item for key, item in value.items() if key not in keys}
+
+
 def _version(text: Any) -> int:
     version = int(text)
     if not 0 <= version < 2**62:
@@ -109,8 +136,8 @@ def _version(text: Any) -> int:
     return version
 
 
-def _digest(part: Any) -> int:
-    return hash(msgspec.json.encode(part, order="deterministic"))
+def _digest(piece: Mapping[str, Any]) -> int:
+    return hash(msgspec.json.encode(piece, order="deterministic")) if piece else 0
 
 
 def _held(status: Mapping[str, Any]) -> tuple[str, ...]:

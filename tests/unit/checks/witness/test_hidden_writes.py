@@ -149,11 +149,69 @@ def test_a_pod_that_is_deleted_at_once_is_first_written_with_no_grace_period() -
     assert not differences(watch(PODS, life), log)
     extra = copy.deepcopy(life)
     extra.insert(1, ("MODIFIED", state(2, phase="Running")))
-    extra[2][1]["metadata"]["resourceVersion"] = "3"
-    extra[3][1]["metadata"]["resourceVersion"] = "4"
+    extra[2] = "MODIFIED", state(3, meta=zero, phase="Running")
+    extra[3] = "DELETED", state(4, meta=zero, phase="Running")
     log = [told(PODS, "create", life[0][1]), told(PODS, "delete", extra[3][1])]
     (text,) = differences(watch(PODS, extra), log)
     assert "revision 2" in text, "a lost write is not taken for a step of the deletion"
+
+
+def _changed(
+    life: Life, index: int, part: str, value: dict[str, Any], *, later: bool = False
+) -> Life:
+    """The life with another part of a version, and of all later ones."""
+    found = copy.deepcopy(life)
+    for _, item in found[index:] if later else found[index : index + 1]:
+        item[part] |= value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "is_lawful"),
+    [
+        ("status", {"conditions": [{"type": "PodScheduled", "status": "True"}]}, True),
+        ("metadata", {"generation": 2}, False),
+        ("metadata", {"finalizers": ["a/b"]}, False),
+        ("spec", {"priority": 1}, False),
+        ("status", {"phase": "Failed"}, False),
+        ("status", {"resourceClaimStatuses": []}, False),
+    ],
+)
+def test_a_binding_changes_nothing_else(part: str, value: dict[str, Any], is_lawful: bool) -> None:
+    found = differences(
+        watch(PODS, _changed(BOUND_LIFE, 1, part, value)), [*BOUND_LOG, binding("n1")]
+    )
+    assert [is_lawful] == [not found]
+    assert all(f"does not change its {part} like this" in text for text in found)
+
+
+@pytest.mark.parametrize("part", ["labels", "annotations"])
+def test_what_a_binding_adds_stays(part: str) -> None:
+    value = {part: {"topology.kubernetes.io/zone": "a"}}
+    stays = _changed(BOUND_LIFE, 1, "metadata", value, later=True)
+    log = [BOUND_LOG[0], told(PODS, "patch", stays[2][1], subresource="status"), binding("n1")]
+    assert not differences(watch(PODS, stays), log)
+    vanishes = _changed(BOUND_LIFE, 1, "metadata", value)
+    (text,) = differences(watch(PODS, vanishes), [*BOUND_LOG, binding("n1")])
+    assert (
+        "the watch saw other labels or annotations at revision 2 than before and after it" in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "is_lawful"),
+    [
+        ("metadata", {"generation": 2}, True),
+        ("metadata", {"labels": {"a": "b"}}, False),
+        ("spec", {"priority": 1}, False),
+        ("status", {"reservedFor": []}, False),
+    ],
+)
+def test_an_end_changes_nothing_else(part: str, value: dict[str, Any], is_lawful: bool) -> None:
+    last = len(CLAIM_LIFE) - 1
+    found = differences(watch(CLAIMS, _changed(CLAIM_LIFE, last, part, value)), CLAIM_LOG)
+    assert [is_lawful] == [not found]
+    assert all(f"does not change its {part} like this" in text for text in found)
 
 
 @pytest.mark.parametrize("verb", ["deletecollection", "evict"])
