@@ -3,7 +3,10 @@
 import pytest
 
 from harness.checks import verdicts
+from harness.checks.claims import reservations
+from harness.subject import claims
 from tests.detection import claim_plays
+from tests.histories import claim_judging
 
 pytestmark = pytest.mark.detection
 plays = pytest.mark.parametrize("play", claim_plays.PLAYS, ids=lambda play: str(play[0]))
@@ -20,3 +23,13 @@ def test_the_correct_code_keeps_all_promises(play: claim_plays.Play) -> None:
     found = claim_plays.judge(play)
     assert play[1] in found
     assert set(found.values()) == {verdicts.Verdict.VALID}
+
+
+def test_a_reservation_for_another_pod_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler writes the uid of a pod that had the same name before; none was ever shipped."""
+    right = claims.reservation_of
+    monkeypatch.setattr(claims, "reservation_of", lambda pod: {**right(pod), "uid": "uid-before"})
+    answer = claim_judging.answers(claim_plays.bind([]))[reservations.NAME]
+    assert isinstance(answer, verdicts.CheckResult)
+    assert answer.verdict is verdicts.Verdict.INVALID
+    assert "uid-before" in answer.violations[0].text

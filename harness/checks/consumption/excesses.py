@@ -1,6 +1,7 @@
 """Finds the times at which the sum of several uses is more than there is."""
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
@@ -36,16 +37,20 @@ class Excess:
 def find(uses: Iterable[Use], limit: Callable[[int], Fraction | None]) -> Iterator[Excess]:
     """Yield each time in which the sum of the uses is above the limit, in order.
 
+    What begins and ends at one version does so at once.
+
     `limit` returns how much there is at a resourceVersion, which never becomes less; None: that is
     not known.
     """
     current: dict[int, Use] = {}
     excess: Excess | None = None
-    for rv, is_begin, number, use in sorted(_events(uses), key=lambda event: event[:3]):
-        if is_begin:
-            current[number] = use
-        else:
-            del current[number]
+    events = sorted(_events(uses), key=lambda event: event[:2])
+    for rv, at_once in itertools.groupby(events, key=lambda event: event[0]):
+        for _, number, use in at_once:
+            if use.from_rv == rv:
+                current[number] = use
+            else:
+                del current[number]
         total, there = _sum(current.values()), limit(rv)
         if there is None or total <= there:
             if excess is not None:
@@ -65,13 +70,13 @@ def _at(uses: Iterable[Use], rv: int) -> list[hold_history.Hold]:
     return sorted(lasting, key=lambda hold: (hold.from_rv, hold.device))
 
 
-def _events(uses: Iterable[Use]) -> Iterator[tuple[int, bool, int, Use]]:
-    """Yield begin and end of each use; of those at one version, the ends sort first."""
+def _events(uses: Iterable[Use]) -> Iterator[tuple[int, int, Use]]:
+    """Yield begin and end of each use, with its version and the number of the use."""
     for number, use in enumerate(uses):
         if use.until_rv is None or use.until_rv > use.from_rv:
-            yield use.from_rv, True, number, use
+            yield use.from_rv, number, use
             if use.until_rv is not None:
-                yield use.until_rv, False, number, use
+                yield use.until_rv, number, use
 
 
 def _sum(uses: Iterable[Use]) -> Fraction:

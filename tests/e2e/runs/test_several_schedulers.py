@@ -28,6 +28,16 @@ def test_uncoordinated_schedulers_are_found_and_both_are_named(tmp_path: pathlib
     assert judgement.violations_of(scheduler_exclusivity.NAME) == 0
 
 
+def test_a_race_within_each_scheduler_is_told_apart(tmp_path: pathlib.Path) -> None:
+    """With devices of its own for each scheduler, a double allocation is that of one of them."""
+    scenario, own = str(running.scenario(tmp_path)), ("--set", "subject.own_devices=true")
+    defect = ("--defect", "gather-not-atomic", "--until-found")
+    code, output = running.run(tmp_path, "run", scenario, *TWO, *own, *defect)
+    assert code == verdicts.Verdict.INVALID.exit_code, output
+    judgement = judging.judge(directories.existing(running.run_directory(tmp_path)))
+    assert judgement.violations_of(scheduler_exclusivity.NAME) > 0
+
+
 def test_with_devices_of_their_own_they_are_valid(tmp_path: pathlib.Path) -> None:
     """One of them is any program."""
     scenario, own = str(running.scenario(tmp_path)), ("--set", "subject.own_devices=true")
