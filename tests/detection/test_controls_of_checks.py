@@ -26,7 +26,7 @@ CAUGHT = {
     "generated_claims": ("controller-retries", "controller-creations-forgotten"),
     "granted_access": ("admin-access", "admin-access-for-all"),
     "granted_shares": ("capacities", "whole-devices-shared"),
-    "leftover_preparations": ("kubelet-lost", "kubelet-forgets-claims"),
+    "leftover_preparations": ("kubelet-restarts", "kubelet-forgets-claims"),
     "prepared_devices": ("driver-slow", "driver-released-first"),
     "reachable_devices": ("driver-network", "node-selector-not-written"),
     "requested_results": ("driver-network", "one-device-enough"),

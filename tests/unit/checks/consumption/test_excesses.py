@@ -86,7 +86,8 @@ def test_each_time_with_too_much_is_found() -> None:
         limits = sorted(stream.choice([None, 2, 3, 4]) or 0 for _ in range(LAST + 2))
         known = [Fraction(item) if item else None for item in limits]
         found = list(excesses.find(uses, lambda rv, known=known: known[rv]))  # type: ignore[misc]
-        events = sorted({rv for item in uses for rv in (item.from_rv, item.until_rv or 0)} - {0})
+        lasting = [item for item in uses if item.from_rv != item.until_rv]
+        events = sorted({rv for item in lasting for rv in (item.from_rv, item.until_rv or 0)} - {0})
         sums = {
             rv: sum(item.amount for item in uses if _lasts(item.from_rv, item.until_rv, rv))
             for rv in events
