@@ -37,7 +37,7 @@ class Excess:
 def find(uses: Iterable[Use], limit: Callable[[int], Fraction | None]) -> Iterator[Excess]:
     """Yield each time in which the sum of the uses is above the limit, in order.
 
-    What begins and ends at one version does so at once.
+    Uses that begin or end at one version do so at once.
 
     `limit` returns how much there is at a resourceVersion, which never becomes less; None: that is
     not known.
