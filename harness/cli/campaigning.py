@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness import writing
-from harness.cli import outputs
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.campaign import campaign_documents, campaign_plan, results
@@ -31,7 +31,8 @@ def make(
 ) -> CampaignOutcome:
     """Make the runs of the plan and show their results; the index of the reports has them."""
     from harness.campaign import hunting, results
-    from harness.cli import annotations, displaying, index_command, tables
+    from harness.cli import index_command
+    from harness.cli.terminal import annotations, displaying, tables
 
     folder = hunting.new_folder(reports, plan.seed)
     with (

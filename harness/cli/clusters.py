@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import choosing, outputs
+from harness.cli import choosing
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.cluster import cluster_records

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from harness import errors, writing
-from harness.cli import annotations, interruptions
+from harness.cli import interruptions
+from harness.cli.terminal import annotations
 from harness.report import escaping
 
 USAGE = 2
@@ -27,15 +28,15 @@ SUBCOMMANDS = {
     "index_command": ("index",),
     "explain_command": ("explain",),
     "reproduce_command": ("reproduce",),
-    "exploring": ("explore",),
-    "replaying": ("replay",),
+    "exploration.exploring": ("explore",),
+    "exploration.replaying": ("replay",),
     "clusters": ("cluster",),
     "examining": ("doctor", "defects"),
     "conforming": ("conformance",),
     "init_command": ("init",),
     "schema_command": ("schema",),
-    "parts": ("apiserver", "scheduler", "claim-controller"),
-    "harness_parts": ("kubelet", "record", "fault-proxy"),
+    "parts.cluster_parts": ("apiserver", "scheduler", "claim-controller"),
+    "parts.harness_parts": ("kubelet", "record", "fault-proxy"),
 }
 """Module -> the subcommands that it adds, in the order of the help."""
 
@@ -135,7 +136,7 @@ def _message(error: Any) -> str:
     cause = error.__cause__
     if not hasattr(cause, "errors"):
         return str(error.format_message())
-    from harness.scenario import wording
+    from harness.scenario.toml_files import wording
 
     (details, *_) = cause.errors(include_url=False)
     option = (

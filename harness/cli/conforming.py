@@ -72,7 +72,7 @@ def _chosen(names: "Sequence[str]") -> "list[rulebooks.Rule]":
 def _show(results: "Sequence[conformance_run.Result]") -> int:
     import rich.table
 
-    from harness.cli import displaying
+    from harness.cli.terminal import displaying
 
     console = displaying.console()
     for result in results:

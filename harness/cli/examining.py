@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness import errors
-from harness.cli import choosing, outputs
+from harness.cli import choosing
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.catalogue import known
@@ -69,7 +70,7 @@ def _summary(ready: "list[str]", missing: "list[str]") -> str:
 def _show(findings: "list[diagnosis.Finding]") -> None:
     import rich.table
 
-    from harness.cli import displaying
+    from harness.cli.terminal import displaying
 
     table = rich.table.Table(box=None, pad_edge=False)
     for name in ("cluster", "part", "state", "seen", "what to do"):
@@ -101,7 +102,7 @@ def defects(
 def _show_defects(listed: "list[known.KnownDefect]") -> None:
     import rich.table
 
-    from harness.cli import displaying
+    from harness.cli.terminal import displaying
 
     table = rich.table.Table(box=None, pad_edge=False)
     for title in ("defect", "part", "check", "issue", "releases", "scenario", "world"):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import outputs
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.report.explanations import documents

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import choosing, outputs
+from harness.cli import choosing
+from harness.cli.terminal import outputs
 
 _PANEL = "Hunting"
 

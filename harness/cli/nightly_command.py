@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import choosing, outputs
+from harness.cli import choosing
+from harness.cli.terminal import outputs
 
 
 def add_to(app: typer.Typer) -> None:

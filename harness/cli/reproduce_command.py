@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness import errors
-from harness.cli import choosing, outputs, run_commands
+from harness.cli import choosing, run_commands
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.reproduction import reproducing
@@ -78,7 +79,7 @@ def reproduce(
 
     20: the scenario did not fail again.
     """
-    from harness.cli import displaying
+    from harness.cli.terminal import displaying
     from harness.reproduction import reproducing
 
     options = reproducing.Options(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import choosing, outputs, run_paths
+from harness.cli import choosing, run_paths
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.checks import judging
@@ -68,7 +69,8 @@ def run(
 ) -> int:
     """Run a scenario once on its own cluster and judge it; exit code 0, 10 or 20 by verdict."""
     from harness import seeds
-    from harness.cli import annotations, displaying, index_command
+    from harness.cli import index_command
+    from harness.cli.terminal import annotations, displaying
     from harness.run import run_plan, runs
     from harness.scenario import loading
 
@@ -123,7 +125,8 @@ def check(
     Several give a line each; the exit code is 10 if one is INVALID, else that of a folder that is
     no run directory, else 20 if one is UNKNOWN.
     """
-    from harness.cli import displaying, index_command
+    from harness.cli import index_command
+    from harness.cli.terminal import displaying
 
     brought = witness or ()
     _require_files(brought)
@@ -162,7 +165,7 @@ def _check_all(
 ) -> int:
     """Judge several run directories, with a line for each; return the worst exit code."""
     from harness import errors
-    from harness.cli import displaying
+    from harness.cli.terminal import displaying
 
     documents: list[dict[str, Any]] = []
     codes: list[int] = []
@@ -210,7 +213,7 @@ def report(
     Of several, those that are no run directories are named, and the others are rendered.
     """
     from harness import errors
-    from harness.cli import displaying
+    from harness.cli.terminal import displaying
 
     if len(directory) == 1:
         _report(directory[0], is_issue=issue)

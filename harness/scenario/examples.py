@@ -3,7 +3,8 @@
 import pathlib
 
 from harness import errors, writing
-from harness.scenario import documents, schemas
+from harness.scenario import schemas
+from harness.scenario.toml_files import documents
 
 SHELF = documents.Shelf(noun="example", folder_name="examples", option="", kind=None)
 

@@ -5,7 +5,8 @@ import pathlib
 from collections.abc import Sequence
 
 from harness import errors
-from harness.scenario import documents, possibility, specs
+from harness.scenario import possibility, specs
+from harness.scenario.toml_files import documents
 
 REGRESS = "regress"
 """The folder of scenarios that each show one known defect; `hunt regress` runs them."""

@@ -8,7 +8,8 @@ import pydantic
 from pydantic import json_schema
 
 from harness import errors
-from harness.scenario import cluster_features, documents, fields, specs
+from harness.scenario import cluster_features, fields, specs
+from harness.scenario.toml_files import documents
 
 WatchCache: TypeAlias = Literal["auto", "on", "off"]
 

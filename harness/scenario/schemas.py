@@ -11,7 +11,8 @@ from typing import Any
 
 import pydantic
 
-from harness.scenario import documents, loading, profiles
+from harness.scenario import loading, profiles
+from harness.scenario.toml_files import documents
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SHELVES = {"scenario": loading.SHELF, "cluster": profiles.SHELF}

@@ -10,7 +10,8 @@ import msgspec
 
 from harness import clocks
 from harness.history import directories, journal_writer, manifests, plans, records
-from tests.histories import audit_logs, fault_words, language, recording
+from tests.histories import audit_logs, language, recording
+from tests.histories.words import fault_words
 
 RUN_ID, SCENARIO, SEED = "f00dfeed", "written-by-hand", 7
 TRAFFIC, KUBELET, SCHEDULER = "traffic-0", "kubelet", "scheduler"

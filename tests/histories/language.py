@@ -49,7 +49,7 @@ import msgspec
 
 from harness.history import records
 from harness.model import devices
-from tests.histories import pod_words
+from tests.histories.words import pod_words
 
 NAMESPACE, DRIVER, POOL = "tests", "gpu.example", "pool"
 CLAIMS, PODS = "resourceclaims", "pods"

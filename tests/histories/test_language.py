@@ -8,7 +8,8 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.history import records
-from tests.histories import building, fault_words, language
+from tests.histories import building, language
+from tests.histories.words import fault_words
 
 
 def _said(text: str) -> list[str]:

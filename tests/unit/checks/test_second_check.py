@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from harness.checks import check_inputs, check_registry, judging, verdict_files, verdicts
-from harness.cli import displaying, outputs
+from harness.cli.terminal import displaying, outputs
 from harness.history import directories
 from harness.report import publishing
 from tests.histories import building

@@ -7,7 +7,8 @@ import pytest
 
 from harness import errors
 from harness.history import directories, histories, journal_reader, records
-from tests.histories import building, damages, fault_words, language
+from tests.histories import building, damages, language
+from tests.histories.words import fault_words
 
 TEXT = "a+D1 p* a~"
 

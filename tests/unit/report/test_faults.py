@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.checks import judging
-from harness.cli import displaying, outputs
+from harness.cli.terminal import displaying, outputs
 from harness.history import directories, records
 from harness.report import publishing
 from tests.histories import building, damages, language

@@ -16,7 +16,7 @@ import pytest
 from harness.campaign import campaign_plan, results, summaries
 from harness.campaign.purposes import Purpose
 from harness.checks import judging, verdicts
-from harness.cli import annotations, displaying, outputs, tables
+from harness.cli.terminal import annotations, displaying, outputs, tables
 from harness.history import directories
 from harness.report import publishing
 from tests.histories import hostile_names

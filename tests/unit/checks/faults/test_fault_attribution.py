@@ -9,7 +9,8 @@ from harness.checks import device_exclusivity, judging, verdict_files, verdicts
 from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.holds import hold_history
 from harness.history import records
-from tests.histories import building, fault_words, language
+from tests.histories import building, language
+from tests.histories.words import fault_words
 
 
 def _attributed(

@@ -7,7 +7,8 @@ from harness.checks import verdicts
 from harness.checks.faults import fault_attribution, fault_records, object_faults
 from harness.checks.holds import hold_history
 from harness.history import records
-from tests.histories import fault_words, language
+from tests.histories import language
+from tests.histories.words import fault_words
 
 STUCK = verdicts.Violation(
     guarantee="claim_progress",

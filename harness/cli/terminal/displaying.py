@@ -15,7 +15,7 @@ import rich.text
 from harness import errors
 from harness.checks import verdict_files, verdicts
 from harness.checks.figures import memory_figures, run_figures
-from harness.cli import outputs
+from harness.cli.terminal import outputs
 from harness.history import directories
 from harness.report import escaping
 from harness.run import progressing

@@ -5,24 +5,24 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import parts
+from harness.cli.parts import cluster_parts
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(rich_help_panel=parts.PANEL)(kubelet)
+    app.command(rich_help_panel=cluster_parts.PANEL)(kubelet)
     for command in (record, fault_proxy):
-        app.command(rich_help_panel=parts.PANEL, hidden=True)(command)
+        app.command(rich_help_panel=cluster_parts.PANEL, hidden=True)(command)
 
 
 def kubelet(
-    kubeconfig: parts.Kubeconfig,
-    namespace: parts.Namespace = None,
+    kubeconfig: cluster_parts.Kubeconfig,
+    namespace: cluster_parts.Namespace = None,
     node: Annotated[
         list[str] | None,
         typer.Option(help="Act only for this fake node (may be repeated; default: all)."),
     ] = None,
-    defect: parts.Defects = None,
+    defect: cluster_parts.Defects = None,
     *,
     exclusivity: Annotated[
         bool | None,
@@ -53,17 +53,17 @@ def kubelet(
     changes_journal: Annotated[
         pathlib.Path | None, typer.Option(help="Journal the changes of pools in this file.")
     ] = None,
-    metrics_port: parts.MetricsPort = None,
+    metrics_port: cluster_parts.MetricsPort = None,
     run_id: Annotated[str, typer.Option(hidden=True)] = "",
     seed: Annotated[int, typer.Option(hidden=True)] = 0,
-    ready_file: parts.ReadyFile = None,
+    ready_file: cluster_parts.ReadyFile = None,
 ) -> int:
     """Run the kubelets of all fake nodes, with a DRA driver, against any kubeconfig."""
     from harness.cluster.dra import driver_settings, kubelet_defects, node_claims
     from harness.cluster.fixtures import kubelet_process
     from harness.cluster.pool_changes import pool_changers
 
-    parts.require_defects_of("kubelet", defect or ())
+    cluster_parts.require_defects_of("kubelet", defect or ())
     return kubelet_process.run(
         kubelet_process.KubeletOptions(
             kubeconfig=kubeconfig,
@@ -89,14 +89,14 @@ def kubelet(
 
 
 def record(
-    kubeconfig: parts.Kubeconfig,
+    kubeconfig: cluster_parts.Kubeconfig,
     run_directory: Annotated[
         pathlib.Path,
         typer.Option(
             help="Run directory; its plan.json names the resources to record and the compression."
         ),
     ],
-    ready_file: parts.ReadyFile = None,
+    ready_file: cluster_parts.ReadyFile = None,
 ) -> int:
     """Record every commit that the API server publishes, in observations.jsonl of a run directory.
 
@@ -119,9 +119,9 @@ def fault_proxy(
             help="JSON: clients (name, kubeconfig, proxied_kubeconfig, port), admin (kubeconfig, port)."
         ),
     ],
-    ready_file: parts.ReadyFile = None,
+    ready_file: cluster_parts.ReadyFile = None,
 ) -> int:
     """Pass the requests of clients to the API server of any cluster, with faults on demand."""
     from harness.fault_proxy import process
 
-    return process.serve(settings, ready_file=ready_file, note=parts.note)
+    return process.serve(settings, ready_file=ready_file, note=cluster_parts.note)

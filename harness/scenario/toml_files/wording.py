@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness import suggestions
-from harness.scenario import keys
+from harness.scenario.toml_files import keys
 
 _EXPECTED = {
     "bool": "true or false",

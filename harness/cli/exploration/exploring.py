@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import choosing, outputs
+from harness.cli import choosing
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.explore.search import search_campaign, tokens
@@ -144,7 +145,7 @@ def _size(text: str) -> tuple[str, int]:
 
 def _watch(hunt: "search_campaign.Hunt", out: outputs.Output) -> "search_campaign.SearchProgress":
     """Explore with a progress line; on Ctrl-C print the progress."""
-    from harness.cli import displaying
+    from harness.cli.terminal import displaying
     from harness.explore.search import search_campaign
 
     progress, meter, shown = search_campaign.SearchProgress(), _Meter(), 0.0
@@ -197,7 +198,8 @@ def _show(
     hunt: "search_campaign.Hunt", progress: "search_campaign.SearchProgress", out: outputs.Output
 ) -> int:
     from harness.checks import verdicts
-    from harness.cli import displaying, replaying
+    from harness.cli.exploration import replaying
+    from harness.cli.terminal import displaying
     from harness.explore.search import search_campaign, shrink_world
 
     if not progress.findings:

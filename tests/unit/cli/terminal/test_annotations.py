@@ -10,7 +10,7 @@ import pytest
 from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
-from harness.cli import annotations
+from harness.cli.terminal import annotations
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 MISSED = "title=control not caught%3A churn%2C a-defect"

@@ -10,7 +10,7 @@ from typing import Any
 import pydantic
 
 from harness import errors, suggestions
-from harness.scenario import wording
+from harness.scenario.toml_files import wording
 
 SUFFIX = ".toml"
 Document = dict[str, Any]
@@ -33,9 +33,9 @@ class Shelf:
 
     def folder(self) -> pathlib.Path:
         """Return the folder of the shipped files, in the checkout or the installed package."""
-        checkout = pathlib.Path(__file__).parents[2] / self.folder_name
+        checkout = pathlib.Path(__file__).parents[3] / self.folder_name
         return (
-            checkout if checkout.is_dir() else pathlib.Path(__file__).parents[1] / self.folder_name
+            checkout if checkout.is_dir() else pathlib.Path(__file__).parents[2] / self.folder_name
         )
 
     def names(self, group: str = "") -> list[str]:

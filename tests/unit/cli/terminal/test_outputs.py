@@ -16,12 +16,12 @@ import pytest
 import rich.console
 
 from harness.campaign import campaign_documents, campaign_plan, results
-from harness.cli import displaying, outputs, tables
+from harness.cli.terminal import displaying, outputs, tables
 from harness.cluster import cluster_records
 from harness.cluster.lifecycle import held_clusters
 from harness.scenario import profiles
 
-README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
+README = pathlib.Path(__file__).parents[4] / "reports" / "README.md"
 FlakeHunt = Callable[..., tuple[int, str, str]]
 KUBECONFIG = "/somewhere/kubeconfig"
 EXPLORE = ("explore", "--defect", "gather-not-atomic", "--seed", "1")
@@ -62,7 +62,7 @@ def test_an_ascii_terminal_gets_everything_else(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
-        ("flake-hunt expl", "explore"),
+        ("flake-hunt explo", "explore"),
         ("flake-hunt run pod-", "pod-churn"),
         ("flake-hunt run x --defect gath", "gather-not-atomic"),
         ("flake-hunt run x --cluster embed", "embedded"),

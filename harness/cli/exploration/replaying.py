@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import outputs
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.explore.search import causality_curve, explored_run, tokens
@@ -84,7 +84,7 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
 
 def _save(path: pathlib.Path, token: "tokens.Token", run: "explored_run.ExploredRun") -> None:
     from harness.checks import judging
-    from harness.cli import displaying
+    from harness.cli.terminal import displaying
     from harness.explore.output import run_directory
     from harness.report import publishing
 

@@ -20,7 +20,7 @@ from harness.campaign import (
 )
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
-from harness.cli import displaying, outputs
+from harness.cli.terminal import displaying, outputs
 from harness.report import escaping
 
 

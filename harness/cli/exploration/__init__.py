@@ -1,0 +1,4 @@
+"""Commands about runs inside one process: `explore` and `replay`.
+
+Contents: `exploring`, `replaying`.
+"""

@@ -1,0 +1,4 @@
+"""Output of commands: amount and form, progress, verdicts, tables, annotations.
+
+Contents: `annotations`, `displaying`, `outputs`, `tables`.
+"""
