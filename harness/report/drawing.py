@@ -164,8 +164,8 @@ def time_axis(scale: Scale, *, y: float, unit: str) -> list[str]:
 
 
 def _round_step(least: float) -> float:
-    """Return the smallest of …, 1, 2, 5, 10, 20, … that is at least `least`."""
+    """Return the smallest of …, 1, 2, 2.5, 5, 10, 20, … that is at least `least`."""
     if least <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(least))
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least)
+    return next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= least)

@@ -1,6 +1,7 @@
 """The holds of a run as arrays, for pictures and traces of any number of holds."""
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ from harness.checks import device_exclusivity, verdict_files, verdicts
 from harness.checks.holds import hold_history, overlapping
 
 Integers = npt.NDArray[np.int64]
+_DIGITS = re.compile(r"([0-9]{1,18})")
 PAIRS_MAX = 200_000
 """Double allocations that are marked; more are so close that no picture can tell them apart."""
 
@@ -19,7 +21,7 @@ class HoldTable:
     """One element for each hold; times are nanoseconds since the start of the run."""
 
     devices: Sequence[str]
-    """`driver/pool/device`, sorted."""
+    """`driver/pool/device`, sorted; numbers within names count as numbers."""
     device: Integers
     """Index within `devices`."""
     claim: Integers
@@ -60,7 +62,7 @@ def table(
     """Return the table of the holds of a run."""
     frame = folded.holds.frame(end_rv=folded.last_rv + 1)
     names = [str(name) for name in frame["device"].cat.categories]
-    order = sorted(range(len(names)), key=names.__getitem__)
+    order = sorted(range(len(names)), key=lambda index: _natural(names[index]))
     rank = np.zeros(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
     device = rank[frame["device"].cat.codes.to_numpy()] if names else np.zeros(0, np.int64)
@@ -84,6 +86,14 @@ def table(
         second=np.unique(second),
         doubled=np.unique(np.concatenate([first, second])),
     )
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Return what names are sorted by: `worker-9` before `worker-10`."""
+    parts = _DIGITS.split(name)
+    return [
+        (1, int(part), part) if number % 2 else (0, 0, part) for number, part in enumerate(parts)
+    ]
 
 
 def _pairs(

@@ -4,7 +4,7 @@
   const svgNs = "http://www.w3.org/2000/svg";
   const round = (least) => {
     const power = 10 ** Math.floor(Math.log10(least));
-    return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
+    return [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((step) => step >= least);
   };
   const axis = (plot, zoom, left) => {
     const place = plot.querySelector(".axis-of-time");
@@ -14,7 +14,7 @@
     place.querySelectorAll("text").forEach((text) => text.remove());
     for (let n = Math.ceil(low / step); n * step <= high; n += 1) {
       const share = 100 * (n * step - low) / (high - low);
-      if (share < left - 1 || share > left + 100 / zoom + 1) continue;
+      if (share < left || share > left + 100 / zoom) continue;
       const text = document.createElementNS(svgNs, "text");
       const at = (share - left) * zoom;
       text.setAttribute("x", share + "%");
