@@ -23,6 +23,7 @@ from harness.checks.holds import (
 )
 from harness.checks.observed import claim_results, folders, observations
 from harness.history import histories
+from harness.report import rendering
 from tests.histories import large
 
 DEVICES = 10_000
@@ -62,10 +63,20 @@ def _of_run(path: pathlib.Path, count: int) -> Iterator[tuple[str, float, str]]:
         yield f"{count:,} holds: watch lines {what}", lines / _best(call) / 1e3, "k lines/s"
     seconds = _best(lambda: judging.judge(history.directory))
     yield f"{count:,} holds: judged by all checks", seconds, "s CPU"
+    yield from _of_report(judging.examine(history.directory), count)
     done = subprocess.run(
         [sys.executable, "-c", _MEMORY, str(path)], capture_output=True, text=True, check=True
     )
     yield f"{count:,} holds: memory of the judging process", int(done.stdout) / 1024, "MiB"
+
+
+def _of_report(examination: judging.Examination, count: int) -> Iterator[tuple[str, float, str]]:
+    """Measure the page and the trace of a run that is judged already."""
+    directory = examination.history.directory
+    seconds = _best(lambda: rendering.write(examination))
+    yield f"{count:,} holds: report and trace, after judging", seconds, "s CPU"
+    for path in (directory.report, *directory.pages()[2:]):
+        yield f"{count:,} holds: {path.name}", path.stat().st_size / 2**20, "MiB"
 
 
 def _decoded(history: histories.History) -> histories.EvidenceReader:

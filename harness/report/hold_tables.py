@@ -60,22 +60,20 @@ def table(
     ended_ns: int,
 ) -> HoldTable:
     """Return the table of the holds of a run."""
-    frame = folded.holds.frame(end_rv=folded.last_rv + 1)
-    names = [str(name) for name in frame["device"].cat.categories]
+    arrays = folded.holds.arrays(end_rv=folded.last_rv + 1)
+    names = list(arrays.device_names)
     order = sorted(range(len(names)), key=lambda index: _natural(names[index]))
     rank = np.zeros(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
-    device = rank[frame["device"].cat.codes.to_numpy()] if names else np.zeros(0, np.int64)
-    from_ns = frame["from_ts_ns"].to_numpy() - started_ns
-    until = frame["until_ts_ns"].to_numpy()
+    device = rank[arrays.device]
+    from_ns, until = arrays.from_ts_ns - started_ns, arrays.until_ts_ns
     until_ns = np.where(until == -1, ended_ns, until) - started_ns
-    from_rv, until_rv = frame["from_rv"].to_numpy(), frame["until_rv"].to_numpy()
-    exclusive = frame["exclusive"].to_numpy(dtype=bool)
-    first, second = _pairs(judgement, device, from_rv, until_rv, exclusive)
+    from_rv, until_rv = arrays.from_rv, arrays.until_rv
+    first, second = _pairs(judgement, device, from_rv, until_rv, arrays.exclusive)
     return HoldTable(
         devices=[names[index] for index in order],
         device=device,
-        claim=frame["claim"].to_numpy().astype(np.int64),
+        claim=arrays.claim.astype(np.int64),
         lives=list(folded.claims.values()),
         uids=list(folded.claims),
         from_ns=from_ns,
