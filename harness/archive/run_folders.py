@@ -93,6 +93,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     figures: Figures
     evidence: dict[str, str]
+    judges: dict[str, str] = {}
+    """Version of Flake Hunt, and digest of its checks; empty in verdicts of older versions."""
 
 
 class RunFolder(msgspec.Struct, frozen=True, kw_only=True):

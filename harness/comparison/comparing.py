@@ -128,6 +128,11 @@ def _cautions(pair: _Pair) -> Iterator[str]:
                 f"{unknown} of {len(group.runs)} runs of {group.side} are UNKNOWN: neither VALID "
                 "nor INVALID"
             )
+    if len({run.verdict.judges.get("digest") for group in groups for run in group.runs}) > 1:
+        yield (
+            "the runs were judged by different checks: flake-hunt check judges them again by the "
+            "same ones"
+        )
     if len({run.plan.boot_id for group in groups for run in group.runs}) > 1:
         yield "the machine may differ, and with it the speed at which processes race"
 

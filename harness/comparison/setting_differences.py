@@ -68,7 +68,7 @@ def between(
 
 def _rank(key: str) -> int:
     """Return the place of a key in the list: the subject first, libraries last."""
-    order = ("subject", "until_found", "machine", "cluster", "settings", "versions")
+    order = ("subject", "until_found", "judges", "machine", "cluster", "settings", "versions")
     return next((place for place, name in enumerate(order) if key.startswith(name)), len(order))
 
 
@@ -91,6 +91,15 @@ def _of_run(run: sides.Run) -> Iterator[tuple[str, str]]:
     yield from _flat("cluster", profile)
     yield from _flat("cluster.versions", run_folders.cluster_versions(run.path))
     yield from _flat("versions", plan.versions)
+    yield "judges", _judges(run.verdict.judges)
+
+
+def _judges(judges: Mapping[str, str]) -> str:
+    """Return the version and the beginning of the digest of the checks that judged a run."""
+    if not judges:
+        return "of an older version"
+    digest = judges.get("digest", "").removeprefix("sha256:")
+    return f"{judges.get('version', '')} {digest[:12]}".strip()
 
 
 @functools.lru_cache(maxsize=256)

@@ -11,19 +11,11 @@ import pytest
 from harness.checks import judging, verdict_files
 from harness.history import directories
 from tests.histories import archives, building
+from tests.support import schemas
 from tools import result_schemas
 
 ROOT = pathlib.Path(__file__).parents[2]
 GOLDEN = sorted(path.parent for path in (ROOT / "tests" / "golden").glob("*/*/plan.json"))
-
-
-def validator(name: str) -> jsonschema.Draft202012Validator:
-    document = json.loads((result_schemas.FOLDER / f"{name}.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(document)
-    return jsonschema.Draft202012Validator(document)
-
-
-VERDICT = validator("verdict")
 
 
 @pytest.mark.parametrize("name", result_schemas.TYPES)
@@ -35,13 +27,13 @@ def test_the_files_are_written_from_the_types(name: str) -> None:
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_every_golden_verdict_obeys(path: pathlib.Path) -> None:
     judgement = judging.judge(directories.existing(path))
-    VERDICT.validate(json.loads(verdict_files.encode(judgement)))
+    schemas.obeying("verdict", verdict_files.encode(judgement))
 
 
 @pytest.mark.parametrize("verdict", archives.TEXTS)
 def test_written_verdicts_obey(tmp_path: pathlib.Path, verdict: str) -> None:
     made = archives.run(tmp_path, "one", verdict)
-    VERDICT.validate(json.loads(made.verdict.read_bytes()))
+    schemas.obeying("verdict", made.verdict.read_bytes())
 
 
 def test_a_run_with_a_manifest_names_its_digest_and_its_judges(tmp_path: pathlib.Path) -> None:
@@ -69,7 +61,7 @@ def test_a_run_with_a_manifest_names_its_digest_and_its_judges(tmp_path: pathlib
 def test_other_documents_do_not_obey(tmp_path: pathlib.Path, change: dict[str, Any]) -> None:
     document = json.loads(archives.run(tmp_path, "one").verdict.read_bytes())
     with pytest.raises(jsonschema.ValidationError):
-        VERDICT.validate(document | change)
+        schemas.obeying("verdict", document | change)
 
 
 def test_the_schema_of_a_type_with_a_new_key_differs(monkeypatch: pytest.MonkeyPatch) -> None:

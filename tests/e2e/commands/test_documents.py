@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e import running
+from tests.support import schemas
 
 pytestmark = pytest.mark.e2e
 
@@ -37,7 +39,7 @@ def test_a_run_that_gets_no_more_time_than_its_scenario_allows(tmp_path: pathlib
     assert [item["name"] for item in found["certificate"] if not item["ok"]] == ["load"]
     directory = pathlib.Path(found.pop("directory"))
     assert directory == running.run_directory(tmp_path).resolve()
-    assert found == json.loads((directory / "verdict.json").read_text())
+    assert found == schemas.obeying("verdict", (directory / "verdict.json").read_bytes())
 
 
 def test_a_campaign(tmp_path: pathlib.Path) -> None:
@@ -45,6 +47,7 @@ def test_a_campaign(tmp_path: pathlib.Path) -> None:
     options = ("--repeat", "1", "--jobs", "2", "--summary", "summary.md")
     code, found = document(tmp_path, "hunt", scenario, "--seed", "7", *options)
     assert code == found["exit_code"] == 0
+    assert schemas.obeying("campaign", found)["command"][:2] == ["hunt", scenario]
     correct, control = found["rows"]
     assert (correct["verdict"], correct["purpose"]) == ("VALID", "subject")
     assert (control["verdict"], control["caught"]) == ("INVALID", 1)
@@ -53,6 +56,9 @@ def test_a_campaign(tmp_path: pathlib.Path) -> None:
     assert "1 of 1 positive controls caught" in found["summary"]
     assert "## VALID 0 double allocations in 1 run of" in (tmp_path / "summary.md").read_text()
     require_pages(tmp_path / found["directory"])
+    assert found == json.loads((tmp_path / found["directory"] / "results.json").read_bytes())
+    index = (tmp_path / "reports" / "index.html").read_text()
+    assert index.count("/report.html") == 2
 
 
 def require_pages(campaign: pathlib.Path) -> None:
@@ -60,6 +66,6 @@ def require_pages(campaign: pathlib.Path) -> None:
     (suite,) = ET.parse(campaign / "junit.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
     page = (campaign / "index.html").read_text()
-    links = [part.partition('"')[0] for part in page.split('<a href="')[1:]]
+    links = re.findall(r'href="([^#"][^"]*)"', page)
     assert len(links) >= 2
     assert all((campaign / link).is_file() for link in links)

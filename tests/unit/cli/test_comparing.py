@@ -1,18 +1,14 @@
 """`flake-hunt compare`: text, JSON and a page; its exit codes."""
 
-import json
 import pathlib
 import shutil
 from typing import Any
 
-import jsonschema
 import pytest
 
 from tests.histories import archives
+from tests.support import schemas
 
-SCHEMA = json.loads(
-    (pathlib.Path(__file__).parents[3] / "harness/schemas/comparison.json").read_text()
-)
 RUNS = 12
 
 
@@ -66,8 +62,7 @@ def test_as_json_it_is_one_document(
 ) -> None:
     paths = [str(reports / name) for name in ("one", "bad", "two")]
     code, out, err = flake_hunt("compare", *paths, *form)
-    document = json.loads(out)
-    jsonschema.validate(document, SCHEMA)
+    document = schemas.obeying("comparison", out)
     assert (code, document["exit_code"], err) == (10, 10, "")
     assert [side["label"] for side in document["sides"]] == ["A", "B", "C"]
     assert len(document["pairs"]) == 3

@@ -1,5 +1,6 @@
 """Comparisons of runs and campaigns: what differs is found, and chance is not taken for it."""
 
+import json
 import pathlib
 import random
 import shutil
@@ -147,6 +148,17 @@ def test_unknown_runs_are_not_valid_ones(tmp_path: pathlib.Path) -> None:
     assert (pair.first_outcomes.unknown, pair.first_outcomes.share) == (RUNS, None)
     assert pair.text == "cannot tell: no run of A is VALID or INVALID"
     assert "30 of 30 runs of A are UNKNOWN" in pair.cautions[0]
+
+
+def test_runs_judged_by_other_checks_are_named(tmp_path: pathlib.Path) -> None:
+    paths = side(tmp_path, "one"), side(tmp_path, "two")
+    for file in paths[1].glob("*/*/verdict.json"):
+        judges = {"version": "9.9", "digest": "sha256:0123456789abcdef"}
+        file.write_text(json.dumps(json.loads(file.read_bytes()) | {"judges": judges}))
+    found = compare(*paths)
+    [setting] = found.settings
+    assert (setting.key, setting.second_values) == ("judges", ["9.9 0123456789ab"])
+    assert "were judged by different checks" in found.pairs[0].cautions[0]
 
 
 def test_one_run_against_one_says_nothing(tmp_path: pathlib.Path) -> None:

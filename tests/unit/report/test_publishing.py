@@ -18,6 +18,7 @@ from harness.checks import judging
 from harness.history import directories
 from harness.report import publishing, rendering
 from tests.histories import building, damages
+from tests.support import schemas
 
 VALID = "a+D1 a^p p* a~ b+D2 b^q q* c+D1"
 
@@ -30,7 +31,7 @@ def _said(directory: directories.RunDirectory) -> set[str]:
     """Every verdict that is to be read in the folder."""
     said = set()
     if directory.verdict.exists():
-        said.add(json.loads(directory.verdict.read_bytes())["verdict"])
+        said.add(schemas.obeying("verdict", directory.verdict.read_bytes())["verdict"])
     if directory.report.exists():
         said |= set(re.findall(r"<title>(\w+):", directory.report.read_text()))
     if directory.junit.exists():

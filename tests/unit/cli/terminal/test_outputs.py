@@ -20,6 +20,7 @@ from harness.cli.terminal import displaying, outputs, tables
 from harness.cluster import cluster_records
 from harness.cluster.lifecycle import held_clusters
 from harness.scenario import profiles
+from tests.support import schemas
 
 README = pathlib.Path(__file__).parents[4] / "reports" / "README.md"
 FlakeHunt = Callable[..., tuple[int, str, str]]
@@ -366,7 +367,7 @@ def _document(table: list[results.Row], folder: pathlib.Path) -> dict[str, Any]:
         seed=3, reports="reports", cluster={"name": "embedded"}, runs=[planned] * count
     )
     document = campaign_documents.document(table, plan, folder)
-    found: dict[str, Any] = json.loads(msgspec.json.encode(document))
+    found: dict[str, Any] = schemas.obeying("campaign", msgspec.json.encode(document))
     return found
 
 
