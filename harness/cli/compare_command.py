@@ -40,15 +40,20 @@ def compare(
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random resamples.")] = 1,
     output: outputs.Form = "text",
-    quiet: outputs.Quiet = False,  # noqa: FBT002
-    verbose: outputs.Verbose = False,  # noqa: FBT002
+    quiet: Annotated[  # noqa: FBT002
+        bool, typer.Option("--quiet", "-q", help="Print only the answer.")
+    ] = False,
+    verbose: Annotated[  # noqa: FBT002
+        bool, typer.Option("--verbose", "-v", help="Print all rows of all tables.")
+    ] = False,
 ) -> int:
     """Compare runs or campaigns: settings that differ, violations, throughput, latency.
 
-    For two schedulers, two versions, or one subject before and after a change: make a campaign of
-    each (hunt --repeat 100), then compare them. Scenarios are compared one by one, and only under
-    the same load; what cannot be compared is listed. Runs are not judged again, and UNKNOWN runs
-    are neither VALID nor INVALID.
+    Make a campaign of each scheduler, version or setting first: hunt --repeat 100
+
+    Scenarios are compared one by one, and only under the same load; the others are listed.
+
+    Runs are not judged again, and UNKNOWN runs are neither VALID nor INVALID.
 
     Exit code 0: no difference in the rates of INVALID runs was found.
 
