@@ -6,6 +6,7 @@ from bench import (
     allocating,
     apiserver,
     comparing,
+    explaining,
     exploring,
     faults,
     judging,
@@ -24,6 +25,7 @@ PARTS = {
     "recording": recording.measure,
     "scheduling": scheduling.measure,
     "selectors": selectors.measure,
+    "explaining": explaining.measure,
     "exploring": exploring.measure,
     "proxying": proxying.measure,
 }

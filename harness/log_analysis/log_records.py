@@ -2,10 +2,11 @@
 
 import datetime
 import functools
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from harness.log_analysis import text_blocks
 from harness.log_analysis.messages import Message
@@ -75,7 +76,9 @@ class LogRecord:
         if self.fields is not None:
             given = self.fields.get(key)
             return _parse(given) if isinstance(given, str) else given
-        return _parse(_CRI.sub(b"", self.document)) if self.document else None
+        if b" std" in self.document:
+            return _parse(_CRI.sub(b"", self.document))
+        return _parse(self.document) if self.document else None
 
     @property
     def time_us(self) -> int:
@@ -140,8 +143,8 @@ def _as_text(value: object) -> str:
 
 def _parse(text: bytes | str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -110,7 +110,8 @@ class Story:
         self._forget_plan(claim)
         self._remember(moments)
         if pod:
-            self._by_pod.setdefault(pod, []).append(moments)
+            others = [item for item in self._by_pod.get(pod, ()) if item.claim != claim]
+            self._by_pod[pod] = [*others, moments]
         self._plan(moments)
 
     def _plan(self, moments: ClaimMoments) -> None:

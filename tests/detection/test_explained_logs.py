@@ -1,0 +1,67 @@
+"""Logs of our own scheduler are explained: each known race by its name, correct code not at all.
+
+The worlds run in virtual time under seeded interleavings. What is true is read from the store.
+"""
+
+import os
+import pathlib
+
+import pytest
+
+from harness.log_analysis import analyses
+from harness.log_analysis.signatures.causes import Signature
+from harness.subject.telemetry import klog
+from tests.support import explored_logs
+
+pytestmark = pytest.mark.detection
+SEEDS = int(os.environ.get("FLAKE_HUNT_SEEDS", "45"))
+DEFECTS = {
+    "assume-cache-early-return": Signature.EARLY_RETURN,
+    "assume-cache-shared-drain": Signature.EARLY_RETURN,
+    "gather-not-atomic": Signature.GATHER,
+    "revision-bumped-late": Signature.GATHER,
+    "revision-compared-early": Signature.GATHER,
+    "in-flight-removed-first": Signature.ACCOUNTING,
+}
+CORRECT = ("two-claims-one-device", "four-claims-two-devices", "object-touched", "watch-breaks")
+
+
+def analyse(tmp_path: pathlib.Path, text: str) -> analyses.Analysis:
+    path = tmp_path / "scheduler.log"
+    path.write_text(text)
+    return analyses.analyse([str(path)])
+
+
+@pytest.mark.parametrize(
+    ("defect", "form"),
+    [*((name, "text") for name in DEFECTS), ("assume-cache-early-return", "json")],
+)
+def test_the_race_of_a_defect_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, defect: str, form: klog.Form
+) -> None:
+    named = set()
+    for number in range(SEEDS):
+        log = explored_logs.explore(
+            monkeypatch, "two-claims-one-device", number=number, defects=[defect], form=form
+        )
+        analysis = analyse(tmp_path, log.text)
+        found = {
+            item.found.device: {item.found.first.claim, item.found.second.claim}
+            for item in analysis.findings
+        }
+        assert found == log.doubles, number
+        assert analysis.verdict.exit_code == (10 if log.doubles else 0), number
+        named |= {item.cause.signature for item in analysis.findings}
+    assert named == {DEFECTS[defect]}
+
+
+@pytest.mark.parametrize("world", CORRECT)
+def test_correct_code_has_no_double_allocation_in_its_log(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, world: str
+) -> None:
+    for number in range(SEEDS // 2):
+        log = explored_logs.explore(monkeypatch, world, number=number)
+        analysis = analyse(tmp_path, log.text)
+        assert (list(analysis.findings), log.doubles) == ([], {}), number
+        assert analysis.verdict is analyses.Verdict.NONE_SEEN, (number, analysis.reasons)
+        assert analysis.allocations > 0

@@ -1,0 +1,81 @@
+"""Logs of our scheduler in small worlds, under chosen interleavings, and what is true of them."""
+
+import collections
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from harness import concurrency, seeds
+from harness.apiserver.scheme import resources
+from harness.explore.runtime import scheduler
+from harness.explore.search import search_campaign
+from harness.explore.worlds import small_world, world_catalogue
+from harness.subject.telemetry import klog, klog_lines
+
+
+@dataclasses.dataclass(frozen=True)
+class ExploredLog:
+    """A log, and the claims of each device that has several at the end."""
+
+    text: str
+    doubles: dict[str, set[str]]
+
+
+def explore(
+    monkeypatch: pytest.MonkeyPatch,
+    world_name: str,
+    *,
+    number: int,
+    defects: Sequence[str] = (),
+    form: klog.Form = "text",
+) -> ExploredLog:
+    """Run a world to its end, whatever happens in it; `number` chooses the interleaving."""
+    monkeypatch.setattr(small_world.SmallWorld, "oracles", lambda _: ())
+    spec = world_catalogue.sized(world_name, {})
+    strategy = search_campaign.STRATEGIES["pct"](seeds.Seeds(7).stream("explore", number))
+    lines: list[str] = []
+    worlds: list[Any] = []
+
+    def objects() -> list[dict[str, Any]]:
+        kinds = (resources.CLAIMS, resources.PODS)
+        return [item for world in worlds for kind in kinds for item in world.documents(kind)]
+
+    listener = klog_lines.KlogLines(objects=objects)
+    runtime = scheduler.ControlledRuntime(
+        strategy,
+        private_locks=spec.private_locks,
+        record=lambda _, name, fields: listener(name, fields),
+    )
+    klog.use(klog.Logger(6, form, write=lines.append))
+    try:
+        with concurrency.install(runtime):
+            world: Any = spec.make(spec, runtime, defects=defects, remedies=())
+            worlds.append(world)
+            try:
+                _run(world, runtime)
+                doubles = _doubles(world)
+            finally:
+                runtime.kill_all()
+    finally:
+        klog.use(None)
+    return ExploredLog("".join(lines), doubles)
+
+
+def _run(world: Any, runtime: scheduler.ControlledRuntime) -> None:
+    world.start()
+    world.begin()
+    runtime.run(explore=True)
+    while world.go_on():
+        runtime.run(explore=True)
+
+
+def _doubles(world: Any) -> dict[str, set[str]]:
+    holders = collections.defaultdict(set)
+    for claim in world.documents(resources.CLAIMS):
+        allocation = claim.get("status", {}).get("allocation") or {}
+        for result in allocation.get("devices", {}).get("results", ()):
+            device = "/".join(result[key] for key in ("driver", "pool", "device"))
+            holders[device].add(f"{claim['metadata']['namespace']}/{claim['metadata']['name']}")
+    return {device: claims for device, claims in holders.items() if len(claims) > 1}
