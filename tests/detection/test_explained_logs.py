@@ -1,6 +1,6 @@
 """Logs of our own scheduler are explained: each known race by its name, correct code not at all.
 
-The worlds run in virtual time under seeded interleavings. What is true is read from the store.
+The worlds run in virtual time under seeded interleavings; the store has the truth.
 """
 
 import os

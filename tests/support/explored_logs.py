@@ -1,4 +1,4 @@
-"""Logs of our scheduler in small worlds, under chosen interleavings, and what is true of them."""
+"""Logs of our scheduler in small worlds, under chosen interleavings, with the truth."""
 
 import collections
 import dataclasses
