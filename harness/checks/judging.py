@@ -6,7 +6,7 @@ the exception as its reason, and so is damaged evidence.
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.checks import (
     check_inputs,
@@ -64,41 +64,42 @@ def examine(
     RunDirectoryError if it is not a run directory.
     """
     history = histories.load(directory.path)
+    demanded = history.plan.requirements.examined
+    evidence = _read(history, witness)
+    items = certification.certify(evidence)
+    given = _given(evidence)
+    found, others = conclusions.divided(_answers(history, given, items), demanded)
+    items = conclusions.require_examined(items, found, demanded)
+    judgement = _judgement(evidence, items, _attribute(found, given), others)
+    return Examination(history, evidence.observed.folded, evidence.faults, judgement)
+
+
+# ------------------------------------------------------------------------------- reading
+
+
+def _read(
+    history: histories.History, witness: Sequence[pathlib.Path]
+) -> certificate_items.Evidence:
+    """Read the run directory, each file once, and doubt what the witnesses dispute."""
     faults = fault_records.read(history)
     audit_log = _audit_log(history, witness)
     watched = None if audit_log is None else watched_writes.WatchedWrites(audit_log.folded.writes)
     observed = observed_runs.observe(history, watched)
-    prepared = preparations.read(history)
-    changed = pool_changes.read(history)
     evidence = certificate_items.Evidence(
         history=history,
         observed=observed,
+        prepared=preparations.read(history),
+        changed=pool_changes.read(history),
         operations=api_call_totals.read(history),
         writes=acknowledged_writes.read(history),
         faults=faults,
-        prepared=prepared,
-        changed=changed,
         told=_hear(audit_log, watched, observed.folded),
     )
     _dispute(evidence.told, observed.whole.found)
     observed.whole.require_writes(
         evidence.operations.written, evidence.writes.versions, history=history
     )
-    items = certification.certify(evidence)
-    given = _given(history, observed, faults, prepared)
-    doubt, demanded = _doubt(history), history.plan.requirements.examined
-    reviewer = doubtful_violations.Reviewer(history, given, items)
-    answers = (
-        reviewer.review(check, _answer(check, given, doubt)) for check in check_registry.CHECKS
-    )
-    found, others = conclusions.divided(answers, demanded)
-    items = conclusions.require_examined(items, found, demanded)
-    results = _attribute(found, given)
-    measured = run_figures.measure(
-        history, observed.folded, evidence.operations, results, prepared.totals, changed.totals
-    )
-    judgement = _judgement(history, items, results, others, measured)
-    return Examination(history, observed.folded, faults, judgement)
+    return evidence
 
 
 def _audit_log(
@@ -130,18 +131,14 @@ def _dispute(told: testimony.Testimony | None, found: contradictions.Contradicti
         )
 
 
-def _given(
-    history: histories.History,
-    observed: observed_runs.ObservedRun,
-    faults: fault_records.FaultRecords,
-    prepared: preparations.Reading,
-) -> check_inputs.CheckInput:
+def _given(evidence: certificate_items.Evidence) -> check_inputs.CheckInput:
+    history, observed = evidence.history, evidence.observed
     return check_inputs.CheckInput(
         plan=history.plan,
         observed=observed,
-        faults=faults,
-        prepared=prepared.prepared,
-        started=prepared.started,
+        faults=evidence.faults,
+        prepared=evidence.prepared.prepared,
+        started=evidence.prepared.started,
         schedulers=scheduler_identities.SchedulersOfHolds(
             scheduler_identities.planned(history.plan), observed.writers
         ),
@@ -149,51 +146,6 @@ def _given(
         books=_books(history),
         views=_views(history),
     )
-
-
-def _attribute(
-    found: list[verdicts.CheckResult], given: check_inputs.CheckInput
-) -> list[verdicts.CheckResult]:
-    """Return the results with the faults and schedulers behind the violations."""
-    plan, folded = given.plan, given.observed.folded
-    results = fault_attribution.attribute(found, folded, given.faults)
-    if scheduler_identities.are_several(plan):
-        results = scheduler_attribution.attribute(
-            results, folded, given.schedulers, are_elected=_are_elected(plan)
-        )
-    return results
-
-
-def _judgement(
-    history: histories.History,
-    items: list[certificate_items.Item],
-    results: list[verdicts.CheckResult],
-    not_examined: list[verdicts.NotExamined],
-    measured: run_figures.Figures,
-) -> verdict_files.Judgement:
-    plan, digests = history.plan, history.digests()
-    verdict, reason = conclusions.conclude(items, results, measured)
-    return verdict_files.Judgement(
-        run_id=plan.run_id,
-        scenario=plan.scenario,
-        subject=plan.subject,
-        defects=plan.defects,
-        remedies=plan.remedies,
-        seed=plan.seed,
-        verdict=verdict,
-        reason=reason,
-        certificate=items,
-        checks=results,
-        not_examined=not_examined,
-        figures=measured,
-        evidence=digests,
-        manifest=digests.get(history.directory.manifest.name, ""),
-        judges=judge_identity.present(),
-    )
-
-
-def _are_elected(plan: plans.Plan) -> bool:
-    return bool((plan.settings.get("subject") or {}).get("leader_election"))
 
 
 def _views(history: histories.History) -> dict[str, attempt_views.View]:
@@ -208,6 +160,21 @@ def _books(history: histories.History) -> dict[str, written_books.Books | None]:
     if not scheduler_books.applies(history.plan):
         return {}
     return written_books.read_all(history, but=scheduler_books.CONTROLLER)
+
+
+# ------------------------------------------------------------------------------ checking
+
+
+def _answers(
+    history: histories.History,
+    given: check_inputs.CheckInput,
+    items: Sequence[certificate_items.Item],
+) -> Iterator[verdicts.Answer]:
+    """Yield the answer of each check, without violations that do not stand."""
+    doubt = _doubt(history)
+    reviewer = doubtful_violations.Reviewer(history, given, items)
+    for check in check_registry.CHECKS:
+        yield reviewer.review(check, _answer(check, given, doubt))
 
 
 def _doubt(history: histories.History) -> str:
@@ -246,3 +213,51 @@ def _unknown(check: check_registry.Check, reason: str) -> verdicts.CheckResult:
         others=[],
         reason=reason,
     )
+
+
+# ---------------------------------------------------------------------------- concluding
+
+
+def _attribute(
+    found: list[verdicts.CheckResult], given: check_inputs.CheckInput
+) -> list[verdicts.CheckResult]:
+    """Return the results with the faults and schedulers behind the violations."""
+    plan, folded = given.plan, given.observed.folded
+    results = fault_attribution.attribute(found, folded, given.faults)
+    if scheduler_identities.are_several(plan):
+        results = scheduler_attribution.attribute(
+            results, folded, given.schedulers, are_elected=_are_elected(plan)
+        )
+    return results
+
+
+def _judgement(
+    evidence: certificate_items.Evidence,
+    items: list[certificate_items.Item],
+    results: list[verdicts.CheckResult],
+    not_examined: list[verdicts.NotExamined],
+) -> verdict_files.Judgement:
+    history, plan = evidence.history, evidence.plan
+    measured, digests = run_figures.measure(evidence, results), history.digests()
+    verdict, reason = conclusions.conclude(items, results, measured)
+    return verdict_files.Judgement(
+        run_id=plan.run_id,
+        scenario=plan.scenario,
+        subject=plan.subject,
+        defects=plan.defects,
+        remedies=plan.remedies,
+        seed=plan.seed,
+        verdict=verdict,
+        reason=reason,
+        certificate=items,
+        checks=results,
+        not_examined=not_examined,
+        figures=measured,
+        evidence=digests,
+        manifest=digests.get(history.directory.manifest.name, ""),
+        judges=judge_identity.present(),
+    )
+
+
+def _are_elected(plan: plans.Plan) -> bool:
+    return bool((plan.settings.get("subject") or {}).get("leader_election"))

@@ -6,12 +6,12 @@ import msgspec
 import numpy as np
 
 from harness.checks import device_exclusivity, verdicts
-from harness.checks.evidence import api_call_totals, contention, pool_changes
+from harness.checks.certificate import certificate_items
+from harness.checks.evidence import contention, pool_changes
 from harness.checks.figures import memory_figures
 from harness.checks.holds import hold_arrays, hold_history
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress, resource_leaks
-from harness.history import histories
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
@@ -62,14 +62,10 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure(
-    history: histories.History,
-    folded: hold_history.HoldHistory,
-    operations: api_call_totals.Operations,
-    results: Iterable[verdicts.CheckResult],
-    prepared: preparations.Preparations,
-    changed: pool_changes.PoolChanges,
+    evidence: certificate_items.Evidence, results: Sequence[verdicts.CheckResult]
 ) -> Figures:
     """Return the figures of a run."""
+    history, folded, operations = evidence.history, evidence.observed.folded, evidence.operations
     counts = {result.check: result.violation_count for result in results}
     holds = folded.holds.arrays(end_rv=folded.last_rv + 1)
     span_ns = _span_ns(holds.from_ts_ns)
@@ -91,8 +87,8 @@ def measure(
         claim_to_allocation=_latency(folded.claims.values()),
         pod_to_running=_latency(folded.pods.values()),
         memory=memory_figures.measure(history.processes.records if history.processes else ()),
-        prepared_claims=prepared if history.plan.expected_preparations else None,
-        changed_pools=changed if history.plan.pool_changes else None,
+        prepared_claims=evidence.prepared.totals if history.plan.expected_preparations else None,
+        changed_pools=evidence.changed.totals if history.plan.pool_changes else None,
     )
 
 
