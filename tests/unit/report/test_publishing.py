@@ -93,6 +93,7 @@ FOREIGN: dict[str, tuple[damages.Damage, str]] = {
     "a reason edited": (_edited(reason="trust me"), "it was edited"),
     "a certificate emptied": (_edited(certificate=[]), "it was edited"),
     "of another schema": (_edited(schema=1), "expected schema 5 to 6, got 1"),
+    "of a schema to come": (_edited(schema=99), "expected schema 5 to 6, got 99"),
     "of another run": (_of_another_run, "expected the verdict on run f00dfeed, got that on 'another'"),
     "of other records": (_from_elsewhere, "the evidence has changed since (observations.jsonl, operat"),
     "of other evidence": (

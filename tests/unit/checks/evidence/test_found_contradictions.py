@@ -160,6 +160,29 @@ def test_a_claim_without_any_record_is_unknown_although_its_device_was_held_twic
     assert "the revisions 4 to 7 were not observed" in judgement.reason
 
 
+def test_a_claim_that_only_a_pod_names_is_missed(tmp_path: pathlib.Path) -> None:
+    """In a cluster whose revisions are not dense, nothing else tells that it was there."""
+    text = "p:a a+D1 a^p p* b+D2"
+    body = [
+        item
+        for item in language.observe(text)
+        if not (isinstance(item, records.Observation) and b'"uid-a"' in bytes(item.object))
+    ]
+    body = [
+        msgspec.structs.replace(item, count=1)
+        if isinstance(item, records.Listed)
+        and (item.resource, item.purpose) == (language.CLAIMS, "final")
+        else item
+        for item in body
+    ]
+    directory = building.build(tmp_path / "run", text, observations=body)
+    damages.changed(damages.operations, lambda _: [])(directory)
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert _missing(judgement) == {"references"}
+    assert "pods tests/p names claim a, which was never observed" in judgement.reason
+
+
 def test_a_lost_release_is_no_violation(tmp_path: pathlib.Path) -> None:
     text = "a+D1 a-D1 b+D1 b-D1 c+D2 a^x"
     judgement = _judge(tmp_path, text, _without(lambda item: item.resource_version == 2))
