@@ -14,6 +14,7 @@ from bench import (
     recording,
     scheduling,
     selectors,
+    witnessing,
 )
 
 PARTS = {
@@ -28,6 +29,7 @@ PARTS = {
     "explaining": explaining.measure,
     "exploring": exploring.measure,
     "proxying": proxying.measure,
+    "witnessing": witnessing.measure,
 }
 
 
