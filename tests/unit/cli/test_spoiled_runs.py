@@ -22,7 +22,7 @@ NOT_JUDGED = {
 """Files of a run that the recorded ones were stripped of."""
 UNREAD = ("scenario.toml", "cluster.json", *NOT_JUDGED)
 """Files that no judge reads: only the manifest tells that they were changed."""
-RENDERED = ("verdict.json", "report.html", "junit.xml", "trace.json")
+RENDERED = ("verdict.json", "report.html", "junit.xml", "summary.md", "trace.json")
 """Files that judging writes again."""
 VALID = specimens.Specimen(
     "VALID", verdicts.Verdict.VALID, RECORDED["recorded/VALID-pod-churn"].files | NOT_JUDGED
