@@ -1,0 +1,134 @@
+"""Doubt is no violation: the golden INVALID runs of all checks, with observations in doubt.
+
+What is certain in spite of a doubt stands; only checks that need nothing but holds can tell.
+"""
+
+import json
+import pathlib
+import shutil
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from harness.checks import check_registry, judging, verdicts
+from harness.history import directories, journal_reader, manifests, records
+from tests.histories import damages, specimens
+
+Disturbance = Callable[[damages.Body], damages.Body]
+CHECKS = {check.name: check for check in check_registry.CHECKS}
+BY_HOLDS = [check.name for check in check_registry.CHECKS if check.by_holds]
+
+
+def _events(body: damages.Body, resource: str = "") -> list[int]:
+    """Return where the events are, of one resource or of all."""
+    return [
+        index
+        for index, item in enumerate(body)
+        if isinstance(item, records.Observation)
+        and item.type not in ("LISTED", "FINAL")
+        and resource in ("", item.resource)
+    ]
+
+
+def out_of_order(body: damages.Body) -> damages.Body:
+    """Put the last event of a resource before its first one."""
+    resources = [item.resource for item in body if isinstance(item, records.Observation)]
+    first, *others = max((_events(body, name) for name in resources), key=len)
+    moved = body[others[-1]]
+    rest = [item for item in body if item is not moved]
+    return [*rest[:first], moved, *rest[first:]]
+
+
+def with_gap(body: damages.Body) -> damages.Body:
+    """Let the watch of the pods have a gap after the first event of the claims."""
+    at = _events(body, "resourceclaims")[0]
+    first = body[at]
+    assert isinstance(first, records.Observation)
+    gap = records.Gap(
+        resource="pods",
+        after_resource_version=first.resource_version,
+        reason="410",
+        ts_ns=first.ts_ns,
+    )
+    return [*body[:at], gap, *body[at:]]
+
+
+def recorded_twice(body: damages.Body) -> damages.Body:
+    """Record the last event of all twice."""
+    at = _events(body)[-1]
+    return [*body[: at + 1], body[at], *body[at + 1 :]]
+
+
+def lost(body: damages.Body) -> damages.Body:
+    """Lose the first event."""
+    at = _events(body)[0]
+    return [*body[:at], *body[at + 1 :]]
+
+
+def too_many_listed(body: damages.Body) -> damages.Body:
+    """Let a final list say that it had one object more."""
+    at = next(
+        index
+        for index, item in enumerate(body)
+        if isinstance(item, records.Listed) and item.purpose == "final"
+    )
+    listed = body[at]
+    assert isinstance(listed, records.Listed)
+    return [
+        *body[:at],
+        msgspec.structs.replace(listed, count=listed.count + 1),
+        *body[at + 1 :],
+    ]
+
+
+DISTURBANCES = [out_of_order, with_gap, recorded_twice, lost, too_many_listed]
+
+
+def _judged(
+    check: str, folder: pathlib.Path, disturb: Disturbance
+) -> tuple[verdicts.Verdict, verdicts.CheckResult]:
+    shutil.copytree(specimens.GOLDEN / check / "INVALID", folder)
+    directory = directories.existing(folder)
+    _change(directory.observations, disturb)
+    manifests.write(directory, run_id=json.loads(directory.plan.read_bytes())["run_id"])
+    judgement = judging.judge(directory)
+    [result] = [item for item in judgement.checks if item.check == check]
+    return judgement.verdict, result
+
+
+def _change(path: pathlib.Path, disturb: Disturbance) -> None:
+    """Change the records of a journal, and make its trailer right."""
+    header, *lines, last = path.read_bytes().splitlines()
+    body = disturb([journal_reader.decode_record(line) for line in lines])
+    trailer = msgspec.json.decode(last) | {"count": len(body)}
+    content = [header, *map(msgspec.json.encode, body), msgspec.json.encode(trailer)]
+    path.write_bytes(b"".join(line + b"\n" for line in content))
+
+
+@pytest.mark.parametrize("disturb", DISTURBANCES)
+@pytest.mark.parametrize("check", [name for name in CHECKS if name not in BY_HOLDS])
+def test_a_violation_is_not_certain_if_the_observations_are_in_doubt(
+    check: str, disturb: Disturbance, tmp_path: pathlib.Path
+) -> None:
+    verdict, result = _judged(check, tmp_path / "run", disturb)
+    assert verdict is verdicts.Verdict.UNKNOWN
+    assert result.verdict is not verdicts.Verdict.INVALID
+    assert (result.violation_count, result.violations) == (0, [])
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_without_a_doubt_it_is_certain(check: str, tmp_path: pathlib.Path) -> None:
+    verdict, result = _judged(check, tmp_path / "run", list)
+    assert verdict is result.verdict is verdicts.Verdict.INVALID
+
+
+@pytest.mark.parametrize("disturb", [with_gap, too_many_listed])
+@pytest.mark.parametrize("check", BY_HOLDS)
+def test_holds_that_are_certain_show_it_all_the_same(
+    check: str, disturb: Disturbance, tmp_path: pathlib.Path
+) -> None:
+    """The doubt is about pods, or about what comes after the second allocation."""
+    verdict, result = _judged(check, tmp_path / "run", disturb)
+    assert verdict is result.verdict is verdicts.Verdict.INVALID
+    assert result.violation_count == 1
