@@ -1,6 +1,7 @@
 """Doubt is no violation: the golden INVALID runs of all checks, with observations in doubt.
 
-What is certain in spite of a doubt stands; only checks that need nothing but holds can tell.
+A violation stands if what is certain in spite of the doubt shows it. Only checks that need nothing
+but holds can tell.
 """
 
 import json
@@ -32,12 +33,9 @@ def _events(body: damages.Body, resource: str = "") -> list[int]:
 
 
 def out_of_order(body: damages.Body) -> damages.Body:
-    """Put the last event of a resource before its first one."""
-    resources = [item.resource for item in body if isinstance(item, records.Observation)]
-    first, *others = max((_events(body, name) for name in resources), key=len)
-    moved = body[others[-1]]
-    rest = [item for item in body if item is not moved]
-    return [*rest[:first], moved, *rest[first:]]
+    """Put the last event after the final lists."""
+    at = _events(body)[-1]
+    return [*body[:at], *body[at + 1 :], body[at]]
 
 
 def with_gap(body: damages.Body) -> damages.Body:
