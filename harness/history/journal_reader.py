@@ -65,38 +65,41 @@ class Reader:
 
     def __iter__(self) -> Iterator[Any]:
         record: Any
-        count, decode = 0, self._decode_line
+        count, decode, is_body = 0, self._decode_line, False
         with _open(self.path) as file:
-            for line in self._lines(file):
-                self.line += 1
-                try:
-                    record = decode(line)
-                except _NO_RECORD as error:
-                    raise self._no_record(line, error) from error
-                kind = type(record)
-                if kind is records.Header:
-                    self._accept_header(record, self.line)
-                elif kind is records.Trailer:
-                    self._accept_trailer(record, self.line, count)
-                else:
-                    if self.header is None or self.trailer is not None:
-                        self._require_order(self.line)
-                    count += 1
-                    yield record
+            for lines in self._lines(file):
+                for line in lines:
+                    self.line += 1
+                    try:
+                        record = decode(line)
+                    except _NO_RECORD as error:
+                        raise self._no_record(line, error) from error
+                    kind = type(record)
+                    if kind is records.Header:
+                        self._accept_header(record, self.line)
+                        is_body = True
+                    elif kind is records.Trailer:
+                        self._accept_trailer(record, self.line, count)
+                        is_body = False
+                    else:
+                        if not is_body:
+                            self._require_order(self.line)
+                        count += 1
+                        yield record
 
-    def _lines(self, file: io.BufferedReader) -> Iterator[bytes]:
-        """Yield the complete lines without their ends, and note what is left of a torn one."""
+    def _lines(self, file: io.BufferedReader) -> Iterator[list[bytes]]:
+        """Yield the complete lines of each block without their ends; note if the last is torn."""
         self.line, begun = 0, bytearray()
         for block in self._blocks(file):
-            first, *others = block.split(b"\n")
-            begun += first
+            lines = block.split(b"\n")
+            begun += lines[0]
             if len(begun) > LINE_MAX:
                 self.line += 1
                 raise self._damage(self.line, f"expected a line of at most {LINE_MAX} bytes")
-            if others:
-                yield bytes(begun)
-                begun = bytearray(others.pop())
-                yield from others
+            if len(lines) > 1:
+                lines[0] = bytes(begun)
+                begun = bytearray(lines.pop())
+                yield lines
         if begun:
             self.line += 1
             self.torn = True

@@ -29,25 +29,39 @@ TYPES: Mapping[str, type[observed_metadata.ApiObject]] = {
 _NO_OBJECTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Errors of reading what is no object of the API."""
 Kind = TypeVar("Kind", bound=observed_metadata.ApiObject)
+_OBJECT = b',"object":'
+"""What is before the object, the last field of a line as the recorder writes it."""
 
 
-class Seen(msgspec.Struct, Generic[Kind], frozen=True, kw_only=True, gc=False):
+class Seen(
+    msgspec.Struct,
+    Generic[Kind],
+    frozen=True,
+    kw_only=True,
+    tag_field="record",
+    tag="observation",
+    gc=False,
+):
     """A `records.Observation` whose object is decoded."""
 
     resource: str
-    type: str
-    """`ADDED`, `MODIFIED`, `DELETED`, `LISTED` or `FINAL`."""
-    version: int
+    type: Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
+    version: records.Int62 = msgspec.field(name="resource_version")
     """resourceVersion of the record."""
-    ts_ns: int
+    ts_ns: records.Int62
     object: Kind
-    content: bytes = b""
-    """JSON of the object, byte for byte as received; empty if it was never JSON."""
+    line: bytes = b""
+    """The line of the record as the recorder writes it; empty if it was never JSON."""
 
     @property
     def is_gone(self) -> bool:
         """True if the object was deleted; it is in its last state."""
         return self.type == "DELETED"
+
+    @property
+    def content(self) -> bytes:
+        """JSON of the object, byte for byte as received; empty if it was never JSON."""
+        return self.line[self.line.find(_OBJECT) + len(_OBJECT) : -1]
 
 
 SeenClaim: TypeAlias = Seen[observed_claims.Claim]
@@ -58,36 +72,29 @@ SeenClass: TypeAlias = Seen[observed_cluster.DeviceClass]
 SeenTaintRule: TypeAlias = Seen[observed_cluster.TaintRule]
 SeenAny: TypeAlias = Seen[Any]
 
-_decoders: dict[str, Callable[[bytes | msgspec.Raw], Any]] = {
-    plural: msgspec.json.Decoder(kind).decode for plural, kind in TYPES.items()
-}
-_decode_other = msgspec.json.Decoder(observed_metadata.ApiObject).decode
-
 
 class ObjectError(ValueError):
     """The object of a sound record is not an object of the API."""
 
 
-class _Line(
-    msgspec.Struct, Generic[Kind], frozen=True, tag_field="record", tag="observation", gc=False
-):
-    """The line of a `records.Observation`, decoded with its object."""
-
-    resource: str
-    type: Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
-    resource_version: records.Int62
-    ts_ns: records.Int62
-    object: Kind
-
-
 _BEGIN = b'{"record":"observation","resource":"'
-_OBJECT = b',"object":'
-"""The begin of a line as the recorder writes it, and what is before its object, the last field."""
-_line_decoders: dict[bytes, Callable[[bytes], Any]] = {
-    plural.encode(): msgspec.json.Decoder(_Line[kind]).decode  # type: ignore[valid-type]
-    for plural, kind in {**TYPES, CLAIMS: interned_claims.RawClaim}.items()
+"""The begin of a line as the recorder writes it."""
+_PLURAL = slice(len(_BEGIN), len(_BEGIN) + len(CLAIMS))
+"""Where the resource is in such a line: as much of it as tells those in TYPES apart."""
+_set_attribute = msgspec.structs.force_setattr
+
+
+def _decoder(kind: Any) -> Callable[[bytes], SeenAny]:
+    return msgspec.json.Decoder(Seen[kind]).decode
+
+
+_decoders: Mapping[str, Callable[[bytes], SeenAny]] = {
+    plural: _decoder(kind)
+    for plural, kind in {**TYPES, CLAIMS: interned_claims.InternedClaim}.items()
 }
-_decode_other_line = msgspec.json.Decoder(_Line[observed_metadata.ApiObject]).decode
+_decode_other = _decoder(observed_metadata.ApiObject)
+_plurals = {(plural.encode() + b'","type":"')[: len(CLAIMS)]: plural for plural in TYPES}
+"""What is at _PLURAL -> the resource."""
 
 
 def decode_line(line: bytes) -> Any:
@@ -95,34 +102,29 @@ def decode_line(line: bytes) -> Any:
 
     The line has no end. Raises what `journal_reader.decode_record` raises, or ObjectError.
     """
-    if line.startswith(_BEGIN):
+    plural = _plurals.get(line[_PLURAL])
+    if plural is not None or line.startswith(_BEGIN):
         try:
-            return _seen(line)
+            return _seen(line, plural)
         except _NO_OBJECTS:
             pass  # Below, the record and its object are decoded one after the other.
     record = journal_reader.decode_record(line)
     return decode(record) if isinstance(record, records.Observation) else record
 
 
-def _seen(line: bytes) -> SeenAny:
+def _seen(line: bytes, plural: str | None) -> SeenAny:
     """Return the observation of a line; an object of the recorder ends where its line does.
 
-    Raises one of _NO_OBJECTS for any other line.
+    `plural` is its resource, None: one that is not in TYPES. Raises one of _NO_OBJECTS for any
+    other line.
     """
-    plural = line[len(_BEGIN) : line.find(b'"', len(_BEGIN))]
-    found = _line_decoders.get(plural, _decode_other_line)(line)
-    begin = line.find(_OBJECT)
-    if begin < 0 or found.resource.encode() != plural:
+    seen = (_decode_other if plural is None else _decoders[plural])(line)
+    if seen.resource != plural and (plural or seen.resource in TYPES) or _OBJECT not in line:
         raise msgspec.DecodeError("expected a line as the recorder writes it")
-    content = found.object
-    return Seen(
-        resource=found.resource,
-        type=found.type,
-        version=found.resource_version,
-        ts_ns=found.ts_ns,
-        object=interned_claims.decoded(content) if found.resource == CLAIMS else content,
-        content=line[begin + len(_OBJECT) : -1],
-    )
+    _set_attribute(seen, "line", line)
+    if plural == CLAIMS:
+        interned_claims.intern(seen.object)
+    return seen
 
 
 def decode(record: records.Observation) -> SeenAny:
@@ -130,15 +132,8 @@ def decode(record: records.Observation) -> SeenAny:
 
     Raises ObjectError if it is no object of the API.
     """
+    plural = record.resource if record.resource in TYPES else None
     try:
-        decoded = _decoders.get(record.resource, _decode_other)(record.object)
+        return _seen(msgspec.json.encode(record), plural)
     except _NO_OBJECTS as error:
         raise ObjectError(str(error)) from error
-    return Seen(
-        resource=record.resource,
-        type=record.type,
-        version=record.resource_version,
-        ts_ns=record.ts_ns,
-        object=decoded,
-        content=bytes(record.object),
-    )
