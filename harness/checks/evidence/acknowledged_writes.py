@@ -133,7 +133,7 @@ def complain(
         for write in of_journal(history.plan, history.operations(process) or ()):
             if write.rv <= since_rv:
                 continue
-            if hash((write.uid, write.rv)) in lost:
+            if observed_versions.digest(write.uid, write.rv) in lost:
                 _complain_of_loss(found, process, write)
             elif write.devices is not None and _holding(write) in changed:
                 _complain_of_change(found, process, write)

@@ -4,17 +4,23 @@ A life begins with ADDED, or in a list; it ends with DELETED, or by missing in t
 Its uid never comes back, and its name, namespace and creation time never change. A MODIFIED or
 DELETED of an object that is not alive proves that something was lost or changed.
 
-Of each living object three numbers are kept, of each that has gone eight bytes.
+Of each living object three numbers are kept, of each that has gone eight bytes; and the contents
+of those that were seen last.
 """
 
 import array
 from typing import TypeAlias
 
-from harness.checks.evidence import contradictions, observed_objects, observed_versions
+from harness.checks.evidence import (
+    contradictions,
+    newest_contents,
+    observed_objects,
+    observed_versions,
+)
 from harness.checks.observed import observations
 
-_Version: TypeAlias = tuple[int, int, int]
-"""A version of an object: resourceVersion, digest of the content, digest of the identity."""
+_Version: TypeAlias = tuple[int, int]
+"""A version of an object: resourceVersion, digest of the identity."""
 AGREES, LAWFUL, FINAL = "records", "lives", "final-objects"
 """The items of the certificate that this module answers."""
 
@@ -28,6 +34,8 @@ class ObjectLives:
         """The kind in the object that was seen last, as far as it is that of the resource."""
         self._alive: dict[str, _Version] = {}
         """By uid."""
+        self._contents = newest_contents.NewestContents()
+        """Of the same objects."""
         self._born = array.array("q")
         """Digest of the uid of every life that began."""
         self._finals: set[str] = set()
@@ -35,7 +43,7 @@ class ObjectLives:
         """uids of a list after a gap that is being read; None: there is none."""
         self._followers = {
             "ADDED": self._begin,
-            "MODIFIED": self._change,
+            "MODIFIED": self._change_unlawfully,
             "DELETED": self._end,
             "LISTED": self._list,
             "FINAL": self._compare_final,
@@ -51,13 +59,22 @@ class ObjectLives:
         """The number of objects in the final list."""
         return len(self._finals)
 
-    def observe(self, seen: observations.SeenAny) -> None:
-        """Follow an observation of this resource."""
+    def observe(self, seen: observations.SeenAny) -> bool:
+        """Follow an observation of this resource.
+
+        Return whether it is a change of an object that was alive, as most observations are.
+        """
         meta = seen.object.metadata
         if meta.resource_version != str(seen.version) or seen.object.kind != self._kind:
             self._require_agreement(seen)
-        now = seen.version, observed_objects.digest(seen.content), observed_objects.identity(meta)
-        self._followers[seen.type](seen, self._alive.get(meta.uid), now)
+        known = self._alive.get(meta.uid)
+        now = seen.version, observed_objects.identity(meta)
+        if seen.type == "MODIFIED" and known and known[0] < now[0] and known[1] == now[1]:
+            self._alive[meta.uid] = now
+            self._contents.keep(seen)
+            return True
+        self._followers[seen.type](seen, known, now)
+        return False
 
     def begin_list(self, purpose: str) -> None:
         """Note that a list follows. The first and the final one are no news about lives."""
@@ -69,7 +86,7 @@ class ObjectLives:
         if self._seen_in_list is not None:
             gone = self._alive.keys() - self._seen_in_list
             for uid in gone:
-                del self._alive[uid]
+                self._forget(uid)
         self._seen_in_list = None
 
     def end(self, *, has_final_list: bool) -> None:
@@ -106,7 +123,7 @@ class ObjectLives:
     def _begin(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
         if known is None:
             self._born.append(hash(seen.object.metadata.uid))
-        elif known[:2] == now[:2]:
+        elif known[0] == now[0] and self._contents.equals(seen):
             text = f"{observed_objects.title(seen)} at {seen.version}: was recorded twice"
             self._found.add(LAWFUL, text)
         else:
@@ -121,12 +138,14 @@ class ObjectLives:
             self._born.append(hash(seen.object.metadata.uid))
         elif known[0] > now[0]:
             self._dispute(LAWFUL, seen, f"is older in a list than when last seen ({known[0]})")
-        elif known[0] == now[0] and known[1] != now[1]:
+        elif known[0] == now[0] and not self._contents.equals(seen):
             self._dispute(LAWFUL, seen, "differs in a list from the same version in the watch")
         self._keep(seen, known, now)
 
-    def _change(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
-        """Follow MODIFIED."""
+    def _change_unlawfully(
+        self, seen: observations.SeenAny, known: _Version | None, now: _Version
+    ) -> None:
+        """Follow a MODIFIED that is none of the next version of a known object."""
         if known is None or known[0] >= now[0]:
             self._dispute_event(seen, known)
         self._keep(seen, known, now)
@@ -137,7 +156,7 @@ class ObjectLives:
             self._dispute_event(seen, known)
         else:
             self._require_identity(seen, known, now)
-            del self._alive[seen.object.metadata.uid]
+            self._forget(seen.object.metadata.uid)
 
     def _dispute_event(self, seen: observations.SeenAny, known: _Version | None) -> None:
         """Complain about an event of an object that is not alive or already has a newer version."""
@@ -159,9 +178,14 @@ class ObjectLives:
             self._require_identity(seen, known, now)
         if known is None or known[0] < now[0]:
             self._alive[seen.object.metadata.uid] = now
+            self._contents.keep(seen)
+
+    def _forget(self, uid: str) -> None:
+        del self._alive[uid]
+        self._contents.forget(uid)
 
     def _require_identity(self, seen: observations.SeenAny, known: _Version, now: _Version) -> None:
-        if known[2] != now[2]:
+        if known[1] != now[1]:
             self._dispute(LAWFUL, seen, "has another name or creation time than before")
             self._dispute_others(seen)
 
@@ -174,7 +198,7 @@ class ObjectLives:
         elif known[0] != now[0]:
             text = f"has version {now[0]} in the final list, but {known[0]} was its last"
             self._dispute(FINAL, seen, text, from_rv=min(known[0], now[0]) + 1)
-        elif known[1] != now[1]:
+        elif not self._contents.equals(seen):
             self._dispute(FINAL, seen, "differs in the final list from the same version before")
 
     def _dispute(

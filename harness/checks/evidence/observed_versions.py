@@ -25,7 +25,7 @@ class Versions:
 
     def add(self, uid: str, rv: int, devices: Iterable[str] | None = None) -> None:
         """Add one version of an object; `devices`: those of a claim, None if they are not known."""
-        self.digests.append(hash((uid, rv)))
+        self.digests.append(digest(uid, rv))
         self.rvs.append(rv)
         if devices is not None:
             self.held.append(holding(uid, rv, devices))
@@ -37,6 +37,11 @@ class Versions:
     def __len__(self) -> int:
         """Return the number of versions, with duplicates."""
         return len(self.rvs)
+
+
+def digest(uid: str, rv: int) -> int:
+    """Return a number for a version of an object, which differs for all versions of one uid."""
+    return hash(uid) ^ rv
 
 
 def holding(uid: str, rv: int, devices: Iterable[str]) -> int:

@@ -12,6 +12,7 @@ from harness.history import records
 FIT, ORDER = "lists", "order"
 """The items of the certificate that this module answers."""
 _PURPOSES = {"first": "LISTED", "relist": "LISTED", "final": "FINAL"}
+_LISTED = frozenset(_PURPOSES.values())
 
 
 class RecordedLists:
@@ -65,7 +66,7 @@ class RecordedLists:
 
     def observe(self, seen: observations.SeenAny) -> None:
         """Follow an observation of this resource."""
-        if seen.type in ("LISTED", "FINAL"):
+        if seen.type in _LISTED:
             self._observe_listed(seen)
             return
         if not self._takes_events:

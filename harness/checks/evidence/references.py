@@ -66,16 +66,21 @@ class References:
         """Number of times that an observed object named another one."""
         return self._claims.count + self._pods.count
 
-    def observe(self, seen: observations.SeenAny) -> None:
-        """Follow an observation of any resource, in an event or in a list before the final one."""
+    def observe(self, seen: observations.SeenAny, *, is_known: bool) -> None:
+        """Follow an observation of any resource, in an event or in a list before the final one.
+
+        `is_known`: the object was observed before, and it has not gone.
+        """
         meta = seen.object.metadata
         if seen.resource == observations.CLAIMS:
-            name = hash((meta.namespace, meta.name))
-            self._claims.see(name, deleted=seen.type == "DELETED")
+            if not is_known:
+                name = hash((meta.namespace, meta.name))
+                self._claims.see(name, deleted=seen.type == "DELETED")
             for uid in observed_objects.pods_owning(meta) if meta.owner_references else ():
                 self._pods.require(hash(uid), seen, f"the pod with uid {uid}")
         elif seen.resource == observations.PODS:
-            self._pods.see(hash(meta.uid), deleted=seen.type == "DELETED")
+            if not is_known:
+                self._pods.see(hash(meta.uid), deleted=seen.type == "DELETED")
             for claim in observed_objects.claims_of(seen.object):
                 self._claims.require(hash((meta.namespace, claim)), seen, f"claim {claim}")
 

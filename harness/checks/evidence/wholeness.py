@@ -45,8 +45,8 @@ class Wholeness(folders.Folder):
 
     def see_any(self, seen: observations.SeenAny) -> None:
         """Note an object in an event or in a list at the beginning or after a gap."""
-        self._observe(seen)
-        self.references.observe(seen)
+        is_known = self._observe(seen)
+        self.references.observe(seen, is_known=is_known)
         if seen.resource == observations.CLAIMS:
             self._allocations.observe(seen)
 
@@ -117,11 +117,12 @@ class Wholeness(folders.Folder):
             [item.final_rv for item in lists if item.final_rv is not None],
         )
 
-    def _observe(self, seen: observations.SeenAny) -> None:
-        resource = self._of(seen.resource)
+    def _observe(self, seen: observations.SeenAny) -> bool:
+        """Return whether the object was alive before and still is."""
+        resource = self._resources.get(seen.resource) or self._of(seen.resource)
         resource.lists.observe(seen)
-        resource.lives.observe(seen)
         self.observed.add(seen.object.metadata.uid, seen.version, self._devices_of(seen))
+        return resource.lives.observe(seen)
 
     def _devices_of(self, seen: observations.SeenAny) -> tuple[str, ...] | None:
         if seen.resource != observations.CLAIMS:

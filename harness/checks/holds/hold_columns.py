@@ -3,8 +3,8 @@
 Checks read the columns as `arrays`; what they show, they read as a `Hold`.
 """
 
-import array
 import dataclasses
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, overload
 
@@ -20,10 +20,22 @@ Pods: TypeAlias = str | tuple[str, ...]
 """The name of the only pod, or the sorted names of several pods or of none."""
 _OPEN = -(2**63)
 """The end of a hold that has none."""
-_TIMES = 4
-"""Numbers of each hold in the column of times: begin and end, as versions, then as times."""
-_CODES = 3
-"""Numbers of each hold in the column of codes: device, claim, how."""
+_ROW = struct.Struct("=qqqqiii")
+_END = struct.Struct("=qq")
+_END_AT = 16
+"""A hold as it is written, and its end in it."""
+_COLUMNS = np.dtype(
+    [
+        ("from_rv", np.int64),
+        ("from_ts_ns", np.int64),
+        ("until_rv", np.int64),
+        ("until_ts_ns", np.int64),
+        ("device", np.int32),
+        ("claim", np.int32),
+        ("how", np.int32),
+    ]
+)
+"""The same as numpy reads it."""
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -63,8 +75,7 @@ class HoldColumns(Sequence[Hold]):
         """`claims` of the holds by uid, each with its number; it grows with the holds."""
         self._claims = claims
         self._uids: list[str] = []
-        self._codes = array.array("i")
-        self._times = array.array("q")
+        self._rows = bytearray()
         self._pods: list[Pods] = []
         self._devices: dict[str, int] = {}
         self._device_names: list[str] = []
@@ -87,16 +98,16 @@ class HoldColumns(Sequence[Hold]):
         if code is None:
             code = self._devices[device] = len(self._device_names)
             self._device_names.append(device)
-        self._codes.extend((code, claim.number, self._code_of(how)))
-        self._times.extend((rv, _OPEN, ts_ns, _OPEN))
+        how_code = 0 if how is claim_results.EXCLUSIVE else self._code_of(how)
+        self._rows += _ROW.pack(rv, ts_ns, _OPEN, _OPEN, code, claim.number, how_code)
         self._pods.append(pods)
         return len(self._pods) - 1
 
     def close(self, row: int, rv: int, ts_ns: int) -> None:
         """End a hold; not before it began."""
-        at = row * _TIMES
-        self._times[at + 1] = max(rv, self._times[at])
-        self._times[at + 3] = ts_ns
+        at = row * _ROW.size
+        begin, _ = _END.unpack_from(self._rows, at)
+        _END.pack_into(self._rows, at + _END_AT, max(rv, begin), ts_ns)
 
     def add_pods(self, row: int, pods: Pods) -> None:
         """Add pods that use the claim during a hold."""
@@ -105,8 +116,6 @@ class HoldColumns(Sequence[Hold]):
             self._pods[row] = _packed({*_unpacked(known), *_unpacked(pods)})
 
     def _code_of(self, how: claim_results.Held) -> int:
-        if how is claim_results.EXCLUSIVE:
-            return 0
         code = self._hows.setdefault(how, len(self._how))
         if code == len(self._how):
             self._how.append(how)
@@ -119,19 +128,18 @@ class HoldColumns(Sequence[Hold]):
 
         No hold can be added while they are in use.
         """
-        codes = np.frombuffer(self._codes, dtype=np.int32).reshape(-1, _CODES)
-        times = np.frombuffer(self._times, dtype=np.int64).reshape(-1, _TIMES)
-        until, until_ts = times[:, 1], times[:, 3]
+        rows = np.frombuffer(self._rows, dtype=_COLUMNS)
+        until, until_ts = rows["until_rv"], rows["until_ts_ns"]
         return hold_arrays.HoldArrays(
-            device=codes[:, 0],
+            device=rows["device"],
             device_names=self._device_names,
-            claim=codes[:, 1],
-            from_rv=times[:, 0],
+            claim=rows["claim"],
+            from_rv=rows["from_rv"],
             until_rv=np.where(until == _OPEN, end_rv, until),
-            from_ts_ns=times[:, 2],
+            from_ts_ns=rows["from_ts_ns"],
             until_ts_ns=np.where(until_ts == _OPEN, -1, until_ts),
-            exclusive=np.array([how.exclusive for how in self._how])[codes[:, 2]],
-            shared=np.array([how.shared for how in self._how])[codes[:, 2]],
+            exclusive=np.array([how.exclusive for how in self._how])[rows["how"]],
+            shared=np.array([how.shared for how in self._how])[rows["how"]],
         )
 
     def frame(self, *, end_rv: int) -> "pd.DataFrame":
@@ -174,8 +182,9 @@ class HoldColumns(Sequence[Hold]):
         return map(self._made, range(len(self)))
 
     def _made(self, row: int) -> Hold:
-        device, claim, how_code = self._codes[row * _CODES : (row + 1) * _CODES]
-        from_rv, until_rv, from_ts_ns, until_ts_ns = self._times[row * _TIMES : (row + 1) * _TIMES]
+        from_rv, from_ts_ns, until_rv, until_ts_ns, device, claim, how_code = _ROW.unpack_from(
+            self._rows, row * _ROW.size
+        )
         how, uid = self._how[how_code], self._uid(claim)
         life = self._claims[uid]
         return Hold(

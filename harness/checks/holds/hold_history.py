@@ -4,9 +4,10 @@ Order comes from resourceVersions only. If a gap in the watch hides when a hold 
 hold is assumed to be as short as the observations allow, so that doubt never becomes a violation.
 """
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
+
+import msgspec
 
 from harness.checks.holds import hold_columns, observed_streams
 from harness.checks.observed import (
@@ -28,8 +29,7 @@ Life: TypeAlias = observed_streams.Life
 ObservedStream: TypeAlias = observed_streams.ObservedStream
 
 
-@dataclasses.dataclass(slots=True)
-class _Holder:
+class _Holder(msgspec.Struct):
     """A claim that holds devices now."""
 
     held: Mapping[str, claim_results.Held]
@@ -134,15 +134,11 @@ class HoldHistory(folders.Folder):
     def _fold_claim(self, seen: observations.SeenClaim, certain_rv: int | None) -> None:
         claim, ts_ns = seen.object, seen.ts_ns
         uid, allocation = claim.metadata.uid, claim.status.allocation
-        held = _NOTHING
         life = self.claims.get(uid) or _begun(self.claims, claim.metadata, ts_ns)
         is_gone = seen.type == "DELETED"
         if is_gone:
             life.gone_ns = ts_ns
-        elif allocation is not None:
-            held = self._held.of(allocation)
-            if held and life.ready_ns is None:
-                life.ready_ns = ts_ns
+        held = _NOTHING if is_gone or allocation is None else self._held.of(allocation)
         holder = self._holders.get(uid)
         if holder is not None and holder.held is not held and holder.held != held:
             # A release within a gap may have happened right after the last observation before it.
@@ -163,8 +159,9 @@ class HoldHistory(folders.Folder):
 
         `_take` is to follow if anything is kept.
         """
-        for device in [name for name, how in holder.held.items() if kept.get(name) != how]:
-            self.holds.close(holder.rows.pop(device), rv, ts_ns)
+        for device, how in holder.held.items():
+            if not kept or kept.get(device) != how:
+                self.holds.close(holder.rows.pop(device), rv, ts_ns)
         if not holder.rows:
             del self._holders[uid]
 
@@ -172,22 +169,23 @@ class HoldHistory(folders.Folder):
         self, seen: observations.SeenClaim, life: Life, held: Mapping[str, claim_results.Held]
     ) -> None:
         """Begin the holds that the claim has not had, and note the pods of all."""
-        uid = seen.object.metadata.uid
+        if life.ready_ns is None:
+            life.ready_ns = seen.ts_ns
         pods = _pods_of(seen.object)
         if life.users != pods:
             life.users = pods
+        uid = seen.object.metadata.uid
         holder = self._holders.get(uid)
         if holder is None:
             holder = self._holders[uid] = _Holder(held, {})
-        holder.held = held
+        holder.held, rows = held, holder.rows
         for device, how in held.items():
-            row = holder.rows.get(device)
-            if row is None:
-                holder.rows[device] = self.holds.open(
+            if device in rows:
+                self.holds.add_pods(rows[device], life.users)
+            else:
+                rows[device] = self.holds.open(
                     device, how, life, seen.version, seen.ts_ns, life.users
                 )
-            else:
-                self.holds.add_pods(row, life.users)
 
     # -------------------------------------------------------------------------- pods
 
@@ -211,6 +209,8 @@ def _pods_of(claim: observed_claims.Claim) -> hold_columns.Pods:
     reserved = claim.status.reserved_for
     if not reserved:
         return ()
+    if len(reserved) == 1 and reserved[0].resource == PODS:
+        return reserved[0].name
     return hold_columns.packed([item.name for item in reserved if item.resource == PODS])
 
 

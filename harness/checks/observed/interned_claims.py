@@ -2,34 +2,49 @@
 
 import msgspec
 
-from harness.checks.observed import interning, observed_claims
+from harness.checks.observed import interning, observed_claims, observed_metadata
 
-_Raw, _set_attribute = msgspec.Raw, msgspec.structs.force_setattr
 _specs = interning.DecodedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).decode)
 _allocations = interning.DecodedParts(
     msgspec.json.Decoder(observed_claims.Allocation | None).decode
 )
+_ABSENT = msgspec.Raw()
+_NO_SPEC = observed_claims.ClaimSpec()
+_NO_STATUS = observed_claims.ClaimStatus()
 
 
-class _Status(observed_claims.ClaimStatus, frozen=True):
-    allocation: msgspec.Raw = None  # type: ignore[assignment]
+class RawStatus(observed_metadata.Part, frozen=True):
+    """A `ClaimStatus` whose allocation is not decoded."""
+
+    allocation: msgspec.Raw = _ABSENT
+    reserved_for: list[observed_claims.Consumer] | None = None
+    devices: list[observed_claims.DeviceStatus] | None = None
 
 
-class InternedClaim(observed_claims.Claim, frozen=True, kw_only=True):
-    """A claim as it is decoded, to be given to `intern` before anything else.
+class RawClaim(observed_metadata.ApiObject, frozen=True, kw_only=True):
+    """A claim whose spec and allocation are not decoded."""
 
-    Its spec and its allocation are JSON until then. They are replaced in place: making other
-    structs with the decoded parts would take as long as decoding all the rest.
-    """
-
-    spec: msgspec.Raw = observed_claims.ClaimSpec()  # type: ignore[assignment]
-    status: _Status = _Status()
+    spec: msgspec.Raw = _ABSENT
+    status: RawStatus = RawStatus()
 
 
-def intern(claim: InternedClaim) -> None:
-    """Decode spec and allocation; raises msgspec.DecodeError if they are none of the API."""
-    spec, status = claim.spec, claim.status
-    if type(spec) is _Raw:
-        _set_attribute(claim, "spec", _specs.of(spec))
-    if status.allocation is not None:
-        _set_attribute(status, "allocation", _allocations.of(status.allocation))
+def decoded(claim: RawClaim) -> observed_claims.Claim:
+    """Return the claim; raises msgspec.DecodeError if spec or allocation are none of the API."""
+    return observed_claims.Claim(
+        metadata=claim.metadata,
+        kind=claim.kind,
+        spec=_specs.of(claim.spec) if claim.spec else _NO_SPEC,
+        status=_decoded_status(claim.status),
+    )
+
+
+def _decoded_status(status: RawStatus) -> observed_claims.ClaimStatus:
+    if status.allocation:
+        allocation = _allocations.of(status.allocation)
+    elif status.reserved_for is None and status.devices is None:
+        return _NO_STATUS
+    else:
+        allocation = None
+    return observed_claims.ClaimStatus(
+        allocation=allocation, reserved_for=status.reserved_for, devices=status.devices
+    )

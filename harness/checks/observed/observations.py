@@ -61,7 +61,7 @@ class Seen(
     @property
     def content(self) -> bytes:
         """JSON of the object, byte for byte as received; empty if it was never JSON."""
-        return self.line[self.line.find(_OBJECT) + len(_OBJECT) : -1]
+        return content_of(self.line)
 
 
 SeenClaim: TypeAlias = Seen[observed_claims.Claim]
@@ -71,6 +71,11 @@ SeenNode: TypeAlias = Seen[observed_cluster.Node]
 SeenClass: TypeAlias = Seen[observed_cluster.DeviceClass]
 SeenTaintRule: TypeAlias = Seen[observed_cluster.TaintRule]
 SeenAny: TypeAlias = Seen[Any]
+
+
+def content_of(line: bytes) -> bytes:
+    """Return `Seen.content` of a line."""
+    return line[line.find(_OBJECT) + len(_OBJECT) : -1]
 
 
 class ObjectError(ValueError):
@@ -90,7 +95,7 @@ def _decoder(kind: Any) -> Callable[[bytes], SeenAny]:
 
 _decoders: Mapping[str, Callable[[bytes], SeenAny]] = {
     plural: _decoder(kind)
-    for plural, kind in {**TYPES, CLAIMS: interned_claims.InternedClaim}.items()
+    for plural, kind in {**TYPES, CLAIMS: interned_claims.RawClaim}.items()
 }
 _decode_other = _decoder(observed_metadata.ApiObject)
 _plurals = {(plural.encode() + b'","type":"')[: len(CLAIMS)]: plural for plural in TYPES}
@@ -119,11 +124,11 @@ def _seen(line: bytes, plural: str | None) -> SeenAny:
     other line.
     """
     seen = (_decode_other if plural is None else _decoders[plural])(line)
-    if seen.resource != plural and (plural or seen.resource in TYPES) or _OBJECT not in line:
+    if (seen.resource != plural and (plural or seen.resource in TYPES)) or _OBJECT not in line:
         raise msgspec.DecodeError("expected a line as the recorder writes it")
     _set_attribute(seen, "line", line)
     if plural == CLAIMS:
-        interned_claims.intern(seen.object)
+        _set_attribute(seen, "object", interned_claims.decoded(seen.object))
     return seen
 
 
