@@ -36,13 +36,9 @@ def check(
     history: hold_history.HoldHistory, declared: declared_devices.DeclaredDevices
 ) -> verdicts.CheckResult:
     """Return INVALID with what is consumed too much, UNKNOWN if nothing is consumed, else VALID."""
-    holds = [hold for hold in history.holds if hold.exclusive or hold.shared]
-    shares = [hold for hold in holds if hold.shared and hold.device in declared.devices]
-    consumers = [
-        hold
-        for hold in holds
-        if hold.device in declared.devices and declared.devices[hold.device].consumes
-    ]
+    shares = history.holds.where(devices=declared.devices, shared_only=True)
+    consuming = {name for name, device in declared.devices.items() if device.consumes}
+    consumers = history.holds.where(devices=consuming)
     weighed = [*_of_capacities(shares, declared), *_of_counters(consumers, declared)]
     weighed.sort(key=lambda item: list(item[1].resource_versions))
     found = [violation for _, violation in weighed]

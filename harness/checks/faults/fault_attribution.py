@@ -4,14 +4,13 @@ A double allocation names the effects that explain it (see `fault_effects`), or 
 allocation that it follows from. Any other violation names the faults that hit its objects.
 """
 
-import collections
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
 from harness.checks import verdicts
 from harness.checks.faults import fault_effects, fault_records, fault_wording, object_faults
-from harness.checks.holds import hold_history
+from harness.checks.holds import hold_columns, hold_history
 
 
 def attribute(
@@ -37,14 +36,10 @@ def attribute(
 class Attributor:
     """Attributes the violations of one run to its faults."""
 
-    def __init__(
-        self, faults: fault_records.FaultRecords, holds: Sequence[hold_history.Hold]
-    ) -> None:
+    def __init__(self, faults: fault_records.FaultRecords, holds: hold_columns.HoldColumns) -> None:
         self._effects = fault_effects.FaultEffects(faults.applications, holds)
         self._on_objects = object_faults.ObjectFaults(faults.applications)
-        self._by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
-        for hold in holds:
-            self._by_device[hold.device].append(hold)
+        self._holds = holds
 
     def attribute(self, violation: verdicts.Violation) -> verdicts.Violation:
         """Return a violation with its faults and the sentence about them."""
@@ -82,7 +77,7 @@ class Attributor:
         first, second = violation.holders
         released = [
             hold
-            for hold in self._by_device[violation.device]
+            for hold in self._holds.of_device(violation.device)
             if hold.uid not in (first.uid, second.uid)
             and hold.until_rv is not None
             and first.held_from_rv < hold.until_rv < second.held_from_rv

@@ -20,12 +20,13 @@ Versions decide where they are known; times, which are those of the recorder, de
 """
 
 import collections
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
 
 from harness.checks import verdicts
 from harness.checks.faults import fault_records, fault_wording
-from harness.checks.holds import hold_history
+from harness.checks.holds import hold_columns, hold_history
 from harness.history import records
 
 NEAR_NS = 1_000_000_000
@@ -58,7 +59,7 @@ class FaultEffects:
     """The effects of the faults of a run, by what they hit."""
 
     def __init__(
-        self, applications: Iterable[records.FaultApplied], holds: Iterable[hold_history.Hold]
+        self, applications: Iterable[records.FaultApplied], holds: hold_columns.HoldColumns
     ) -> None:
         self._by_kind: dict[str, list[records.FaultApplied]] = collections.defaultdict(list)
         self._on_claims: dict[_Key, list[records.FaultApplied]] = collections.defaultdict(list)
@@ -66,9 +67,7 @@ class FaultEffects:
             self._by_kind[item.kind].append(item)
             if item.kind in _WRITE_KINDS and item.resource == hold_history.CLAIMS:
                 self._on_claims[item.namespace, item.name].append(item)
-        self._holds: dict[_Key, list[hold_history.Hold]] = collections.defaultdict(list)
-        for hold in holds:
-            self._holds[hold.namespace, hold.name].append(hold)
+        self._holds_of = functools.cache(holds.of_claims)
 
     def between(
         self, first: verdicts.Holder, second: verdicts.Holder
@@ -143,7 +142,7 @@ class FaultEffects:
         """Return the time of the last release by a claim of this name; 0: there was none before."""
         ends = [
             hold.until_ts_ns
-            for hold in self._holds.get((holder.namespace, holder.name), ())
+            for hold in self._holds_of(holder.namespace, holder.name)
             if hold.until_ts_ns is not None and (hold.until_rv or 0) <= holder.held_from_rv
         ]
         return max(ends, default=0)

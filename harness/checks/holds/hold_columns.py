@@ -5,10 +5,11 @@ Checks read the columns as `arrays`; what they show, they read as a `Hold`.
 
 import dataclasses
 import struct
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias, overload
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.checks.holds import hold_arrays, observed_streams
 from harness.checks.observed import claim_results
@@ -160,6 +161,39 @@ class HoldColumns(Sequence[Hold]):
         )
         columns = {"device": device} | {name: getattr(arrays, name) for name in others}
         return pd.DataFrame(columns, copy=False)
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return one of the columns that were folded, of all holds.
+
+        Names are those in _COLUMNS. No hold can be added while the column is in use.
+        """
+        return np.frombuffer(self._rows, dtype=_COLUMNS)[name]
+
+    def of_device(self, device: str) -> list[Hold]:
+        """Return the holds of a device, in the order in which they began."""
+        code = self._devices.get(device, -1)
+        return self.at(np.flatnonzero(self.column("device") == code))
+
+    def of_claims(self, namespace: str, name: str) -> list[Hold]:
+        """Return the holds of all claims that had this name, in the order in which they began."""
+        numbers = [
+            life.number
+            for life in self._claims.values()
+            if life.name == name and life.namespace == namespace
+        ]
+        return self.at(np.flatnonzero(np.isin(self.column("claim"), numbers)))
+
+    def where(self, *, devices: Container[str], shared_only: bool = False) -> list[Hold]:
+        """Return the holds of some devices that are exclusive or shared; or only those shared."""
+        asked = np.array([name in devices for name in self._device_names], dtype=bool)
+        fits = np.array(
+            [how.shared or (how.exclusive and not shared_only) for how in self._how], dtype=bool
+        )
+        return self.at(np.flatnonzero(asked[self.column("device")] & fits[self.column("how")]))
+
+    def at(self, rows: Iterable[Any]) -> list[Hold]:
+        """Return the holds of some rows."""
+        return [self._made(int(row)) for row in rows]
 
     def __len__(self) -> int:
         """Return the number of holds."""

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.checks import check_results, verdicts
-from harness.checks.holds import hold_history, overlapping
+from harness.checks.holds import hold_columns, hold_history, overlapping
 from harness.checks.nodes import preparations
 from harness.history import plans
 
@@ -32,14 +32,18 @@ def applies(plan: plans.Plan) -> bool:
 
 
 def check(
-    prepared: Sequence[preparations.Preparation], holds: Sequence[hold_history.Hold]
+    prepared: Sequence[preparations.Preparation], holds: hold_columns.HoldColumns
 ) -> verdicts.CheckResult:
     """Return INVALID with all double preparations, VALID without any.
 
     UNKNOWN if no device was prepared for a second claim, or if the API contradicts the journals.
     """
-    held = {(hold.device, hold.uid): hold for hold in reversed(holds)}
     pairs = _double(prepared)
+    held = {
+        (device, hold.uid): hold
+        for device in {pair[0] for pair in pairs}
+        for hold in reversed(holds.of_device(device))
+    }
     sure = [pair for pair in pairs if all((pair[0], item.uid) in held for item in pair[1:])]
     reused = _reused(prepared)
     return check_results.of_found(

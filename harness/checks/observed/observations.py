@@ -94,8 +94,7 @@ def _decoder(kind: Any) -> Callable[[bytes], SeenAny]:
 
 
 _decoders: Mapping[str, Callable[[bytes], SeenAny]] = {
-    plural: _decoder(kind)
-    for plural, kind in {**TYPES, CLAIMS: interned_claims.RawClaim}.items()
+    plural: _decoder(kind) for plural, kind in {**TYPES, CLAIMS: interned_claims.RawClaim}.items()
 }
 _decode_other = _decoder(observed_metadata.ApiObject)
 _plurals = {(plural.encode() + b'","type":"')[: len(CLAIMS)]: plural for plural in TYPES}

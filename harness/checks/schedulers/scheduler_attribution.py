@@ -22,15 +22,14 @@ def attribute(
 
     `are_elected`: only one of the schedulers may schedule at a time, the leader.
     """
-    by_key = {(hold.uid, hold.device, hold.from_rv): hold for hold in folded.holds}
 
     def told(violation: verdicts.Violation) -> verdicts.Violation:
         if not isinstance(violation, verdicts.DoubleAllocation):
             return violation
-        holds = [
-            by_key[holder.uid, violation.device, holder.held_from_rv]
-            for holder in violation.holders
-        ]
+        by_key = {
+            (hold.uid, hold.from_rv): hold for hold in folded.holds.of_device(violation.device)
+        }
+        holds = [by_key[holder.uid, holder.held_from_rv] for holder in violation.holders]
         found = [schedulers.of(hold) for hold in holds]
         names = [str(item) if item else "" for item in found]
         holders = [

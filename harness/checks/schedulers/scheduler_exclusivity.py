@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.checks import check_results, verdicts
-from harness.checks.holds import hold_columns, hold_conflicts, hold_history
+from harness.checks.holds import hold_arrays, hold_conflicts, hold_history
 from harness.checks.schedulers import scheduler_identities
 
 NAME = "scheduler_exclusivity"
@@ -33,33 +33,46 @@ def check(
     folded: hold_history.HoldHistory, schedulers: scheduler_identities.SchedulersOfHolds
 ) -> verdicts.CheckResult:
     """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not tell."""
-    holds = [hold for hold in folded.holds if hold.exclusive]
-    search = _Search(holds, schedulers)
-    arrays = hold_columns.of(holds).arrays(end_rv=folded.last_rv + 1)
+    arrays = folded.holds.arrays(end_rv=folded.last_rv + 1)
+    rows = np.flatnonzero(arrays.exclusive)
+    arrays = arrays.at(rows)
     found = hold_conflicts.HoldConflicts(arrays)
-    own = np.array([search.is_own(hold) for hold in holds], dtype=bool)
-    unclear = np.array([search.is_unclear(hold) for hold in holds], dtype=bool)
+    disputed = _of_same_devices(arrays.device, found.by_second > 0)
+    holds = dict(zip(disputed.tolist(), folded.holds.at(rows[disputed]), strict=True))
+    search = _Search(list(holds.values()), schedulers)
+    own, unclear = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
+    for row, hold in holds.items():
+        own[row], unclear[row] = search.is_own(hold), search.is_unclear(hold)
     counts = _Counts(
-        found.total, int(found.by_second[own].sum()), int(found.by_second[unclear].sum())
+        len(rows),
+        found.total,
+        int(found.by_second[own].sum()),
+        int(found.by_second[unclear].sum()),
     )
     shown = found.first(check_results.IN_FULL_MAX + check_results.OTHERS_MAX, own)
     pairs = [(holds[first], holds[second]) for first, second in shown]
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
-        verdict=_verdict(holds, counts),
-        examined_count=len(holds),
+        verdict=_verdict(counts),
+        examined_count=counts.examined,
         violation_count=counts.own,
         violations=[_violation(pair, search) for pair in pairs[: check_results.IN_FULL_MAX]],
         others=[_summary(pair, search) for pair in pairs[check_results.IN_FULL_MAX :]],
-        reason=_reason(holds, counts),
+        reason=_reason(counts),
     )
+
+
+def _of_same_devices(device: hold_arrays.Codes, flags: hold_arrays.Flags) -> hold_arrays.Integers:
+    """Return the rows of all holds of the devices that have a flagged one."""
+    return np.flatnonzero(np.isin(device, device[flags]))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Counts:
-    """Double allocations: all, those of one scheduler, those of which that is not known."""
+    """Exclusive holds, and double allocations: all, by one scheduler, of which it is not known."""
 
+    examined: int
     pairs: int
     own: int
     unclear: int
@@ -106,14 +119,18 @@ class _Search:
         return self._schedulers.of(hold)
 
 
-def _verdict(holds: Sequence[hold_history.Hold], counts: _Counts) -> verdicts.Verdict:
+def _verdict(counts: _Counts) -> verdicts.Verdict:
     if counts.own:
         return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if holds and not counts.unclear else verdicts.Verdict.UNKNOWN
+    return (
+        verdicts.Verdict.VALID
+        if counts.examined and not counts.unclear
+        else verdicts.Verdict.UNKNOWN
+    )
 
 
-def _reason(holds: Sequence[hold_history.Hold], counts: _Counts) -> str:
-    if not holds:
+def _reason(counts: _Counts) -> str:
+    if not counts.examined:
         return "no exclusive allocation of any device was observed, so nothing was examined"
     if counts.own:
         return f"{counts.own} of {counts.pairs} double allocations are of one scheduler by itself"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.holds import hold_history
+from harness.checks.holds import hold_columns, hold_history
 from harness.checks.nodes import preparations, prepared_devices
 from tests.histories import building
 
@@ -52,7 +52,8 @@ def hold(claim: str, device: str = "d") -> hold_history.Hold:
 )
 def test_verdicts(prepared: list[Any], verdict: verdicts.Verdict, examined: int) -> None:
     result = prepared_devices.check(
-        [preparation(*item) for item in prepared], [hold("a"), hold("b"), hold("b", "e")]
+        [preparation(*item) for item in prepared],
+        hold_columns.of([hold("a"), hold("b"), hold("b", "e")]),
     )
     assert (result.verdict, result.examined_count) == (verdict, examined)
 
@@ -60,7 +61,7 @@ def test_verdicts(prepared: list[Any], verdict: verdicts.Verdict, examined: int)
 def test_a_violation_names_both_claims() -> None:
     result = prepared_devices.check(
         [preparation("b", 2_000_000, 9_000_000), preparation("a", 0, 5_000_000)],
-        [hold("a"), hold("b")],
+        hold_columns.of([hold("a"), hold("b")]),
     )
     [violation] = result.violations
     assert result.reason == "d was prepared for b while it was prepared for a"
