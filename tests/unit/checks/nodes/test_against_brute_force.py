@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from harness.checks import verdicts
-from harness.checks.holds import hold_history
+from harness.checks.holds import hold_columns, hold_history
 from harness.checks.nodes import (
     container_parameters,
     device_readiness,
@@ -89,7 +89,7 @@ def test_prepared_devices() -> None:
         stream = random.Random(seed)
         prepared = _preparations(stream)
         held = {pair for pair in itertools.product("de", "abc") if stream.random() < 0.8}
-        result = prepared_devices.check(prepared, [_hold(*pair) for pair in held])
+        result = prepared_devices.check(prepared, hold_columns.of(_hold(*pair) for pair in held))
         pairs = [
             (device, one.name, two.name)
             for device in "de"

@@ -1,0 +1,64 @@
+"""The holds that are chosen from the columns are those that a search of all holds finds."""
+
+import random
+
+import pytest
+
+from harness.checks.holds import hold_columns, hold_history
+from harness.checks.observed import claim_results
+
+_HOWS = (
+    claim_results.EXCLUSIVE,
+    claim_results.Held(shared=True, consumed=(("memory", "1Gi"),)),
+    claim_results.Held(exclusive=True, shared=True),
+    claim_results.Held(),
+)
+
+
+def holds_of(seed: int) -> list[hold_history.Hold]:
+    """Return holds of few devices by few claims, several of which have one name."""
+    stream = random.Random(seed)
+    found = []
+    for number in range(stream.randrange(30)):
+        name, how, begin = stream.choice("abc"), stream.choice(_HOWS), stream.randrange(50)
+        until = stream.choice([None, begin + stream.randrange(9)])
+        found.append(
+            hold_history.Hold(
+                device=f"d/p/{stream.randrange(4)}",
+                exclusive=how.exclusive,
+                shared=how.shared,
+                consumed=how.consumed,
+                uid=f"uid-{name}-{number % 3}",
+                namespace=name * 2,
+                name=name,
+                from_rv=begin,
+                from_ts_ns=number,
+                until_rv=until,
+                until_ts_ns=None if until is None else number + 1,
+                pods=set(stream.sample("xyz", stream.randrange(3))),
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_holds_are_chosen_by_device_claim_and_kind(seed: int) -> None:
+    holds = holds_of(seed)
+    columns = hold_columns.of(holds)
+    assert list(columns) == holds
+    for device in ("d/p/0", "d/p/1", "d/p/missing"):
+        assert columns.of_device(device) == [hold for hold in holds if hold.device == device]
+    for name in "abcd":
+        assert columns.of_claims(name * 2, name) == [hold for hold in holds if hold.name == name]
+        assert columns.of_claims(name, name) == []
+    few = {"d/p/1", "d/p/2"}
+    of_few = [hold for hold in holds if hold.device in few]
+    assert columns.where(devices=few, shared_only=True) == [h for h in of_few if h.shared]
+    assert columns.where(devices=few) == [h for h in of_few if h.shared or h.exclusive]
+
+
+def test_a_hold_never_ends_before_it_began() -> None:
+    holds = holds_of(1)
+    columns = hold_columns.of(holds)
+    columns.close(0, holds[0].from_rv - 1, 99)
+    assert (columns[0].until_rv, columns[0].until_ts_ns) == (holds[0].from_rv, 99)
