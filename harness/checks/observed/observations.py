@@ -30,7 +30,7 @@ _NO_OBJECTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Errors of reading what is no object of the API."""
 Kind = TypeVar("Kind", bound=observed_metadata.ApiObject)
 _OBJECT = b',"object":'
-"""What is before the object, the last field of a line as the recorder writes it."""
+"""The bytes before the object, which is the last field of a line as the recorder writes it."""
 
 
 class Seen(
@@ -98,7 +98,7 @@ _decoders: Mapping[str, Callable[[bytes], SeenAny]] = {
 }
 _decode_other = _decoder(observed_metadata.ApiObject)
 _plurals = {(plural.encode() + b'","type":"')[: len(CLAIMS)]: plural for plural in TYPES}
-"""What is at _PLURAL -> the resource."""
+"""Bytes of a line at _PLURAL -> the resource."""
 
 
 def decode_line(line: bytes) -> Any:
