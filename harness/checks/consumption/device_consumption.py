@@ -19,7 +19,6 @@ from harness.model import quantities
 
 NAME = "device_consumption"
 PROMISE = "no capacity of a device and no counter of a pool is consumed beyond what there is"
-"""Violations that are listed in full, besides the worst and the last, and by their summaries."""
 Weighed: TypeAlias = tuple[Fraction, verdicts.Violation]
 """How bad a violation is, and the violation."""
 _CONSUMING = ("shared", "partitions", "limit")

@@ -45,24 +45,9 @@ def read(history: histories.History) -> Operations:
         reader = history.operations(process)
         if reader is None:
             tally.problems.append(f"{process} left no journal")
-            continue
-        open_calls = tally.read(reader)
-        ok, reason = reader.ended_in_order(f"operations of {process}")
-        if not ok:
-            tally.problems.append(reason)
-        elif reader.may_be_cut_off:
-            tally.unknown += open_calls
-        elif open_calls:
-            tally.problems.append(f"{process}: {open_calls} calls without a completion")
-    return Operations(
-        problems=tally.problems,
-        calls=tally.calls,
-        unknown=tally.unknown,
-        created=tally.created,
-        written=tally.written,
-        errors=dict(sorted(tally.errors.items())),
-        examples=tally.examples,
-    )
+        else:
+            tally.read(process, reader)
+    return tally.operations()
 
 
 class _Tally:
@@ -77,8 +62,31 @@ class _Tally:
         self.errors: collections.Counter[str] = collections.Counter()
         self.examples: dict[str, str] = {}
 
-    def read(self, reader: histories.EvidenceReader) -> int:
-        """Add one journal; return the number of calls without a completion."""
+    def read(self, process: str, reader: histories.EvidenceReader) -> None:
+        """Add the journal of a process."""
+        open_calls = self._count(reader)
+        ok, reason = reader.ended_in_order(f"operations of {process}")
+        if not ok:
+            self.problems.append(reason)
+        elif reader.may_be_cut_off:
+            self.unknown += open_calls
+        elif open_calls:
+            self.problems.append(f"{process}: {open_calls} calls without a completion")
+
+    def operations(self) -> Operations:
+        """Return the totals."""
+        return Operations(
+            problems=self.problems,
+            calls=self.calls,
+            unknown=self.unknown,
+            created=self.created,
+            written=self.written,
+            errors=dict(sorted(self.errors.items())),
+            examples=self.examples,
+        )
+
+    def _count(self, reader: histories.EvidenceReader) -> int:
+        """Count the calls of a journal; return the number of those without a completion."""
         begun: dict[int, records.Invocation] = {}
         for record in reader:
             match record:

@@ -23,7 +23,6 @@ NAME = "bound_pods"
 PROMISE = (
     "a pod is bound when its claims are allocated and reserved for it, to a node that suits them"
 )
-"""Violations that are listed in full, and by their summaries; the worst and the last are too."""
 _RESTS_ON = (observations.PODS, observations.CLAIMS, observations.NODES)
 
 
