@@ -1,6 +1,7 @@
 """Charts of a comparison as SVG: violations against throughput, and spreads of figures.
 
-They are narrow enough for a phone. Sides differ by shape and colour.
+They are scaled as a whole, from a width that fits a phone; those of a run's report stretch instead.
+Sides differ by shape and colour.
 """
 
 import math
@@ -70,7 +71,7 @@ def spreads(pair: documents.PairComparison, comparison: documents.Comparison) ->
     top = 0.0
     for time in pair.times:
         scale = drawing.Scale(0, _most(time) * 1.02, _LEFT, WIDTH - _RIGHT)
-        body.append(drawing.label(_LEFT, top + 14, f"{time.name} ({time.unit}): {time.answer}"))
+        body.append(_label(_LEFT, top + 14, f"{time.name} ({time.unit}): {time.answer}"))
         top += _FIGURE
         for label, spread in ((pair.first, time.first), (pair.second, time.second)):
             body += _spread(label, spread, scale, top, number_of(comparison, label))
@@ -90,36 +91,36 @@ def _spread(
     label: str, found: documents.Spread, scale: drawing.Scale, top: float, number: int
 ) -> Iterator[str]:
     middle = top + _ROW / 2
-    yield drawing.label(_LEFT - 8, middle + 4, label, anchor="end")
+    yield _label(_LEFT - 8, middle + 4, label, anchor="end")
     if found.median is None or found.least is None or found.most is None:
         return
     quarters = scale(found.quarter or 0), scale(found.three_quarters or 0)
     title = f"{label}: median {found.median:.5g}, {found.least:.5g} to {found.most:.5g}"
-    yield drawing.line(scale(found.least), middle, scale(found.most), middle, kind=f"s{number}")
+    yield _line(scale(found.least), middle, scale(found.most), middle, kind=f"s{number}")
     width = quarters[1] - quarters[0]
-    yield drawing.rect(quarters[0], middle - 5, width, 10, kind=f"box s{number}", title=title)
+    yield _rect(quarters[0], middle - 5, width, 10, kind=f"box s{number}", title=title)
     median = scale(found.median)
-    yield drawing.line(median, middle - 7, median, middle + 7, kind="median")
+    yield _line(median, middle - 7, median, middle + 7, kind="median")
 
 
 def _axes(across: drawing.Scale, up: drawing.Scale, most: int) -> Iterator[str]:
-    yield drawing.line(_LEFT, _SCATTER_FLOOR, WIDTH - _RIGHT, _SCATTER_FLOOR, kind="axis")
-    yield drawing.line(_LEFT, _TOP, _LEFT, _SCATTER_FLOOR, kind="axis")
+    yield _line(_LEFT, _SCATTER_FLOOR, WIDTH - _RIGHT, _SCATTER_FLOOR, kind="axis")
+    yield _line(_LEFT, _TOP, _LEFT, _SCATTER_FLOOR, kind="axis")
     yield _ticks(across, _SCATTER_FLOOR, _plain)
-    yield drawing.label(WIDTH - _RIGHT, _SCATTER_FLOOR + 34, "allocations/s", anchor="end")
-    yield drawing.label(_LEFT + 6, _TOP + 8, "violations (log)")
+    yield _label(WIDTH - _RIGHT, _SCATTER_FLOOR + 34, "allocations/s", anchor="end")
+    yield _label(_LEFT + 6, _TOP + 8, "violations (log)")
     for count in (0, *(10**power * factor for power in range(9) for factor in (1, 3))):
         if count <= max(most, 1):
             y = up(math.log1p(count))
-            yield drawing.label(_LEFT - 6, y + 4, count, kind="tick", anchor="end")
-            yield drawing.line(_LEFT, y, WIDTH - _RIGHT, y, kind="grid")
+            yield _label(_LEFT - 6, y + 4, count, kind="tick", anchor="end")
+            yield _line(_LEFT, y, WIDTH - _RIGHT, y, kind="grid")
 
 
 def _ticks(scale: drawing.Scale, y: float, worded: Callable[[float], str]) -> str:
     step = _round_step(scale.high / _TICKS)
     values = [step * number for number in range(int(scale.high / step) + 1)]
     return "".join(
-        drawing.label(scale(value), y + 15, worded(value), kind="tick", anchor="middle")
+        _label(scale(value), y + 15, worded(value), kind="tick", anchor="middle")
         for value in values
     )
 
@@ -147,6 +148,22 @@ def _mark(number: int, x: float, y: float, title: str = "") -> str:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" {kind}>{inner}</circle>'
     points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
     return f'<polygon points="{points}" {kind}>{inner}</polygon>'
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, *, kind: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+
+
+def _rect(x: float, y: float, width: float, height: float, *, kind: str, title: str) -> str:
+    """Return a bar, at least one unit wide so that it stays visible."""
+    size = f'width="{max(width, 1):.1f}" height="{height:.1f}"'
+    inner = f"<title>{drawing.text(title)}</title>"
+    return f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="{kind}">{inner}</rect>'
+
+
+def _label(x: float, y: float, value: object, *, kind: str = "label", anchor: str = "start") -> str:
+    shown = drawing.text(value)
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{shown}</text>'
 
 
 def _svg(body: Sequence[str], height: float, title: str) -> str:

