@@ -75,7 +75,7 @@ def _of_report(examination: judging.Examination, count: int) -> Iterator[tuple[s
     directory = examination.history.directory
     seconds = _best(lambda: rendering.write(examination))
     yield f"{count:,} holds: report and trace, after judging", seconds, "s CPU"
-    for path in (directory.report, *directory.pages()[2:]):
+    for path in (directory.report, directory.pages()[-1]):
         yield f"{count:,} holds: {path.name}", path.stat().st_size / 2**20, "MiB"
 
 

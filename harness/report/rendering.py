@@ -19,8 +19,9 @@ from harness.report import (
     page_templates,
     run_facts,
 )
-from harness.report.causes import deciding_writes, strips
+from harness.report.causes import deciding_writes, log_causes, strips
 from harness.report.charts import run_charts, time_plots
+from harness.report.explanations import texts
 from harness.report.traces import trace_documents
 
 CARDS_MAX = 20
@@ -38,6 +39,18 @@ class Card:
     """The picture of a double allocation; None for every other violation."""
     writes: Sequence[deciding_writes.Write]
     """The deciding writes of a double allocation; empty if they are not known."""
+    log_cause: log_causes.LogCause | None = None
+    """What the schedulers' logs say of a double allocation without steps; None: nothing."""
+
+    @property
+    def why(self) -> str:
+        """The cause of a double allocation in words; empty for every other violation."""
+        if self.strip is None:
+            return ""
+        if self.log_cause is not None:
+            return self.log_cause.text
+        window = self.strip.window
+        return " ".join([self.strip.explanation, *([window.text] if window else [])])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -116,6 +129,9 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             missing=source.missing,
             step_counts=source.step_counts,
             again=_commands(source),
+            signature=texts.signature,
+            stale_read=texts.stale_read,
+            window=texts.window,
             script=script,
             script_hash=page_templates.digest(script),
         )
@@ -145,14 +161,18 @@ def _sections(source: evidence.Evidence) -> Iterator[Section]:
     steps = iter(source.steps)
     writes = deciding_writes.DecidingWrites(source.double_allocations[:CARDS_MAX])
     writes.read(source.history)
+    logs = log_causes.LogCauses()
+    if not all(source.steps):
+        logs.read(source.history.directory)
     for check in source.judgement.checks:
         cards = []
         for number, violation in enumerate(check.violations, start=1):
-            strip, kind, deciding = None, check.check, []
+            strip, kind, deciding, log_cause = None, check.check, [], None
             if isinstance(violation, verdicts.DoubleAllocation):
                 strip, kind = strips.strip(violation, next(steps), source.pod_names), "double"
                 deciding = writes.of(violation)
-            cards.append(Card(f"{kind}-{number}", violation, strip, deciding))
+                log_cause = None if strip.steps else logs.of(violation)
+            cards.append(Card(f"{kind}-{number}", violation, strip, deciding, log_cause))
         if cards:
             yield Section(check, cards[:CARDS_MAX])
 

@@ -2,6 +2,6 @@
 
 Pages and charts of whole runs do not belong here.
 
-Contents: `deciding_writes`, `explaining`, `json_differences`, `step_sentences`, `strip_pictures`,
-`strips`, `windows`.
+Contents: `deciding_writes`, `explaining`, `json_differences`, `log_causes`, `step_sentences`,
+`strip_pictures`, `strips`, `windows`.
 """

@@ -7,7 +7,7 @@ from harness import errors
 from harness.checks import judging, verdicts
 from harness.checks.figures import run_figures
 from harness.report import evidence, run_facts
-from harness.report.causes import deciding_writes
+from harness.report.causes import deciding_writes, log_causes
 from harness.reproduction.issue import (
     markdown,
     redaction,
@@ -58,7 +58,7 @@ def _parts(
     broken: Sequence[verdicts.CheckResult],
 ) -> Iterator[str]:
     yield f"# {_title(specimen)}"
-    yield from _what_happened(specimen, broken)
+    yield from _what_happened(source, specimen, broken)
     yield from specimen_sections.versions(specimen)
     yield from _how_to_run(source)
     yield from _figures(source)
@@ -77,15 +77,14 @@ def _title(specimen: specimens.Specimen) -> str:
 
 
 def _what_happened(
-    specimen: specimens.Specimen, broken: Sequence[verdicts.CheckResult]
+    source: evidence.Evidence,
+    specimen: specimens.Specimen,
+    broken: Sequence[verdicts.CheckResult],
 ) -> Iterator[str]:
     yield "## What happened"
     yield markdown.text(specimen.violation.text)
-    if specimen.strip is not None:
-        window = specimen.strip.window
-        yield markdown.text(
-            " ".join([specimen.strip.explanation, *([window.text] if window else [])])
-        )
+    if why := _why(source, specimen):
+        yield markdown.text(why)
     if specimen.violation.attribution:
         yield f"Faults behind it: {markdown.text(specimen.violation.attribution)}."
     if specimen.plan.faults:
@@ -99,6 +98,19 @@ def _what_happened(
         f"- {markdown.text(check.promise)} ({verdicts.counted(check.violation_count, 'violation')})"
         for check in broken
     )
+
+
+def _why(source: evidence.Evidence, specimen: specimens.Specimen) -> str:
+    """Return the cause according to the steps, or to the logs; empty if none can be known."""
+    if specimen.strip is None or not isinstance(specimen.violation, verdicts.DoubleAllocation):
+        return ""
+    if not specimen.steps:
+        logs = log_causes.LogCauses()
+        logs.read(source.history.directory)
+        if found := logs.of(specimen.violation):
+            return found.text
+    window = specimen.strip.window
+    return " ".join([specimen.strip.explanation, *([window.text] if window else [])])
 
 
 def _how_to_run(source: evidence.Evidence) -> Iterator[str]:

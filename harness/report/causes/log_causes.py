@@ -1,0 +1,79 @@
+"""The cause of double allocations according to the schedulers' logs, if there are no steps.
+
+Other schedulers than ours record no steps. Their logs tell which read was stale, from verbosity 6
+on.
+"""
+
+import dataclasses
+import pathlib
+from collections.abc import Sequence
+
+from harness import errors
+from harness.checks import verdicts
+from harness.history import directories
+from harness.log_analysis import analyses
+from harness.report.explanations import documents, excerpts, texts
+
+BYTES_MAX = 512 * 2**20
+"""Logs of more bytes together are not read for a report."""
+_LOGS = "scheduler*.log"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LogCause:
+    """What the logs say of one double allocation."""
+
+    document: documents.DoubleAllocationDocument
+
+    @property
+    def text(self) -> str:
+        """The race with its reasons and its window, in one paragraph."""
+        found = self.document
+        why = " ".join(found.why)
+        window = f" Window: {texts.window(found.window)}." if found.window else ""
+        return f"According to the scheduler's log: {texts.signature(found)}. {why}{window}"
+
+
+class LogCauses:
+    """The double allocations that the logs of a run show."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, frozenset[str]], LogCause] = {}
+        self.reasons: Sequence[str] = ()
+        """Why the logs explain nothing; empty if they do, or if there are none."""
+
+    def read(self, directory: directories.RunDirectory) -> None:
+        """Read the logs of the schedulers; nothing if there are none or if they are too large."""
+        logs = sorted(path for path in directory.logs.glob(_LOGS) if _size(path))
+        if not logs or sum(map(_size, logs)) > BYTES_MAX:
+            return
+        try:
+            explanation = documents.document(analyses.analyse([str(path) for path in logs]))
+        except errors.HarnessError as error:
+            self.reasons = [str(error)]
+            return
+        self.reasons = explanation.reasons
+        for found in explanation.double_allocations:
+            named = dataclasses.replace(found, lines=_within(directory, found))
+            claims = frozenset((found.first.claim, found.second.claim))
+            self._found[found.device, claims] = LogCause(named)
+
+    def of(self, violation: verdicts.DoubleAllocation) -> LogCause | None:
+        """Return what the logs say of a double allocation; None: nothing."""
+        claims = frozenset(f"{item.namespace}/{item.name}" for item in violation.holders)
+        return self._found.get((violation.device, claims))
+
+
+def _size(path: pathlib.Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        return 0
+
+
+def _within(
+    directory: directories.RunDirectory, found: documents.DoubleAllocationDocument
+) -> list[excerpts.Line]:
+    """Return the lines with the names of their logs as they are within the run directory."""
+    beginning = f"{directory.path}/"
+    return [dataclasses.replace(line, log=line.log.removeprefix(beginning)) for line in found.lines]
