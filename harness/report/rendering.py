@@ -40,7 +40,7 @@ class Card:
     writes: Sequence[deciding_writes.Write]
     """The deciding writes of a double allocation; empty if they are not known."""
     log_cause: log_causes.LogCause | None = None
-    """What the schedulers' logs say of a double allocation without steps; None: nothing."""
+    """The cause of a double allocation without steps, from the schedulers' logs; None: none."""
 
     @property
     def why(self) -> str:

@@ -21,7 +21,7 @@ _LOGS = "scheduler*.log"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LogCause:
-    """What the logs say of one double allocation."""
+    """The findings of the logs about one double allocation."""
 
     document: documents.DoubleAllocationDocument
 
