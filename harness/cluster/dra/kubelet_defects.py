@@ -9,7 +9,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness import errors, suggestions
-from harness.cluster.dra import claim_infos, drivers, kubelet_parts
+from harness.cluster.dra import (
+    claim_infos,
+    claim_managers,
+    drivers,
+    kubelet_parts,
+    pod_claims,
+)
 
 
 class ForgottenClaims(claim_infos.Checkpoint):
@@ -58,6 +64,77 @@ class StaleParameters(drivers.Driver):
         return _with_config(claim, known)
 
 
+class HeldDevicePrepared(drivers.Driver):
+    """A driver prepares a device that another claim still holds (kubernetes#141471).
+
+    A pod was deleted by force, or its node was lost, and the API gave its device to another claim
+    while its containers still ran. Neither API server nor kubelet prevents that: the driver is the
+    last line of defence (kubernetes#141479), and many do not check. The correct driver refuses the
+    device until it is unprepared.
+    """
+
+    def _require_free(self, info: claim_infos.ClaimInfo) -> None:
+        del info
+
+
+class UsedClaimUnprepared(claim_managers.ClaimManager):
+    """The end of a pod that was never let in unprepares the claim of another one.
+
+    A pod whose preparation was refused, as the claim is not reserved for it, is not among the users
+    of the claim. At its end only the other pods were counted: with one of them left, the claim was
+    unprepared. Fixed after 1.36.2 (kubernetes#140212): a pod that is no user leaves it alone.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Start without any refused pod."""
+        super().__init__(*arguments, **options)
+        self._refused: dict[str, str] = {}
+        """uid of a pod -> key of the claim."""
+
+    def _read(
+        self, pod: claim_managers.Object, claim: pod_claims.PodClaim
+    ) -> claim_managers.Object:
+        meta = pod["metadata"]
+        self._refused[meta["uid"]] = f"{meta['namespace']}/{claim.name}"
+        found = super()._read(pod, claim)
+        del self._refused[meta["uid"]]
+        return found
+
+    def _used_by(self, pod_uid: str) -> list[Any]:
+        entry = self._entries.get(self._refused.get(pod_uid, ""))
+        named = [] if entry is None else [entry]
+        return [*named, *super()._used_by(pod_uid)]
+
+    def _leave(self, entry: Any, pod_uid: str) -> bool:
+        if pod_uid in entry.info.pods:
+            return super()._leave(entry, pod_uid)
+        return entry.gone or len(entry.info.pods) != 1
+
+    def _unprepare(self, entry: Any, pod_uid: str) -> None:
+        entry.info.pods.setdefault(pod_uid, "")
+        super()._unprepare(entry, pod_uid)
+
+
+class CachedClaimNotPrepared(claim_managers.ClaimManager):
+    """A claim of the checkpoint counts as prepared: the driver is not called (kubernetes#120550).
+
+    After a reboot of the node the devices are not prepared any more, and the pods start without
+    them. Up to 1.28; since then the kubelet calls the driver for each claim that it has not
+    prepared itself since its start.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Remember the claims of the checkpoint."""
+        super().__init__(*arguments, **options)
+        self._cached = set(self._entries)
+
+    def _prepare_once(
+        self, pod: claim_managers.Object, claim: claim_managers.Object, entry: Any
+    ) -> None:
+        entry.prepared |= entry.info.key in self._cached
+        super()._prepare_once(pod, claim, entry)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Defect:
     part: str
@@ -66,9 +143,12 @@ class _Defect:
 
 
 _KNOWN = {
+    "cached-claim-not-prepared": _Defect("manager", CachedClaimNotPrepared),
     "driver-released-first": _Defect("driver", ReleasedFirst),
     "driver-stale-parameters": _Defect("driver", StaleParameters),
+    "held-device-prepared": _Defect("driver", HeldDevicePrepared),
     "kubelet-forgets-claims": _Defect("checkpoint", ForgottenClaims),
+    "used-claim-unprepared": _Defect("manager", UsedClaimUnprepared),
 }
 
 

@@ -10,6 +10,7 @@ from harness.explore.worlds.lifecycles import (
     generated_claims,
     lost_claims,
     node_preparations,
+    reserved_claims,
     template_users,
 )
 from harness.explore.worlds.scheduling import (
@@ -56,6 +57,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **node_preparations.WORLDS,
     **forced_deletions.WORLDS,
     **freed_claims.WORLDS,
+    **reserved_claims.WORLDS,
 }
 """The worlds by name; every token contains a fingerprint of its world."""
 

@@ -10,6 +10,7 @@ from harness.subject.claim_control import (
     pod_syncing,
     releasing,
 )
+from harness.subject.defects.reported import controller_defects, mutation_cache
 
 Object = dict[str, Any]
 
@@ -93,6 +94,17 @@ CATALOGUE = replacements.Catalogue(
         "controller-finished-pods-synced": _replaces("pod_syncer", FinishedPodSyncer),
         "controller-reservations-dropped": _replaces("releaser", DroppedReservations),
         "controller-statuses-overwritten": _replaces("pod_syncer", OverwritingPodSyncer),
+        "extended-claim-kept": _replaces(
+            "enqueuer", controller_defects.ExtendedClaimsIgnoredEnqueuer
+        ),
+        "foreign-consumer-stops-cleanup": _replaces(
+            "releaser", controller_defects.PodsOnlyReleaser
+        ),
+        "reservation-of-unseen-pod-dropped": _replaces(
+            "releaser", controller_defects.UnseenPodDroppedReleaser
+        ),
+        "small-mutation-cache": _replaces("created", mutation_cache.MutationCache),
+        "template-annotated": _replaces("generator", controller_defects.SharedAnnotationsGenerator),
     },
 )
 """The known defects of the claim controller by name."""

@@ -5,7 +5,7 @@ release is a set of small classes that each override few methods of the correct 
 defects do; a class says in its docstring what the release does and which issue of Kubernetes it is.
 
 Contents: `allocator_releases`, `binding_condition_releases`,
-`claim_controller_releases`, `mutation_cache`, `scheduler_releases`, `slice_tracker_releases`.
+`claim_controller_releases`, `scheduler_releases`, `slice_tracker_releases`.
 """
 
 from harness import errors, suggestions

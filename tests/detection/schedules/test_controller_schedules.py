@@ -1,7 +1,7 @@
 """Each known defect of the claim controller in a schedule that always shows it.
 
 The order is fixed by what is there before the controller starts, and by what it has written. The
-other two defects have worlds (`one-claim-per-entry`) or plays (`claim_plays`).
+other defects have worlds (`test_worlds`) or plays (`claim_plays`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,17 +11,17 @@ import pytest
 
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
+from harness.catalogue import known as catalogued
 from harness.client import apis
-from harness.subject import claims
+from harness.subject import assembling, claims
 from harness.subject.defects import claim_controller_defects
+from harness.subject.defects.reported import mutation_cache
 from tests.detection import claim_plays
 from tests.support import api_objects, controller_worlds, local_servers
 
 pytestmark = pytest.mark.detection
 Object = dict[str, Any]
 World = controller_worlds.World
-IN_WORLDS = {"controller-creations-forgotten"}
-"""Those that `one-claim-per-entry` shows (tests/unit/explore)."""
 
 
 def reservation_of_a_pod_that_went_unseen(world: World) -> bool:
@@ -96,7 +96,20 @@ def test_a_schedule_shows_the_defect_and_nothing_without_it(
     assert not SCHEDULES[defect](worlds([]))
 
 
+@pytest.mark.parametrize("defect", ["small-mutation-cache", ""])
+def test_more_claims_are_created_than_the_cache_holds(defect: str) -> None:
+    """The informer delivers none of them; a retry looks for the first one."""
+    created = assembling.claim_controller_parts([defect] if defect else []).created()
+    for number in range(mutation_cache.CLAIMS_MAX + 1):
+        owner = {"kind": "Pod", "name": "p", "uid": f"pod-{number}", "controller": True}
+        meta = {"name": f"c-{number}", "namespace": "default", "ownerReferences": [owner]}
+        created.add({"metadata": {**meta, "uid": f"u-{number}", "resourceVersion": f"{number}"}})
+    assert bool(created.owned_by("pod-0")) == (not defect)
+    assert created.owned_by("pod-1")
+
+
 def test_every_defect_has_a_schedule_a_play_or_a_world() -> None:
     plays = {play[0] for play in claim_plays.PLAYS}
     known = set(claim_controller_defects.CATALOGUE.names())
-    assert known <= {*SCHEDULES, *plays, *IN_WORLDS}
+    in_worlds = {name for name in known if catalogued.FACTS[name].worlds}
+    assert known <= {*SCHEDULES, *plays, *in_worlds, "small-mutation-cache"}

@@ -34,9 +34,13 @@ class ControlledWorld(small_world.SmallWorld):
 
     def start_others(self) -> None:
         """Create the template of claims, and start the claim controller."""
-        self.create(world_fixtures.template())
+        self.create(self.new_template())
         chosen = claim_controllers.ControllerOptions(workers=WORKERS)
         claim_controllers.ClaimController(self.api, chosen, self.parts.controller).start()
+
+    def new_template(self) -> Object:
+        """Return the template of claims."""
+        return world_fixtures.template()
 
     def without_claim(self) -> str | None:
         """Return which entry of a pod has no claim; None if none."""

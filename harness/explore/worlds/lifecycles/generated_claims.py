@@ -38,12 +38,35 @@ class GeneratedClaims(controlled_world.ControlledWorld):
         return None if self.is_known_to_fail else self.without_claim()
 
 
+class AnnotatedTemplate(GeneratedClaims):
+    """Pods whose claims come from one template with annotations, each for an entry of its own."""
+
+    def new_template(self) -> Object:
+        """Return a template that has an annotation."""
+        template = super().new_template()
+        template["spec"]["metadata"] = {"annotations": {"example.com/team": "a"}}
+        return template
+
+    def begin(self) -> None:
+        """Create the pods."""
+        for number in range(1, self.sizes["pods"] + 1):
+            pod = world_fixtures.pod_of_template(f"pod-{number}")
+            pod["spec"]["resourceClaims"][0]["name"] = f"entry-{number}"
+            self.create(pod)
+
+
 WORLDS: dict[str, world_specs.WorldSpec] = {
     "one-claim-per-entry": world_specs.WorldSpec(
         title="a controller with two workers generates the claims of a pod; events are late",
         make=GeneratedClaims,
         sizes={"entries": world_specs.Size(2, 1), "faults_max": world_specs.Size(2, 0)},
         faults=("touch-objects",),
+        private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+    "annotated-template": world_specs.WorldSpec(
+        title="two workers generate claims from one template that has annotations",
+        make=AnnotatedTemplate,
+        sizes={"pods": world_specs.Size(2, 2)},
         private_locks=controlled_world.PRIVATE_LOCKS,
     ),
     "creation-without-answer": world_specs.WorldSpec(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness import concurrency
+from harness.apiserver.scheme import resources
 from harness.client import apis
 from harness.cluster.dra import claim_infos, pod_claims, preparation_journals
 from harness.explore.worlds import small_world, world_fixtures, world_specs
@@ -35,9 +36,13 @@ class NodePreparations(small_world.SmallWorld):
             driver=driver(
                 driver_specs.DriverSpec(exclusivity=True, unprepare=unprepare), folder=None
             ),
-            checkpoint=self.parts.kubelet.checkpoint(None),
+            checkpoint=self.new_checkpoint(),
             journal=preparation_journals.PreparationJournal(None),
         )
+
+    def new_checkpoint(self) -> claim_infos.Checkpoint:
+        """Return the checkpoint of the node, empty."""
+        return self.parts.kubelet.checkpoint(None)
 
     def scheduler_names(self) -> Sequence[str]:
         """Return no name: the claims are allocated already."""
@@ -103,10 +108,64 @@ def _reservation(index: int) -> Object:
     return {"resource": "pods", **_named(index)}
 
 
+class RefusedPod(NodePreparations):
+    """Another pod names the first claim, which is not reserved for it: it is refused, and ends."""
+
+    def begin(self) -> None:
+        """Start a thread for each pod, and one for the pod that is refused."""
+        super().begin()
+        concurrency.spawn("kubelet-of-refused", self._refuse)
+
+    def _refuse(self) -> None:
+        index = self.sizes["pods"]
+        meta = {**_named(index), "namespace": world_fixtures.NAMESPACE}
+        claim = pod_claims.PodClaim(self._claim_of(0), generated=False)
+        self._is_prepared({"metadata": meta}, claim)
+        self._manager.unprepare(meta["uid"])
+
+
+class RebootedNode(NodePreparations):
+    """The checkpoint has the first claim, of its first pod, but the driver has nothing prepared."""
+
+    def new_checkpoint(self) -> claim_infos.Checkpoint:
+        """Return a checkpoint as the kubelet left it before the reboot."""
+        status = world_fixtures.allocated("device-0")
+        [stored] = [item for item in self.documents(resources.CLAIMS) if _is_first(item)]
+        info = claim_infos.of({**stored, "status": status})
+        info.pods[_named(0)["uid"]] = _named(0)["name"]
+        return _Written(info)
+
+
+class _Written(claim_infos.Checkpoint):
+    """A checkpoint that was written by an earlier process."""
+
+    def __init__(self, info: claim_infos.ClaimInfo) -> None:
+        super().__init__(None)
+        self._info = info
+
+    def load(self) -> list[claim_infos.ClaimInfo]:
+        """Return the claim."""
+        return [self._info]
+
+
+def _is_first(claim: Object) -> bool:
+    return bool(claim["metadata"]["name"] == "claim-1")
+
+
 WORLDS: dict[str, world_specs.WorldSpec] = {
     "prepare-against-unprepare": world_specs.WorldSpec(
         title="a node prepares a claim for one pod while it unprepares it after another",
         make=NodePreparations,
+        sizes={"pods": world_specs.Size(3, 2)},
+    ),
+    "refused-pod-ends": world_specs.WorldSpec(
+        title="a pod that may not use a claim ends while another one uses it",
+        make=RefusedPod,
+        sizes={"pods": world_specs.Size(3, 2)},
+    ),
+    "node-rebooted": world_specs.WorldSpec(
+        title="a kubelet starts with a checkpoint of claims that are not prepared any more",
+        make=RebootedNode,
         sizes={"pods": world_specs.Size(3, 2)},
     ),
 }

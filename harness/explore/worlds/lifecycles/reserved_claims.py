@@ -1,0 +1,131 @@
+"""Claims that the controller must keep for pods that run, and free after those that do not."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
+from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds.lifecycles import controlled_world
+from harness.explore.worlds.scheduling import extended_claims
+
+Object = dict[str, Any]
+CLAIM = "claim-1"
+_FOREIGN = {
+    "apiGroup": "batch.example",
+    "resource": "jobs",
+    "name": "job-1",
+    "uid": "00000000-0000-4000-8000-000000000001",
+}
+_GONE = {"resource": "pods", "name": "gone", "uid": "00000000-0000-4000-8000-000000000002"}
+
+
+class FreshPods(controlled_world.ControlledWorld):
+    """Pods that share a claim; the controller may hear of the claim's reservations before it hears
+    of the pods."""
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device, and the claim."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(1))
+        yield world_fixtures.claim(CLAIM)
+
+    def begin(self) -> None:
+        """Create the pods."""
+        for number in range(1, self.sizes["pods"] + 1):
+            self.create(world_fixtures.pod(f"pod-{number}", CLAIM))
+
+
+class ForeignConsumer(controlled_world.ControlledWorld):
+    """A claim is reserved for a consumer that is no pod, and for a pod that is gone."""
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device, and the claim."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(1))
+        yield world_fixtures.claim(CLAIM)
+
+    def scheduler_names(self) -> Sequence[str]:
+        """Return no name: the claim is allocated by another client."""
+        return ()
+
+    def begin(self) -> None:
+        """Allocate and reserve the claim, as another client."""
+        status = world_fixtures.allocated("device-0", [_FOREIGN, _GONE])
+        stored = self.store.get(resources.CLAIMS, world_fixtures.NAMESPACE, CLAIM)
+        self.store.update(
+            resources.CLAIMS,
+            world_fixtures.NAMESPACE,
+            CLAIM,
+            {**stored.document(), "status": status},
+            subresource="status",
+        )
+
+    def unfinished(self) -> str | None:
+        """Return whether the reservation of the pod is still there, or that of the other is not."""
+        claim = self.store.get(resources.CLAIMS, world_fixtures.NAMESPACE, CLAIM).document()
+        names = [entry["name"] for entry in claim["status"].get("reservedFor") or ()]
+        wanted = [_FOREIGN["name"]]
+        return None if names == wanted else f"leaked: reserved for {names}, expected {wanted}"
+
+
+class FinishedExtendedPods(controlled_world.ControlledWorld):
+    """A pod with an extended resource has finished, and the next one waits for its device."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._finished: set[str] = set()
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device, and its class; there are no claims."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(1))
+
+    def begin(self) -> None:
+        """Create the pods."""
+        self.store.listen(self._on_commit)
+        for number in range(1, self.sizes["pods"] + 1):
+            pod = world_fixtures.pod(f"pod-{number}", CLAIM)
+            del pod["spec"]["resourceClaims"]
+            limits = {"limits": {extended_claims.RESOURCE: "1"}}
+            pod["spec"]["containers"][0]["resources"] = limits
+            self.create(pod)
+
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
+        """Let a pod finish as soon as it is bound."""
+        name = commit.object.name
+        is_bound = b'"nodeName"' in commit.object.data
+        if commit.resource is resources.PODS and is_bound and name not in self._finished:
+            self._finished.add(name)
+            self.store.patch(
+                resources.PODS, world_fixtures.NAMESPACE, name, _finished, subresource="status"
+            )
+
+
+def _finished(pod: Object) -> Object:
+    return {**pod, "status": {**pod["status"], "phase": "Succeeded"}}
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "pods-not-heard-of": world_specs.WorldSpec(
+        title="the controller hears of a claim's reservation before it hears of the pod",
+        make=FreshPods,
+        sizes={"pods": world_specs.Size(2, 1), "binders": world_specs.Size(2, 1)},
+        private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+    "foreign-consumer": world_specs.WorldSpec(
+        title="a claim is reserved for a consumer that is no pod, and for a pod that is gone",
+        make=ForeignConsumer,
+        sizes={},
+        private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+    "finished-extended-pods": world_specs.WorldSpec(
+        title="a pod with an extended resource finishes, and the next one waits for its device",
+        make=FinishedExtendedPods,
+        sizes={"pods": world_specs.Size(2, 1), "binders": world_specs.Size(1, 1)},
+        private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+}
