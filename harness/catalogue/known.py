@@ -1,7 +1,8 @@
 """Every known defect with all that is known of it, and the scenarios and worlds that show it."""
 
 import collections
-from collections.abc import Callable, Mapping
+import typing
+from collections.abc import Mapping
 
 import msgspec
 
@@ -49,12 +50,9 @@ def listed() -> list[KnownDefect]:
     """
     scenarios = _scenarios()
     parts = {name: known_defects.actor(name) for name in known_defects.names()}
-    return [_row(name, parts[name], scenarios[name]) for name in sorted(parts, key=_order(parts))]
-
-
-def _order(parts: Mapping[str, str]) -> Callable[[str], tuple[int, str]]:
-    order = list(dict.fromkeys(parts.values()))
-    return lambda name: (order.index(parts[name]), name)
+    order = typing.get_args(known_defects.Actor)
+    names = sorted(parts, key=lambda name: (order.index(parts[name]), name))
+    return [_row(name, parts[name], scenarios[name]) for name in names]
 
 
 def _scenarios() -> Mapping[str, list[str]]:

@@ -22,8 +22,8 @@ def hunt(
         list[str] | None,
         typer.Argument(
             autocompletion=choosing.scenario_names,
-            help="Scenario files, or names of shipped scenarios (default: the three about races "
-            "and two known hazards, about two minutes).",
+            help="Scenario files, names of shipped scenarios, or `regress` for those that each show "
+            "one known defect (default: the three about races and two known hazards, about two minutes).",
         ),
     ] = None,
     is_whole: Annotated[  # noqa: FBT002 - typer turns it into a flag
@@ -102,7 +102,8 @@ def hunt(
         raise errors.UsageError(
             f"expected --all or names of scenarios, got both ({', '.join(scenario)}): remove one"
         )
-    names = scenario or (loading.shipped_names() if is_whole else loading.plain_hunt_names())
+    plain = loading.shipped_names() if is_whole else loading.plain_hunt_names()
+    names = loading.expanded(scenario) if scenario else plain
     for name in names:
         processes = loading.load(name).scenario.traffic.processes
         choosing.require_bearable(f"traffic.processes of {name}", processes, is_forced=force)

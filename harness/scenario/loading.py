@@ -47,6 +47,12 @@ def every_name() -> list[str]:
     return [*shipped_names(), *regress_names()]
 
 
+def expanded(names: Sequence[str]) -> list[str]:
+    """Return the names with those of a group in place of the group: `regress`."""
+    groups = {REGRESS: regress_names()}
+    return [name for given in names for name in groups.get(given, [given])]
+
+
 def plain_hunt_names() -> list[str]:
     """Return the names of the shipped scenarios that a plain hunt includes."""
     return [name for name in SHELF.names() if load(name).scenario.plain_hunt]

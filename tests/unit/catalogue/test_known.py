@@ -55,7 +55,7 @@ def test_what_was_shipped_has_an_issue_and_what_was_not_has_none(
 
 def test_the_parts_come_one_after_the_other() -> None:
     parts = [row.part for row in LISTED.values()]
-    assert list(dict.fromkeys(parts)) == ["scheduler", "claim-controller", "driver", "kubelet"]
+    assert list(dict.fromkeys(parts)) == ["scheduler", "claim-controller", "kubelet", "driver"]
     assert sorted(parts, key=list(dict.fromkeys(parts)).index) == parts
 
 

@@ -41,6 +41,22 @@ def write(tmp_path: pathlib.Path) -> Callable[[str], str]:
 # ---------------------------------------------------------------- what is shipped
 
 
+def test_the_group_of_regressions_stands_apart() -> None:
+    """They are found by name, and only `regress` and their own names run them."""
+    names = loading.regress_names()
+    assert "small-mutation-cache" in names
+    assert not {*names} & {*loading.shipped_names(), *loading.plain_hunt_names()}
+    assert loading.expanded(["pod-churn", "regress"]) == ["pod-churn", *names]
+    assert set(loading.every_name()) == {*names, *loading.shipped_names()}
+
+
+@pytest.mark.parametrize("name", loading.regress_names())
+def test_a_regression_shows_a_defect_of_its_name(name: str) -> None:
+    scenario = loading.load(name).scenario
+    assert (scenario.name, scenario.plain_hunt) == (name, False)
+    assert name in scenario.controls
+
+
 def test_there_are_shipped_scenarios() -> None:
     assert len(SHIPPED) >= 3
 
