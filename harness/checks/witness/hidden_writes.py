@@ -185,8 +185,8 @@ def _take(
     return None
 
 
-def _marks(seen: watched_writes.Seen) -> int:
-    return seen.state.digests[object_states.MARKS]
+def _marks(seen: watched_writes.Seen) -> bytes:
+    return seen.state.piece(object_states.MARKS)
 
 
 def _binds(before: watched_writes.Seen, seen: watched_writes.Seen) -> bool:

@@ -4,6 +4,8 @@ Read from the object's JSON here, for both witnesses alike, and in another way t
 reads it.
 """
 
+import struct
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -23,6 +25,9 @@ PARTS = ("metadata", "metadata", "metadata", "spec", "status", "status")
 """The part of the object to which each piece belongs."""
 
 
+_DIGESTS = struct.Struct(f"={len(PARTS)}q")
+
+
 class ObjectError(ValueError):
     """A document that is no object of the API."""
 
@@ -37,8 +42,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Its resourceVersion."""
     form: str
     """`apiVersion`; empty for an item of a list."""
-    digests: tuple[int, ...]
-    """A digest of each piece, comparable within one process only."""
+    digests: bytes
+    """A digest of each piece, eight bytes each, comparable within one process only."""
     held: tuple[str, ...] = ()
     """`driver/pool/device` of the devices of a claim's allocation, sorted."""
     node: str = ""
@@ -64,9 +69,16 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def changed(self, other: "State", *, but: Collection[int] = ()) -> list[str]:
         """Return the names of the parts of which a piece differs, except these; nor the node."""
-        pairs = enumerate(zip(self.digests, other.digests, strict=True))
-        differing = [index for index, (one, two) in pairs if one != two and index not in but]
-        return list(dict.fromkeys(PARTS[index] for index in differing))
+        if self.digests == other.digests:
+            return []
+        differing = (
+            piece for piece in range(len(PARTS)) if self.piece(piece) != other.piece(piece)
+        )
+        return list(dict.fromkeys(PARTS[piece] for piece in differing if piece not in but))
+
+    def piece(self, number: int) -> bytes:
+        """Return the digest of a piece."""
+        return self.digests[8 * number : 8 * number + 8]
 
 
 def digest(content: bytes | msgspec.Raw) -> int:
@@ -95,14 +107,14 @@ def _of(document: Mapping[str, Any]) -> State:
     meta = dict(document["metadata"])
     is_marked = meta.get("deletionTimestamp") is not None
     return State(
-        uid=str(meta["uid"]),
-        namespace=str(meta.get("namespace") or ""),
-        name=str(meta["name"]),
+        uid=sys.intern(str(meta["uid"])),
+        namespace=sys.intern(str(meta.get("namespace") or "")),
+        name=sys.intern(str(meta["name"])),
         version=_version(meta["resourceVersion"]),
-        form=str(document.get("apiVersion") or ""),
-        digests=tuple(map(_digest, _pieces(document))),
+        form=sys.intern(str(document.get("apiVersion") or "")),
+        digests=_DIGESTS.pack(*map(_digest, _pieces(document))),
         held=_held(document.get("status") or {}),
-        node=str((document.get("spec") or {}).get("nodeName") or ""),
+        node=sys.intern(str((document.get("spec") or {}).get("nodeName") or "")),
         is_marked=is_marked,
         is_over=is_marked
         and not meta.get("finalizers")
@@ -146,4 +158,4 @@ def _held(status: Mapping[str, Any]) -> tuple[str, ...]:
     found = {
         str(devices.DeviceID(item["driver"], item["pool"], item["device"])) for item in results
     }
-    return tuple(sorted(found))
+    return tuple(sys.intern(name) for name in sorted(found))
