@@ -10,7 +10,7 @@ import pathlib
 from typing import Any
 
 from harness import errors
-from harness.client import kubeconfigs
+from harness.client import kubeconfig_files
 from harness.faults import api_calls
 
 
@@ -22,7 +22,7 @@ def write(source: pathlib.Path, *, client: str) -> pathlib.Path:
     OSError if the file cannot be written.
     """
     path = source.with_name(f"{source.name}-{client}")
-    document = kubeconfigs.extracted([source])
+    document = kubeconfig_files.extracted([source])
     user = _user(document)
     if user.get("as"):
         raise errors.KubeconfigError(
@@ -30,7 +30,7 @@ def write(source: pathlib.Path, *, client: str) -> pathlib.Path:
             f"the client {client!r}, got `as: {user['as']}`: remove it"
         )
     user["as"] = api_calls.user_of(client)
-    kubeconfigs.write(path, document)
+    kubeconfig_files.write(path, document)
     return path
 
 

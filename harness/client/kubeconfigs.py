@@ -12,18 +12,14 @@ return certificates, and importing them takes 200 and 340 ms, in each process of
 import base64
 import dataclasses
 import functools
-import json
-import os
 import pathlib
 import ssl
 import urllib.parse
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from harness import errors, private_files
-from harness.client import exec_credentials, impersonations, proxies
+from harness.client import exec_credentials, impersonations, kubeconfig_files, proxies
 
-Document = Mapping[str, Any]
+Document = kubeconfig_files.Document
 _REFUSED_USER = {
     "username": "a user name with a password, which no supported API server accepts: use a token or a client certificate",
     "auth-provider": "an auth-provider, which client-go has removed: use an exec plugin",
@@ -100,7 +96,7 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
 
     Raises KubeconfigError if the file is malformed or needs something that is not supported.
     """
-    document = _read(path)
+    document = kubeconfig_files.read(path)
     name, cluster, user = _chosen(document, context, path)
     _refuse(user, name, path)
     url, port = _server(cluster.get("server"), name, path)
@@ -125,97 +121,19 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
     )
 
 
-def default_paths() -> list[pathlib.Path]:
-    """Return the files that kubectl reads: those in KUBECONFIG, or else ~/.kube/config.
-
-    Files that do not exist are omitted, unless none exists.
-    """
-    named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
-    paths = [pathlib.Path(part) for part in named] or [pathlib.Path.home() / ".kube" / "config"]
-    existing = [path for path in paths if path.exists()]
-    return existing or paths[:1]
-
-
-def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str = "") -> str:
-    """Write a kubeconfig with one context of some others and return the context's name.
-
-    See `extracted`. The file is written atomically, with mode 0600.
-    """
-    document = extracted(paths, context=context)
-    write(into, document)
-    name: str = document["current-context"]
-    return name
-
-
-def extracted(paths: Sequence[pathlib.Path], *, context: str = "") -> dict[str, Any]:
-    """Return a kubeconfig with one context of some others; its paths are absolute.
-
-    `context` empty: the current one. If several files define a name, the first one wins, as in
-    kubectl.
-    """
-    documents = [(path, _read(path)) for path in paths]
-    name = context or next(
-        (str(item["current-context"]) for _, item in documents if item.get("current-context")), ""
-    )
-    merged = {
-        section: [
-            _absolute(entry, path) for path, item in documents for entry in item.get(section) or []
-        ]
-        for section in ("contexts", "clusters", "users")
-    }
-    where = paths[0] if len(paths) == 1 else pathlib.Path(os.pathsep.join(map(str, paths)))
-    chosen = _named(merged, "contexts", name, where)
-    inner = chosen.get("context") or {}
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": name,
-        "contexts": [chosen],
-        "clusters": [_named(merged, "clusters", inner.get("cluster", ""), where)],
-        "users": [_named(merged, "users", inner["user"], where)] if inner.get("user") else [],
-    }
-
-
-def write(path: pathlib.Path, document: Document) -> None:
-    """Write a kubeconfig as JSON, which is valid YAML, atomically and with mode 0600.
-
-    Raises OSError, and leaves no credentials behind, if the file cannot be written.
-    """
-    private_files.write(path, json.dumps(document, indent=2).encode())
-
-
-def _absolute(entry: Any, path: pathlib.Path) -> Any:
-    """Return an entry with its relative paths made absolute."""
-    if not isinstance(entry, dict):
-        return entry
-    changed: dict[str, Any] = json.loads(json.dumps(entry, default=str))
-    folder = path.resolve().parent
-    for kind, keys in (
-        ("cluster", ("certificate-authority",)),
-        ("user", ("client-certificate", "client-key", "tokenFile")),
-    ):
-        section = changed.get(kind)
-        if not isinstance(section, dict):
-            continue
-        for key in keys:
-            if section.get(key):
-                section[key] = str(folder / section[key])
-        command = (section.get("exec") or {}).get("command") or ""
-        if "/" in command:
-            section["exec"]["command"] = str(folder / command)
-    return changed
-
-
 def _chosen(
     document: Document, context: str | None, path: pathlib.Path
 ) -> tuple[str, Document, Document]:
     """Return a context's name, cluster and user; `context` None: the current one."""
     name = context or document.get("current-context") or ""
-    chosen = _named(document, "contexts", name, path).get("context") or {}
-    cluster = _named(document, "clusters", chosen.get("cluster", ""), path).get("cluster") or {}
+    chosen = kubeconfig_files.named(document, "contexts", name, path).get("context") or {}
+    cluster = (
+        kubeconfig_files.named(document, "clusters", chosen.get("cluster", ""), path).get("cluster")
+        or {}
+    )
     if not chosen.get("user"):
         return name, cluster, {}
-    user = _named(document, "users", chosen["user"], path).get("user") or {}
+    user = kubeconfig_files.named(document, "users", chosen["user"], path).get("user") or {}
     return name, cluster, user
 
 
@@ -238,46 +156,6 @@ def _server(
         pass  # an invalid port or IPv6 address
     raise errors.KubeconfigError(
         f"{path}: expected the server of context {context!r} as an http(s) URL, got {address!r}"
-    )
-
-
-def _read(path: pathlib.Path) -> Document:
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise errors.KubeconfigError(
-            f"expected a readable kubeconfig, but {path}: {why}. Name another one with --kubeconfig"
-        ) from error
-    document = _parse(text, path)
-    if not isinstance(document, dict) or document.get("kind", "Config") != "Config":
-        raise errors.KubeconfigError(
-            f"{path}: expected a kubeconfig (kind Config), got another document"
-        )
-    return document
-
-
-def _parse(text: str, path: pathlib.Path) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        pass
-    import yaml  # takes 40 ms, and the harness writes its own kubeconfigs as JSON
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise errors.KubeconfigError(f"{path}: expected YAML or JSON ({error})") from error
-
-
-def _named(document: Document, section: str, name: str, path: pathlib.Path) -> Document:
-    entries = document.get(section) or []
-    for entry in entries:
-        if isinstance(entry, dict) and entry.get("name") == name:
-            return entry
-    known = ", ".join(str(entry.get("name")) for entry in entries if isinstance(entry, dict))
-    raise errors.KubeconfigError(
-        f"{path}: expected {name!r} among its {section}, which are: {known or 'none'}"
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from harness import errors
-from harness.client import apis, kubeconfigs, transports
+from harness.client import apis, kubeconfig_files, transports
 from harness.cluster import cluster_records, interfaces
 from harness.cluster.fixtures import fake_world
 from harness.scenario import profiles
@@ -139,7 +139,7 @@ class Provider:
 
         Raises ClusterError or UsageError with a remedy if the cluster cannot be used.
         """
-        context = kubeconfigs.extract(self._paths(), path, context=self._profile.context)
+        context = kubeconfig_files.extract(self._paths(), path, context=self._profile.context)
         transport = transports.connect(path)
         try:
             version = str(_require(transport, "/version", context).get("gitVersion", "unknown"))
@@ -157,7 +157,7 @@ class Provider:
     def _paths(self) -> list[pathlib.Path]:
         paths = self._profile.kubeconfig
         if not paths:
-            return kubeconfigs.default_paths()
+            return kubeconfig_files.default_paths()
         return [pathlib.Path(part).expanduser() for part in paths.split(os.pathsep)]
 
     def _require_mark(self, transport: transports.Transport, context: str) -> None:

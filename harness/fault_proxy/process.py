@@ -9,7 +9,7 @@ from collections.abc import Callable
 import aiohttp
 
 from harness import clocks, processes, writing
-from harness.client import kubeconfigs
+from harness.client import kubeconfig_files
 from harness.fault_proxy import (
     admin_server,
     listeners,
@@ -117,7 +117,7 @@ class _Proxy:
         with writing.explained(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self.written.append(path)
-            kubeconfigs.write(path, document)
+            kubeconfig_files.write(path, document)
 
     async def _stop(
         self,
@@ -135,7 +135,7 @@ class _Proxy:
 
 def _namespace(kubeconfig: pathlib.Path) -> str:
     """Return the namespace that a kubeconfig's context names, empty if it names none."""
-    context = kubeconfigs.extracted([kubeconfig])["contexts"][0].get("context") or {}
+    context = kubeconfig_files.extracted([kubeconfig])["contexts"][0].get("context") or {}
     return str(context.get("namespace") or "")
 
 

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 
 from harness import tls_authorities
-from harness.client import apis, kubeconfigs, transports
+from harness.client import apis, kubeconfig_files, kubeconfigs, transports
 from harness.cluster import audit_logs, control_plane_settings, interfaces
 from harness.cluster.local import binaries, components, control_plane, local_files
 from harness.scenario import profiles
@@ -190,7 +190,7 @@ class _Starting:
         tls_authorities.write(folder, "service-accounts", tls_authorities.signing_keys())
         server = authority.server("kube-apiserver", control_plane.SERVER_NAMES)
         tls_authorities.write(folder, "apiserver", server)
-        kubeconfigs.write(self._kubeconfig, self._kubeconfig_document(self._user(authority)))
+        kubeconfig_files.write(self._kubeconfig, self._kubeconfig_document(self._user(authority)))
 
     def _user(self, authority: tls_authorities.Authority) -> dict[str, str]:
         """Write the harness's credentials; return them as a user of a kubeconfig."""

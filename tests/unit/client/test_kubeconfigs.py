@@ -11,7 +11,7 @@ import pytest
 
 from harness import errors
 from harness.apiserver.server import identities
-from harness.client import kubeconfigs
+from harness.client import kubeconfig_files, kubeconfigs
 
 Document = dict[str, Any]
 
@@ -235,28 +235,28 @@ def test_one_context_is_taken_out_of_several_files(tmp_path: pathlib.Path) -> No
     other["clusters"].append({"name": "c2", "cluster": {"server": "http://second:1"}})
     second.write_text(json.dumps(other))
     into = tmp_path / "extracted"
-    assert kubeconfigs.extract([first, second], into) == "one"
+    assert kubeconfig_files.extract([first, second], into) == "one"
     assert into.stat().st_mode & 0o777 == 0o600
     made = json.loads(into.read_text())
     assert [item["name"] for item in made["clusters"]] == ["c"]
     assert made["clusters"][0]["cluster"]["certificate-authority"] == str(tmp_path / "a/ca.pem")
     assert made["users"][0]["user"]["tokenFile"] == str(tmp_path / "a" / "token")
-    assert kubeconfigs.extract([first, second], into, context="two") == "two"
+    assert kubeconfig_files.extract([first, second], into, context="two") == "two"
     assert json.loads(into.read_text())["clusters"][0]["cluster"]["server"] == "http://second:1"
     with pytest.raises(errors.KubeconfigError, match="expected 'three' among its contexts"):
-        kubeconfigs.extract([first, second], into, context="three")
+        kubeconfig_files.extract([first, second], into, context="three")
 
 
 def test_where_kubectl_looks(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there, nowhere = tmp_path / "there", tmp_path / "nowhere"
     there.touch()
     monkeypatch.setenv("KUBECONFIG", f"{nowhere}:{there}")
-    assert kubeconfigs.default_paths() == [there]
+    assert kubeconfig_files.default_paths() == [there]
     monkeypatch.setenv("KUBECONFIG", str(nowhere))
-    assert kubeconfigs.default_paths() == [nowhere]
+    assert kubeconfig_files.default_paths() == [nowhere]
     monkeypatch.delenv("KUBECONFIG")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert kubeconfigs.default_paths() == [tmp_path / ".kube" / "config"]
+    assert kubeconfig_files.default_paths() == [tmp_path / ".kube" / "config"]
 
 
 def test_the_name_that_a_certificate_is_verified_for(
@@ -269,5 +269,5 @@ def test_the_name_that_a_certificate_is_verified_for(
 def test_a_kubeconfig_that_cannot_be_written_leaves_no_credentials(tmp_path: pathlib.Path) -> None:
     (tmp_path / "kubeconfig").mkdir()
     with pytest.raises(OSError, match="kubeconfig"):
-        kubeconfigs.write(tmp_path / "kubeconfig", document(user={"token": "secret"}))
+        kubeconfig_files.write(tmp_path / "kubeconfig", document(user={"token": "secret"}))
     assert list(tmp_path.iterdir()) == [tmp_path / "kubeconfig"]

@@ -1,0 +1,137 @@
+"""Kubeconfig files: found, read, written, and one context of them as a file of its own."""
+
+import json
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness import errors, private_files
+
+Document = Mapping[str, Any]
+
+
+def default_paths() -> list[pathlib.Path]:
+    """Return the files that kubectl reads: those in KUBECONFIG, or else ~/.kube/config.
+
+    Files that do not exist are omitted, unless none exists.
+    """
+    named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    paths = [pathlib.Path(part) for part in named] or [pathlib.Path.home() / ".kube" / "config"]
+    existing = [path for path in paths if path.exists()]
+    return existing or paths[:1]
+
+
+def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str = "") -> str:
+    """Write a kubeconfig with one context of some others and return the context's name.
+
+    See `extracted`. The file is written atomically, with mode 0600.
+    """
+    document = extracted(paths, context=context)
+    write(into, document)
+    name: str = document["current-context"]
+    return name
+
+
+def extracted(paths: Sequence[pathlib.Path], *, context: str = "") -> dict[str, Any]:
+    """Return a kubeconfig with one context of some others; its paths are absolute.
+
+    `context` empty: the current one. If several files define a name, the first one wins, as in
+    kubectl.
+    """
+    documents = [(path, read(path)) for path in paths]
+    name = context or next(
+        (str(item["current-context"]) for _, item in documents if item.get("current-context")), ""
+    )
+    merged = {
+        section: [
+            _absolute(entry, path) for path, item in documents for entry in item.get(section) or []
+        ]
+        for section in ("contexts", "clusters", "users")
+    }
+    where = paths[0] if len(paths) == 1 else pathlib.Path(os.pathsep.join(map(str, paths)))
+    chosen = named(merged, "contexts", name, where)
+    inner = chosen.get("context") or {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "contexts": [chosen],
+        "clusters": [named(merged, "clusters", inner.get("cluster", ""), where)],
+        "users": [named(merged, "users", inner["user"], where)] if inner.get("user") else [],
+    }
+
+
+def write(path: pathlib.Path, document: Document) -> None:
+    """Write a kubeconfig as JSON, which is valid YAML, atomically and with mode 0600.
+
+    Raises OSError, and leaves no credentials behind, if the file cannot be written.
+    """
+    private_files.write(path, json.dumps(document, indent=2).encode())
+
+
+def _absolute(entry: Any, path: pathlib.Path) -> Any:
+    """Return an entry with its relative paths made absolute."""
+    if not isinstance(entry, dict):
+        return entry
+    changed: dict[str, Any] = json.loads(json.dumps(entry, default=str))
+    folder = path.resolve().parent
+    for kind, keys in (
+        ("cluster", ("certificate-authority",)),
+        ("user", ("client-certificate", "client-key", "tokenFile")),
+    ):
+        section = changed.get(kind)
+        if not isinstance(section, dict):
+            continue
+        for key in keys:
+            if section.get(key):
+                section[key] = str(folder / section[key])
+        command = (section.get("exec") or {}).get("command") or ""
+        if "/" in command:
+            section["exec"]["command"] = str(folder / command)
+    return changed
+
+
+def read(path: pathlib.Path) -> Document:
+    """Return the content of a kubeconfig. Raises KubeconfigError if it is none, or unreadable."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise errors.KubeconfigError(
+            f"expected a readable kubeconfig, but {path}: {why}. Name another one with --kubeconfig"
+        ) from error
+    document = _parse(text, path)
+    if not isinstance(document, dict) or document.get("kind", "Config") != "Config":
+        raise errors.KubeconfigError(
+            f"{path}: expected a kubeconfig (kind Config), got another document"
+        )
+    return document
+
+
+def _parse(text: str, path: pathlib.Path) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    import yaml  # takes 40 ms, and the harness writes its own kubeconfigs as JSON
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise errors.KubeconfigError(f"{path}: expected YAML or JSON ({error})") from error
+
+
+def named(document: Document, section: str, name: str, path: pathlib.Path) -> Document:
+    """Return the entry of a name in `contexts`, `clusters` or `users`.
+
+    Raises KubeconfigError if there is none.
+    """
+    entries = document.get(section) or []
+    for entry in entries:
+        if isinstance(entry, dict) and entry.get("name") == name:
+            return entry
+    known = ", ".join(str(entry.get("name")) for entry in entries if isinstance(entry, dict))
+    raise errors.KubeconfigError(
+        f"{path}: expected {name!r} among its {section}, which are: {known or 'none'}"
+    )
