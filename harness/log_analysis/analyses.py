@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import enum
+import pathlib
 from collections.abc import Sequence
 
 from harness.log_analysis import log_files, merging, missing_lines, text_blocks
@@ -79,16 +80,19 @@ class Analysis:
         return Verdict.UNKNOWN if self.reasons else Verdict.NONE_SEEN
 
 
-def analyse(names: Sequence[str]) -> Analysis:
-    """Read logs and analyse them; `-` is standard input.
+def analyse(names: Sequence[str], *, folder: pathlib.Path | None = None) -> Analysis:
+    """Read logs and analyse them; `-` is standard input, and names may be relative to a folder.
 
     Raises UsageError for a file that is missing or cannot be opened.
     """
-    for name in names:
-        log_files.require_readable(name)
-    kept = max(KEPT // len(names), _KEPT_MIN)
-    is_only = len(names) == 1
-    files = [text_blocks.LogText(name, kept_bytes=kept, is_only=is_only) for name in names]
+    paths = [name if folder is None else str(folder / name) for name in names]
+    for path in paths:
+        log_files.require_readable(path)
+    kept, is_only = max(KEPT // len(names), _KEPT_MIN), len(names) == 1
+    files = [
+        text_blocks.LogText(name, kept_bytes=kept, is_only=is_only, path=path)
+        for name, path in zip(names, paths, strict=True)
+    ]
     return _concluded(files, _read(files))
 
 

@@ -28,9 +28,15 @@ class Block:
 class LogText:
     """One log, whose latest blocks can be looked at again."""
 
-    def __init__(self, name: str, *, kept_bytes: int, is_only: bool = True) -> None:
-        """`kept_bytes`: how much of the text is kept for `between`; `is_only`: no other log."""
+    def __init__(
+        self, name: str, *, kept_bytes: int, is_only: bool = True, path: str | None = None
+    ) -> None:
+        """`kept_bytes`: how much of the text is kept for `between`; `is_only`: no other log.
+
+        `path` is the file if it is not the name.
+        """
         self.name = name
+        self._path = name if path is None else path
         self.label = "" if is_only else f" of {name}"
         """Text that follows line numbers in sentences."""
         self.damage = ""
@@ -56,7 +62,7 @@ class LogText:
     def _whole_lines(self) -> Iterator[bytes]:
         rest = b""
         try:
-            for piece in log_files.pieces(self.name):
+            for piece in log_files.pieces(self._path):
                 rest += piece
                 cut = _cut(rest, len(piece))
                 if cut:

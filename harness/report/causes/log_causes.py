@@ -12,7 +12,7 @@ from harness import errors
 from harness.checks import verdicts
 from harness.history import directories
 from harness.log_analysis import analyses
-from harness.report.explanations import documents, excerpts, texts
+from harness.report.explanations import documents, texts
 
 BYTES_MAX = 512 * 2**20
 """Logs of more bytes together are not read for a report."""
@@ -48,15 +48,16 @@ class LogCauses:
         if not logs or sum(map(_size, logs)) > BYTES_MAX:
             return
         try:
-            explanation = documents.document(analyses.analyse([str(path) for path in logs]))
+            names = [path.relative_to(directory.path).as_posix() for path in logs]
+            analysis = analyses.analyse(names, folder=directory.path)
         except errors.HarnessError as error:
             self.reasons = [str(error)]
             return
+        explanation = documents.document(analysis)
         self.reasons = explanation.reasons
         for found in explanation.double_allocations:
-            named = dataclasses.replace(found, lines=_within(directory, found))
             claims = frozenset((found.first.claim, found.second.claim))
-            self._found[found.device, claims] = LogCause(named)
+            self._found[found.device, claims] = LogCause(found)
 
     def of(self, violation: verdicts.DoubleAllocation) -> LogCause | None:
         """Return what the logs say of a double allocation; None: nothing."""
@@ -69,11 +70,3 @@ def _size(path: pathlib.Path) -> int:
         return path.stat().st_size if path.is_file() else 0
     except OSError:
         return 0
-
-
-def _within(
-    directory: directories.RunDirectory, found: documents.DoubleAllocationDocument
-) -> list[excerpts.Line]:
-    """Return the lines with the names of their logs as they are within the run directory."""
-    beginning = f"{directory.path}/"
-    return [dataclasses.replace(line, log=line.log.removeprefix(beginning)) for line in found.lines]
