@@ -69,13 +69,13 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
             if result.directory:
                 given = pathlib.Path(result.directory)
                 moved = reports / given.parent.name / given.name
-                found.append(moved if moved.is_dir() else given)
+                found.append(moved if os.path.isdir(moved) else given)  # noqa: PTH112 - never raises
         return found
 
 
 def is_one(path: pathlib.Path) -> bool:
     """Return whether a path is the folder of a campaign."""
-    return (path / PLAN).is_file()
+    return os.path.isfile(path / PLAN)  # noqa: PTH113 - never raises
 
 
 def read(path: pathlib.Path) -> CampaignFolder:

@@ -127,6 +127,7 @@ def read(path: pathlib.Path) -> RunFolder:
     try:
         content = files.read_small(directory.plan)
         plan = msgspec.json.decode(content, type=Plan)
+        content.decode()  # settings are not decoded yet, and must be text too
     except (errors.HistoryError, *_DECODING) as error:
         return RunFolder(path=path, state=State.DAMAGED, problem=f"plan.json is damaged ({error})")
     if not os.path.lexists(directory.verdict):

@@ -26,6 +26,8 @@ _NO_LOAD = _ABOUT | {
 _DURATION = "traffic.duration_s"
 _SHOWN = 3
 """Differences of the load that a sentence names."""
+_NESTED_MAX = 32
+"""Levels of settings; a scenario has six."""
 Flat = Mapping[str, str]
 
 
@@ -118,19 +120,21 @@ def _load(content: bytes) -> tuple[tuple[str, str], ...]:
 def _decoded(content: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(content)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
+def _flat(key: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
     match value:
+        case dict() | list() if depth == _NESTED_MAX:
+            yield key, "nested too deep"
         case dict():
             for name in sorted(value):
-                yield from _flat(f"{key}.{name}", value[name])
+                yield from _flat(f"{key}.{name}", value[name], depth + 1)
         case list():
             for number, item in enumerate(value):
-                yield from _flat(f"{key}[{number}]", item)
+                yield from _flat(f"{key}[{number}]", item, depth + 1)
         case _:
             yield key, _text(value)
 

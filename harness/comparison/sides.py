@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import os
 import pathlib
 import string
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,8 @@ from harness.comparison import documents
 
 SIDES_MAX = 8
 """Every two are compared: eight have 28 comparisons."""
+_REASON_MAX = 300
+"""Characters of a reason within an error message."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -110,11 +113,12 @@ def _runs_in(path: pathlib.Path) -> tuple[str, list[pathlib.Path], list[str]]:
     """Return the kind of a path, its run directories, and why others are left out."""
     if campaign_folders.is_one(path):
         return "campaign", *_of_campaign(path)
-    if (path / "plan.json").is_file():
+    if os.path.isfile(path / "plan.json"):  # noqa: PTH113 - never raises
         return "run", [path], []
     found = list(_below(path))
     if not found:
-        what = "is no folder" if not path.is_dir() else "has neither plan.json nor runs"
+        is_folder = os.path.isdir(path)  # noqa: PTH112 - never raises
+        what = "has neither plan.json nor runs" if is_folder else "is no folder"
         raise errors.RunDirectoryError(
             f"expected a run, a campaign or a folder of runs, but {path} {what}: name "
             "reports/<scenario>/<run> or reports/campaigns/<campaign>"
@@ -147,4 +151,4 @@ def _reason(left_out: Sequence[str]) -> str:
     if not left_out:
         return "it has no runs"
     more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
-    return left_out[0].replace("\n", " ") + more
+    return left_out[0].replace("\n", " ")[:_REASON_MAX] + more

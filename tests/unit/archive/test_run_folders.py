@@ -57,6 +57,10 @@ DAMAGES: dict[str, tuple[Change, str]] = {
     "of another plan": (_of_another_plan, "is about another plan.json"),
     "a folder": (lambda made: (made.verdict.unlink(), made.verdict.mkdir()), "expected a file"),
     "a broken plan": (lambda made: made.plan.write_text("{"), "plan.json is damaged"),
+    "settings that are not UTF-8": (
+        lambda made: made.plan.write_bytes(made.plan.read_bytes().replace(b'"name"', b'"n\xffme"')),
+        "plan.json is damaged",
+    ),
     "a plan of nothing": (lambda made: made.plan.write_text("{}"), "plan.json is damaged"),
 }
 

@@ -221,6 +221,28 @@ def test_runs_without_a_verdict_are_left_out_and_said(tmp_path: pathlib.Path) ->
     assert "not judged" in missing
 
 
+def test_settings_that_are_nested_without_end_are_one_difference(tmp_path: pathlib.Path) -> None:
+    nested: dict[str, Any] = {}
+    for _ in range(200):
+        nested = {"k": nested}
+    first = side(tmp_path, "one", runs=2)
+    second = side(tmp_path, "two", runs=2, settings=LOAD | {"recording": nested})
+    [setting] = compare(first, second).settings
+    assert setting.key.startswith("settings.recording.k.k.")
+    assert setting.second_values == ["nested too deep"]
+
+
+def test_a_run_of_a_campaign_whose_name_is_too_long_is_left_out(tmp_path: pathlib.Path) -> None:
+    runs = [archives.run(tmp_path, name) for name in ("one", "two")]
+    folder = archives.campaign(tmp_path, "c", runs[:1])
+    line = '{"scenario": "s", "subject": "x", "directory": "' + "x" * 5000 + '"}\n'
+    with (folder / "results.jsonl").open("a") as file:
+        file.write(line)
+    found = compare(folder, runs[1].path)
+    [left_out] = found.sides[0].left_out
+    assert "cannot be read (File name too long)" in left_out
+
+
 def _nothing(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / "nothing"
 
