@@ -27,10 +27,13 @@ class Line:
 def differences(before: Any, after: Any) -> list[Line]:
     """Return the removed and the added values, by path; at most LINES_MAX, then a line with `…`."""
     lines: list[Line] = []
-    for line in _compared("", before, after):
-        if len(lines) == LINES_MAX:
-            return [*lines, Line("…", "more lines")]
-        lines.append(line)
+    try:
+        for line in _compared("", before, after):
+            if len(lines) == LINES_MAX:
+                return [*lines, Line("…", "more lines")]
+            lines.append(line)
+    except RecursionError:
+        lines.append(Line("…", "values that are nested too deeply"))
     return lines
 
 

@@ -31,7 +31,7 @@ def tell(steps: Sequence[records.Step], names: Names, *, origin_ns: int) -> list
 
 def has_sentence(name: str, fields: Fields) -> bool:
     """Return whether there is a sentence for a step."""
-    return name in _PHRASES and fields.get("handler") not in _SKIPPED_HANDLERS
+    return name in _PHRASES and str(fields.get("handler")) not in _SKIPPED_HANDLERS
 
 
 def sentence(task: str, name: str, fields: Fields, names: Names) -> str:

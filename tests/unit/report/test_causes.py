@@ -84,6 +84,12 @@ def test_a_step_is_told_in_a_sentence(expected: str, step: records.Step) -> None
     assert step_sentences.tell([step], {"uid-a": "claim A"}, origin_ns=2_000_000) == [expected]
 
 
+def test_a_step_with_strange_fields_has_a_sentence() -> None:
+    step = _step("binder-1", "in-flight.removed", claim=["uid-a"], handler=[1])
+    [text] = step_sentences.tell([step], {}, origin_ns=0)
+    assert text.endswith("binder 1 removes ['uid-a'] from the claims in flight")
+
+
 def test_a_step_without_a_sentence_is_left_out() -> None:
     assert step_sentences.tell([_step("x", "gather.started")], {}, origin_ns=0) == []
 
@@ -151,3 +157,11 @@ def test_differences_are_bounded() -> None:
     assert len(lines) == json_differences.LINES_MAX + 1
     assert lines[-1].sign == "…"
     assert max(len(line.text) for line in lines) < json_differences.VALUE_MAX + 20
+
+
+def test_values_that_are_nested_too_deeply_are_no_error() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5_000):
+        deep = {"a": deep}
+    [line] = json_differences.differences({}, deep)
+    assert line.sign == "…"
