@@ -6,17 +6,21 @@ changes one comparison, condition, number or call of the module after the other,
 with each change, and prints those with which all tests pass. A survivor is a change without
 effect, or a test that is missing. Texts and the options of classes (`frozen`, `slots`) are left
 alone. Each mutant runs in a process of its own, which has the module loaded already; the files are
-not touched. FLAKE_HUNT_HISTORIES limits the random histories of each run.
+not touched. What survives there runs once more with everything imported again, as other modules may
+keep functions of the original one. FLAKE_HUNT_HISTORIES limits the random histories of each run.
 """
 
 import argparse
 import ast
 import copy
 import importlib
+import importlib.abc
+import importlib.machinery
 import os
 import pathlib
 import sys
-from collections.abc import Iterator
+import types
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -107,6 +111,14 @@ def _change(node: ast.AST, number: int) -> None:
 
 def is_noticed(module: str, changed: ast.Module, tests: list[str]) -> bool:
     """Return whether a test fails with the changed module, in a child process."""
+    return _fails(_change_in_place, module, changed, tests) or _fails(
+        _change_import, module, changed, tests
+    )
+
+
+def _fails(
+    change: Callable[[str, ast.Module], None], module: str, changed: ast.Module, tests: list[str]
+) -> bool:
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
@@ -114,12 +126,47 @@ def is_noticed(module: str, changed: ast.Module, tests: list[str]) -> bool:
         os.dup2(nothing.fileno(), 1)
         os.dup2(nothing.fileno(), 2)
     try:
-        exec(compile(ast.fix_missing_locations(changed), module, "exec"), vars(sys.modules[module]))  # noqa: S102
+        change(module, ast.fix_missing_locations(changed))
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", f"--timeout={TIMEOUT_S}"]
         code = int(pytest.main([*options, *tests]))
     except BaseException:  # noqa: BLE001 - a module that cannot even be loaded is noticed
         code = 1
     os._exit(code)
+
+
+def _change_in_place(module: str, changed: ast.Module) -> None:
+    exec(compile(changed, module, "exec"), vars(sys.modules[module]))  # noqa: S102
+
+
+def _change_import(module: str, changed: ast.Module) -> None:
+    """Forget all modules of this repository, and let the changed one be imported."""
+    here = str(pathlib.Path.cwd())
+    venv = sys.prefix
+    for name, loaded in list(sys.modules.items()):
+        path = getattr(loaded, "__file__", None) or ""
+        if path.startswith(here) and not path.startswith(venv) and name != "__main__":
+            del sys.modules[name]
+    sys.meta_path.insert(0, _Importer(module, changed))
+
+
+class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports one module from its changed code."""
+
+    def __init__(self, module: str, changed: ast.Module) -> None:
+        self._module, self._changed = module, changed
+
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return how to import the module; None for another one."""
+        del path, target
+        if fullname != self._module:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run the changed code."""
+        exec(compile(self._changed, self._module, "exec"), vars(module))  # noqa: S102
 
 
 def main(module: str, *tests: str) -> int:
