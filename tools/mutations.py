@@ -6,8 +6,9 @@ changes one comparison, condition, number or call of the module after the other,
 with each change, and prints those with which all tests pass. A survivor is a change without
 effect, or a test that is missing. Texts and the options of classes (`frozen`, `slots`) are left
 alone. Each mutant runs in a process of its own, which has the module loaded already; the files are
-not touched. What survives there runs once more with everything imported again, as other modules may
-keep functions of the original one. FLAKE_HUNT_HISTORIES limits the random histories of each run.
+not touched. If its tests pass, they run once more with all modules imported again, because other
+modules may keep functions of the original one. FLAKE_HUNT_HISTORIES limits the random histories of
+each run.
 """
 
 import argparse
@@ -140,13 +141,15 @@ def _change_in_place(module: str, changed: ast.Module) -> None:
 
 def _change_import(module: str, changed: ast.Module) -> None:
     """Forget all modules of this repository, and let the changed one be imported."""
-    here = str(pathlib.Path.cwd())
-    venv = sys.prefix
     for name, loaded in list(sys.modules.items()):
-        path = getattr(loaded, "__file__", None) or ""
-        if path.startswith(here) and not path.startswith(venv) and name != "__main__":
+        if name.partition(".")[0] in ("harness", "tests", "conftest") or _is_test(loaded):
             del sys.modules[name]
     sys.meta_path.insert(0, _Importer(module, changed))
+
+
+def _is_test(loaded: types.ModuleType) -> bool:
+    """Return whether a module is a file of tests, which pytest imports by names of its own."""
+    return str(getattr(loaded, "__file__", "")).startswith(str(pathlib.Path("tests").resolve()))
 
 
 class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -237,7 +237,7 @@ def _specs(consumed: Sequence[Mapping[str, str]], offered: Mapping[str, str]) ->
 
 
 COUNTERS: dict[str, tuple[list[dict[str, str]], dict[str, str], list[str], list[bool | None]]] = {
-    # What the devices consume, what there is, which are in use, and for which it suffices.
+    # The amounts that devices consume, the amounts of the pool, the devices in use, the answers.
     "enough": ([{"a": "1", "b": "2"}], {"a": "1", "b": "2"}, [], [True]),
     "too little of one": ([{"a": "1", "b": "2"}], {"a": "9", "b": "1"}, [], [False]),
     "one is not declared": ([{"a": "1", "b": "2"}], {"a": "9"}, [], [None]),
