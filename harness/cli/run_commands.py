@@ -213,17 +213,19 @@ def report(
     Of several, those that are no run directories are named, and the others are rendered.
     """
     from harness import errors
+    from harness.cli import index_command
     from harness.cli.terminal import displaying
 
     if len(directory) == 1:
-        _report(directory[0], is_issue=issue)
+        with index_command.refreshed_where_it_is([] if issue else directory):
+            _report(directory[0], is_issue=issue)
         return 0
     if issue:
         raise errors.UsageError(
             f"expected one run directory with --issue, got {len(directory)}: name one of them"
         )
     code = 0
-    with outputs.chosen() as out:
+    with outputs.chosen() as out, index_command.refreshed_where_it_is(directory):
         for path in directory:
             try:
                 _report(path, is_issue=False)

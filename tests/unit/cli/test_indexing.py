@@ -30,5 +30,8 @@ def test_judging_again_refreshes_an_index_that_is_there(
     made.verdict.unlink()
     flake_hunt("index", "--reports", str(tmp_path))
     assert "not judged" in (tmp_path / "index.html").read_text()
+    flake_hunt("report", str(made.path))
+    assert "not judged" not in (tmp_path / "index.html").read_text()
+    made.verdict.unlink()
     flake_hunt("check", str(made.path), str(made.path))
     assert "not judged" not in (tmp_path / "index.html").read_text()

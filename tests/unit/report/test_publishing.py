@@ -136,6 +136,24 @@ def test_judging_again_mends_it(directory: directories.RunDirectory, name: str) 
     assert len(_said(directory)) == 1
 
 
+def test_a_verdict_of_an_older_schema_or_by_other_judges_is_the_same_verdict(
+    directory: directories.RunDirectory,
+) -> None:
+    document = json.loads(directory.verdict.read_bytes())
+    other = {"version": "0.0.1", "digest": "sha256:0"}
+    directory.verdict.write_text(json.dumps(document | {"judges": other}))
+    rendering.render(directory)
+    del document["judges"], document["manifest"]
+    directory.verdict.write_text(json.dumps(document | {"schema": 5}))
+    rendering.render(directory)
+    directory.verdict.write_text(json.dumps(document | {"schema": 5, "reason": "another"}))
+    with pytest.raises(errors.VerdictError, match="it was edited"):
+        rendering.render(directory)
+    directory.verdict.write_text(json.dumps(document))
+    with pytest.raises(errors.VerdictError, match="it was edited"):
+        rendering.render(directory)  # of this schema, but without the keys that it has
+
+
 def test_a_link_is_replaced_and_not_followed(directory: directories.RunDirectory) -> None:
     own = directory.path.parent / "own-file"
     own.write_text("mine")
