@@ -29,9 +29,30 @@ class _Meta(msgspec.Struct):
     resourceVersion: str = ""  # noqa: N815 - the API's spelling
 
 
+class _Device(msgspec.Struct):
+    driver: str
+    pool: str
+    device: str
+
+
+class _Devices(msgspec.Struct):
+    results: list[_Device] | None = None
+
+
+class _Allocation(msgspec.Struct):
+    devices: _Devices = msgspec.field(default_factory=_Devices)
+
+
+class _ClaimStatus(msgspec.Struct):
+    allocation: _Allocation | None = None
+
+
 class _Answer(msgspec.Struct):
     metadata: _Meta = msgspec.field(default_factory=_Meta)
     reason: Any = ""
+    kind: Any = ""
+    status: msgspec.Raw = msgspec.Raw(b"{}")
+    """Read only if the object is a claim."""
 
 
 _answers = msgspec.json.Decoder(_Answer)
@@ -73,6 +94,7 @@ class WriteJournal:
             reason=str(answer.reason),
             uid=answer.metadata.uid,
             resource_version=answer.metadata.resourceVersion,
+            devices=_devices(answer),
         )
 
     def failed(self, op: int, error: BaseException) -> None:
@@ -142,6 +164,18 @@ def _decode(body: bytes) -> _Answer:
         return _answers.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _Answer()
+
+
+def _devices(answer: _Answer) -> list[str] | None:
+    """Return `driver/pool/device` of the devices that a claim has; None for any other object."""
+    if answer.kind != "ResourceClaim":
+        return None
+    try:
+        allocation = msgspec.json.decode(answer.status, type=_ClaimStatus).allocation
+    except msgspec.DecodeError:
+        return None
+    results = allocation.devices.results or () if allocation else ()
+    return [f"{item.driver}/{item.pool}/{item.device}" for item in results]
 
 
 def _outcome(status: int) -> str:

@@ -66,6 +66,31 @@ def test_a_write_is_journaled_with_the_version_of_the_answer(tmp_path: pathlib.P
     assert (end.uid, end.resource_version) == ("uid-a", "7")
 
 
+HELD = b'{"allocation":{"devices":{"results":[{"driver":"d","pool":"a/b","device":"0"}]}}}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "devices"),
+    [
+        (b'"ResourceClaim"', HELD, ["d/a/b/0"]),
+        (b'"ResourceClaim"', b"{}", []),
+        (b'"ResourceClaim"', b'{"allocation":{"devices":{}}}', []),
+        (b'"ResourceClaim"', b'"Failure"', None),
+        (b'"ResourceClaim"', b"null", None),
+        (b'"Pod"', HELD, None),
+        (b"[1]", HELD, None),
+        (b'"Status"', b'"Failure"', None),
+    ],
+)
+def test_the_devices_of_claims_are_journaled(
+    tmp_path: pathlib.Path, kind: bytes, status: bytes, devices: list[str] | None
+) -> None:
+    server = _Server(body=b'{"kind":%b,"metadata":{"uid":"u"},"status":%b}' % (kind, status))
+    _, end = _journaled(tmp_path, server, _request("PUT", f"{CLAIMS}/a/status", b"{}"))
+    assert isinstance(end, records.Completion)
+    assert (end.uid, end.devices) == ("u", devices)
+
+
 def test_a_creation_is_journaled_with_the_name_in_its_body(tmp_path: pathlib.Path) -> None:
     begin, _ = _journaled(tmp_path, _Server(201), _request("POST", CLAIMS, ANSWER))
     assert isinstance(begin, records.Invocation)
