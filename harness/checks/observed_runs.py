@@ -142,9 +142,9 @@ def fold(body: Iterable[records.Body], plan: plans.Plan, *beside: folders.Folder
 
     Raises ObjectError or QuantityError if an object is not one of the API.
     """
-    observed = ObservedRun()
+    observed = ObservedRun(whole=wholeness.Wholeness(is_dense=plan.dense_revisions))
     folders.fold(body, *observed.asked(plan), *beside)
-    observed.whole.conclude(dense=plan.dense_revisions)
+    observed.whole.conclude()
     for resource in world_states.TYPES:
         observed.final.keep(resource, observed.folded.stream(resource).live)
     return observed

@@ -52,8 +52,8 @@ class Write:
 class SubjectWrites:
     """The journals of the scheduler and the claim controller, read."""
 
-    versions: observed_versions.Versions = dataclasses.field(
-        default_factory=observed_versions.Versions
+    versions: observed_versions.NumberedVersions = dataclasses.field(
+        default_factory=observed_versions.NumberedVersions
     )
     problems: list[str] = dataclasses.field(default_factory=list)
     """One line for each journal that is missing or incomplete."""
@@ -104,7 +104,10 @@ def of_journal(plan: plans.Plan, journal: Iterable[records.Body]) -> Iterator[Wr
 
 
 def missing(
-    written: observed_versions.Versions, observed: observed_versions.Versions, *, since_rv: int
+    written: observed_versions.NumberedVersions,
+    observed: observed_versions.Versions,
+    *,
+    since_rv: int,
 ) -> set[int]:
     """Return the digests of the writes after `since_rv` that were not observed."""
     digests = observed_versions.as_integers(written.digests)

@@ -19,7 +19,7 @@ class Operations:
     """Calls whose outcome is unknown: no complete answer arrived."""
     created: set[str]
     """uids of the pods and claims whose creation the API server acknowledged."""
-    written: observed_versions.Versions
+    written: observed_versions.NumberedVersions
     """Versions that the API server acknowledged and that must have been observed."""
     errors: dict[str, int]
     """`verb resource status reason` -> number of calls that did not succeed."""
@@ -55,7 +55,7 @@ class _Tally:
 
     def __init__(self, plan: plans.Plan) -> None:
         self._plan = plan
-        self.written = observed_versions.Versions()
+        self.written = observed_versions.NumberedVersions()
         self.problems: list[str] = []
         self.calls = self.unknown = 0
         self.created: set[str] = set()

@@ -1,4 +1,4 @@
-"""Versions of objects that were observed or written, sixteen bytes each; of claims, eight more."""
+"""Versions of objects that were observed or written, eight bytes each; of claims, sixteen."""
 
 import array
 import dataclasses
@@ -12,31 +12,40 @@ Integers = npt.NDArray[np.int64]
 
 @dataclasses.dataclass(slots=True)
 class Versions:
-    """Versions of objects as digests of uid and resourceVersion, with the resourceVersions.
+    """Versions of objects as digests of uid and resourceVersion.
 
     The digests are good for comparisons within this process only.
     """
 
     digests: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
-    rvs: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
-
     held: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
     """Digests of the versions of claims with their devices."""
 
     def add(self, uid: str, rv: int, devices: Iterable[str] | None = None) -> None:
         """Add one version of an object; `devices`: those of a claim, None if they are not known."""
         self.digests.append(digest(uid, rv))
-        self.rvs.append(rv)
         if devices is not None:
             self.held.append(holding(uid, rv, devices))
+
+    def __len__(self) -> int:
+        """Return the number of versions, with duplicates."""
+        return len(self.digests)
+
+
+@dataclasses.dataclass(slots=True)
+class NumberedVersions(Versions):
+    """Versions with their resourceVersions, which take eight bytes more."""
+
+    rvs: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
+
+    def add(self, uid: str, rv: int, devices: Iterable[str] | None = None) -> None:
+        """Add one version of an object, as `Versions` does."""
+        Versions.add(self, uid, rv, devices)
+        self.rvs.append(rv)
 
     def numbers(self) -> Integers:
         """Return the resourceVersions, in the order in which they were added."""
         return as_integers(self.rvs)
-
-    def __len__(self) -> int:
-        """Return the number of versions, with duplicates."""
-        return len(self.rvs)
 
 
 def digest(uid: str, rv: int) -> int:
@@ -46,7 +55,7 @@ def digest(uid: str, rv: int) -> int:
 
 def holding(uid: str, rv: int, devices: Iterable[str]) -> int:
     """Return the digest of a version of a claim with its devices."""
-    return hash((uid, rv, *devices))
+    return digest(uid, rv) ^ hash(tuple(devices))
 
 
 def as_integers(content: "array.array[int]") -> Integers:

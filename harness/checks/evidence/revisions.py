@@ -24,7 +24,7 @@ def between(first: Iterable[int], final: Iterable[int]) -> tuple[int, int]:
 
 def require_dense(
     found: contradictions.Contradictions,
-    observed: observed_versions.Versions,
+    observed: observed_versions.NumberedVersions,
     limits: tuple[int, int],
 ) -> None:
     """Count the revisions that are missing. Each may have been a commit of any object."""

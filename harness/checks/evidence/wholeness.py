@@ -34,9 +34,11 @@ class _Resource:
 class Wholeness(folders.Folder):
     """The contradictions in the observations of a run."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_dense: bool = False) -> None:
+        """`is_dense`: each commit took the next revision, and all resources are observed."""
         self.found = contradictions.Contradictions()
-        self.observed = observed_versions.Versions()
+        kind = observed_versions.NumberedVersions if is_dense else observed_versions.Versions
+        self.observed = kind()
         """All versions of all objects."""
         self.references = references.References(self.found)
         self._devices = interning.DerivedValues(_devices)
@@ -64,20 +66,17 @@ class Wholeness(folders.Folder):
         """Note a gap that the recorder noticed."""
         self._of(gap.resource).lists.gap(gap)
 
-    def conclude(self, *, dense: bool) -> None:
-        """Look at the whole when there are no more records.
-
-        `dense`: each commit took the next revision, and all resources are observed.
-        """
+    def conclude(self) -> None:
+        """Look at the whole when there are no more records."""
         for resource in self._resources.values():
             resource.lists.end()
             resource.lives.end(has_final_list=resource.lists.final_rv is not None)
         self.references.end()
-        if dense:
+        if isinstance(self.observed, observed_versions.NumberedVersions):
             revisions.require_dense(self.found, self.observed, self.between)
 
     def require_writes(
-        self, *journals: observed_versions.Versions, history: histories.History
+        self, *journals: observed_versions.NumberedVersions, history: histories.History
     ) -> None:
         """Look for the acknowledged writes of some journals.
 
