@@ -10,7 +10,10 @@ from harness.explore.output import stories
 from harness.explore.search import causality_curve, explored_run, tokens
 from harness.report import drawing, page_templates
 
-_LANE = 30.0
+_LANE, _LINE = 44.0, 34.0
+"""Height of a lane, and of the line within it, below its name."""
+_NUMBERS_MAX = 20
+"""Steps with a number in the picture; of more, every second one has a number, or every third…"""
 _CURVE_HEIGHT = 110.0
 
 
@@ -53,14 +56,16 @@ def _lanes(run: explored_run.ExploredRun) -> str:
     across = drawing.Scale(0, len(steps) + 1, 1.0, 99.0)
     body = []
     for index, task in enumerate(tasks):
-        y = 16 + index * _LANE
-        body.append(drawing.label(0, y + 4, task, kind="lane"))
-        body.append(drawing.line(across.left, y, across.right, y, kind="grid"))
+        y = index * _LANE
+        body.append(drawing.label(0, y + 12, drawing.shortened(task), kind="lane"))
+        body.append(drawing.line(across.left, y + _LINE, across.right, y + _LINE, kind="grid"))
+    every = -(-len(steps) // _NUMBERS_MAX)
     for number, moment in enumerate(steps, start=1):
-        y = 16 + tasks.index(moment.task) * _LANE
-        body.append(drawing.dot(across(number), y, kind="stepA", title=f"{number}. {moment.name}"))
-        body.append(drawing.label(across(number), y - 7, number, kind="tick", anchor="middle"))
-    return drawing.svg(body, height=16 + len(tasks) * _LANE, title="The run, task by task")
+        x, y = across(number), tasks.index(moment.task) * _LANE + _LINE
+        body.append(drawing.dot(x, y, kind="stepA", title=f"{number}. {moment.name}"))
+        if number % every == 0:
+            body.append(drawing.label(x, y - 7, number, kind="tick", anchor="middle"))
+    return drawing.svg(body, height=len(tasks) * _LANE, title="The run, task by task")
 
 
 def _curve(points: Sequence[causality_curve.Point]) -> str:

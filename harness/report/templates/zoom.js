@@ -52,6 +52,9 @@
     ["all", "show all", (group) => change(group, 0, 50, 0)],
   ];
   const keys = { "+": 0, "=": 0, "-": 1, ArrowLeft: 2, ArrowRight: 3, 0: 4 };
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((part) => { part.open = true; });
+  });
   document.querySelectorAll(".zoom").forEach((box) => {
     const group = box.dataset.group, plot = box.querySelector(".plot");
     if (!plot || !plot.dataset.unit) return;
