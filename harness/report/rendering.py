@@ -161,6 +161,7 @@ def _sections(source: evidence.Evidence) -> Iterator[Section]:
     steps = iter(source.steps)
     writes = deciding_writes.DecidingWrites(source.double_allocations[:CARDS_MAX])
     writes.read(source.history)
+    names = source.pod_names if source.double_allocations else {}
     logs = log_causes.LogCauses()
     if not all(source.steps):
         logs.read(source.history.directory)
@@ -169,7 +170,7 @@ def _sections(source: evidence.Evidence) -> Iterator[Section]:
         for number, violation in enumerate(check.violations, start=1):
             strip, kind, deciding, log_cause = None, check.check, [], None
             if isinstance(violation, verdicts.DoubleAllocation):
-                strip, kind = strips.strip(violation, next(steps), source.pod_names), "double"
+                strip, kind = strips.strip(violation, next(steps), names), "double"
                 deciding = writes.of(violation)
                 log_cause = None if strip.steps else logs.of(violation)
             cards.append(Card(f"{kind}-{number}", violation, strip, deciding, log_cause))
