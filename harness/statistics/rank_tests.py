@@ -6,7 +6,7 @@ The runs are the independent units, not the pods within one. No distribution is 
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,11 @@ import numpy.typing as npt
 DEALS_MAX = 20_000
 """Most ways of dealing out the runs that are all looked at; beyond, random ones are drawn."""
 DRAWN = 9_999
-"""Random deals of `p_value`, and resamples of `difference`; memory is proportional to them."""
+"""Random deals of `p_value`."""
+RESAMPLED = 2_000
+"""Resamples of each group of `difference`."""
+_AT_ONCE = 2_000_000
+"""Numbers that are drawn at once; more would only take more memory."""
 RUNS_MIN = 5
 """Fewest runs of a side for an interval: resamples of fewer say too little."""
 _TIE = 1e-9
@@ -66,10 +70,7 @@ def difference(
     if min(len(first), len(second)) < RUNS_MIN:
         return None
     random = np.random.default_rng(seed)
-    medians = [
-        np.median(random.choice(np.array(group, dtype=float), (DRAWN // 5, len(group))), axis=1)
-        for group in (first, second)
-    ]
+    medians = [_medians(np.array(group, dtype=float), random) for group in (first, second)]
     tail = (1 - confidence) / 2
     low, high = np.quantile(medians[1] - medians[0], (tail, 1 - tail))
     return Interval(float(low), float(high))
@@ -92,5 +93,27 @@ def _all_sums(ranks: _Array, count: int) -> _Array:
 
 def _drawn_sums(ranks: _Array, count: int, seed: int) -> _Array:
     random = np.random.default_rng(seed)
-    sums: _Array = random.permuted(np.tile(ranks, (DRAWN, 1)), axis=1)[:, :count].sum(axis=1)
-    return sums
+    return np.concatenate(
+        [
+            random.permuted(np.tile(ranks, (rows, 1)), axis=1)[:, :count].sum(axis=1)
+            for rows in _parts(DRAWN, len(ranks))
+        ]
+    )
+
+
+def _medians(group: _Array, random: np.random.Generator) -> _Array:
+    """Return the medians of resamples of a group."""
+    return np.concatenate(
+        [
+            np.median(random.choice(group, (rows, len(group))), axis=1)
+            for rows in _parts(RESAMPLED, len(group))
+        ]
+    )
+
+
+def _parts(rows: int, length: int) -> Iterator[int]:
+    """Yield how many of the rows of this length are drawn at once; they add up to `rows`."""
+    most = max(_AT_ONCE // length, 1)
+    while rows > 0:
+        yield min(rows, most)
+        rows -= most

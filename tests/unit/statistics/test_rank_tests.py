@@ -24,6 +24,18 @@ def test_drawn_deals_agree_with_all_of_them(monkeypatch: pytest.MonkeyPatch) -> 
     assert drawn != rank_tests.p_value(first, second, seed=2)
 
 
+def test_drawing_in_parts_is_the_same_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = list(range(0, 60, 2)), list(range(11, 71, 2))
+    whole = rank_tests.p_value(first, second, seed=1)
+    interval = rank_tests.difference(first, second, confidence=0.95, seed=1)
+    monkeypatch.setattr(rank_tests, "_AT_ONCE", 1_000)
+    assert rank_tests.p_value(first, second, seed=1) == pytest.approx(whole, abs=0.02)
+    parts = rank_tests.difference(first, second, confidence=0.95, seed=1)
+    assert interval is not None
+    assert parts is not None
+    assert (parts.low, parts.high) == pytest.approx((interval.low, interval.high), abs=2)
+
+
 def test_equal_groups_are_seldom_told_apart() -> None:
     drawn = random.Random(3)
     found = [
