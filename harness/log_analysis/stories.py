@@ -19,6 +19,10 @@ CLAIMS_MAX = 20_000
 DEVICES_MAX = 200_000
 """Devices in use that are remembered."""
 VERSIONS_MAX = 100
+CLAIMS_OF_DEVICE_MAX = 20
+"""Claims that are remembered for one device, the latest ones."""
+SUSPECTED_MAX = 200
+"""Pairs of plans that may overlap; the outcome of the latest ones is awaited."""
 FOUND_MAX = 1_000
 """Double allocations that are kept with their lines; further ones are only counted."""
 
@@ -76,7 +80,8 @@ class Story:
             for claim in planned if len(names) > 1 else ():
                 other = names[names[0] == claim]
                 moments = self._moments(other), self._moments(claim)
-                self.suspected[device, frozenset((other, claim))] = moments
+                if len(self.suspected) < SUSPECTED_MAX:
+                    self.suspected[device, frozenset((other, claim))] = moments
 
     @property
     def shows_devices(self) -> bool:
@@ -116,20 +121,24 @@ class Story:
 
     def _plan(self, moments: ClaimMoments) -> None:
         for device in moments.devices:
-            planned = self._planned.setdefault(device, {})
-            others = [*self._held.get(device, ()), *planned]
-            for other in others:
-                if other != moments.claim:
-                    self._suspect(device, other, moments)
-            planned[moments.claim] = None
+            others = [*self._held.get(device, ()), *self._planned.get(device, ())]
+            rivals = [other for other in others if other != moments.claim]
+            if rivals and not moments.in_flight and moments.reserved is not None:
+                moments.in_flight = in_flight_listings.of_gather(moments.gather, moments.reserved)
+                moments.is_listing_known = bool(moments.in_flight)
+            for other in rivals:
+                self._suspect(device, other, moments)
+            _add(self._planned.setdefault(device, {}), moments.claim)
 
     def _suspect(self, device: str, other: str, moments: ClaimMoments) -> None:
-        if not moments.is_listing_known and moments.reserved is not None:
-            lines = in_flight_listings.of_gather(moments.gather, moments.reserved)
-            moments.in_flight, moments.is_listing_known = lines, bool(lines)
         first = self._claims.get(other)
-        if first is not None and not self.shows_devices:
-            self.suspected[device, frozenset((other, moments.claim))] = (first, moments)
+        if first is None or self.shows_devices:
+            return
+        self.suspected[device, frozenset((other, moments.claim))] = (first, moments)
+        if first.bound is not None:  # whether it was released before, no later line can tell
+            _discard(self._planned, device, other)
+        if len(self.suspected) > SUSPECTED_MAX:
+            del self.suspected[next(iter(self.suspected))]
 
     def _see_released(self, record: LogRecord) -> None:
         claim = record.value("claim") or record.value("cacheKey")
@@ -210,7 +219,7 @@ class Story:
         if claim not in holders:
             for other in holders:
                 self._find(device, self._moments(other), moments, record)
-            holders[claim] = None
+            _add(holders, claim)
         self._gathers.see_observed(device, moments)
 
     def _hold(self, device: str) -> dict[str, None]:
@@ -266,6 +275,12 @@ def _in_order(one: ClaimMoments, other: ClaimMoments) -> tuple[ClaimMoments, Cla
     if one.reserved and other.reserved and other.reserved.order < one.reserved.order:
         return other, one
     return one, other
+
+
+def _add(claims: dict[str, None], claim: str) -> None:
+    claims[claim] = None
+    if len(claims) > CLAIMS_OF_DEVICE_MAX:
+        del claims[next(iter(claims))]
 
 
 def _discard(table: dict[str, dict[str, None]], device: str, claim: str) -> None:

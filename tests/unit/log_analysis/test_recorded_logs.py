@@ -15,7 +15,7 @@ from harness.log_analysis.signatures.causes import Signature
 from tests.support import log_lines
 
 NAMESPACE = "hunt-1795221190"
-CUTS = int(os.environ.get("FLAKE_HUNT_CUTS", "30"))
+CUTS = int(os.environ.get("FLAKE_HUNT_CUTS", "12"))
 Pair = tuple[str, str, str]
 
 
