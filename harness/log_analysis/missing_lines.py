@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from harness.log_analysis import messages
+from harness.log_analysis import log_files, messages
 from harness.log_analysis.double_allocations import DoubleAllocation
 from harness.log_analysis.messages import Message
 from harness.log_analysis.signatures.causes import Cause, Signature
@@ -66,7 +66,8 @@ def reasons(analysis: "Analysis") -> Iterator[str]:
 def _unread(analysis: "Analysis") -> Iterator[str]:
     for file in analysis.files:
         if file.damage:
-            yield f"{file.name}: {file.damage}"
+            name = "standard input" if file.name == log_files.STDIN else file.name
+            yield f"{name}: {file.damage}"
 
 
 def _are_stored(analysis: "Analysis") -> bool:

@@ -162,7 +162,8 @@ def _summary(analysis: analyses.Analysis) -> str:
         found = _counted(analysis.found_count, "double allocation", "double allocations")
         return f"{found} among {seen}"
     if analysis.verdict is analyses.Verdict.UNKNOWN:
-        return "inconclusive; " + (f"{seen} seen" if analysis.plans else f"the logs show {seen}")
+        shown = seen if analysis.allocations or analysis.plans else "no allocation of a device"
+        return f"inconclusive; the logs show {shown}"
     return f"no double allocation among {seen}"
 
 
