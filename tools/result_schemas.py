@@ -1,8 +1,9 @@
-"""`python tools/result_schemas.py`: write harness/schemas/ from the types that are written as JSON.
+"""Write harness/schemas/ from the types of the documents that commands write as JSON.
 
 Keys may be added to a document of one schema version, so other keys are allowed.
 """
 
+import argparse
 import json
 import pathlib
 from typing import Any
@@ -11,7 +12,8 @@ import msgspec
 
 from harness.campaign import campaign_documents
 from harness.checks import verdict_files
-from harness.comparison import documents
+from harness.comparison import documents as comparisons
+from harness.report.explanations import documents as explanations
 
 FOLDER = pathlib.Path(__file__).parents[1] / "harness" / "schemas"
 TYPES = {
@@ -20,7 +22,8 @@ TYPES = {
         campaign_documents.CampaignDocument,
         "results.json of a campaign, and the output of flake-hunt hunt --output json",
     ),
-    "comparison": (documents.Comparison, "the output of flake-hunt compare --json"),
+    "comparison": (comparisons.Comparison, "the output of flake-hunt compare --json"),
+    "explanation": (explanations.Explanation, "the output of flake-hunt explain --json"),
 }
 """Name of a file -> its type and title."""
 
@@ -39,7 +42,11 @@ def text(name: str) -> str:
 
 
 def main() -> None:
-    """Write every file."""
+    """Write every file, and print its path."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.parse_args()
     for name in TYPES:
         path = FOLDER / f"{name}.json"
         path.write_text(text(name), encoding="utf-8")

@@ -13,7 +13,7 @@ PROGRAMS = sorted(
     set(re.findall(r"\.venv/bin/python ((?:tools/\S+?\.py)|-m [\w.]+)", CONTRIBUTING))
 )
 
-NO_ARGUMENTS = {"-m tests.fuzzing.costs", "-m tests.histories.golden"}
+NO_ARGUMENTS = {"-m tests.fuzzing.costs", "-m tests.histories.golden", "tools/result_schemas.py"}
 """Programs that need no arguments."""
 
 
@@ -36,6 +36,7 @@ def test_the_programs_are_named() -> None:
         "-m tests.histories.golden",
         "tools/mutations.py",
         "tools/protobuf_numbers.py",
+        "tools/result_schemas.py",
         "tools/schemas.py",
     ]
 

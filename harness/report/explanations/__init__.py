@@ -1,7 +1,7 @@
 """Shows what logs of schedulers say about double allocations: as text, as JSON, and as a page.
 
 Made of `log_analysis` alone; verdicts about runs do not belong here. The form of the JSON document
-is `explanation.schema.json`.
+is `harness/schemas/explanation.json`.
 
-Contents: `documents`, `durations`, `excerpts`, `pages`, `schemas`, `texts`.
+Contents: `documents`, `durations`, `excerpts`, `pages`, `texts`.
 """

@@ -7,15 +7,12 @@ import pathlib
 import random
 from typing import Any
 
-import jsonschema
 import pytest
 
 from harness.log_analysis import text_blocks
-from harness.report.explanations import schemas
-from tests.support import log_lines
+from tests.support import log_lines, schemas
 from tests.support.log_lines import Story
 
-SCHEMA = json.loads(schemas.FILE.read_text())
 ONE = Story().observe("a").text()
 TWO = Story().observe("a").observe("b").text()
 
@@ -43,7 +40,7 @@ def test_json_is_one_document(flake_hunt: Any, log: pathlib.Path, option: list[s
     log.write_text(TWO)
     code, out, _ = flake_hunt("explain", str(log), *option)
     document = json.loads(out)
-    jsonschema.validate(document, SCHEMA)
+    schemas.obeying("explanation", document)
     assert (code, document["exit_code"], document["verdict"]) == (10, 10, "INVALID")
 
 
