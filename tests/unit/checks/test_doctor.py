@@ -76,8 +76,9 @@ def test_an_edit_changes_one_file_and_its_trailer_counts_right(seed: int) -> Non
     [(name, content)] = edit.changed.items()
     assert content is not None
     assert content != chosen.files[name]
-    *_, trailer = lines = content.splitlines()
-    assert b'"count":%d,' % (len(lines) - 2) in trailer
+    if not name.startswith("audit"):  # which has no trailer
+        *_, trailer = lines = content.splitlines()
+        assert b'"count":%d,' % (len(lines) - 2) in trailer
 
 
 TIMES = {

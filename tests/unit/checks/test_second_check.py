@@ -133,5 +133,5 @@ def test_two_broken_guarantees_stand_beside_each_other(tmp_path: pathlib.Path) -
     assert document["checks"][0]["violations"][0]["resource_versions"] == [1, 2, 3]
     page = directory.report.read_text()
     assert f"at once”; 1 violation of “{PROMISE}”" in page
-    assert page.index('id="violation-1"') < page.index('id="violation-2"')
+    assert page.index('id="double-1"') < page.index(f'id="{NAME}-1"')
     assert page.count("Timeline of the double allocation") == 1

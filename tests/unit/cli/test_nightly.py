@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness.campaign import nights, results, summaries
+from harness.campaign import campaign_documents, nights, results, summaries
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.cli import campaigning, nightly_command
@@ -31,9 +31,20 @@ def test_it_leaves_one_junit_and_one_summary(
             ("a-defect", Purpose.CONTROL, verdicts.Verdict.INVALID),
         )
     ]
-    made = campaigning.CampaignOutcome(
-        results=found, folder=tmp_path, exit_code=0, headline="VALID"
+    document = campaign_documents.CampaignDocument(
+        seed=1,
+        verdict="VALID",
+        exit_code=0,
+        summary="",
+        directory=str(tmp_path),
+        started="",
+        command=[],
+        cluster="embedded",
+        versions={},
+        planned=len(found),
+        rows=[],
     )
+    made = campaigning.CampaignOutcome(results=found, folder=tmp_path, document=document)
     monkeypatch.setattr(campaigning, "make", lambda plan, **options: made)
     summary = tmp_path / "summary.md"
     assert nightly_command.nightly(minutes=0, seed=1, summary=summary, reports=tmp_path) == 0

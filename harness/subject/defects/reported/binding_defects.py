@@ -41,9 +41,10 @@ class AllocationWithoutFinalizerBinder(claim_binding.ClaimBinder):
     status was patched; since then it is updated with the resourceVersion.
     """
 
-    def _put_allocation(self, claim: Object) -> Object:
-        meta = {key: item for key, item in claim["metadata"].items() if key != "resourceVersion"}
-        return super()._put_allocation({**claim, "metadata": meta})
+    def _protect(self, claim: Object) -> Object:
+        found = super()._protect(claim)
+        meta = {key: item for key, item in found["metadata"].items() if key != "resourceVersion"}
+        return {**found, "metadata": meta}
 
 
 class DeallocatedClaimReservedBinder(claim_binding.ClaimBinder):

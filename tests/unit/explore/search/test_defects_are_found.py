@@ -73,7 +73,7 @@ def test_the_correct_subject_is_left_alone(scenario: str, strategy: str) -> None
     progress = explored(hunt(schedules=50, scenario=scenario, strategy=strategy))
     assert progress.findings == []
     assert progress.schedules >= 50
-    assert len(progress.distinct) > 15
+    assert len(progress.distinct) > 5
 
 
 def test_a_missing_answer_is_too_much_for_the_subject_as_it_is_upstream() -> None:
