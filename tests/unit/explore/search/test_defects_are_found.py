@@ -64,6 +64,8 @@ def test_a_defect_is_found_and_replayed(name: str, strategy: str) -> None:
         assert run.finding is not None
 
 
+SMALL = {"foreign-consumer"}
+"""Worlds with fewer different schedules than the others."""
 EXPECTED_VALID = [name for name, spec in world_catalogue.WORLDS.items() if spec.hazard is None]
 
 
@@ -73,7 +75,7 @@ def test_the_correct_subject_is_left_alone(scenario: str, strategy: str) -> None
     progress = explored(hunt(schedules=50, scenario=scenario, strategy=strategy))
     assert progress.findings == []
     assert progress.schedules >= 50
-    assert len(progress.distinct) > 5
+    assert len(progress.distinct) > (5 if scenario in SMALL else 15)
 
 
 def test_a_missing_answer_is_too_much_for_the_subject_as_it_is_upstream() -> None:
