@@ -6,8 +6,6 @@ from harness import errors, writing
 from harness.scenario import schemas
 from harness.scenario.toml_files import documents
 
-SHELF = documents.Shelf(noun="example", folder_name="examples", option="", kind=None)
-
 
 def copy(folder: pathlib.Path) -> list[pathlib.Path]:
     """Copy the examples into a folder, which is made if it is missing; return the new files.
@@ -15,7 +13,8 @@ def copy(folder: pathlib.Path) -> list[pathlib.Path]:
     Raises UsageError, and copies nothing, if one of the files is there already; StorageError or
     UnwritableError if one cannot be written.
     """
-    contents = {path.name: path.read_bytes() for path in sorted(SHELF.folder().glob("*.*"))}
+    shipped = documents.shipped_folder("examples")
+    contents = {path.name: path.read_bytes() for path in sorted(shipped.glob("*.*"))}
     contents[schemas.file_name("scenario")] = schemas.text("scenario").encode()
     targets = {folder / name: content for name, content in contents.items()}
     for target in targets:

@@ -16,6 +16,13 @@ SUFFIX = ".toml"
 Document = dict[str, Any]
 
 
+def shipped_folder(name: str) -> pathlib.Path:
+    """Return a folder of shipped files, in the checkout or the installed package."""
+    package = pathlib.Path(__file__).parents[2]
+    checkout = package.parent / name
+    return checkout if checkout.is_dir() else package / name
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
     """The shipped files of one kind, and their names in messages."""
@@ -33,10 +40,7 @@ class Shelf:
 
     def folder(self) -> pathlib.Path:
         """Return the folder of the shipped files, in the checkout or the installed package."""
-        checkout = pathlib.Path(__file__).parents[3] / self.folder_name
-        return (
-            checkout if checkout.is_dir() else pathlib.Path(__file__).parents[2] / self.folder_name
-        )
+        return shipped_folder(self.folder_name)
 
     def names(self, group: str = "") -> list[str]:
         """Return the names of the shipped files, sorted; `group` empty: those in no group."""
