@@ -121,7 +121,7 @@ def _row(row: results.Row) -> Row:
 def summary(table: Sequence[results.Row]) -> str:
     """Return the figures of a campaign in one line."""
     tested = results.of_purpose(table, Purpose.SUBJECT)
-    runs = sum(len(row.runs) for row in tested)
+    runs = sum(len(row.runs) - row.missing for row in tested)
     doubles = sum(row.double_allocations for row in tested)
     stuck = sum(row.stuck for row in tested)
     what = verdicts.counted(doubles, "double allocation") + f", {stuck} STUCK" * (stuck > 0)
@@ -135,6 +135,8 @@ def summary(table: Sequence[results.Row]) -> str:
         if group or purpose is Purpose.CONTROL:
             good = sum(row.is_as_expected for row in group)
             parts.append(f"{good} of {len(group)} {words}")
+    if missing := sum(row.missing for row in table):
+        parts.append(f"{verdicts.counted(missing, 'planned run')} without a result")
     return "; ".join(parts)
 
 

@@ -22,6 +22,8 @@ PYTHON = subject_names.PYTHON
 class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run to be executed."""
 
+    number: int = 0
+    """Its number in the plan, from 1; 0 in plans of older versions."""
     scenario: str
     """Path or name of the scenario."""
     title: str
@@ -82,6 +84,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Carrier of faults of traffic, as `--fault-carrier` takes it."""
     started: str = ""
     """Time in UTC, `2026-01-31T23:59:59Z`; empty in plans of older versions."""
+    done: list[int] = []
+    """Numbers of runs that are not executed, because the campaign's folder has their results."""
     again: list[str] = []
     """Arguments of `flake-hunt` that repeat the campaign; empty if no command does."""
     versions: dict[str, str] = {}
@@ -156,7 +160,10 @@ def plan(
         started=clocks.wall_text(),
         again=list(again),
         versions=versions,
-        runs=longest_first,
+        runs=[
+            msgspec.structs.replace(run, number=number)
+            for number, run in enumerate(longest_first, start=1)
+        ],
     )
 
 

@@ -21,7 +21,7 @@ junit_logging = system-out
 def hunt(
     plan: campaign_plan.CampaignPlan, folder: pathlib.Path, *, jobs: int, listener: Listener
 ) -> list[results.RunResult]:
-    """Execute every run of the plan and return the results.
+    """Execute the runs of the plan that are not done and return their results, in its order.
 
     The folder gets campaign.json, results.jsonl (with each result as it arrives) and junit.xml.
     Raises KeyboardInterrupt when interrupted, and HarnessError if pytest itself fails.
@@ -44,7 +44,7 @@ def hunt(
         raise errors.HarnessError(
             f"expected pytest to execute the campaign, but it ended with {ended}"
         )
-    return collector.results
+    return results.in_plan_order(collector.results)
 
 
 def _arguments(
@@ -116,6 +116,7 @@ def _broken(
     name = report.nodeid.rpartition("::")[2]
     run = planned.get(name)
     return results.RunResult(
+        number=run.number if run else 0,
         scenario=run.title if run else name,
         subject=run.subject if run else "",
         purpose=run.purpose if run else purposes.Purpose.SUBJECT,

@@ -65,9 +65,11 @@ class CampaignFile(pytest.File):
     """The planned runs of a campaign."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield one item for each run."""
+        """Yield one item for each run that has no result yet."""
         plan = campaign_plan.read(self.path)
         for run in plan.runs:
+            if run.number in plan.done:
+                continue
             yield RunItem.from_parent(self, name=run.id, plan=plan, run=run)
 
 
@@ -163,6 +165,7 @@ class RunItem(pytest.Item):
     def _result(self, started: float, **fields: object) -> results.RunResult:
         return msgspec.convert(
             {
+                "number": self._run.number,
                 "scenario": self._run.title,
                 "subject": self._run.subject,
                 "purpose": self._run.purpose,

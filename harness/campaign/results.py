@@ -16,6 +16,8 @@ HARNESS_ERROR = 1
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run."""
 
+    number: int = 0
+    """Number of the planned run, from 1; 0 in results of older versions."""
     scenario: str
     subject: str
     purpose: Purpose = Purpose.SUBJECT
@@ -43,6 +45,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Double allocations of one scheduler by itself, in runs with several schedulers."""
     error: str = ""
     """Why the run could not be executed; empty: it was."""
+    missing: bool = False
+    """A planned run without a result, in a campaign merged from shards; `reason` says why."""
     attempt: int = 0
     """Number of earlier attempts that missed the same control or hazard."""
 
@@ -67,7 +71,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_missed(self) -> bool:
         """True if it did not find what it must find: a known defect or hazard."""
-        return self.purpose.must_fail and not self.error and not self.is_found
+        was_made = not self.error and not self.missing
+        return self.purpose.must_fail and was_made and not self.is_found
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -111,6 +116,11 @@ class Row:
         return [run.error for run in self.runs if run.error]
 
     @property
+    def missing(self) -> int:
+        """The number of planned runs without a result."""
+        return sum(run.missing for run in self.runs)
+
+    @property
     def verdict(self) -> verdicts.Verdict:
         """The worst verdict of the runs: INVALID if a violation was found at least once."""
         known = [run.verdict for run in self.runs if run.verdict is not None]
@@ -125,11 +135,20 @@ class Row:
     def is_as_expected(self) -> bool:
         """True if every run is VALID that should be, and what must be found was found once.
 
-        A run with an error is never as expected.
+        A run with an error is never as expected, nor is one without a result.
         """
         is_found = self.caught > 0 or not self.purpose.must_fail
         is_known = is_found and not self.has_regression
-        return self.verdict is self.purpose.expected and is_known and not self.errors
+        is_whole = not self.errors and not self.missing
+        return self.verdict is self.purpose.expected and is_known and is_whole
+
+
+def in_plan_order(results: Iterable[RunResult]) -> list[RunResult]:
+    """Return the results in the order of the plan, and attempts in theirs.
+
+    Results come in another order whenever runs are made at the same time.
+    """
+    return sorted(results, key=lambda result: (result.number, result.attempt))
 
 
 def rows(results: Iterable[RunResult]) -> list[Row]:
@@ -173,10 +192,11 @@ def verdict(table: Sequence[Row]) -> verdicts.Verdict:
 def exit_code(table: Sequence[Row], planned: int) -> int:
     """Return the campaign's exit code: INVALID, else harness error, else UNKNOWN, else VALID.
 
-    A missing run (fewer than `planned`) is a harness error.
+    A run that has not even a first attempt (fewer than `planned`) is a harness error.
     """
     overall = verdict(table)
-    broken = any(row.errors for row in table) or sum(len(row.runs) for row in table) < planned
+    begun = sum(run.attempt == 0 for row in table for run in row.runs)
+    broken = any(row.errors for row in table) or begun < planned
     if overall is not verdicts.Verdict.INVALID and broken:
         return HARNESS_ERROR
     return overall.exit_code

@@ -28,11 +28,13 @@ def failure(attempts: Sequence[results.RunResult]) -> str:
 
 
 def inconclusive(attempts: Sequence[results.RunResult]) -> str:
-    """Return why the run is inconclusive: it is UNKNOWN or could not be executed.
+    """Return why the run is inconclusive: it is UNKNOWN, or has no result.
 
     Empty: it is conclusive.
     """
     last = attempts[-1]
+    if last.missing:
+        return f"UNKNOWN: {last.reason}"
     if last.error:
         return f"ERROR: the run could not be executed: {last.error}"
     if not last.purpose.must_fail and not last.is_found:

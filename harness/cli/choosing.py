@@ -92,8 +92,9 @@ Subject = Annotated[
         "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
     ),
 ]
+Carrier = Literal["auto", "server", "proxy"]
 FaultCarrier = Annotated[
-    Literal["auto", "server", "proxy"],
+    Carrier,
     of_cluster(
         "--fault-carrier",
         help="Where faults of API calls and watches are injected: in the embedded API server (server), or in a "

@@ -2,11 +2,10 @@
 
 import pathlib
 import sys
-from typing import Annotated
 
 import typer
 
-from harness.cli import choosing
+from harness.cli import campaign_options, choosing
 from harness.cli.terminal import outputs
 
 _PANEL = "Hunting"
@@ -18,47 +17,12 @@ def add_to(app: typer.Typer) -> None:
 
 
 def hunt(
-    scenario: Annotated[
-        list[str] | None,
-        typer.Argument(
-            autocompletion=choosing.scenario_names,
-            help="Scenario files, names of shipped scenarios, or `regress` for those that each show "
-            "one known defect (default: the three about races and two known hazards, about two minutes).",
-        ),
-    ] = None,
-    is_whole: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--all", help="Run every shipped scenario.")
-    ] = False,
-    repeat: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=choosing.REPEAT_MAX,
-            help="Number of runs of each scenario with the correct scheduler and with its remedies.",
-        ),
-    ] = 2,
-    repeat_controls: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=choosing.REPEAT_MAX,
-            help="Number of runs of each scenario with each of its known defects.",
-        ),
-    ] = 1,
-    defect: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--defect", help="Use only this known defect as positive control (may be repeated)."
-        ),
-    ] = None,
-    remedy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--remedy",
-            autocompletion=choosing.remedy_names,
-            help="Give the Python subject this remedy in all runs except the controls (may be repeated).",
-        ),
-    ] = None,
+    scenario: campaign_options.Scenarios = None,
+    is_whole: campaign_options.Whole = False,  # noqa: FBT002 - typer turns it into a flag
+    repeat: campaign_options.Repeat = 2,
+    repeat_controls: campaign_options.RepeatControls = 1,
+    defect: campaign_options.Controls = None,
+    remedy: campaign_options.Remedies = None,
     release: choosing.Release = "",
     jobs: choosing.Jobs = None,
     seed: choosing.Seed = None,
@@ -89,40 +53,34 @@ def hunt(
 
     20: inconclusive (for example, a control was not caught).
     """
-    from harness import errors, seeds
-    from harness.campaign import campaign_plan, results, summaries
+    from harness import seeds
+    from harness.campaign import results, summaries
     from harness.cli import campaigning
-    from harness.scenario import loading
+    from harness.scenario import profiles
 
     chosen = seeds.fresh() if seed is None else seed
-    profile = choosing.profile(
-        cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
-    )
-    if scenario and is_whole:
-        raise errors.UsageError(
-            f"expected --all or names of scenarios, got both ({', '.join(scenario)}): remove one"
-        )
-    plain = loading.shipped_names() if is_whole else loading.plain_hunt_names()
-    names = loading.expanded(scenario) if scenario else plain
-    for name in names:
-        processes = loading.load(name).scenario.traffic.processes
-        choosing.require_bearable(f"traffic.processes of {name}", processes, is_forced=force)
-    at_once = choosing.jobs(jobs, profile, is_forced=force)
-    plan = campaign_plan.plan(
-        names,
-        seed=chosen,
+    plan = campaign_options.planned(
+        scenarios=scenario,
+        is_whole=is_whole,
         repeat=repeat,
         repeat_controls=repeat_controls,
-        reports=reports,
-        cluster=profile,
-        subjects=subject or (),
-        remedies=remedy or (),
+        defects=defect,
+        remedies=remedy,
         release=release,
-        binaries=choosing.folder(binaries),
+        seed=chosen,
+        subjects=subject,
+        cluster=cluster,
+        cluster_set=cluster_set,
+        binaries=binaries,
         fault_carrier=fault_carrier,
-        defects=defect or None,
+        kubeconfig=kubeconfig,
+        context=context,
+        is_known=i_know_this_cluster,
+        reports=reports,
+        is_forced=force,
         again=campaigning.command(sys.argv[1:], chosen, is_given=seed is not None),
     )
+    at_once = choosing.jobs(jobs, profiles.restore(plan.cluster), is_forced=force)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
         made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)

@@ -37,6 +37,11 @@ def test_seeds_differ_between_runs_and_not_between_campaigns(tmp_path: pathlib.P
     assert seeds != [run.seed for run in planned(tmp_path, seed=2).runs]
 
 
+def test_runs_are_numbered_from_one(tmp_path: pathlib.Path) -> None:
+    plan = planned(tmp_path)
+    assert [run.number for run in plan.runs] == list(range(1, len(plan.runs) + 1))
+
+
 def test_it_survives_its_file(tmp_path: pathlib.Path) -> None:
     plan = planned(tmp_path)
     campaign_plan.write(tmp_path / "campaign.json", plan)

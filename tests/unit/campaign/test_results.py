@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from harness.campaign import results
+from harness.campaign import campaign_documents, results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 
@@ -160,3 +160,45 @@ def test_a_defect_that_shows_otherwise_is_found_by_other_checks(
     assert control.is_found is is_found
     of_scheduler = msgspec.structs.replace(control, shows_otherwise=False)
     assert of_scheduler.is_found is (doubles > 0)
+
+
+def missing(control: str = "") -> results.RunResult:
+    return msgspec.structs.replace(
+        run(UNKNOWN, control=control), missing=True, reason="shard 2 of 3 is missing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ([run(VALID), missing()], 20),
+        ([run(INVALID), missing()], 10),
+        ([run(VALID), run(INVALID, control="defect"), missing("defect")], 20),
+        ([run(VALID), run(ERROR), missing()], 1),
+    ],
+)
+def test_a_planned_run_without_a_result_makes_the_campaign_unknown(
+    found: list[results.RunResult], expected: int
+) -> None:
+    """Also a control that another run has caught: it is not known what this one would show."""
+    table = results.rows(found)
+    assert results.exit_code(table, planned=len(found)) == expected
+    assert sum(row.missing for row in table) == 1
+    assert not any(row.is_as_expected for row in table if row.missing)
+    assert "1 planned run without a result" in campaign_documents.summary(table)
+
+
+def test_further_attempts_do_not_stand_for_runs_that_were_not_made() -> None:
+    again = [msgspec.structs.replace(run(VALID, control="d"), attempt=number) for number in (0, 1)]
+    table = results.rows([*again, msgspec.structs.replace(run(INVALID, control="d"), attempt=2)])
+    assert results.exit_code(table, planned=1) == 0
+    assert results.exit_code(table, planned=2) == results.HARNESS_ERROR
+
+
+def test_results_have_the_order_of_the_plan() -> None:
+    found = [
+        msgspec.structs.replace(run(VALID), number=number, attempt=attempt)
+        for number, attempt in [(2, 1), (1, 0), (3, 0), (2, 0)]
+    ]
+    ordered = [(result.number, result.attempt) for result in results.in_plan_order(found)]
+    assert ordered == [(1, 0), (2, 0), (2, 1), (3, 0)]

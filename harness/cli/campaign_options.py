@@ -1,0 +1,123 @@
+"""Options that decide the runs of a campaign, and the campaign's plan made from them."""
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness import errors
+from harness.cli import choosing
+
+if TYPE_CHECKING:
+    from harness.campaign import campaign_plan
+
+Scenarios = Annotated[
+    list[str] | None,
+    typer.Argument(
+        autocompletion=choosing.scenario_names,
+        help="Scenario files, names of shipped scenarios, or `regress` for those that each show "
+        "one known defect (default: the three about races and two known hazards, about two minutes).",
+    ),
+]
+Whole = Annotated[bool, typer.Option("--all", help="Run every shipped scenario.")]
+Repeat = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=choosing.REPEAT_MAX,
+        help="Number of runs of each scenario with the correct scheduler and with its remedies.",
+    ),
+]
+RepeatControls = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=choosing.REPEAT_MAX,
+        help="Number of runs of each scenario with each of its known defects.",
+    ),
+]
+Controls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--defect", help="Use only this known defect as positive control (may be repeated)."
+    ),
+]
+Remedies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--remedy",
+        autocompletion=choosing.remedy_names,
+        help="Give the Python subject this remedy in all runs except the controls (may be repeated).",
+    ),
+]
+
+
+def planned(
+    *,
+    scenarios: list[str] | None,
+    is_whole: bool,
+    repeat: int,
+    repeat_controls: int,
+    defects: list[str] | None,
+    remedies: list[str] | None,
+    release: str,
+    seed: int,
+    subjects: list[str] | None,
+    cluster: str,
+    cluster_set: list[str] | None,
+    binaries: pathlib.Path | None,
+    fault_carrier: choosing.Carrier,
+    kubeconfig: pathlib.Path | None,
+    context: str | None,
+    is_known: bool,
+    reports: pathlib.Path,
+    is_forced: bool,
+    again: list[str],
+) -> "campaign_plan.CampaignPlan":
+    """Return the plan of the campaign that the options describe.
+
+    Raises UsageError or ScenarioError for a campaign that cannot work.
+    """
+    from harness.campaign import campaign_plan
+
+    profile = choosing.profile(
+        cluster, cluster_set, binaries, kubeconfig, context, is_known=is_known
+    )
+    names = _names(scenarios, is_whole=is_whole)
+    _require_bearable(names, is_forced=is_forced)
+    return campaign_plan.plan(
+        names,
+        seed=seed,
+        repeat=repeat,
+        repeat_controls=repeat_controls,
+        reports=reports,
+        cluster=profile,
+        subjects=subjects or (),
+        remedies=remedies or (),
+        release=release,
+        binaries=choosing.folder(binaries),
+        fault_carrier=fault_carrier,
+        defects=defects or None,
+        again=again,
+    )
+
+
+def _names(given: list[str] | None, *, is_whole: bool) -> list[str]:
+    """Return the names of the scenarios; raise UsageError for names and --all together."""
+    from harness.scenario import loading
+
+    if given and is_whole:
+        raise errors.UsageError(
+            f"expected --all or names of scenarios, got both ({', '.join(given)}): remove one"
+        )
+    if given:
+        return loading.expanded(given)
+    return loading.shipped_names() if is_whole else loading.plain_hunt_names()
+
+
+def _require_bearable(names: list[str], *, is_forced: bool) -> None:
+    from harness.scenario import loading
+
+    for name in names:
+        processes = loading.load(name).scenario.traffic.processes
+        choosing.require_bearable(f"traffic.processes of {name}", processes, is_forced=is_forced)
