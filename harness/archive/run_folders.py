@@ -48,6 +48,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     release: str = ""
     cluster_profile: dict[str, Any] = {}
     again: list[str] = []
+    jobs: int = 0
 
     @property
     def subject_name(self) -> str:

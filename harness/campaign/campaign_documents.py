@@ -57,6 +57,8 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the cluster profile."""
     versions: dict[str, str]
     """Versions of Flake Hunt, its libraries and the tested schedulers."""
+    jobs: int = 0
+    """Number of runs that were made at once; 0 if it is not known."""
     planned: int
     """Number of planned runs; further attempts of controls are not planned."""
     rows: list[Row]
@@ -83,6 +85,7 @@ def document(
         command=plan.again,
         cluster=str(plan.cluster.get("name", "")),
         versions=plan.versions,
+        jobs=plan.jobs,
         planned=len(plan.runs),
         rows=[_row(row) for row in table],
     )

@@ -56,6 +56,7 @@ def _facts(
         "started": document.started,
         "cluster": document.cluster,
         "runs": f"{sum(len(row.runs) for row in table)} ({document.planned} planned)",
+        "jobs": str(document.jobs or ""),
         **{name: document.versions.get(name, "") for name in ("flake-hunt", "commit", "python")},
         **{name: text for name, text in document.versions.items() if name.startswith("scheduler")},
         **_cluster_versions(table),

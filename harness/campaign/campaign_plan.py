@@ -82,6 +82,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of a kube-scheduler; empty: where envtest installs it."""
     fault_carrier: planning.CarrierChoice = "auto"
     """Carrier of faults of traffic, as `--fault-carrier` takes it."""
+    jobs: int = 0
+    """Number of runs that are made at once; 0: one, without a worker process for it."""
     started: str = ""
     """Time in UTC, `2026-01-31T23:59:59Z`; empty in plans of older versions."""
     done: list[int] = []

@@ -19,7 +19,7 @@ junit_logging = system-out
 
 
 def hunt(
-    plan: campaign_plan.CampaignPlan, folder: pathlib.Path, *, jobs: int, listener: Listener
+    plan: campaign_plan.CampaignPlan, folder: pathlib.Path, *, listener: Listener
 ) -> list[results.RunResult]:
     """Execute the runs of the plan that are not done and return their results, in its order.
 
@@ -33,7 +33,7 @@ def hunt(
     collector = _Collector(plan, folder / "results.jsonl", listener)
     cluster_records.mark_children()  # so that `cluster prune` finds workers of a killed campaign
     with cluster_records.temporary_folder() as temporary:
-        arguments = _arguments(campaign, configuration, jobs=jobs, temporary=temporary)
+        arguments = _arguments(campaign, configuration, jobs=plan.jobs, temporary=temporary)
         with writing.explained(folder):
             ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
     if collector.failure is not None:

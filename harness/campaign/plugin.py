@@ -155,7 +155,7 @@ class RunItem(pytest.Item):
             binaries=self._plan.binaries,
             fault_carrier=self._plan.fault_carrier,
         )
-        plan = msgspec.structs.replace(plan, campaign=self.path.parent.name)
+        plan = msgspec.structs.replace(plan, campaign=self.path.parent.name, jobs=self._plan.jobs)
         directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
         name = f"flake-hunt-{plan.run_id}-{_worker(self.config)}"
         suited = profiles.restore(plan.cluster_profile)

@@ -30,17 +30,20 @@ def make(
     plan: "campaign_plan.CampaignPlan", *, reports: pathlib.Path, jobs: int, out: outputs.Output
 ) -> CampaignOutcome:
     """Make the runs of the plan and show their results; the index of the reports has them."""
+    import msgspec
+
     from harness.campaign import hunting, results
     from harness.cli import index_command
     from harness.cli.terminal import annotations, displaying, tables
 
+    plan = msgspec.structs.replace(plan, jobs=jobs)
     folder = hunting.new_folder(reports, plan.seed)
     with (
         index_command.refreshed(reports),
         displaying.keeping_evidence(folder),
         tables.campaign_progress(len(plan.runs), out) as listener,
     ):
-        found = hunting.hunt(plan, folder, jobs=jobs, listener=listener)
+        found = hunting.hunt(plan, folder, listener=listener)
         document = tables.show(found, plan, folder=folder, out=out)
     annotations.of_campaign(results.rows(found))
     return CampaignOutcome(results=found, folder=folder, document=document)

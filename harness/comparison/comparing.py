@@ -135,6 +135,8 @@ def _cautions(pair: _Pair) -> Iterator[str]:
         )
     if len({run.plan.boot_id for group in groups for run in group.runs}) > 1:
         yield "the machine may differ, and with it the speed at which processes race"
+    if run_groups.jobs(pair.first) != run_groups.jobs(pair.second):
+        yield "--jobs differs, and with it the speed at which processes race"
 
 
 def _overall(whole: _Whole) -> documents.OverallComparison:

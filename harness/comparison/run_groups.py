@@ -62,6 +62,12 @@ def _group(label: str, runs: Sequence[sides.Run]) -> Group:
     )
 
 
+def jobs(group: Group) -> str:
+    """Return how many runs of a group were made at once, as `--jobs` takes it."""
+    found = sorted({run.plan.jobs for run in group.runs})
+    return ", ".join(setting_differences.jobs_text(number) for number in found)
+
+
 def match(first: Sequence[Group], second: Sequence[Group]) -> Matching:
     """Pair the groups of two sides, scenario by scenario; each side has at least one.
 

@@ -70,7 +70,16 @@ def between(
 
 def _rank(key: str) -> int:
     """Return the place of a key in the list: the subject first, libraries last."""
-    order = ("subject", "until_found", "judges", "machine", "cluster", "settings", "versions")
+    order = (
+        "subject",
+        "until_found",
+        "judges",
+        "machine",
+        "jobs",
+        "cluster",
+        "settings",
+        "versions",
+    )
     return next((place for place, name in enumerate(order) if key.startswith(name)), len(order))
 
 
@@ -87,6 +96,7 @@ def _of_run(run: sides.Run) -> Iterator[tuple[str, str]]:
     yield "subject", plan.subject_name
     yield "until_found", _text(plan.until_found)
     yield "machine", f"boot {plan.boot_id[:8]}"
+    yield "jobs", jobs_text(plan.jobs)
     yield from _settings(bytes(plan.settings))
     profile = {key: plan.cluster_profile[key] for key in plan.cluster_profile.keys() - _ABOUT}
     profile.pop("chosen", None)
@@ -94,6 +104,11 @@ def _of_run(run: sides.Run) -> Iterator[tuple[str, str]]:
     yield from _flat("cluster.versions", run_folders.cluster_versions(run.path))
     yield from _flat("versions", plan.versions)
     yield "judges", _judges(run.verdict.judges)
+
+
+def jobs_text(jobs: int) -> str:
+    """Return the number of runs that were made at once; one run alone records none."""
+    return str(jobs) if jobs else "not recorded"
 
 
 def _judges(judges: Mapping[str, str]) -> str:

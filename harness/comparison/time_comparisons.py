@@ -83,6 +83,11 @@ def why_not(first: run_groups.Group, second: run_groups.Group, *, same_machine: 
             "the runs were made on different machines, or before and after a restart; if the "
             "machine is the same, --same-machine compares them"
         )
+    if run_groups.jobs(first) != run_groups.jobs(second):
+        return (
+            f"runs of {first.side} shared the machine otherwise than those of {second.side}: "
+            f"--jobs was {run_groups.jobs(first)} and {run_groups.jobs(second)}"
+        )
     return ""
 
 

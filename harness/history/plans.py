@@ -128,6 +128,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of `flake-hunt` that repeat the run; empty if no command does."""
     campaign: str = ""
     """Name of the folder of the campaign that made the run; empty: the run was made alone."""
+    jobs: int = 0
+    """Number of runs that the campaign makes at once; 0 for a run made alone, and in plans of
+    older versions."""
     cluster_profile: dict[str, Any] = {}
     """The cluster profile after overrides, as JSON; empty if no cluster was started."""
     versions: dict[str, str]

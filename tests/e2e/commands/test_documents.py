@@ -51,7 +51,9 @@ def test_a_campaign(tmp_path: pathlib.Path) -> None:
     correct, control = found["rows"]
     assert (correct["verdict"], correct["purpose"]) == ("VALID", "subject")
     assert (control["verdict"], control["caught"]) == ("INVALID", 1)
-    assert pathlib.Path(control["runs"][-1]["directory"], "verdict.json").is_file()
+    of_control = pathlib.Path(control["runs"][-1]["directory"])
+    assert (of_control / "verdict.json").is_file()
+    assert found["jobs"] == json.loads((of_control / "plan.json").read_bytes())["jobs"] == 2
     assert "0 double allocations in 1 run of the correct subject" in found["summary"]
     assert "1 of 1 positive controls caught" in found["summary"]
     assert "## VALID 0 double allocations in 1 run of" in (tmp_path / "summary.md").read_text()

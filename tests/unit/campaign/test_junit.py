@@ -62,7 +62,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         )
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
-    found = hunting.hunt(plan(), tmp_path, jobs=0, listener=lambda result: None)
+    found = hunting.hunt(plan(), tmp_path, listener=lambda result: None)
     assert len(found) == sum(len(attempts) for attempts in RUNS.values()), "each attempt once"
     return tmp_path
 
@@ -107,7 +107,7 @@ def test_a_run_whose_process_died_is_named_and_told(
         raise RuntimeError(f"no attempt {number}")
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
-    found = hunting.hunt(plan(), tmp_path, jobs=0, listener=lambda result: None)
+    found = hunting.hunt(plan(), tmp_path, listener=lambda result: None)
     assert len(found) == len(RUNS)
     assert {(run.scenario, run.subject) for run in found} == {
         ("churn", name.rpartition("-")[0]) for name in RUNS

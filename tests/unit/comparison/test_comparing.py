@@ -111,6 +111,18 @@ def test_settings_come_with_the_scenarios_in_which_they_differ(tmp_path: pathlib
     }
 
 
+def test_jobs_are_a_setting_without_which_times_are_not_compared(tmp_path: pathlib.Path) -> None:
+    found = compare(side(tmp_path, "one", jobs=1), side(tmp_path, "two", jobs=4))
+    [setting] = found.settings
+    assert (setting.key, setting.first_values, setting.second_values) == ("jobs", ["1"], ["4"])
+    [pair] = found.pairs
+    assert (pair.times, pair.answer) == ([], Answer.SAME)
+    assert pair.times_left_out.endswith("--jobs was 1 and 4")
+    assert pair.cautions == ["--jobs differs, and with it the speed at which processes race"]
+    alike = compare(tmp_path / "one", side(tmp_path, "three", jobs=1))
+    assert (alike.settings, alike.pairs[0].times_left_out) == ([], "")
+
+
 def test_another_load_is_not_compared(tmp_path: pathlib.Path) -> None:
     other = LOAD | {"traffic": {"users": 96, "duration_s": 5.0}}
     found = compare(side(tmp_path, "one"), side(tmp_path, "two", "INVALID", settings=other))
