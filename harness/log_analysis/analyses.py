@@ -2,15 +2,14 @@
 
 import collections
 import dataclasses
-import enum
 import pathlib
 from collections.abc import Sequence
 
 from harness.log_analysis import log_files, merging, missing_lines, text_blocks
-from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
+from harness.log_analysis.analysis_results import Analysis, Finding
+from harness.log_analysis.double_allocations import DoubleAllocation
 from harness.log_analysis.messages import Message
 from harness.log_analysis.signatures import naming
-from harness.log_analysis.signatures.causes import Cause
 from harness.log_analysis.stories import Story
 
 KEPT = 32 * 2**20
@@ -18,66 +17,6 @@ KEPT = 32 * 2**20
 _KEPT_MIN = 2**22
 _STORIES_MAX = 64
 """Scheduler processes that are told apart."""
-
-
-class Verdict(enum.StrEnum):
-    """The verdict on double allocations in the logs; exit codes as those of `check`."""
-
-    NONE_SEEN = "VALID"
-    FOUND = "INVALID"
-    UNKNOWN = "UNKNOWN"
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code of `flake-hunt explain`."""
-        return {Verdict.NONE_SEEN: 0, Verdict.FOUND: 10, Verdict.UNKNOWN: 20}[self]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
-    """A double allocation and what is behind it."""
-
-    found: DoubleAllocation
-    cause: Cause
-    missing: Sequence[str]
-    """Lines that would have shown more, and how to get them."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Analysis:
-    """All that logs say about double allocations."""
-
-    files: Sequence[text_blocks.LogText]
-    findings: Sequence[Finding]
-    found_count: int
-    """Double allocations, also those that are not among the findings because there are too many."""
-    stale: Sequence[StaleGather]
-    """Gathers that missed a device without a double allocation in the logs."""
-    allocations: int
-    """Allocations of devices that were seen; devices, not claims."""
-    plans: int
-    """Allocations that were planned (at Reserve)."""
-    shares: int
-    """Allocations of shares of a device, which are not judged."""
-    releases: int
-    suspected: Sequence[tuple[str, tuple[str, str]]]
-    """Devices planned for two claims, where the logs do not show what became of both."""
-    counts: dict[str, int]
-    """Lines by message."""
-    versions: Sequence[str]
-    """Versions of kube-scheduler that were started, as far as the logs show it."""
-
-    @property
-    def reasons(self) -> list[str]:
-        """Return why nothing can be concluded; empty if something can."""
-        return [] if self.findings else list(missing_lines.reasons(self))
-
-    @property
-    def verdict(self) -> Verdict:
-        """A double allocation counts whatever else is missing."""
-        if self.findings:
-            return Verdict.FOUND
-        return Verdict.UNKNOWN if self.reasons else Verdict.NONE_SEEN
 
 
 def analyse(names: Sequence[str], *, folder: pathlib.Path | None = None) -> Analysis:
@@ -121,7 +60,7 @@ def _concluded(files: Sequence[text_blocks.LogText], stories: Sequence[Story]) -
     findings = [_finding(found, counts) for found in pairs]
     explained = [(found.second.gather, found.device) for found in pairs]
     unread = sum(story.found_count - len(story.found) for story in stories)
-    return Analysis(
+    analysis = Analysis(
         files=files,
         findings=findings,
         found_count=len(pairs) + unread,
@@ -143,6 +82,8 @@ def _concluded(files: Sequence[text_blocks.LogText], stories: Sequence[Story]) -
         counts={message.value: count for message, count in counts.items()},
         versions=sorted({version for story in stories for version in story.versions}),
     )
+    reasons = () if findings else tuple(missing_lines.reasons(analysis))
+    return dataclasses.replace(analysis, reasons=reasons)
 
 
 def _finding(found: DoubleAllocation, counts: collections.Counter[Message]) -> Finding:

@@ -2,15 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from harness.log_analysis import log_files, messages
+from harness.log_analysis.analysis_results import Analysis
 from harness.log_analysis.double_allocations import DoubleAllocation
 from harness.log_analysis.messages import Message
 from harness.log_analysis.signatures.causes import Cause, Signature
-
-if TYPE_CHECKING:
-    from harness.log_analysis.analyses import Analysis
 
 FIXED = "1.32.12, 1.33.8, 1.34.4, 1.35.1 and 1.36"
 """The first releases with the two fixes, which also brought the lines about gathers."""
@@ -36,7 +33,7 @@ def of_finding(found: DoubleAllocation, cause: Cause, counts: Counter[Message]) 
         yield "no lines of what the gather listed as in flight (-v=6), or they are too far back"
 
 
-def reasons(analysis: "Analysis") -> Iterator[str]:
+def reasons(analysis: Analysis) -> Iterator[str]:
     """Yield why logs without a double allocation say nothing about it."""
     yield from _unread(analysis)
     if not analysis.counts:
@@ -63,13 +60,13 @@ def reasons(analysis: "Analysis") -> Iterator[str]:
         )
 
 
-def _unread(analysis: "Analysis") -> Iterator[str]:
+def _unread(analysis: Analysis) -> Iterator[str]:
     for file in analysis.files:
         if file.damage:
             name = "standard input" if file.name == log_files.STDIN else file.name
             yield f"{name}: {file.damage}"
 
 
-def _are_stored(analysis: "Analysis") -> bool:
+def _are_stored(analysis: Analysis) -> bool:
     names = (Message.WRITTEN, Message.ASSUMED, Message.BOUND)
     return any(analysis.counts.get(name.value) for name in names)

@@ -8,7 +8,7 @@ import pathlib
 
 import pytest
 
-from harness.log_analysis import analyses
+from harness.log_analysis import analyses, analysis_results
 from harness.log_analysis.signatures.causes import Signature
 from harness.subject.telemetry import klog
 from tests.support import explored_logs
@@ -26,7 +26,7 @@ DEFECTS = {
 CORRECT = ("two-claims-one-device", "four-claims-two-devices", "object-touched", "watch-breaks")
 
 
-def analyse(tmp_path: pathlib.Path, text: str) -> analyses.Analysis:
+def analyse(tmp_path: pathlib.Path, text: str) -> analysis_results.Analysis:
     path = tmp_path / "scheduler.log"
     path.write_text(text)
     return analyses.analyse([str(path)])
@@ -63,5 +63,5 @@ def test_correct_code_has_no_double_allocation_in_its_log(
         log = explored_logs.explore(monkeypatch, world, number=number)
         analysis = analyse(tmp_path, log.text)
         assert (list(analysis.findings), log.doubles) == ([], {}), number
-        assert analysis.verdict is analyses.Verdict.NONE_SEEN, (number, analysis.reasons)
+        assert analysis.verdict is analysis_results.Verdict.NONE_SEEN, (number, analysis.reasons)
         assert analysis.allocations > 0

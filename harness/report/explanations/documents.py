@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Literal
 
-from harness.log_analysis import analyses
+from harness.log_analysis import analysis_results
 from harness.log_analysis.claim_moments import ClaimMoments
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
 from harness.log_analysis.signatures import causes
@@ -132,7 +132,7 @@ class Explanation:
     """Why nothing can be concluded; empty if something can."""
 
 
-def document(analysis: analyses.Analysis) -> Explanation:
+def document(analysis: analysis_results.Analysis) -> Explanation:
     """Return what an analysis says."""
     return Explanation(
         schema=SCHEMA,
@@ -154,14 +154,14 @@ def document(analysis: analyses.Analysis) -> Explanation:
     )
 
 
-def _summary(analysis: analyses.Analysis) -> str:
+def _summary(analysis: analysis_results.Analysis) -> str:
     seen = _counted(analysis.allocations, "allocation of a device", "allocations of devices")
     if not analysis.allocations:
         seen = _counted(analysis.plans, "planned allocation", "planned allocations")
     if analysis.findings:
         found = _counted(analysis.found_count, "double allocation", "double allocations")
         return f"{found} among {seen}"
-    if analysis.verdict is analyses.Verdict.UNKNOWN:
+    if analysis.verdict is analysis_results.Verdict.UNKNOWN:
         shown = seen if analysis.allocations or analysis.plans else "no allocation of a device"
         return f"inconclusive; the logs show {shown}"
     return f"no double allocation among {seen}"
@@ -173,7 +173,7 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def _of_finding(finding: analyses.Finding) -> DoubleAllocationDocument:
+def _of_finding(finding: analysis_results.Finding) -> DoubleAllocationDocument:
     found, cause = finding.found, finding.cause
     return DoubleAllocationDocument(
         device=found.device,

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from harness.log_analysis import analyses, stories
+from harness.log_analysis import analysis_results, stories
 from tests.support.log_lines import DEVICE, FORMS, Story
 from tests.unit.log_analysis import conftest
 
@@ -21,7 +21,7 @@ def busy() -> Story:
     return story.free("a").free("b").observe("e").observe("f").bind("d").bound("d")
 
 
-def pairs(analysis: analyses.Analysis) -> Pairs:
+def pairs(analysis: analysis_results.Analysis) -> Pairs:
     return {
         (item.found.device, frozenset((item.found.first.claim, item.found.second.claim)))
         for item in analysis.findings
@@ -77,6 +77,6 @@ def test_plans_without_releases_are_bounded(analyse: conftest.Analyse) -> None:
     for number in range(1_000):
         story.attempt(f"c{number}").reserve(f"c{number}").assume(f"c{number}").bound(f"c{number}")
     analysis = analyse(story.text())
-    assert analysis.verdict is analyses.Verdict.UNKNOWN
+    assert analysis.verdict is analysis_results.Verdict.UNKNOWN
     assert len(analysis.suspected) == stories.SUSPECTED_MAX
     assert analysis.suspected[-1][0] == DEVICE

@@ -10,7 +10,7 @@ import random
 import pytest
 import zstandard
 
-from harness.log_analysis import analyses
+from harness.log_analysis import analyses, analysis_results
 from harness.log_analysis.signatures.causes import Signature
 from tests.support import log_lines
 
@@ -24,7 +24,7 @@ def recorded() -> bytes:
     return lzma.decompress(log_lines.RECORDED.read_bytes())
 
 
-def pairs(analysis: analyses.Analysis) -> list[Pair]:
+def pairs(analysis: analysis_results.Analysis) -> list[Pair]:
     return [
         (
             finding.found.device.rpartition("/")[2],
@@ -45,7 +45,7 @@ FOUR = [
 
 def test_the_four_double_allocations_are_found() -> None:
     analysis = analyses.analyse([str(log_lines.RECORDED)])
-    assert analysis.verdict is analyses.Verdict.FOUND
+    assert analysis.verdict is analysis_results.Verdict.FOUND
     assert pairs(analysis) == FOUR
     assert (analysis.found_count, analysis.allocations, analysis.plans) == (4, 800, 800)
     causes = [finding.cause for finding in analysis.findings]
@@ -73,7 +73,7 @@ def test_missing_lines_are_named_where_the_signature_is_not_certain() -> None:
 
 def test_the_gather_race_of_the_tests_of_kubernetes_is_named() -> None:
     analysis = analyses.analyse([str(log_lines.KTESTING)])
-    assert analysis.verdict is analyses.Verdict.UNKNOWN
+    assert analysis.verdict is analysis_results.Verdict.UNKNOWN
     (stale,) = analysis.stale
     assert stale.device.endswith("/worker-5-device-094")
     assert stale.missed.claim.endswith("/claim-0553")
@@ -106,7 +106,7 @@ def test_compressed_data_that_ends_early_is_said(
     path = tmp_path / "log"
     path.write_bytes(pack[form](first)[:-9])
     analysis = analyses.analyse([str(path)])
-    assert analysis.verdict is analyses.Verdict.UNKNOWN
+    assert analysis.verdict is analysis_results.Verdict.UNKNOWN
     assert analysis.files[0].damage
 
 

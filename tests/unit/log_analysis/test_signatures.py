@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.log_analysis import analyses
+from harness.log_analysis import analysis_results
 from harness.log_analysis.signatures.causes import Signature
 from tests.support.log_lines import DEVICE, FORMS, Story
 from tests.unit.log_analysis import conftest
@@ -76,7 +76,7 @@ CASES = {
 }
 
 
-def signatures(analysis: analyses.Analysis) -> list[tuple[Signature, bool]]:
+def signatures(analysis: analysis_results.Analysis) -> list[tuple[Signature, bool]]:
     return [(item.cause.signature, item.cause.is_certain) for item in analysis.findings]
 
 

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from harness.log_analysis import analyses
+from harness.log_analysis import analysis_results
 from tests.support.log_lines import DEVICE, Document, Story
 from tests.unit.log_analysis import conftest
 
-Verdict = analyses.Verdict
+Verdict = analysis_results.Verdict
 
 
 def whole(story: Story, name: str) -> Story:
