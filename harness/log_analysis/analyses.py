@@ -37,19 +37,25 @@ def analyse(names: Sequence[str], *, folder: pathlib.Path | None = None) -> Anal
 
 def _read(files: Sequence[text_blocks.LogText]) -> list[Story]:
     stories: dict[tuple[int, str], Story] = {}
-    for order, (log, record) in enumerate(merging.merged(files)):
+    story, log, process = None, -1, ""
+    for order, (its_log, record) in enumerate(merging.merged(files)):
         record.order = order
-        key = log, record.process
-        story = stories.get(key)
-        if story is None:
-            if len(stories) >= _STORIES_MAX:
-                continue
-            name = f"process {record.process}" if record.process else f"log {log + 1}"
-            story = stories[key] = Story(name)
-        story.see(record)
+        if its_log != log or record.process != process:
+            log, process = its_log, record.process
+            story = _story(stories, log, process)
+        if story is not None:
+            story.see(record)
     for story in stories.values():
         story.end()
     return list(stories.values())
+
+
+def _story(stories: dict[tuple[int, str], Story], log: int, process: str) -> Story | None:
+    """Return the story of a process; None if there are too many of them."""
+    key = log, process
+    if key not in stories and len(stories) < _STORIES_MAX:
+        stories[key] = Story(f"process {process}" if process else f"log {log + 1}")
+    return stories.get(key)
 
 
 def _concluded(files: Sequence[text_blocks.LogText], stories: Sequence[Story]) -> Analysis:

@@ -3,11 +3,12 @@
 import dataclasses
 from collections.abc import Iterator
 
+import msgspec
+
 from harness.log_analysis.log_records import LogRecord
 
 
-@dataclasses.dataclass(slots=True)
-class Gather:
+class Gather(msgspec.Struct, eq=False):
     """One look of the scheduler at all devices in use, before it allocated some."""
 
     attempt: LogRecord | None = None
@@ -26,8 +27,7 @@ class Gather:
         return self.started or self.attempt
 
 
-@dataclasses.dataclass(slots=True)
-class ClaimMoments:
+class ClaimMoments(msgspec.Struct, eq=False):
     """The lines about one allocation of a claim, from its plan on; None for missing ones."""
 
     claim: str

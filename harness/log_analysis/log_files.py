@@ -15,8 +15,8 @@ from harness.history import zstd_frames
 
 STDIN = "-"
 """The name that stands for standard input."""
-PIECE = 2**22
-"""Bytes that are read at once, after decompression."""
+PIECE = 2**20
+"""Bytes that are read at once, after decompression; they fit a processor's cache."""
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 

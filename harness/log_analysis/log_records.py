@@ -11,57 +11,52 @@ import msgspec
 from harness.log_analysis import text_blocks
 from harness.log_analysis.messages import Message
 
-_TIME = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9}) *(\d*)")
-_GO = re.compile(rb"(?:\S+ std(?:out|err) [FP] )?[IWEF]\d{4} [\d:.]+ +(\d+) [^\]\s]+\.go:\d+\]")
+_TIME = re.compile(rb"[IWEF](\d{4}) (\d\d):(\d\d):(\d\d)\.(\d{1,9}) *(\d*)")
 _ESCAPE = re.compile(r'\\(["\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4})')
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
 _CRI = re.compile(rb"^\S+ std(?:out|err) [FP] ", re.M)
 """The beginning of each line that a container runtime writes."""
 _LIST_ITEM = re.compile(r'"([^"]*)"')
 _DAY_US = 86_400_000_000
+_QUOTE = ord('"')
 
 
-class LogRecord:
+class LogRecord(msgspec.Struct, eq=False, gc=False):
     """A line with a message that is analysed."""
 
-    __slots__ = ("document", "fields", "file", "message", "number", "offset", "order", "text")
+    file: text_blocks.LogText
+    number: int
+    """Line number in the file, from 1."""
+    offset: int
+    """Place of the line in the decompressed file."""
+    message: Message
+    text: bytes
+    """The (first) line, without its end."""
+    document: bytes = b""
+    """The lines of a value of several lines; empty if it has none, or has no end."""
+    fields: Mapping[str, Any] | None = None
+    """All fields of a line in JSON; None for text."""
+    process: str = ""
+    """The id of the process, if the header shows it: kube-scheduler in klog's text form.
 
-    def __init__(
-        self,
-        file: text_blocks.LogText,
-        number: int,
-        offset: int,
-        message: Message,
-        text: bytes,
-        document: bytes = b"",
-        fields: Mapping[str, Any] | None = None,
-    ) -> None:
-        """See the attributes for the arguments."""
-        self.file = file
-        self.number = number
-        """Line number in the file, from 1."""
-        self.offset = offset
-        """Place of the line in the decompressed file."""
-        self.message = message
-        self.text = text
-        """The (first) line, without its end."""
-        self.document = document
-        """The lines of a value of several lines; empty if it has none, or has no end."""
-        self.fields = fields
-        """All fields of a line in JSON; None for text."""
-        self.order = 0
-        """Place among the lines of all files, in which they are analysed."""
+    Our scheduler and ktesting write the number of a thread instead.
+    """
+    order: int = 0
+    """Place among the lines of all files, in which they are analysed."""
 
     def value(self, key: str) -> str:
         """Return a value as text, an object as `namespace/name`; empty if it is missing or cut."""
         if self.fields is not None:
             return _as_text(self.fields.get(key))
-        found = _pattern(key).search(self.text)
-        if found is None:
+        text, mark = self.text, _mark(key)
+        place = text.find(mark)
+        if place < 0:
             return ""
-        if found[1] is not None:
-            return _unescaped(found[1].decode(errors="replace"))
-        return found[2].decode(errors="replace")
+        begin = place + len(mark)
+        end = text.find(b'"', begin + 1)
+        if end > 0 and text[begin] == _QUOTE and text.find(b"\\", begin, end) < 0:
+            return text[begin + 1 : end].decode(errors="replace")
+        return _matched(_pattern(key).search(text))
 
     def values(self, key: str) -> list[str]:
         """Return the values of a list; empty if it is missing."""
@@ -91,19 +86,15 @@ class LogRecord:
     @property
     def thread(self) -> str:
         """The number in the header, a process id of kube-scheduler or a thread id; may be empty."""
-        found = None if self.fields is not None else _TIME.search(self.text)
-        return found[7].decode() if found else ""
+        if self.process or self.fields is not None:
+            return self.process
+        found = _TIME.search(self.text)
+        return found[6].decode() if found else ""
 
-    @property
-    def process(self) -> str:
-        """The id of the process, if the header shows it: kube-scheduler in klog's text form.
 
-        Our scheduler and ktesting write the number of a thread instead.
-        """
-        if self.fields is not None:
-            return ""
-        found = _GO.match(self.text)
-        return found[1].decode() if found else ""
+@functools.cache
+def _mark(key: str) -> bytes:
+    return b" %b=" % key.encode()
 
 
 @functools.cache
@@ -117,6 +108,14 @@ def _pattern(key: str) -> re.Pattern[bytes]:
 @functools.cache
 def _list_pattern(key: str) -> re.Pattern[bytes]:
     return re.compile(rb" " + re.escape(key.encode()) + rb"=\[([^\]]*)\]")
+
+
+def _matched(found: re.Match[bytes] | None) -> str:
+    if found is None:
+        return ""
+    if found[1] is not None:
+        return _unescaped(found[1].decode(errors="replace"))
+    return found[2].decode(errors="replace")
 
 
 def _unescaped(text: str) -> str:
@@ -149,13 +148,22 @@ def _parse(text: bytes | str) -> Any:
 
 
 def _of_header(found: re.Match[bytes]) -> int:
-    month, day, hour, minute, second = (int(part) for part in found.groups()[:5])
-    try:
-        days = (datetime.date(2000, month, day) - datetime.date(2000, 1, 1)).days
-    except ValueError:
+    date, hour, minute, second, fraction, _ = found.groups()
+    days = _days(date)
+    if days is None:
         return 0
-    fraction = int(found[6].ljust(6, b"0")[:6])
-    return days * _DAY_US + ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction
+    seconds = (int(hour) * 60 + int(minute)) * 60 + int(second)
+    return days * _DAY_US + seconds * 1_000_000 + int(fraction.ljust(6, b"0")[:6])
+
+
+@functools.lru_cache(1_000)
+def _days(date: bytes) -> int | None:
+    """Return the days since the begin of a leap year; None if there is no such date."""
+    try:
+        moment = datetime.date(2000, int(date[:2]), int(date[2:]))
+    except ValueError:
+        return None
+    return (moment - datetime.date(2000, 1, 1)).days
 
 
 def _of_timestamp(milliseconds: object) -> int:

@@ -5,6 +5,7 @@ Rotated parts of a log may overlap: a line that two of them have counts once.
 
 import collections
 import heapq
+import itertools
 import pathlib
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +46,7 @@ def merged(files: Sequence[text_blocks.LogText]) -> Iterator[tuple[int, LogRecor
     numbers only.
     """
     if len(files) == 1:
-        yield from ((0, record) for record in record_search.records(files[0]))
+        yield from zip(itertools.repeat(0), record_search.records(files[0]), strict=False)
         return
     logs: list[_Log] = []
     chosen: dict[text_blocks.LogText, _Log] = {}

@@ -120,6 +120,8 @@ class OpenGathers:
             self._stale.append(stale)
 
     def _follow(self, thread: str) -> None:
+        if not self._stale:
+            return
         gather = self._by_thread.get(thread)
         for stale in self._stale[-10:]:
             if stale.gather is gather:

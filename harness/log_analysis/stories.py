@@ -99,7 +99,9 @@ class Story:
         self._gathers.forget()
 
     def _see_reserved(self, record: LogRecord) -> None:
-        devices = allocation_documents.devices(record.parsed("allocation"))
+        devices = allocation_documents.parsed(record.document) if record.document else None
+        if devices is None:
+            devices = allocation_documents.devices(record.parsed("allocation"))
         record.document = b""
         claim = record.value("claim")
         if not claim or not devices:
@@ -121,7 +123,11 @@ class Story:
 
     def _plan(self, moments: ClaimMoments) -> None:
         for device in moments.devices:
-            others = [*self._held.get(device, ()), *self._planned.get(device, ())]
+            held, planned = self._held.get(device), self._planned.get(device)
+            if held is None and planned is None:
+                self._planned[device] = {moments.claim: None}
+                continue
+            others = [*(held or ()), *(planned or ())]
             rivals = [other for other in others if other != moments.claim]
             if rivals and not moments.in_flight and moments.reserved is not None:
                 moments.in_flight = in_flight_listings.of_gather(moments.gather, moments.reserved)
@@ -190,6 +196,8 @@ class Story:
         The first claim's pod is bound after the second claim got the device: so the first claim
         was not released before.
         """
+        if not self.suspected:
+            return
         for (device, names), (first, second) in list(self.suspected.items()):
             is_stored = second.written or second.assumed or second.bound
             is_shown = is_stored and claim_moments.precedes(second.reserved, first.bound)

@@ -11,10 +11,17 @@ LINE_MAX = 64 * 2**20
 """Longest line in bytes; a log with a longer one is not read further."""
 _OPEN = b"=<\n"
 """How the first line of a value of several lines ends, in klog's text form."""
+_OPEN_MAP = b": {\n"
+"""The same for a map, as ktesting writes it."""
+_VALUE_MAX = 2**22
+"""Longest value of several lines, in bytes, whose end is waited for."""
+_FIRST_LINE = re.compile(rb"(?:[^\n]{0,200} )?[IWEF]\d{4} \d\d:\d\d:|\{\"")
+"""The begin of a line that is not within a value."""
 _CLOSED = re.compile(rb"\n(?:[^\n\"]{0,120} )?>(?: |\n)")
+_CLOSED_MAP = re.compile(rb"\n[ \t]*\}(?: |\n)")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class Block:
     """Some whole lines of a log."""
 
@@ -23,6 +30,8 @@ class Block:
     """Place of the first byte in the decompressed log."""
     line: int
     """Number of the first line, from 1."""
+    next_line: int = 0
+    """Number of the line after it; 0 as long as its reader has not counted."""
 
 
 class LogText:
@@ -57,7 +66,7 @@ class LogText:
             self.size += len(text)
             self._keep(block)
             yield block
-            line += text.count(b"\n")
+            line = block.next_line or line + text.count(b"\n")
 
     def _whole_lines(self) -> Iterator[bytes]:
         rest = b""
@@ -98,8 +107,21 @@ def joined(blocks: Iterable[Block]) -> bytes:
 def _cut(text: bytes, new: int) -> int:
     """Return where the whole lines end, before a value that goes on; 0 if there is none."""
     cut = text.rfind(b"\n", max(len(text) - new - 1, 0)) + 1
-    opened = text.rfind(_OPEN, 0, cut)
-    if opened >= 0 and cut - opened < log_files.PIECE and not _CLOSED.search(text, opened, cut):
-        before = text.rfind(b"\n", 0, opened) + 1
-        return before or (cut if len(text) > LINE_MAX else 0)
-    return cut
+    last = text.rfind(b"\n", 0, max(cut - 1, 0)) + 1
+    if _FIRST_LINE.match(text, last) and not text.endswith((_OPEN, _OPEN_MAP), last, cut):
+        return cut
+    opened = _opened(text, cut)
+    if opened < 0:
+        return cut
+    before = text.rfind(b"\n", 0, opened) + 1
+    return before or (cut if len(text) > LINE_MAX else 0)
+
+
+def _opened(text: bytes, cut: int) -> int:
+    """Return where the value begins that goes on after the last line; -1 if there is none."""
+    lowest = max(cut - _VALUE_MAX, 0)
+    for mark, closed in ((_OPEN, _CLOSED), (_OPEN_MAP, _CLOSED_MAP)):
+        opened = text.rfind(mark, lowest, cut)
+        if opened >= 0 and not closed.search(text, opened, cut):
+            return opened
+    return -1
