@@ -1,4 +1,4 @@
-"""What logs say about double allocations, as a whole: the result of an analysis."""
+"""The result of an analysis: the double allocations in logs, and how much the logs show."""
 
 import dataclasses
 import enum
