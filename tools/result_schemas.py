@@ -14,6 +14,7 @@ from harness.campaign import campaign_documents
 from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
 from harness.report.explanations import documents as explanations
+from harness.statistics import power_tables
 
 FOLDER = pathlib.Path(__file__).parents[1] / "harness" / "schemas"
 TYPES = {
@@ -23,6 +24,7 @@ TYPES = {
         "results.json of a campaign, and the output of flake-hunt hunt --output json",
     ),
     "comparison": (comparisons.Comparison, "the output of flake-hunt compare --json"),
+    "power": (power_tables.PowerTable, "the output of flake-hunt power --output json"),
     "explanation": (explanations.Explanation, "the output of flake-hunt explain --json"),
 }
 """Name of a file -> its type and title."""

@@ -25,6 +25,7 @@ SUBCOMMANDS = {
     "nightly_command": ("nightly",),
     "run_commands": ("run", "check", "report"),
     "compare_command": ("compare",),
+    "evaluation.power_command": ("power",),
     "index_command": ("index",),
     "explain_command": ("explain",),
     "reproduce_command": ("reproduce",),
