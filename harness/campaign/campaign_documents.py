@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import msgspec
 
 from harness.archive import subject_names
-from harness.campaign import campaign_plan, results
+from harness.campaign import campaign_plan, results, sequential_stopping
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.statistics import rates
+from harness.statistics.confidence_sequences import Answer
 
 SCHEMA_VERSION = 2
 
@@ -60,8 +61,20 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int = 0
     """Number of runs that were made at once; 0 if it is not known."""
     planned: int
-    """Number of planned runs; further attempts of controls are not planned."""
+    """Number of planned runs; further attempts of controls are not planned.
+
+    With `until_decided`, runs of subjects that were decided earlier were not made.
+    """
+    until_decided: str = ""
+    """The question that ended the runs of each subject, such as `0.01@0.95`; empty: none did."""
+    decisions: list[sequential_stopping.Decision] = []
+    """Its answers; one that is not decided makes a VALID campaign UNKNOWN."""
     rows: list[Row]
+
+    @property
+    def answers(self) -> list[str]:
+        """The decisions, each in a sentence that names scenario and subject."""
+        return [f"{item.scenario}, {item.subject}: {item.text}" for item in self.decisions]
 
     @property
     def headline(self) -> str:
@@ -73,13 +86,20 @@ def document(
     table: Sequence[results.Row], plan: campaign_plan.CampaignPlan, folder: pathlib.Path
 ) -> CampaignDocument:
     """Return the document of a campaign."""
-    code = results.exit_code(table, len(plan.runs))
+    found = [run for row in table for run in row.runs]
+    needed = len(plan.runs) - len(sequential_stopping.not_needed(plan, found))
+    decided = sequential_stopping.decisions(plan, found)
+    code = results.exit_code(table, needed)
     is_broken = code == results.HARNESS_ERROR
+    verdict = results.verdict(table)
+    if any(item.answer is Answer.UNDECIDED for item in decided):
+        verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
+        code = results.HARNESS_ERROR if is_broken else verdict.exit_code
     return CampaignDocument(
         seed=plan.seed,
-        verdict="ERROR" if is_broken else str(results.verdict(table)),
+        verdict="ERROR" if is_broken else str(verdict),
         exit_code=code,
-        summary=summary(table),
+        summary="; ".join([summary(table), *_answers(decided)]),
         directory=str(folder.resolve()),
         started=plan.started,
         command=plan.again,
@@ -87,8 +107,24 @@ def document(
         versions=plan.versions,
         jobs=plan.jobs,
         planned=len(plan.runs),
+        until_decided=plan.until_decided,
+        decisions=decided,
         rows=[_row(row) for row in table],
     )
+
+
+def _answers(decided: Sequence[sequential_stopping.Decision]) -> list[str]:
+    """Return in one text how many subjects have which answer; nothing without a question."""
+    if not decided:
+        return []
+    found = [item.answer for item in decided]
+    limit = f"{decided[0].limit * 100:g} %"
+    parts = (
+        f"{found.count(Answer.BELOW)} below {limit}",
+        f"{found.count(Answer.AT_LEAST)} at least {limit}",
+        f"{found.count(Answer.UNDECIDED)} not decided",
+    )
+    return [f"rates of INVALID: {', '.join(parts)}"]
 
 
 def rate(row: results.Row) -> rates.Rate:

@@ -10,6 +10,7 @@ import msgspec
 from harness import writing
 from harness.archive import campaign_folders, run_folders
 from harness.campaign import campaign_documents, campaign_plan, results, summaries
+from harness.checks import verdicts
 from harness.report import campaign_index
 
 SUMMARY = "summary.md"
@@ -27,7 +28,9 @@ def publish(
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)
     _write_index(table, document, folder)
-    text = summaries.campaign(table, headline=document.headline, seed=plan.seed)
+    text = summaries.campaign(
+        table, headline=document.headline, seed=plan.seed, answers=document.answers
+    )
     writing.replace(folder / SUMMARY, text.encode())
     return document
 
@@ -40,11 +43,20 @@ def _write_index(
     campaign_index.render(
         folder / campaign_folders.INDEX,
         [_index_row(row, folder) for row in table],
-        verdict=results.verdict(table),
+        verdict=_verdict(document, table),
         facts=_facts(document, table),
         command=document.command,
         summary=document.summary,
+        decisions=document.answers,
     )
+
+
+def _verdict(
+    document: campaign_documents.CampaignDocument, table: Sequence[results.Row]
+) -> verdicts.Verdict:
+    """Return the verdict of the page, which has none for a harness error."""
+    is_one = document.verdict in list(verdicts.Verdict)
+    return verdicts.Verdict(document.verdict) if is_one else results.verdict(table)
 
 
 def _facts(

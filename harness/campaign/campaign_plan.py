@@ -86,6 +86,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Number of runs that are made at once; 0: one, without a worker process for it."""
     started: str = ""
     """Time in UTC, `2026-01-31T23:59:59Z`; empty in plans of older versions."""
+    until_decided: str = ""
+    """The question that ends the runs of a subject, such as `0.01@0.95`; empty: all are made."""
     done: list[int] = []
     """Numbers of runs that are not executed, because the campaign's folder has their results."""
     again: list[str] = []
@@ -110,13 +112,15 @@ def plan(
     binaries: str = "",
     fault_carrier: planning.CarrierChoice = "auto",
     again: Sequence[str] = (),
+    until_decided: str = "",
 ) -> CampaignPlan:
     """Return the plan of a campaign.
 
     `defects` None: the controls that the scenarios name. `cluster` None: embedded clusters.
     `subjects` replace the schedulers of the scenarios in all runs except controls; `remedies`
     change the Python scheduler in these runs, and `release` makes it like that one. `again` are
-    the arguments of `flake-hunt` that repeat the campaign. Raises ScenarioError or UsageError for
+    the arguments of `flake-hunt` that repeat the campaign. With `until_decided`, `repeat` is the
+    most runs of each subject. Raises ScenarioError or UsageError for
     runs that cannot work.
     """
     known_defects.require_known(defects or ())
@@ -160,6 +164,7 @@ def plan(
         binaries=binaries,
         fault_carrier=fault_carrier,
         started=clocks.wall_text(),
+        until_decided=until_decided,
         again=list(again),
         versions=versions,
         runs=[

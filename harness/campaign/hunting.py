@@ -7,7 +7,14 @@ import msgspec
 import pytest
 
 from harness import clocks, errors, writing
-from harness.campaign import campaign_plan, plugin, purposes, results, summaries
+from harness.campaign import (
+    campaign_plan,
+    plugin,
+    purposes,
+    results,
+    sequential_stopping,
+    summaries,
+)
 from harness.cluster import cluster_records
 
 Listener = Callable[[results.RunResult], None]
@@ -83,6 +90,7 @@ class _Collector:
     ) -> None:
         self._planned = {run.id: run for run in plan.runs}
         self._path, self._listener = path, listener
+        self._stopping = sequential_stopping.Stopping(plan, path.parent)
         self.results: list[results.RunResult] = []
         self.failure: errors.HarnessError | None = None
         """Why a result could not be written; None: all were.
@@ -104,8 +112,11 @@ class _Collector:
         try:
             with self._path.open("ab") as file:
                 file.write(msgspec.json.encode(result) + b"\n")
+            self._stopping.see(result)
         except OSError as error:
             self.failure = writing.explain(error, self._path)
+        except errors.HarnessError as error:
+            self.failure = error
         self._listener(result)
 
 

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from harness import errors, processes, writing
-from harness.campaign import campaign_plan, results, run_outcomes
+from harness.campaign import campaign_plan, results, run_outcomes, sequential_stopping
 from harness.checks import verdict_files
 from harness.checks.consumption import device_consumption
 from harness.checks.schedulers import scheduler_exclusivity
@@ -90,6 +90,8 @@ class RunItem(pytest.Item):
 
     def runtest(self) -> None:
         """Execute the run, repeatedly if it misses what it must find; fail for a failure."""
+        if not sequential_stopping.is_needed(self.path.parent, self._run):
+            pytest.skip(f"decided ({self._plan.until_decided}): no further run is needed")
         self._execute_attempts()
         self.user_properties.append((JUDGED, "yes"))
         self.add_report_section("call", "stdout", run_outcomes.story(self._attempts))

@@ -12,11 +12,14 @@ JUNIT_NAME = "junit.xml"
 """Name of the JUnit file that pytest writes into each campaign's folder."""
 
 
-def campaign(table: Sequence[results.Row], *, headline: str, seed: int) -> str:
-    """Return the summary of one campaign."""
-    return "\n".join(
-        [f"## {escaping.in_markdown(headline)}", "", f"Seed {seed}.", "", *rows(table), ""]
-    )
+def campaign(
+    table: Sequence[results.Row], *, headline: str, seed: int, answers: Sequence[str] = ()
+) -> str:
+    """Return the summary of one campaign; `answers` are those about rates, as sentences."""
+    lines = [f"## {escaping.in_markdown(headline)}", "", f"Seed {seed}.", ""]
+    lines += [f"- {escaping.in_markdown(text)}" for text in answers]
+    lines += [""] if answers else []
+    return "\n".join([*lines, *rows(table), ""])
 
 
 def rows(table: Sequence[results.Row]) -> list[str]:

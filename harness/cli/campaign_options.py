@@ -11,6 +11,8 @@ from harness.cli import choosing
 if TYPE_CHECKING:
     from harness.campaign import campaign_plan
 
+REPEAT = 2
+"""Runs of each scenario with each subject, unless another number is given."""
 Scenarios = Annotated[
     list[str] | None,
     typer.Argument(
@@ -21,11 +23,12 @@ Scenarios = Annotated[
 ]
 Whole = Annotated[bool, typer.Option("--all", help="Run every shipped scenario.")]
 Repeat = Annotated[
-    int,
+    int | None,
     typer.Option(
         min=0,
         max=choosing.REPEAT_MAX,
-        help="Number of runs of each scenario with the correct scheduler and with its remedies.",
+        help="Number of runs of each scenario with the correct scheduler and with its remedies (default: 2); with "
+        "--until-decided the most runs (default: four times as many as decide that a rate is below).",
     ),
 ]
 RepeatControls = Annotated[
@@ -56,7 +59,7 @@ def planned(
     *,
     scenarios: list[str] | None,
     is_whole: bool,
-    repeat: int,
+    repeat: int | None,
     repeat_controls: int,
     defects: list[str] | None,
     remedies: list[str] | None,
@@ -73,13 +76,16 @@ def planned(
     reports: pathlib.Path,
     is_forced: bool,
     again: list[str],
+    until_decided: str = "",
 ) -> "campaign_plan.CampaignPlan":
     """Return the plan of the campaign that the options describe.
 
     Raises UsageError or ScenarioError for a campaign that cannot work.
     """
-    from harness.campaign import campaign_plan
+    from harness.campaign import campaign_plan, sequential_stopping
 
+    question = sequential_stopping.question(until_decided)
+    most = sequential_stopping.runs_max(question) or REPEAT
     profile = choosing.profile(
         cluster, cluster_set, binaries, kubeconfig, context, is_known=is_known
     )
@@ -88,7 +94,7 @@ def planned(
     return campaign_plan.plan(
         names,
         seed=seed,
-        repeat=repeat,
+        repeat=most if repeat is None else repeat,
         repeat_controls=repeat_controls,
         reports=reports,
         cluster=profile,
@@ -99,6 +105,7 @@ def planned(
         fault_carrier=fault_carrier,
         defects=defects or None,
         again=again,
+        until_decided=until_decided,
     )
 
 

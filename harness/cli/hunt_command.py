@@ -19,10 +19,11 @@ def add_to(app: typer.Typer) -> None:
 def hunt(
     scenario: campaign_options.Scenarios = None,
     is_whole: campaign_options.Whole = False,  # noqa: FBT002 - typer turns it into a flag
-    repeat: campaign_options.Repeat = 2,
+    repeat: campaign_options.Repeat = None,
     repeat_controls: campaign_options.RepeatControls = 1,
     defect: campaign_options.Controls = None,
     remedy: campaign_options.Remedies = None,
+    until_decided: choosing.UntilDecided = "",
     release: choosing.Release = "",
     jobs: choosing.Jobs = None,
     seed: choosing.Seed = None,
@@ -51,7 +52,10 @@ def hunt(
 
     10: a run of the correct scheduler, or one with remedies, was invalid.
 
-    20: inconclusive (for example, a control was not caught).
+    20: inconclusive (for example, a control was not caught, or a rate was not decided).
+
+    With --until-decided, each subject is run until it is decided whether its rate of INVALID runs
+    is below the limit. UNKNOWN runs count as neither. flake-hunt power says how many runs it takes.
     """
     from harness import seeds
     from harness.campaign import results, summaries
@@ -78,6 +82,7 @@ def hunt(
         is_known=i_know_this_cluster,
         reports=reports,
         is_forced=force,
+        until_decided=until_decided,
         again=campaigning.command(sys.argv[1:], chosen, is_given=seed is not None),
     )
     at_once = choosing.jobs(jobs, profiles.restore(plan.cluster), is_forced=force)
@@ -87,6 +92,11 @@ def hunt(
         if out.is_json:
             out.document(made.document)
     table = results.rows(made.results)
-    text = summaries.campaign(table, headline=made.document.headline, seed=chosen)
+    text = summaries.campaign(
+        table,
+        headline=made.document.headline,
+        seed=chosen,
+        answers=made.document.answers,
+    )
     campaigning.summarize(summary, text)
     return made.exit_code

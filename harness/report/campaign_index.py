@@ -72,8 +72,12 @@ def render(
     facts: Mapping[str, str],
     command: Sequence[str] = (),
     summary: str,
+    decisions: Sequence[str] = (),
 ) -> None:
-    """Write the index page atomically; `facts` are shown at its head, with their names."""
+    """Write the index page atomically; `facts` are shown at its head, with their names.
+
+    `decisions` are the answers of a question about rates, each in a sentence.
+    """
     found = {row.verdict for row in rows} | {run.verdict for row in rows for run in row.runs}
     subjects = sorted({row.subject for row in rows})
     text = (
@@ -86,6 +90,7 @@ def render(
             facts=facts,
             command=shlex.join(["flake-hunt", *command]) if command else "",
             summary=summary,
+            decisions=decisions,
             verdicts=sorted(found),
             subjects=subjects,
             linked_max=LINKED_MAX,

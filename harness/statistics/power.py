@@ -38,7 +38,9 @@ class Course:
 
 def seen(rate: float, runs: int) -> float:
     """Return the probability that a defect with this rate of failure fails in one of the runs."""
-    return 1.0 if rate >= 1 and runs else -math.expm1(runs * math.log1p(-rate))
+    if rate >= 1:
+        return float(runs > 0)
+    return -math.expm1(runs * math.log1p(-rate))
 
 
 def runs_to_see(rate: float, confidence: float) -> int | None:
@@ -49,7 +51,9 @@ def runs_to_see(rate: float, confidence: float) -> int | None:
     """
     if rate >= 1:
         return 1
-    runs = math.ceil(math.log1p(-confidence) / math.log1p(-rate) - 1e-9) if rate > 0 else RUNS_MAX + 1
+    runs = (
+        math.ceil(math.log1p(-confidence) / math.log1p(-rate) - 1e-9) if rate > 0 else RUNS_MAX + 1
+    )
     return runs if runs <= RUNS_MAX else None
 
 

@@ -34,7 +34,7 @@ def power(
         typer.Option(
             min=1,
             max=choosing.REPEAT_MAX,
-            help="Number of runs: how likely do they show a failure? (May be repeated.)",
+            help="A number of runs, whose chance to show a failure is said (may be repeated).",
         ),
     ] = None,
     against: Annotated[
@@ -113,8 +113,7 @@ def _cells(row: "power_tables.Row", table: "power_tables.PowerTable") -> list[st
 
 def _notes(table: "power_tables.PowerTable") -> list[str]:
     notes = [
-        "runs to see it: a failure is seen with this probability; as many clean runs, planned "
-        "before, show a lower rate.",
+        "runs to see it: they show a failure with this probability, or a lower rate if none fails.",
         "below it after clean runs: what hunt --until-decided needs, which may stop after any run.",
     ]
     if table.against is not None:

@@ -102,9 +102,11 @@ def _print(
     if not out.is_quiet:
         console.print(_table(table))
     is_broken = document.exit_code == results.HARNESS_ERROR
-    style = "bold red" if is_broken else displaying.STYLES[results.verdict(table)]
+    style = "bold red" if is_broken else displaying.STYLES[verdicts.Verdict(document.verdict)]
     shown = rich.markup.escape(escaping.visible(document.summary))
     console.print(f"[{style}]{document.verdict}[/] {shown}", soft_wrap=True)
+    for text in document.answers:
+        console.print(f"  {escaping.visible(text)}", markup=False, soft_wrap=True)
     for row in table:
         for error in row.errors:
             console.print(f"  {row.scenario}, {row.subject}: {error}", markup=False, soft_wrap=True)

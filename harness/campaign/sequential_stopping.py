@@ -1,0 +1,224 @@
+"""Ends the runs of a subject when it is decided whether its rate of INVALID is below a limit.
+
+Runs count in the order of the plan, not in the order in which they end: a run that fails may end
+sooner, and whatever ends first must not count first. Runs that are UNKNOWN or could not be executed
+count as neither. Controls take no part.
+"""
+
+import collections
+import pathlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from harness import errors, writing
+from harness.campaign import campaign_plan, results
+from harness.campaign.purposes import Purpose
+from harness.checks import verdicts
+from harness.statistics import confidence_sequences, power, rates
+from harness.statistics.confidence_sequences import Answer, Question
+
+DECIDED = "decided.json"
+"""Name of the file in a campaign's folder that tells its workers which runs are not needed."""
+RUNS_MAX = 10_000
+"""Most runs of one subject."""
+_PATIENCE = 4
+"""Runs of a subject that is not decided, as a multiple of those of one that never fails."""
+Key = tuple[str, str, str, str]
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer about one scenario with one subject."""
+
+    scenario: str
+    subject: str
+    purpose: Purpose
+    hypothesis: str
+    answer: Answer
+    limit: float
+    confidence: float
+    invalid: int
+    conclusive: int
+    """Runs that are VALID or INVALID, up to the decision."""
+    inconclusive: int
+    """Runs among them that are UNKNOWN or could not be executed, and count as neither."""
+    low: float
+    high: float
+    """Interval of the rate that is right after every run; that of the row is not, for it supposes a
+    number of runs chosen before the first."""
+    text: str
+    """The answer in a sentence."""
+
+
+def question(text: str) -> Question | None:
+    """Return the question of `--until-decided`, such as `0.01@0.95`; None for an empty text.
+
+    Raises UsageError if it is none, or needs more than RUNS_MAX runs.
+    """
+    if not text:
+        return None
+    first, _, second = text.partition("@")
+    try:
+        found = Question(float(first), float(second))
+    except ValueError:
+        found = Question(0, 0)
+    if not (0 < found.limit < 1 and 0.5 <= found.confidence <= 0.9999):
+        raise errors.UsageError(
+            "expected --until-decided RATE@CONFIDENCE with a rate between 0 and 1 and a confidence "
+            f"from 0.5 to 0.9999, such as 0.01@0.95, got {text!r:.60}"
+        )
+    known = power.runs_to_see(found.limit, found.confidence)
+    if known is None or known > RUNS_MAX or power.clean_runs(found) > RUNS_MAX:
+        raise errors.UsageError(
+            f"expected a question that {RUNS_MAX:,} runs can decide, got {text}: raise the rate or "
+            "lower the confidence; flake-hunt power says how many runs are needed"
+        )
+    return found
+
+
+def runs_max(asked: Question | None) -> int:
+    """Return the limit of runs of a subject if none is given; 0 without a question."""
+    return 0 if asked is None else min(_PATIENCE * power.clean_runs(asked), RUNS_MAX)
+
+
+def decisions(
+    plan: campaign_plan.CampaignPlan, found: Iterable[results.RunResult]
+) -> list[Decision]:
+    """Return the decision about each subject of a plan with a question, in the plan's order."""
+    asked = question(plan.until_decided)
+    if asked is None:
+        return []
+    made = _by_number(found)
+    return [_decision(asked, key, runs, made) for key, runs in _groups(plan).items()]
+
+
+def not_needed(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResult]) -> set[int]:
+    """Return the numbers of planned runs that were not made because their subject was decided."""
+    groups, made = _groups(plan), _by_number(found)
+    decided = [_key(item) for item in decisions(plan, found) if item.answer is not Answer.UNDECIDED]
+    return {run.number for key in decided for run in groups[key]} - made.keys()
+
+
+def is_needed(folder: pathlib.Path, run: campaign_plan.PlannedRun) -> bool:
+    """Return whether a run is still needed, as the file in the campaign's folder tells."""
+    try:
+        content = (folder / DECIDED).read_bytes()
+    except FileNotFoundError:
+        return True
+    return _key_of_plan(run) not in msgspec.json.decode(content, type=list[Key])
+
+
+class Stopping:
+    """Tells the workers of a campaign, result by result, which subjects are decided."""
+
+    def __init__(self, plan: campaign_plan.CampaignPlan, folder: pathlib.Path) -> None:
+        self._asked, self._path = question(plan.until_decided), folder / DECIDED
+        self._groups = _groups(plan) if self._asked else {}
+        self._made: dict[int, list[results.RunResult]] = collections.defaultdict(list)
+        self._decided: list[Key] = []
+
+    def see(self, result: results.RunResult) -> None:
+        """Take a result, and write the file if it decides.
+
+        Raises StorageError or UnwritableError if the file cannot be written.
+        """
+        self._made[result.number].append(result)
+        key = _key(result)
+        if self._asked is None or key not in self._groups or key in self._decided:
+            return
+        found = _decision(self._asked, key, self._groups[key], self._made)
+        if found.answer is not Answer.UNDECIDED:
+            self._decided.append(key)
+            writing.replace(self._path, msgspec.json.encode(self._decided))
+
+
+def _groups(plan: campaign_plan.CampaignPlan) -> dict[Key, list[campaign_plan.PlannedRun]]:
+    groups = collections.defaultdict(list)
+    for run in sorted(plan.runs, key=lambda run: run.number):
+        if run.purpose is not Purpose.CONTROL:
+            groups[_key_of_plan(run)].append(run)
+    return groups
+
+
+def _key_of_plan(run: campaign_plan.PlannedRun) -> Key:
+    return str(run.purpose), run.title, run.subject, run.hypothesis
+
+
+def _key(result: results.RunResult | Decision) -> Key:
+    return str(result.purpose), result.scenario, result.subject, result.hypothesis
+
+
+def _by_number(found: Iterable[results.RunResult]) -> dict[int, list[results.RunResult]]:
+    made: dict[int, list[results.RunResult]] = {}
+    for result in results.in_plan_order(found):
+        made.setdefault(result.number, []).append(result)
+    return made
+
+
+def _decision(
+    asked: Question,
+    key: Key,
+    planned: Sequence[campaign_plan.PlannedRun],
+    made: Mapping[int, Sequence[results.RunResult]],
+) -> Decision:
+    rate, inconclusive, answer = rates.Rate(0, 0), 0, Answer.UNDECIDED
+    for run in _in_order(planned, made):
+        if run.verdict not in (verdicts.Verdict.VALID, verdicts.Verdict.INVALID):
+            inconclusive += 1
+            continue
+        has_failed = run.verdict is verdicts.Verdict.INVALID
+        rate = rates.Rate(rate.failed + has_failed, rate.runs + 1)
+        answer = confidence_sequences.answer_now(asked, rate)
+        if answer is not Answer.UNDECIDED:
+            break
+    low, high = confidence_sequences.interval(rate, asked.confidence)
+    purpose, scenario, subject, hypothesis = key
+    return Decision(
+        scenario=scenario,
+        subject=subject,
+        purpose=Purpose(purpose),
+        hypothesis=hypothesis,
+        answer=answer,
+        limit=asked.limit,
+        confidence=asked.confidence,
+        invalid=rate.failed,
+        conclusive=rate.runs,
+        inconclusive=inconclusive,
+        low=low,
+        high=high,
+        text=_text(asked, answer, rate, inconclusive),
+    )
+
+
+def _in_order(
+    planned: Sequence[campaign_plan.PlannedRun], made: Mapping[int, Sequence[results.RunResult]]
+) -> Iterator[results.RunResult]:
+    """Yield the results in the order of the plan, up to the first run that has none."""
+    for run in planned:
+        if run.number not in made:
+            return
+        yield from made[run.number]
+
+
+def _text(asked: Question, answer: Answer, rate: rates.Rate, inconclusive: int) -> str:
+    uncounted = f"; {verdicts.counted(inconclusive, 'run')} more UNKNOWN or not executed"
+    runs = f"{verdicts.counted(rate.runs, 'run')}, {rate.failed} of them INVALID"
+    runs += uncounted * (inconclusive > 0)
+    if answer is not Answer.UNDECIDED:
+        return f"{answer} {_percent(asked.limit)} ({_percent(asked.confidence)}) after {runs}"
+    return f"not decided after {runs} ({_power(asked, rate.runs)})"
+
+
+def _power(asked: Question, runs: int) -> str:
+    """Return what this number of runs decides, in words."""
+    double = min(2 * asked.limit, 1.0)
+    chances = [power.course(asked, value, runs).decided for value in (0.0, double)]
+    return (
+        f"power: as many runs decide about a subject that never fails with probability "
+        f"{_percent(chances[0])}, and about one that fails in {_percent(double)} of its runs with "
+        f"{_percent(chances[1])}; {power.clean_runs(asked)} runs without a failure decide"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.3g} %"
