@@ -171,7 +171,7 @@ def _chances(rate: float, runs: int) -> _Array:
     """Return the probabilities of 0, 1, … failures."""
     counts = np.arange(runs + 1)
     if rate in (0, 1):
-        return (counts == runs * rate).astype(np.float64)
+        return np.where(counts == runs * rate, 1.0, 0.0)
     logs = rates.log_ways(runs) + counts * math.log(rate) + (runs - counts) * math.log1p(-rate)
     chances: _Array = np.exp(logs)
     return chances

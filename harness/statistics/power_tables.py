@@ -55,7 +55,7 @@ class PowerTable(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA_VERSION
     confidence: float
     against: float | None
-    power: float
+    power_min: float
     """Least probability with which `compared_runs` find the difference."""
     compared_runs_max: int = power.COMPARED_MAX
     until_decided: str
@@ -81,7 +81,7 @@ def table(
     return PowerTable(
         confidence=confidence,
         against=against,
-        power=wanted,
+        power_min=wanted,
         until_decided="" if question is None else str(question),
         rows=[
             Row(

@@ -119,7 +119,7 @@ def _notes(table: "power_tables.PowerTable") -> list[str]:
     if table.against is not None:
         notes.append(
             f"compared: runs of each side with which compare finds the difference with a "
-            f"probability of {_percent(table.power)}."
+            f"probability of {_percent(table.power_min)}."
         )
     if table.until_decided:
         notes.append("runs: their mean number until the decision.")
