@@ -3,5 +3,5 @@
 Nothing is judged here (see `checks`), and journals are not opened: thousands of runs are read in
 seconds.
 
-Contents: `campaign_folders`, `report_folders`, `run_folders`, `subject_names`.
+Contents: `campaign_folders`, `report_folders`, `run_folders`.
 """

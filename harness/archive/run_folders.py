@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from harness import errors
-from harness.archive import subject_names
 from harness.checks import verdicts
-from harness.history import directories, files
+from harness.history import directories, files, subject_names
 
 OLDEST_SCHEMA = 4
 """Oldest schema of verdict.json whose figures are as they are today."""
@@ -53,9 +52,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def subject_name(self) -> str:
         """The subject for tables: `correct`, a known defect, or a foreign scheduler's version."""
-        names = (
-            subject_names.scheduler_names(self._settings()) if "external" in self.subject else ()
-        )
+        is_external = subject_names.EXTERNAL in self.subject
+        names = subject_names.scheduler_names(self._settings()) if is_external else ()
         return subject_names.of_run(self, names)
 
     def _settings(self) -> dict[str, Any]:

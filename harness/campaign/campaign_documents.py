@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.archive import subject_names
 from harness.campaign import campaign_plan, results, sequential_stopping
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
+from harness.history import subject_names
 from harness.statistics import rates
 from harness.statistics.confidence_sequences import Answer
 
@@ -182,6 +182,6 @@ def summary(table: Sequence[results.Row]) -> str:
 def _subject(tested: Sequence[results.Row]) -> str:
     """Return the tested subjects; only ours without defects is called correct."""
     names = dict.fromkeys(row.subject for row in tested)
-    if not names or list(names) == [subject_names.CORRECT]:
+    if all(map(subject_names.is_correct, names)):
         return "the correct subject"
     return ", ".join(names)

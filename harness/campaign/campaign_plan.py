@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from harness import clocks, errors, seeds, writing
-from harness.archive import subject_names
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
+from harness.history import subject_names
 from harness.run import known_defects, run_plan
 from harness.run.fault_planning import planning
 from harness.scenario import loading, profiles, specs
@@ -148,7 +148,7 @@ def plan(
             remedies=remedies,
             subjects=subjects,
             release=release,
-            tested=subject_names.of_run(resolved, subject_names.scheduler_names(resolved.settings)),
+            tested=subject_names.of_plan(resolved),
             on=providers.of(profile).capabilities,
         )
         for kind in kinds:

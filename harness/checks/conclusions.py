@@ -11,11 +11,16 @@ import msgspec
 from harness.checks import device_exclusivity, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.figures import run_figures
+from harness.history import plans, records
 
 ALWAYS = frozenset({device_exclusivity.NAME})
 """Checks without whose answer no run is VALID."""
 _LOAD = "load"
 """Name of the certificate's item about the load."""
+_OWED_AT_THE_END = frozenset({_LOAD, "contention"})
+"""Items that ask for an amount of load, which only a run to its planned end owes."""
+_FOUND = "found"
+"""Name of the phase in which a run ends because its violation was found."""
 
 
 def divided(
@@ -54,6 +59,25 @@ def require_examined(
 def _without(item: certificate_items.Item, why: str) -> certificate_items.Item:
     reason = why if item.ok else f"{item.reason}; {why}"
     return msgspec.structs.replace(item, ok=False, reason=reason)
+
+
+def excuse(
+    items: Iterable[certificate_items.Item],
+    verdict: verdicts.Verdict,
+    plan: plans.Plan,
+    phases: Iterable[records.Phase],
+) -> list[certificate_items.Item]:
+    """Return the certificate; a run that a violation ended, as planned, owes no full load.
+
+    Only an INVALID verdict excuses it: without a violation, an item that does not hold is missing.
+    """
+    was_ended = plan.until_found and any(phase.name == _FOUND for phase in phases)
+    if verdict is not verdicts.Verdict.INVALID or not was_ended:
+        return list(items)
+    return [
+        msgspec.structs.replace(item, needed=item.ok or item.name not in _OWED_AT_THE_END)
+        for item in items
+    ]
 
 
 def conclude(

@@ -34,7 +34,7 @@ from harness.checks.progress import scheduler_books
 from harness.checks.schedulers import scheduler_attribution, scheduler_identities, written_books
 from harness.checks.taints import attempt_views, tainted_devices
 from harness.checks.witness import testimony, watched_writes
-from harness.history import directories, histories, plans
+from harness.history import directories, histories, plans, subject_names
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -244,12 +244,13 @@ def _judgement(
         run_id=plan.run_id,
         scenario=plan.scenario,
         subject=plan.subject,
+        subject_name=subject_names.of_plan(plan),
         defects=plan.defects,
         remedies=plan.remedies,
         seed=plan.seed,
         verdict=verdict,
         reason=reason,
-        certificate=items,
+        certificate=conclusions.excuse(items, verdict, plan, history.phases),
         checks=results,
         not_examined=not_examined,
         figures=measured,

@@ -15,6 +15,8 @@ OLDEST_SCHEMA = 5
 """Oldest schema that is the same but for keys which were added later."""
 _OF_THE_JUDGES = frozenset({"schema", "judges"})
 """Keys that say who judged, not what was found."""
+_NEWER_OF_ITEMS = frozenset({"needed"})
+"""Keys of the certificate's items that verdicts of older schemas lack."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +26,9 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     scenario: str
     subject: str
+    """Kinds of the schedulers, joined by ` + `, and the release that they are like."""
+    subject_name: str
+    """The subject in words, as pages and tables name it: `correct`, its defects, its version."""
     defects: list[str]
     remedies: list[str]
     seed: int
@@ -39,13 +44,6 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     manifest: str
     """Digest of manifest.json, which has those of all files of the run; empty: it has none."""
     judges: judge_identity.Judges
-
-    @property
-    def subject_title(self) -> str:
-        """The subject for titles: its defects and remedies, or its kind."""
-        kind = "python" if self.remedies else "correct subject"
-        base = self.subject if self.subject != "python" else kind
-        return " + ".join([", ".join(self.defects) or base, *self.remedies])
 
     def violations_of(self, check: str) -> int:
         """Return the number of violations that a check found; 0 if it did not run."""
@@ -118,8 +116,11 @@ def require_own(directory: directories.RunDirectory, judgement: Judgement) -> No
 
 def _is_same(document: dict[str, Any], judged: dict[str, Any]) -> bool:
     """Return whether two documents say the same; one of an older schema may lack newer keys."""
-    newer = judged.keys() - document.keys() if document["schema"] != judged["schema"] else set()
-    left_out = _OF_THE_JUDGES | newer
+    left_out = set(_OF_THE_JUDGES)
+    if document["schema"] != judged["schema"]:
+        left_out |= judged.keys() - document.keys()
+        items = [_without(_NEWER_OF_ITEMS, item) for item in judged["certificate"]]
+        judged = {**judged, "certificate": items}
     return _without(left_out, document) == _without(left_out, judged)
 
 

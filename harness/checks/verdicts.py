@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Schema of verdict.json."""
 
 

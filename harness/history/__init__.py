@@ -4,5 +4,5 @@ Evidence is written before judging and never changed. Verdicts, analysis and pan
 here (see `checks`).
 
 Contents: `directories`, `files`, `histories`, `journal_reader`, `journal_writer`,
-`manifests`, `plans`, `records`, `zstd_frames`.
+`manifests`, `plans`, `records`, `subject_names`, `zstd_frames`.
 """

@@ -1,9 +1,10 @@
 """junit.xml: the verdict for CI systems; INVALID is a failure, UNKNOWN an error."""
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.checks import verdict_files, verdicts
+from harness.checks.certificate import certificate_items
 from harness.report import escaping, run_facts
 
 
@@ -24,7 +25,7 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
     Checks that examined nothing are skipped cases. `more` properties are added to seed, run and
     verdict.
     """
-    name = f"{judgement.scenario} ({judgement.subject_title})"
+    name = f"{judgement.scenario} ({judgement.subject_name})"
     suite = ET.Element("testsuite", name=name)
     for key, value in {
         "seed": judgement.seed,
@@ -34,9 +35,7 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
     }.items():
         ET.SubElement(_properties(suite), "property", name=key, value=str(value))
     certificate = ET.SubElement(suite, "testcase", classname=name, name="certificate")
-    for item in judgement.certificate:
-        if not item.ok:
-            ET.SubElement(certificate, "error", message=f"{item.question} {item.reason}")
+    _add_certificate(certificate, judgement.certificate)
     for check in judgement.checks:
         _add_check(suite, name, check)
     for left in judgement.not_examined:
@@ -51,6 +50,20 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
 def _properties(suite: ET.Element) -> ET.Element:
     found = suite.find("properties")
     return ET.SubElement(suite, "properties") if found is None else found
+
+
+def _add_certificate(case: ET.Element, items: Iterable[certificate_items.Item]) -> None:
+    """Add an error for each item that is missing, and name those that were not needed."""
+    lines = []
+    for item in items:
+        if item.ok:
+            continue
+        text = f"{item.question} {item.reason}"
+        if item.needed:
+            ET.SubElement(case, "error", message=text)
+        else:
+            lines.append(f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}: {text}")
+    _add_output(case, lines)
 
 
 def _add_check(suite: ET.Element, name: str, check: verdicts.CheckResult) -> None:
@@ -69,6 +82,10 @@ def _add_check(suite: ET.Element, name: str, check: verdicts.CheckResult) -> Non
         for explanation in (item.schedulers, item.attribution)
         if explanation
     ]
+    _add_output(case, lines)
+
+
+def _add_output(case: ET.Element, lines: Sequence[str]) -> None:
     if lines:
         ET.SubElement(case, "system-out").text = "\n".join(lines)
 

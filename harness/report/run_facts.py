@@ -10,11 +10,9 @@ import msgspec
 
 from harness import clocks, errors
 from harness.checks import verdict_files
-from harness.history import directories, files, histories, plans
-from harness.model import naming
+from harness.checks.certificate import certificate_items
+from harness.history import directories, files, histories, plans, subject_names
 
-OWN = "python"
-"""Kind of the scheduler in this repository."""
 FILES_MAX = 200
 """Files that are linked; more are counted."""
 
@@ -52,7 +50,7 @@ def collect(history: histories.History) -> RunFacts:
     of_cluster = cluster_versions(directory)
     links = list(_links(directory))
     return RunFacts(
-        subject=subject(plan, of_cluster),
+        subject=subject_names.of_plan(plan),
         date=date(plan),
         cluster=_cluster(plan, of_cluster),
         versions={**of_cluster, **plan.versions},
@@ -68,31 +66,6 @@ def date(plan: plans.Plan) -> str:
         return clocks.wall_text(plan.created_wall_ns)
     except (ValueError, OverflowError, OSError):
         return "unknown"
-
-
-def subject(plan: plans.Plan, of_cluster: Mapping[str, str]) -> str:
-    """Return the schedulers with their versions, defects and remedies.
-
-    Only ours without defects and remedies is called correct.
-    """
-    kinds = plan.subject.split(" + ")
-    named = [_scheduler(plan, index, kind, of_cluster) for index, kind in enumerate(kinds)]
-    text = " + ".join(named)
-    if plan.defects:
-        text += f" with {', '.join(plan.defects)}"
-    elif not plan.remedies and set(kinds) == {OWN}:
-        text += ", correct"
-    return "".join([text, *(f" + {remedy}" for remedy in plan.remedies)])
-
-
-def _scheduler(plan: plans.Plan, index: int, kind: str, of_cluster: Mapping[str, str]) -> str:
-    version = plan.versions.get(naming.scheduler(index), "")
-    if version:
-        return version if kind in version or kind == "command" else f"{kind} {version}"
-    if kind == "cluster":
-        known = _kubernetes(of_cluster)
-        return f"the cluster's scheduler{f' ({known})' if known else ''}"
-    return kind
 
 
 def cluster_versions(directory: directories.RunDirectory) -> dict[str, str]:
@@ -179,14 +152,9 @@ def _about(name: str) -> str:
     return ""
 
 
-NEEDED_TO_BE_VALID = frozenset({"load", "contention"})
-"""Items of the certificate that only a run needs which goes on to its planned end."""
-NOT_NEEDED = "not needed: a violation ended the run"
-
-
-def was_ended_by_violation(history: histories.History) -> bool:
-    """Return whether the run ended when its violation was found, as it was to."""
-    return history.plan.until_found and any(phase.name == "found" for phase in history.phases)
+NOT_NEEDED = "not needed"
+"""The answer to a question that the verdict does not depend on."""
+WHY_NOT_NEEDED = "a violation ended the run, as planned"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -200,17 +168,14 @@ class Answer:
     reason: str
 
 
-def certificate(judgement: verdict_files.Judgement, history: histories.History) -> list[Answer]:
+def certificate(judgement: verdict_files.Judgement) -> list[Answer]:
     """Return the answers; an item that the verdict did not need is neither yes nor no."""
-    spared = NEEDED_TO_BE_VALID if was_ended_by_violation(history) else frozenset()
-    return [
-        Answer(item.question, "soft", NOT_NEEDED, item.reason)
-        if item.name in spared and not item.ok
-        else Answer(
-            item.question,
-            "yes" if item.ok else "no",
-            "✓ yes" if item.ok else "✗ no",
-            item.reason,
-        )
-        for item in judgement.certificate
-    ]
+    return [_answer(item) for item in judgement.certificate]
+
+
+def _answer(item: certificate_items.Item) -> Answer:
+    if item.ok:
+        return Answer(item.question, "yes", "✓ yes", item.reason)
+    if item.needed:
+        return Answer(item.question, "no", "✗ no", item.reason)
+    return Answer(item.question, "soft", NOT_NEEDED, f"{WHY_NOT_NEEDED} ({item.reason})")

@@ -23,6 +23,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool
     reason: str
     """The answer in words, with figures."""
+    needed: bool = True
+    """False if the verdict needs no yes: a violation ended the run before its planned end."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from harness.checks import verdict_files, verdicts
 from harness.checks.figures import memory_figures, run_figures
 from harness.cli.terminal import outputs
 from harness.history import directories
-from harness.report import escaping
+from harness.report import escaping, run_facts
 from harness.run import progressing
 
 STYLES = {
@@ -235,14 +235,7 @@ def _headline(judgement: verdict_files.Judgement, *, in_full: bool) -> str:
     reason = judgement.reason
     if judgement.verdict is verdicts.Verdict.UNKNOWN and missing and not in_full:
         reason = f"inconclusive; {missing} of {len(judgement.certificate)} items of the certificate do not hold"
-    return f"{judgement.scenario}, {_subject(judgement)}: {reason}"
-
-
-def _subject(judgement: verdict_files.Judgement) -> str:
-    if judgement.defects:
-        return f"with {judgement.subject_title}"
-    is_other = judgement.subject != "python"
-    return f"subject {judgement.subject_title}" if is_other else judgement.subject_title
+    return f"{judgement.scenario}, {judgement.subject_name}: {reason}"
 
 
 def _details(
@@ -253,11 +246,7 @@ def _details(
         yield from _describe(violation)
     if judgement.figures.violations > _VIOLATIONS_SHOWN:
         yield f"and {judgement.figures.violations - _VIOLATIONS_SHOWN} more, see the report"
-    for item in judgement.certificate:
-        if not item.ok:
-            yield f"not certified: {item.question} {item.reason}"
-        elif is_verbose:
-            yield f"certified: {item.question} {item.reason}"
+    yield from _certificate(judgement, is_verbose=is_verbose)
     if is_verbose:
         for left in judgement.not_examined:
             yield f"not examined: {left.check} ({left.reason})"
@@ -265,6 +254,18 @@ def _details(
     yield from memory_figures.lines(judgement.figures.memory)
     if is_verbose:
         yield from (str(path) for path in sorted(directory.logs.rglob("*.log")))
+
+
+def _certificate(judgement: verdict_files.Judgement, *, is_verbose: bool) -> Iterator[str]:
+    """Yield the items that are missing; if verbose, also those that hold or were not needed."""
+    for item in judgement.certificate:
+        text = f"{item.question} {item.reason}"
+        if not item.ok and item.needed:
+            yield f"not certified: {text}"
+        elif is_verbose and not item.ok:
+            yield f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}: {text}"
+        elif is_verbose:
+            yield f"certified: {text}"
 
 
 def _describe(violation: verdicts.Violation) -> Iterator[str]:

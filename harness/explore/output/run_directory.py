@@ -13,7 +13,7 @@ import msgspec
 from harness import clocks, writing
 from harness.apiserver.storage import watch_cache
 from harness.explore.search import explored_run, tokens
-from harness.history import directories, journal_writer, manifests, plans, records
+from harness.history import directories, journal_writer, manifests, plans, records, subject_names
 
 RESOURCES = ["resourceclaims", "pods", "resourceslices"]
 """Resources whose commits are saved."""
@@ -44,7 +44,7 @@ def _plan(token: tokens.Token, run_id: str) -> plans.Plan:
         run_id=run_id,
         scenario=token.scenario,
         seed=0,
-        subject="python, explored",
+        subject=subject_names.EXPLORED,
         defects=list(token.defects),
         remedies=list(token.remedies),
         cluster="none: the store itself",

@@ -45,12 +45,12 @@ def _of_another_plan(directory: directories.RunDirectory) -> None:
 DAMAGES: dict[str, tuple[Change, str]] = {
     "torn": (lambda made: made.verdict.write_bytes(made.verdict.read_bytes()[:500]), "is damaged"),
     "empty": (lambda made: made.verdict.write_bytes(b""), "is damaged"),
-    "not UTF-8": (lambda made: made.verdict.write_bytes(b'{"schema": 6, "\xff": 1}'), "is damaged"),
+    "not UTF-8": (lambda made: made.verdict.write_bytes(b'{"schema": 7, "\xff": 1}'), "is damaged"),
     "deep": (
-        lambda made: made.verdict.write_bytes(b'{"schema":6,"x":' + b"[" * 100_000),
+        lambda made: made.verdict.write_bytes(b'{"schema":7,"x":' + b"[" * 100_000),
         "damaged",
     ),
-    "a newer schema": (_edited(schema=99), "has schema 99, expected 4 to 6"),
+    "a newer schema": (_edited(schema=99), "has schema 99, expected 4 to 7"),
     "of another run": (_edited(run_id="other"), "is about run 'other', not 'one'"),
     "without figures": (_edited(figures={}), "is damaged"),
     "a made-up verdict": (_edited(verdict="FINE"), "is damaged"),

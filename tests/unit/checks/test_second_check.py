@@ -113,7 +113,7 @@ def test_the_terminal_shows_it(
     displaying.show(judging.judge(directory), directory, out=outputs.Output())
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == (
-        "INVALID written-by-hand, correct subject: "
+        "INVALID written-by-hand, correct: "
         f"{NAME} (once) is violated: 1 allocations changed in place"
     )
     assert lines[1:3] == [f"  {NAME}: a at 3", "    ResourceClaim  tests/a"]

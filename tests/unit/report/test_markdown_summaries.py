@@ -24,7 +24,7 @@ def _summary(path: pathlib.Path, text: str, **options: Any) -> str:
 def test_verdict_reason_and_facts(tmp_path: pathlib.Path, verdict: str, symbol: str) -> None:
     text = _summary(tmp_path / "run", archives.TEXTS[verdict])
     lines = text.splitlines()
-    assert lines[0] == f"## {symbol} {verdict}: written-by-hand, python, correct"
+    assert lines[0] == f"## {symbol} {verdict}: written-by-hand, correct"
     assert lines[2]
     for row in ("| run | f00dfeed |", "| seed | 7 |", "| cluster | embedded |"):
         assert row in lines

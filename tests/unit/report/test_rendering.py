@@ -389,7 +389,7 @@ def test_junit_says_which_run_it_was(tmp_path: pathlib.Path) -> None:
         "run": "f00dfeed",
         "verdict": "VALID",
         "scenario": "written-by-hand",
-        "subject": "python, correct",
+        "subject": "correct",
         "cluster": "embedded",
         "started": "1970-01-01T00:00:00Z",
         "version: python": "3.11",
@@ -400,7 +400,7 @@ def test_junit_says_which_run_it_was(tmp_path: pathlib.Path) -> None:
         "device_exclusivity",
     ]
     assert cases["claim_progress"] is False
-    assert suite.get("name") == "written-by-hand (correct subject)"
+    assert suite.get("name") == "written-by-hand (correct)"
 
 
 def test_junit_counts_a_check_that_could_not_tell_as_an_error(tmp_path: pathlib.Path) -> None:

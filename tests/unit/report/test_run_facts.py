@@ -2,48 +2,18 @@
 
 import json
 import pathlib
+import xml.etree.ElementTree as ET
 from typing import Any
 
 import msgspec
 import pytest
 
 from harness.checks import judging
+from harness.cli.terminal import displaying, outputs
 from harness.history import directories, plans, records
 from harness.report import publishing, run_facts
 from tests.histories import building, damages, language
 from tests.unit.report import pages
-
-SUBJECTS: dict[str, tuple[dict[str, Any], str]] = {
-    "ours": ({}, "python, correct"),
-    "a defect": ({"defects": ["gather-not-atomic"]}, "python with gather-not-atomic"),
-    "a remedy": ({"remedies": ["keep-in-flight"]}, "python + keep-in-flight"),
-    "a release": ({"subject": "python as 1.34"}, "python as 1.34"),
-    "upstream": (
-        {"subject": "kube-scheduler", "versions": {"scheduler": "kube-scheduler v1.36.2"}},
-        "kube-scheduler v1.36.2",
-    ),
-    "a program": (
-        {"subject": "command", "versions": {"scheduler": "my-scheduler 3"}},
-        "my-scheduler 3",
-    ),
-    "both": (
-        {"subject": "python + kube-scheduler", "versions": {"scheduler-2": "kube-scheduler v1"}},
-        "python + kube-scheduler v1",
-    ),
-    "the cluster's": ({"subject": "cluster"}, "the cluster's scheduler (kubernetes v1.36.1)"),
-    "an unknown one": ({"subject": "external"}, "external"),
-}
-
-
-def _plan(**changes: Any) -> plans.Plan:
-    return msgspec.structs.replace(building.plan(), **changes)
-
-
-@pytest.mark.parametrize(("changes", "expected"), SUBJECTS.values(), ids=SUBJECTS)
-def test_only_our_scheduler_without_defects_is_called_correct(
-    changes: dict[str, Any], expected: str
-) -> None:
-    assert run_facts.subject(_plan(**changes), {"kubernetes": "v1.36.1"}) == expected
 
 
 def _built(path: pathlib.Path, **changes: Any) -> directories.RunDirectory:
@@ -106,10 +76,12 @@ def test_a_run_of_a_campaign_links_to_it(tmp_path: pathlib.Path) -> None:
 # --------------------------------------------------------------------------- the certificate
 
 
-def _control(path: pathlib.Path, *, is_found: bool) -> directories.RunDirectory:
+def _control(
+    path: pathlib.Path, text: str = "a+D1 b+D1", *, is_found: bool
+) -> directories.RunDirectory:
     directory = building.build(
         path / "run",
-        "a+D1 b+D1",
+        text,
         requirements=plans.Requirements(allocations_min=100, pods_running_min=0),
     )
     plan = plans.read(directory.plan)
@@ -120,13 +92,39 @@ def _control(path: pathlib.Path, *, is_found: bool) -> directories.RunDirectory:
     return directory
 
 
-def test_a_control_that_was_caught_needed_no_load(tmp_path: pathlib.Path) -> None:
-    page = _page(_control(tmp_path, is_found=True))
-    load = page.texts.index("Was there enough load for a meaningful verdict?")
-    assert page.texts[load + 1] == run_facts.NOT_NEEDED
+LOAD = "Was there enough load for a meaningful verdict?"
 
 
-def test_a_run_that_went_on_needed_it(tmp_path: pathlib.Path) -> None:
-    page = _page(_control(tmp_path, is_found=False))
-    load = page.texts.index("Was there enough load for a meaningful verdict?")
-    assert page.texts[load + 1] == "✗ no"
+def test_a_control_that_was_caught_needed_no_load(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = _control(tmp_path, is_found=True)
+    page = _page(directory)
+    assert page.texts[page.texts.index(LOAD) + 1] == run_facts.NOT_NEEDED
+    suite = ET.parse(directory.junit).getroot()
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
+    told = suite.findtext("testcase[@name='certificate']/system-out") or ""
+    assert told.startswith(f"not needed, since a violation ended the run, as planned: {LOAD}")
+    document = json.loads(directory.verdict.read_bytes())
+    assert [item["name"] for item in document["certificate"] if not item["needed"]] == ["load"]
+    assert "not certified" not in directory.summary.read_text() + _shown(directory, capsys)
+    assert f"  {told}\n" in _shown(directory, capsys, is_verbose=True)
+
+
+def _shown(
+    directory: directories.RunDirectory,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    is_verbose: bool = False,
+) -> str:
+    displaying.show(judging.judge(directory), directory, out=outputs.Output(is_verbose=is_verbose))
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["a+D1 b+D1", "a+D1 b+D2"], ids=["INVALID", "UNKNOWN"])
+def test_a_run_that_went_on_needed_it(tmp_path: pathlib.Path, text: str) -> None:
+    is_found = text.endswith("D2")  # it says so, and no violation is there
+    directory = _control(tmp_path, text, is_found=is_found)
+    page = _page(directory)
+    assert page.texts[page.texts.index(LOAD) + 1] == "✗ no"
+    assert ET.parse(directory.junit).getroot().get("errors") != "0"

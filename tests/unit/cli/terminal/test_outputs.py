@@ -205,7 +205,7 @@ def test_check_as_json(flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]) -
 def test_quiet_is_one_line(flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]) -> None:
     code, out, err = flake_hunt("check", "-q", str(found[0]))
     assert (code, err, out.count("\n")) == (10, "", 1)
-    assert out.startswith("INVALID two-claims-one-device, with gather-not-atomic: ")
+    assert out.startswith("INVALID two-claims-one-device, gather-not-atomic (explored): ")
 
 
 def test_verbose_has_the_certificate(

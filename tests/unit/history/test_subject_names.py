@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.archive import subject_names
+from harness.history import subject_names
 
 KUBE = "kube-scheduler v1.36.2"
 CASES = {
@@ -20,6 +20,24 @@ CASES = {
         "subject": "python + command",
         "versions": {"scheduler-2": "kueue 0.9"},
     },
+    f"python as 1.34.2 + {KUBE}": {
+        "subject": "python + kube-scheduler as 1.34.2",
+        "versions": {"scheduler-2": KUBE},
+    },
+    "python + kube-scheduler with gather-not-atomic": {
+        "subject": "python + kube-scheduler",
+        "defects": ["gather-not-atomic"],
+    },
+    "correct (2 schedulers)": {"subject": "python + python"},
+    "gather-not-atomic (2 schedulers)": {
+        "subject": "python + python",
+        "defects": ["gather-not-atomic"],
+    },
+    "correct (explored)": {"subject": subject_names.EXPLORED},
+    "gather-not-atomic (explored)": {
+        "subject": subject_names.EXPLORED,
+        "defects": ["gather-not-atomic"],
+    },
     "kube-scheduler": {"subject": "kube-scheduler"},
     "kube-scheduler of kind-1.36": {"subject": "cluster", "cluster_profile": {"name": "kind-1.36"}},
     "external": {"subject": "external"},
@@ -31,11 +49,12 @@ def test_the_name_of_a_subject(name: str, plan: dict[str, object]) -> None:
     usual = {"subject": "python", "defects": [], "remedies": [], "versions": {}}
     whole = SimpleNamespace(**usual | {"cluster_profile": {}} | plan)
     assert subject_names.of_run(whole) == name
-    assert (name == "correct") is (plan == {})
+    assert subject_names.is_correct(name) is (name.startswith("correct"))
 
 
-def test_two_python_schedulers_are_ours() -> None:
-    plan = SimpleNamespace(
-        subject="python + python", defects=[], remedies=[], versions={}, cluster_profile={}
-    )
-    assert subject_names.of_run(plan) == "correct"
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"subject": 1}, {"subject": {"schedulers": 1}}, {"subject": {"schedulers": [1]}}],
+)
+def test_settings_that_name_no_scheduler(settings: dict[str, object]) -> None:
+    assert subject_names.scheduler_names(settings) == []

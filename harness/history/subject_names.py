@@ -1,0 +1,113 @@
+"""Names of tested subjects: the same in verdicts, on pages, in tables and on the terminal.
+
+`correct` is the Python subject without defects. A scheduler that others wrote is named with its
+version, whatever its runs have shown.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from harness.history import plans
+from harness.model import naming
+
+CORRECT = "correct"
+"""The Python subject without defects."""
+PYTHON = "python"
+EXPLORED = "python, explored"
+"""Kind of the Python scheduler in a run of the explorer."""
+_OURS = frozenset({PYTHON, EXPLORED})
+_OF_CLUSTER = "cluster"
+"""Kind of a scheduler that the cluster runs itself."""
+EXTERNAL = "external"
+"""Kind of a scheduler that was started outside the harness; its version is not known."""
+
+
+class Planned(Protocol):
+    """The parts of a plan that name its subject."""
+
+    @property
+    def subject(self) -> str:
+        """Kinds of the schedulers, joined by ` + `, and the release that they are like."""
+
+    @property
+    def defects(self) -> Sequence[str]:
+        """Known defects of the Python subject."""
+
+    @property
+    def remedies(self) -> Sequence[str]:
+        """Remedies that the Python subject was given."""
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Versions of programs; those of schedulers by process name."""
+
+    @property
+    def cluster_profile(self) -> Mapping[str, object]:
+        """The cluster profile."""
+
+
+def of_plan(plan: plans.Plan) -> str:
+    """Return the subject of a run."""
+    return of_run(plan, scheduler_names(plan.settings))
+
+
+def of_run(plan: Planned, names: Sequence[str] = ()) -> str:
+    """Return the subject of a run: its defects and remedies, or its schedulers.
+
+    `names` are the `schedulerName` of each, which tell schedulers apart that others started.
+    Several Python schedulers are counted, and one in the explorer is marked.
+    """
+    kinds = _kinds(plan)
+    is_ours = set(kinds) <= _OURS
+    defects = ", ".join(plan.defects)
+    if is_ours:
+        base = defects or _ours(plan)
+    else:
+        base = _mixed(kinds, plan, names) + f" with {defects}" * bool(defects)
+    name = " + ".join([base, *plan.remedies])
+    if is_ours and len(kinds) > 1:
+        return f"{name} ({len(kinds)} schedulers)"
+    return f"{name} (explored)" if kinds == [EXPLORED] else name
+
+
+def is_correct(name: str) -> bool:
+    """Return whether a name is that of one or several Python schedulers without defects."""
+    return name.partition(" (")[0] == CORRECT
+
+
+def scheduler_names(settings: Mapping[str, Any]) -> list[str]:
+    """Return the `schedulerName` of each scheduler in the settings of a run."""
+    subject = settings.get("subject")
+    schedulers = subject.get("schedulers") if isinstance(subject, dict) else None
+    found = schedulers if isinstance(schedulers, list) else []
+    return [str(item.get("scheduler_name", "")) for item in found if isinstance(item, dict)]
+
+
+def _kinds(plan: Planned) -> list[str]:
+    return plan.subject.partition(" as ")[0].split(" + ")
+
+
+def _ours(plan: Planned) -> str:
+    """Return the Python scheduler without its defects and remedies; only alone it is correct."""
+    release = plan.subject.partition(" as ")[2]
+    if release:
+        return f"{PYTHON} as {release}"
+    is_mixed = not set(_kinds(plan)) <= _OURS
+    return PYTHON if plan.remedies or is_mixed else CORRECT
+
+
+def _mixed(kinds: Sequence[str], plan: Planned, given: Sequence[str]) -> str:
+    """Return the schedulers, of which others wrote some, each with its version if it is known."""
+    return " + ".join(
+        _ours(plan) if kind == PYTHON else _foreign(index, kind, plan, given)
+        for index, kind in enumerate(kinds)
+    )
+
+
+def _foreign(index: int, kind: str, plan: Planned, given: Sequence[str]) -> str:
+    if kind == _OF_CLUSTER:
+        return f"kube-scheduler of {plan.cluster_profile.get('name', 'the cluster')}"
+    if kind == EXTERNAL and index < len(given):
+        return f"{kind} {given[index]}".strip()
+    version = plan.versions.get(naming.scheduler(index), "")
+    return version if version.startswith(kind) else f"{kind} {version}".strip()
