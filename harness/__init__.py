@@ -6,8 +6,8 @@ change without notice. Imports go downward through layers, which the first impor
 pyproject.toml lists.
 
 Contents: `api`, `apiserver`, `archive`, `campaign`, `catalogue`, `checks`, `cli`, `client`,
-`clocks`, `cluster`, `comparison`, `concurrency`, `conformance`, `errors`, `explore`, `fault_proxy`,
-`faults`, `history`, `log_analysis`, `metrics`, `model`, `private_files`, `processes`,
-`pytest_plugin`, `report`, `reproduction`, `run`, `scenario`, `seeds`, `statistics`, `subject`,
-`suggestions`, `tls_authorities`, `traffic`, `worker_threads`, `writing`.
+`clocks`, `cluster`, `comparison`, `concurrency`, `conformance`, `errors`, `explore`, `extensions`,
+`fault_proxy`, `faults`, `history`, `log_analysis`, `metrics`, `model`, `private_files`,
+`processes`, `pytest_plugin`, `report`, `reproduction`, `run`, `scenario`, `seeds`, `statistics`,
+`subject`, `suggestions`, `tls_authorities`, `traffic`, `worker_threads`, `writing`.
 """

@@ -7,6 +7,9 @@
 
 The names of this module are public: they change only with the major version. Every function raises
 `Error`, whose text says what was expected, what came and what to do.
+
+Plug-ins of other packages use the rest: a check gets a `RunView` and returns a `CheckAnswer`, a
+subject is a `Subject`, a fault gets a `FaultTarget`. docs/plug-ins.md has an example of each.
 """
 
 import contextlib
@@ -14,19 +17,32 @@ import dataclasses
 import pathlib
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from harness import errors, seeds
-from harness.checks import judging, verdict_files, verdicts
-from harness.cluster import interfaces
-from harness.cluster.lifecycle import held_clusters
-from harness.history import directories
-from harness.run import run_plan, runs
-from harness.scenario import loading, pool_specs, possibility, profiles
+from harness import errors
+from harness.checks import verdicts
+from harness.extensions import contracts
+
+if TYPE_CHECKING:
+    from harness.checks import verdict_files
+    from harness.history import directories
 
 Error = errors.HarnessError
 """Base of all errors; a violation is never one."""
 Verdict = verdicts.Verdict
 """`VALID`, `INVALID` or `UNKNOWN`; equal to these strings."""
+Check = contracts.Check
+CheckAnswer = contracts.CheckAnswer
+Violation = contracts.Violation
+InvolvedObject = contracts.InvolvedObject
+RunView = contracts.RunView
+Hold = contracts.Hold
+Subject = contracts.Subject
+Fault = contracts.Fault
+FaultTarget = contracts.FaultTarget
+
+
+# Functions import what they need: plug-ins, which use the names above, would wait for a second.
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +98,10 @@ def run(
     and --until-found of `flake-hunt run`. `seed` None: a random one. The run directory is made in
     `reports`. Raises Error if the run could not be executed.
     """
+    from harness import seeds
+    from harness.run import run_plan, runs
+    from harness.scenario import loading, profiles
+
     loaded = loading.load(str(scenario), overrides=overrides)
     plan = run_plan.plan(
         loaded,
@@ -102,6 +122,9 @@ def judge(directory: pathlib.Path | str) -> Run:
 
     Raises Error if it is none.
     """
+    from harness.checks import judging
+    from harness.history import directories
+
     existing = directories.existing(pathlib.Path(directory))
     return _judged(existing, judging.judge(existing))
 
@@ -120,6 +143,10 @@ def cluster(
     No scheduler and no claim controller run on it. `directory` is an existing folder for its
     kubeconfigs and logs; `profile` and `overrides` are --cluster and --cluster-set of the command.
     """
+    from harness.cluster import interfaces
+    from harness.cluster.lifecycle import held_clusters
+    from harness.scenario import pool_specs, possibility, profiles
+
     spec = pool_specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
     for objection in possibility.of_pools(spec):
         raise errors.UsageError(objection)
@@ -135,7 +162,7 @@ def cluster(
         )
 
 
-def _judged(directory: directories.RunDirectory, judgement: verdict_files.Judgement) -> Run:
+def _judged(directory: "directories.RunDirectory", judgement: "verdict_files.Judgement") -> Run:
     return Run(
         directory=directory.path,
         verdict=judgement.verdict,

@@ -8,6 +8,7 @@ HarnessError                 the harness could not do its work                  
 │   ├── DataDirectoryError   data folder of an API server damaged, in use, or not one
 │   ├── RunDirectoryError    run directory missing or not one
 │   ├── VerdictError         verdict missing, damaged, or not about this evidence
+│   ├── PluginError          plug-in missing, ambiguous, broken, or its answer of no use
 │   └── UnwritableError      no permission to write a file or folder
 ├── StorageError             disk full or broken
 ├── HistoryError             damaged evidence (names file and line)                exit code 20
@@ -54,6 +55,10 @@ class RunDirectoryError(UsageError):
 
 class VerdictError(UsageError):
     """A verdict is missing, damaged, or not about the evidence beside it."""
+
+
+class PluginError(UsageError):
+    """A plug-in is missing, ambiguous or broken, or has answered what it may not."""
 
 
 class UnwritableError(UsageError):

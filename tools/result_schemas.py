@@ -13,6 +13,7 @@ import msgspec
 from harness.campaign import campaign_documents
 from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
+from harness.extensions import listings
 from harness.report.explanations import documents as explanations
 from harness.statistics import power_tables
 
@@ -25,6 +26,7 @@ TYPES = {
     ),
     "comparison": (comparisons.Comparison, "the output of flake-hunt compare --json"),
     "power": (power_tables.PowerTable, "the output of flake-hunt power --output json"),
+    "plugins": (listings.PluginList, "the output of flake-hunt plugins --output json"),
     "explanation": (explanations.Explanation, "the output of flake-hunt explain --json"),
 }
 """Name of a file -> its type and title."""

@@ -8,7 +8,7 @@ from importlib import metadata
 import msgspec
 
 _HARNESS = pathlib.Path(__file__).parents[1]
-_SOURCES = ("checks", "history")
+_SOURCES = ("checks", "extensions", "history")
 """Packages whose code decides about a verdict."""
 
 

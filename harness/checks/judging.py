@@ -30,6 +30,7 @@ from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.figures import run_figures
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
+from harness.checks.plugin_checks import planned_checks
 from harness.checks.progress import scheduler_books
 from harness.checks.schedulers import scheduler_attribution, scheduler_identities, written_books
 from harness.checks.taints import attempt_views, tainted_devices
@@ -173,7 +174,7 @@ def _answers(
     """Yield the answer of each check, without violations that do not stand."""
     doubt = _doubt(history)
     reviewer = doubtful_violations.Reviewer(history, given, items)
-    for check in check_registry.CHECKS:
+    for check in (*check_registry.CHECKS, *planned_checks.of_history(history)):
         yield reviewer.review(check, _answer(check, given, doubt))
 
 

@@ -34,6 +34,7 @@ SUBCOMMANDS = {
     "clusters": ("cluster",),
     "examining": ("doctor", "defects"),
     "conforming": ("conformance",),
+    "plugins_command": ("plugins",),
     "init_command": ("init",),
     "schema_command": ("schema",),
     "parts.cluster_parts": ("apiserver", "scheduler", "claim-controller"),

@@ -64,6 +64,16 @@ class PlannedFault(msgspec.Struct, frozen=True, kw_only=True):
     """Of a fault that the run injects: the keys of its kind, as in the scenario file."""
 
 
+class UsedPlugin(msgspec.Struct, frozen=True, kw_only=True):
+    """A plug-in of another package that the run uses, or whose check it owes."""
+
+    kind: str
+    """`checks`, `subjects`, `scenarios`, …: the entry point group without `flake_hunt.`."""
+    name: str
+    package: str
+    version: str
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """All decisions made before the run began."""
 
@@ -126,6 +136,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The release of Kubernetes that the Python subject is like; empty: the default."""
     again: list[str] = []
     """Arguments of `flake-hunt` that repeat the run; empty if no command does."""
+    plugins: list[UsedPlugin] = []
+    """Plug-ins of other packages; judging needs their checks, and nothing else of them."""
     campaign: str = ""
     """Name of the folder of the campaign that made the run; empty: the run was made alone."""
     jobs: int = 0

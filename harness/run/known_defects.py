@@ -1,16 +1,20 @@
-"""The known defects of all parts of a run, by name, and the part that each one belongs to."""
+"""The known defects of all parts of a run, by name, and the part that each one belongs to.
+
+Plug-ins are known, too, but not listed among the names.
+"""
 
 from collections.abc import Iterable
 from typing import Literal
 
 from harness import errors, suggestions
 from harness.cluster.dra import kubelet_defects
-from harness.subject import assembling, defects
-from harness.subject.defects import claim_controller_defects
+from harness.extensions import discovery
+from harness.subject import assembling, defects, schedulers
+from harness.subject.defects import claim_controller_defects, plugin_defects
 
 Part = Literal["scheduler", "claim-controller", "kubelet"]
 Actor = Literal["scheduler", "claim-controller", "kubelet", "driver"]
-_PARTS: dict[str, Part] = {
+_SHIPPED: dict[str, Part] = {
     **dict.fromkeys(defects.names(), "scheduler"),
     **dict.fromkeys(claim_controller_defects.CATALOGUE.names(), "claim-controller"),
     **dict.fromkeys(kubelet_defects.names(), "kubelet"),
@@ -18,19 +22,29 @@ _PARTS: dict[str, Part] = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all defects."""
-    return tuple(_PARTS)
+    """Return the names of all shipped defects."""
+    return tuple(_SHIPPED)
+
+
+def _part(name: str) -> Part | None:
+    """Return the part that a defect belongs to; None if it is unknown."""
+    if name in _SHIPPED:
+        return _SHIPPED[name]
+    plugin = plugin_defects.replacement(name)
+    if plugin is None:
+        return None
+    return "scheduler" if plugin.whole is schedulers.SchedulerParts else "claim-controller"
 
 
 def describe(name: str) -> str:
     """Return what a defect does. Raises UsageError for an unknown name."""
     require_known([name])
-    match _PARTS[name]:
+    match _part(name):
         case "kubelet":
             return kubelet_defects.describe(name)
         case "claim-controller":
             return claim_controller_defects.CATALOGUE.describe(name)
-        case "scheduler":
+        case _:
             return defects.describe(name)
 
 
@@ -40,23 +54,26 @@ def actor(name: str) -> Actor:
     Raises UsageError for an unknown name.
     """
     require_known([name])
-    is_of_driver = _PARTS[name] == "kubelet" and kubelet_defects.is_of_driver(name)
-    return "driver" if is_of_driver else _PARTS[name]
+    part = _part(name) or "scheduler"
+    is_of_driver = part == "kubelet" and kubelet_defects.is_of_driver(name)
+    return "driver" if is_of_driver else part
 
 
 def require_known(chosen: Iterable[str]) -> None:
     """Raise UsageError for an unknown name."""
     for name in chosen:
-        if name not in _PARTS:
+        if _part(name) is None:
+            plugins = discovery.usable("defects", shipped=_SHIPPED)
+            others = f" Plug-ins: {', '.join(plugins)}." if plugins else ""
             raise errors.UsageError(
-                f"expected a known defect, got {name!r}. Known defects: {', '.join(_PARTS)}."
-                f"{suggestions.did_you_mean(name, _PARTS)}"
+                f"expected a known defect, got {name!r}. Known defects: {', '.join(_SHIPPED)}."
+                f"{others}{suggestions.did_you_mean(name, [*_SHIPPED, *plugins])}"
             )
 
 
 def of_part(chosen: Iterable[str], part: Part) -> list[str]:
     """Return those of the chosen defects that belong to a part."""
-    return [name for name in chosen if _PARTS.get(name) == part]
+    return [name for name in chosen if _part(name) == part]
 
 
 def double_allocating(chosen: Iterable[str]) -> list[str]:
@@ -74,11 +91,11 @@ def require_part(chosen: Iterable[str], part: Part) -> None:
     chosen = list(chosen)
     require_known(chosen)
     for name in chosen:
-        if _PARTS[name] != part:
-            known = ", ".join(of_part(_PARTS, part)) or "none"
+        if _part(name) != part:
+            known = ", ".join(of_part(_SHIPPED, part)) or "none"
             raise errors.UsageError(
                 f"expected a defect of the {part}, got {name!r}, which is one of the "
-                f"{_PARTS[name]}. Known defects of the {part}: {known}"
+                f"{_part(name)}. Known defects of the {part}: {known}"
             )
 
 

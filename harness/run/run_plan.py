@@ -11,7 +11,14 @@ from harness import clocks
 from harness.cluster import providers
 from harness.cluster.fixtures import fake_objects
 from harness.history import plans
-from harness.run import demanded_checks, known_defects, rerun_command, selectors, subjects
+from harness.run import (
+    demanded_checks,
+    known_defects,
+    rerun_command,
+    selectors,
+    subjects,
+    used_plugins,
+)
 from harness.run.fault_planning import client_calls, planning
 from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
@@ -140,6 +147,12 @@ def plan(
             cluster=profile,
             binaries=binaries,
             fault_carrier=fault_carrier,
+        ),
+        plugins=used_plugins.used(
+            loaded,
+            cluster=profile.chosen.name,
+            chosen_subjects=chosen_subjects,
+            defects=defects,
         ),
         versions=versions() | subjects.versions(subject),
     )

@@ -13,6 +13,7 @@ from typing import Literal
 from harness import errors, suggestions
 from harness.cluster import interfaces
 from harness.cluster.local import binaries
+from harness.extensions import descriptions, discovery
 from harness.model import naming
 from harness.run import known_defects, scheduler_commands
 from harness.scenario import cluster_features, specs, subject_specs
@@ -26,8 +27,11 @@ CONTROLLER: Literal["claim-controller"] = "claim-controller"
 """Process name of the Python claim controller, and the subcommand that runs it."""
 BINDING_TIMEOUT_SINCE = (1, 35)
 """First version of kube-scheduler with the argument bindingTimeout (kubernetes#134905)."""
+KINDS = ("python", "kube-scheduler", "cluster", "external", "command")
+"""The words with which `--subject` begins; anything else is the name of a plug-in."""
 FORMS = (
-    "python, kube-scheduler[=PATH], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …'"
+    "python, kube-scheduler[=PATH], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …', "
+    "or a plug-in's name"
 )
 """The forms of `--subject`, for error messages and help."""
 
@@ -35,7 +39,7 @@ FORMS = (
 def parse(text: str) -> subject_specs.AnyScheduler:
     """Return the scheduler that `--subject` describes.
 
-    Raises UsageError for a text that has none of the forms.
+    Raises UsageError for a text that has none of the forms, PluginError for a plug-in of no use.
     """
     kind, _, value = text.partition("=")
     match kind, value:
@@ -51,8 +55,14 @@ def parse(text: str) -> subject_specs.AnyScheduler:
             return subject_specs.ExternalScheduler(kind="external", scheduler_name=value)
         case "command", value if value.strip():
             return subject_specs.CommandScheduler(kind="command", command=_words(value))
-    known = ("python", "kube-scheduler", "cluster", "external", "command")
-    near = suggestions.did_you_mean(kind, known)
+    if plugin := discovery.named("subjects", text, shipped=KINDS):
+        described = descriptions.subject(plugin)
+        return subject_specs.CommandScheduler(
+            kind="command",
+            command=list(described.command),
+            version_command=list(described.version_command),
+        )
+    near = suggestions.did_you_mean(kind, [*KINDS, *discovery.usable("subjects", shipped=KINDS)])
     raise errors.UsageError(f"expected a subject ({FORMS}), got {text!r}.{near}")
 
 

@@ -6,6 +6,8 @@ from harness import errors, writing
 from harness.scenario import schemas
 from harness.scenario.toml_files import documents
 
+_LEFT_BEHIND = {"__pycache__", ".pytest_cache", "reports"}
+
 
 def copy(folder: pathlib.Path) -> list[pathlib.Path]:
     """Copy the examples into a folder, which is made if it is missing; return the new files.
@@ -14,7 +16,7 @@ def copy(folder: pathlib.Path) -> list[pathlib.Path]:
     UnwritableError if one cannot be written.
     """
     shipped = documents.shipped_folder("examples")
-    contents = {path.name: path.read_bytes() for path in sorted(shipped.glob("*.*"))}
+    contents = {str(path.relative_to(shipped)): path.read_bytes() for path in _files(shipped)}
     contents[schemas.file_name("scenario")] = schemas.text("scenario").encode()
     targets = {folder / name: content for name, content in contents.items()}
     for target in targets:
@@ -26,5 +28,16 @@ def copy(folder: pathlib.Path) -> list[pathlib.Path]:
     with writing.explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for target, content in targets.items():
+        with writing.explained(target.parent):
+            target.parent.mkdir(parents=True, exist_ok=True)
         writing.replace(target, content)
     return list(targets)
+
+
+def _files(shipped: pathlib.Path) -> list[pathlib.Path]:
+    """Return the examples, without what running them in a checkout leaves behind."""
+    return sorted(
+        path
+        for path in shipped.rglob("*.*")
+        if path.is_file() and not _LEFT_BEHIND & {*path.relative_to(shipped).parts}
+    )

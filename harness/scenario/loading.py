@@ -15,6 +15,7 @@ SHELF = documents.Shelf(
     folder_name="scenarios",
     option="--set key=value, as in --set traffic.users=8",
     kind=specs.Scenario,
+    plugins="scenarios",
     groups=(REGRESS,),
 )
 

@@ -162,6 +162,7 @@ SHELF = documents.Shelf(
     folder_name="clusters",
     option="--cluster-set key=value, as in --cluster-set storage=disk",
     kind=Annotated[Profile, pydantic.Field(discriminator="provider")],
+    plugins="clusters",
 )
 
 

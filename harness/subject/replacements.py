@@ -6,7 +6,7 @@ methods.
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness import errors, suggestions
@@ -41,12 +41,23 @@ class Replacement:
 class Catalogue:
     """The replacements of one kind, by name."""
 
-    def __init__(self, kind: str, plural: str, known: Mapping[str, Replacement]) -> None:
-        """`kind` and `plural` are the words for one and for several of them in messages."""
+    def __init__(
+        self,
+        kind: str,
+        plural: str,
+        known: Mapping[str, Replacement],
+        *,
+        others: Callable[[str], Replacement | None] = lambda _: None,
+    ) -> None:
+        """`kind` and `plural` are the words for one and for several of them in messages.
+
+        `others` finds one that is not shipped by its name; None: there is none.
+        """
         self._kind, self._plural, self._known = kind, plural, dict(known)
+        self._others = others
 
     def names(self) -> tuple[str, ...]:
-        """Return all names."""
+        """Return the names of those that are shipped."""
         return tuple(self._known)
 
     def describe(self, name: str) -> str:
@@ -64,12 +75,13 @@ class Catalogue:
 
     def named(self, name: str) -> Replacement:
         """Return the replacement of this name. Raises UsageError for an unknown name."""
-        if name not in self._known:
+        found = self._known.get(name) or self._others(name)
+        if found is None:
             raise errors.UsageError(
                 f"expected a known {self._kind}, got {name!r}. Known {self._plural}: {', '.join(self._known)}."
                 f"{suggestions.did_you_mean(name, self._known)}"
             )
-        return self._known[name]
+        return found
 
 
 def parts(chosen: Mapping[str, Replacement]) -> schedulers.SchedulerParts:

@@ -25,6 +25,7 @@ DOCUMENTS = [
     "clusters/README.md",
     "scenarios/README.md",
     "reports/README.md",
+    "docs/plug-ins.md",
 ]
 THIS_FILE = "tests/unit/test_documents.py"
 COMMAND = re.compile(r"flake-hunt +(-?-?[a-z][^\n`]*)")

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from harness.cluster.dra import kubelet_defects, kubelet_parts
 from harness.subject import assembling, schedulers
 from harness.subject.claim_control import controller_parts
-from harness.subject.defects import claim_controller_defects
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +24,9 @@ def of(defects: Iterable[str] = (), remedies: Iterable[str] = ()) -> ChosenParts
     """
     chosen = list(defects)
     of_kubelet = [name for name in chosen if name in kubelet_defects.names()]
-    of_controller = [name for name in chosen if name in claim_controller_defects.CATALOGUE.names()]
-    others = [name for name in chosen if name not in (*of_kubelet, *of_controller)]
+    others = [name for name in chosen if name not in of_kubelet]
     return ChosenParts(
         scheduler=assembling.parts(others, remedies),
-        controller=assembling.claim_controller_parts(of_controller, remedies),
+        controller=assembling.claim_controller_parts(others, remedies),
         kubelet=kubelet_defects.parts(of_kubelet),
     )

@@ -10,6 +10,7 @@ from typing import Any
 import pydantic
 
 from harness import errors, suggestions
+from harness.extensions import discovery, entry_points, packaged_files
 from harness.scenario.toml_files import wording
 
 SUFFIX = ".toml"
@@ -35,6 +36,8 @@ class Shelf:
     """Command line option that overrides a key, with an example, for messages."""
     kind: Any
     """Type of the content: a pydantic model, or a union of several."""
+    plugins: entry_points.Kind
+    """Which plug-ins are files of this kind."""
     groups: tuple[str, ...] = ()
     """Folders in the folder, with files that are found by their names, too."""
 
@@ -46,10 +49,23 @@ class Shelf:
         """Return the names of the shipped files, sorted; `group` empty: those in no group."""
         return sorted(path.stem for path in (self.folder() / group).glob(f"*{SUFFIX}"))
 
-    def find(self, name: str) -> pathlib.Path:
-        """Return the file for a name on the command line: a path, or the name of a shipped file.
+    def every_name(self) -> list[str]:
+        """Return the names of all shipped files, also of those in groups."""
+        return [name for group in ("", *self.groups) for name in self.names(group)]
 
-        Raises ScenarioError if there is none.
+    def plugin(self, name: str) -> entry_points.Plugin | None:
+        """Return the plug-in that a name on the command line means; None: it is a file, or none.
+
+        Raises PluginError if two packages have one of this name.
+        """
+        if pathlib.Path(name).is_file():
+            return None
+        return discovery.named(self.plugins, name, shipped=self.every_name())
+
+    def find(self, name: str) -> pathlib.Path:
+        """Return the file for a name on the command line: a path, or a shipped file's or plug-in's.
+
+        Raises ScenarioError if there is none, PluginError if a plug-in cannot be used.
         """
         path = pathlib.Path(name)
         if path.is_file():
@@ -57,10 +73,18 @@ class Shelf:
         shipped = (self.folder() / group / f"{name}{SUFFIX}" for group in ("", *self.groups))
         if path.name == name and (found := next(filter(pathlib.Path.is_file, shipped), None)):
             return found
-        known = ", ".join(self.names()) or "none"
-        raise errors.ScenarioError(
+        if plugin := self.plugin(name):
+            return packaged_files.find(plugin, SUFFIX)
+        raise self._unknown(name)
+
+    def _unknown(self, name: str) -> errors.ScenarioError:
+        plugins = discovery.usable(self.plugins, shipped=self.every_name())
+        known = [*self.names(), *plugins]
+        others = f" Plug-ins: {', '.join(plugins)}." if plugins else ""
+        return errors.ScenarioError(
             f"expected a {self.noun} file or the name of a shipped one, got {name!r}, which is neither. "
-            f"Shipped {self.noun}s: {known}.{suggestions.did_you_mean(path.stem, self.names())}"
+            f"Shipped {self.noun}s: {', '.join(self.names()) or 'none'}.{others}"
+            f"{suggestions.did_you_mean(pathlib.Path(name).stem, known)}"
         )
 
     def read(self, path: pathlib.Path, overrides: Sequence[str]) -> tuple[Document, str]:

@@ -10,6 +10,7 @@ from harness.subject.claim_control import (
     pod_syncing,
     releasing,
 )
+from harness.subject.defects import plugin_defects
 from harness.subject.defects.reported import controller_defects, mutation_cache
 
 Object = dict[str, Any]
@@ -106,5 +107,6 @@ CATALOGUE = replacements.Catalogue(
         "small-mutation-cache": _replaces("created", mutation_cache.MutationCache),
         "template-annotated": _replaces("generator", controller_defects.SharedAnnotationsGenerator),
     },
+    others=plugin_defects.replacement,
 )
 """The known defects of the claim controller by name."""

@@ -11,8 +11,10 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
     code, out, _ = flake_hunt("init", str(folder))
     assert code == 0
     names = {pathlib.Path(line).name for line in out.splitlines()}
-    assert names == {path.name for path in folder.iterdir()}
-    assert names == {
+    assert names == {path.name for path in folder.rglob("*") if path.is_file()}
+    assert names >= {"pyproject.toml", "checks.py", "two-nodes.toml"}
+    assert {path.name for path in folder.iterdir()} == {
+        "my-plugins",
         "README.md",
         "flake-hunt.yml",
         "my-scenario.toml",
@@ -33,7 +35,8 @@ def test_the_readme_names_every_example(flake_hunt: Any, tmp_path: pathlib.Path)
     flake_hunt("init", str(tmp_path))
     text = (tmp_path / "README.md").read_text()
     for path in tmp_path.iterdir():
-        assert path.name == "README.md" or f"| `{path.name}` |" in text
+        name = f"{path.name}/" if path.is_dir() else path.name
+        assert path.name == "README.md" or f"| `{name}` |" in text
 
 
 def test_the_scenario_can_be_loaded(flake_hunt: Any, tmp_path: pathlib.Path) -> None:

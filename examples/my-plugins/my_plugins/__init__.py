@@ -1,0 +1,1 @@
+"""Plug-ins of Flake Hunt; pyproject.toml names them."""

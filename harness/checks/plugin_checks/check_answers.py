@@ -1,0 +1,100 @@
+"""The answers of plug-in checks, validated, as results."""
+
+from collections.abc import Sequence
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from harness import errors
+from harness.checks import check_results, verdicts
+
+VIOLATIONS_MAX = 10_000
+"""Violations in one answer; a check that finds more may leave some out."""
+Line: TypeAlias = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=400, pattern=r"^[^\n\r]*\S[^\n\r]*$")
+]
+Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=20_000)]
+Word: TypeAlias = Annotated[str, msgspec.Meta(max_length=400)]
+Version: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class Object(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An API object in a violation."""
+
+    kind: Line
+    name: Line
+    namespace: Word
+    uid: Word
+
+
+class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A violation as a plug-in tells it."""
+
+    summary: Line
+    text: Text
+    resource_versions: list[Version]
+    objects: list[Object]
+
+
+class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer of a plug-in check, with its promise."""
+
+    promise: Line
+    examined: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+    violations: Annotated[list[Found], msgspec.Meta(max_length=VIOLATIONS_MAX)]
+    reason: Annotated[str, msgspec.Meta(max_length=2000)]
+
+
+def decode(content: bytes, plugin: str) -> Answer:
+    """Return an answer. Raises PluginError if it is none, or contradicts itself."""
+    try:
+        answer = msgspec.json.decode(content, type=Answer)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise errors.PluginError(
+            f"expected {plugin} to return a harness.api.CheckAnswer with proper fields ({error})"
+        ) from error
+    if answer.violations and not answer.examined:
+        raise errors.PluginError(
+            f"expected {plugin} to have examined what it found violations in, got "
+            f"{len(answer.violations)} violations in nothing examined"
+        )
+    return answer
+
+
+def result(name: str, answer: Answer, origin: str) -> verdicts.Answer:
+    """Return the result of a check of this name; `origin` says in words whose it is."""
+    if not answer.examined:
+        reason = answer.reason or "it examined nothing"
+        return verdicts.NotExamined(
+            check=name, promise=answer.promise, reason=f"{reason} ({origin})"
+        )
+    is_broken = bool(answer.violations)
+    return check_results.of_found(
+        answer.violations,
+        check=name,
+        promise=answer.promise,
+        verdict=verdicts.Verdict.INVALID if is_broken else verdicts.Verdict.VALID,
+        examined_count=answer.examined,
+        violation=lambda found: _violation(name, found),
+        summary=lambda found: found.summary,
+        reason=f"{answer.reason or _figures(answer.violations, answer.examined)} ({origin})",
+    )
+
+
+def _violation(check: str, found: Found) -> verdicts.Violation:
+    return verdicts.Violation(
+        guarantee=check,
+        summary=found.summary,
+        text=found.text or found.summary,
+        resource_versions=sorted(set(found.resource_versions)),
+        objects=[
+            verdicts.InvolvedObject(
+                kind=item.kind, namespace=item.namespace, name=item.name, uid=item.uid
+            )
+            for item in found.objects
+        ],
+    )
+
+
+def _figures(violations: Sequence[Found], examined: int) -> str:
+    return f"{verdicts.counted(len(violations), 'violation')} in {examined:,} examined"

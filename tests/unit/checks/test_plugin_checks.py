@@ -1,0 +1,204 @@
+"""Checks of other packages: their answers, and every way in which they can fail to answer."""
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.checks import judging, verdict_files, verdicts
+from harness.checks.plugin_checks import check_answers, planned_checks
+from harness.extensions import contracts, isolation
+from harness.history import plans
+from tests.histories import archives, building
+from tests.support import plugin_packages, schemas
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict
+HEAD = """
+import time
+from harness import api
+class Idle:
+    promise = "it rains"
+    def check(self, run):
+"""
+FINE = """
+        assert run.plan["scenario"] == "written-by-hand"
+        seen = {record["record"] for record in run.journal("observations")}
+        assert "observation" in seen, seen
+        assert len(run.holds) > 0
+        print("not the answer")
+        return api.CheckAnswer(examined=len(run.holds))
+"""
+BROKEN = """
+        hold = run.holds[0]
+        found = api.Violation(
+            summary=f"{hold.device} is old", resource_versions=[hold.from_rv, 1],
+            objects=[api.InvolvedObject(kind="ResourceClaim", name=hold.claim, uid=hold.uid)])
+        return api.CheckAnswer(examined=len(run.holds), violations=[found], reason="one is old")
+"""
+USED = plans.UsedPlugin(kind="checks", name="idle", package="acme", version="1.2.0")
+
+
+@pytest.fixture
+def judged(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Judge a run that owes a check with this body; None: the check is not installed."""
+
+    def judge(
+        body: str | None,
+        *,
+        package: str = "acme",
+        text: str = archives.TEXTS["VALID"],
+        head: str = HEAD,
+    ) -> verdict_files.Judgement:
+        if body is not None:
+            files = {"acme.py": head + body}
+            entry_points = {"checks": {"idle": "acme:Idle"}}
+            plugin_packages.install(tmp_path / "site", monkeypatch, package, entry_points, files)
+        made = building.build(tmp_path / "run", text, changes={"plugins": [USED]})
+        return judging.judge(made)
+
+    return judge
+
+
+def result(judgement: verdict_files.Judgement) -> verdicts.CheckResult:
+    return next(item for item in judgement.checks if item.check == "idle")
+
+
+def test_a_check_that_finds_nothing_wrong_is_one_guarantee_more(judged: Any) -> None:
+    judgement = judged(FINE)
+    found = result(judgement)
+    assert (judgement.verdict, found.verdict, found.promise) == (VALID, VALID, "it rains")
+    assert found.examined_count > 0
+    assert found.reason.endswith("(plug-in of acme 1.2.0)")
+
+
+def test_a_violation_makes_the_run_invalid(judged: Any) -> None:
+    judgement = judged(BROKEN)
+    (violation,) = result(judgement).violations
+    assert judgement.verdict is INVALID
+    assert violation.guarantee == "idle"
+    assert violation.text == violation.summary
+    assert list(violation.resource_versions) == sorted(violation.resource_versions)
+    assert violation.objects[0].kind == "ResourceClaim"
+    assert "one is old (plug-in of acme 1.2.0)" in judgement.reason
+    schemas.obeying("verdict", verdict_files.encode(judgement))
+
+
+def test_a_violation_does_not_stand_if_the_observations_are_in_doubt(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry_points = {"checks": {"idle": "acme:Idle"}}
+    files = {"acme.py": HEAD + BROKEN}
+    plugin_packages.install(tmp_path / "site", monkeypatch, "acme", entry_points, files)
+    text = archives.TEXTS["VALID"]
+    made = building.build(tmp_path / "run", text, changes={"plugins": [USED]})
+    with made.observations.open("ab") as file:
+        file.write(b"nonsense\n")
+    judgement = judging.judge(made)
+    assert (judgement.verdict, result(judgement).verdict) == (UNKNOWN, UNKNOWN)
+
+
+def test_a_check_that_examined_nothing_takes_no_part(judged: Any) -> None:
+    judgement = judged("        return api.CheckAnswer(examined=0)\n")
+    assert judgement.verdict is VALID
+    (item,) = [item for item in judgement.not_examined if item.check == "idle"]
+    assert item.reason == "it examined nothing (plug-in of acme 1.2.0)"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("        return 1 / 0\n", "it failed: ZeroDivisionError"),
+        ("        return {'examined': 3}\n", "return a harness.api.CheckAnswer, got dict"),
+        ("        return api.CheckAnswer(examined='3')\n", r"proper fields \(.*`int`, got `str`"),
+        ("        return api.CheckAnswer(examined=1, reason=object())\n", "numbers and text"),
+        ("        raise SystemExit(3)\n", "it failed: SystemExit: 3"),
+        ("        import os; os._exit(3)\n", "its process ended with exit code 3"),
+        ("        return list(run.journal('nonsense'))\n", "expected observations, operations"),
+        (None, "of acme 1.2.0, which is not installed here"),
+    ],
+)
+def test_a_check_without_an_answer_is_unknown_by_name(
+    judged: Any, body: str | None, reason: str
+) -> None:
+    judgement = judged(body)
+    found = result(judgement)
+    assert (judgement.verdict, found.verdict) == (UNKNOWN, UNKNOWN)
+    assert "idle" in judgement.reason
+    with pytest.raises(AssertionError, match=reason):
+        raise AssertionError(judgement.reason)
+
+
+def test_a_check_that_never_answers_is_ended(judged: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(isolation.TIMEOUT_VARIABLE, "1.5")
+    judgement = judged("        time.sleep(600)\n")
+    assert judgement.verdict is UNKNOWN
+    assert "the check 'idle' of acme 1.2.0 to answer within 1.5 s" in judgement.reason
+
+
+def test_a_check_that_cannot_be_imported_is_unknown(judged: Any) -> None:
+    judgement = judged("", head="import nowhere\n")
+    assert judgement.verdict is UNKNOWN
+    assert "ModuleNotFoundError: No module named 'nowhere'" in judgement.reason
+
+
+def test_a_check_of_the_same_name_of_another_package_does_not_count(judged: Any) -> None:
+    judgement = judged(FINE, package="other")
+    assert judgement.verdict is UNKNOWN
+    assert "not installed here, only the check 'idle' of other 1.2.0" in judgement.reason
+
+
+def test_a_run_that_does_not_owe_an_installed_check_is_judged_without_it(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry_points = {"checks": {"idle": "acme:Idle"}}
+    files = {"acme.py": HEAD + BROKEN}
+    plugin_packages.install(tmp_path / "site", monkeypatch, "acme", entry_points, files)
+    made = building.build(tmp_path / "run", archives.TEXTS["VALID"])
+    assert judging.judge(made).verdict is VALID
+    assert [plugin.name for plugin in planned_checks.installed()] == ["idle"]
+
+
+FOUND = {"summary": "s", "text": "", "resource_versions": [1], "objects": []}
+ANSWER = {"promise": "p", "examined": 1, "reason": "", "violations": [FOUND] * 3}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        3,
+        ANSWER | {"more": 1},
+        ANSWER | {"examined": 0},
+        ANSWER | {"examined": -1},
+        ANSWER | {"promise": "two\nlines"},
+        ANSWER | {"promise": ""},
+        ANSWER | {"violations": 3},
+        ANSWER | {"violations": [FOUND | {"summary": " "}]},
+        ANSWER | {"violations": [FOUND | {"resource_versions": [-1]}]},
+        ANSWER | {"violations": [FOUND | {"objects": [{"kind": "Pod"}]}]},
+        ANSWER | {"violations": [FOUND] * (check_answers.VIOLATIONS_MAX + 1)},
+    ],
+    ids=lambda wrong: str(wrong)[:60],
+)
+def test_nonsense_is_no_answer(wrong: object) -> None:
+    with pytest.raises(errors.PluginError, match="expected the check"):
+        check_answers.decode(json.dumps(wrong).encode(), "the check")
+
+
+def test_an_answer_with_violations_is_one() -> None:
+    answer = check_answers.decode(json.dumps(ANSWER).encode(), "the check")
+    found = check_answers.result("idle", answer, "of acme")
+    assert isinstance(found, verdicts.CheckResult)
+    assert (found.verdict, found.violation_count) == (INVALID, 3)
+    assert found.reason == "3 violations in 1 examined (of acme)"
+
+
+def test_holds_are_a_table(tmp_path: pathlib.Path) -> None:
+    hold = contracts.Hold("d/p/a", "ns", "c", "u", ["p-1"], True, False, 3, None)
+    view = contracts.RunView(plan={}, holds=[hold], journal=lambda name: iter(()))
+    frame = view.frame()
+    assert list(frame.columns) == list(contracts.Hold.__struct_fields__)
+    assert frame.isna().sum().sum() == 1
+    assert frame.from_rv.tolist() == [3]

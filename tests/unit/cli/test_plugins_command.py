@@ -1,0 +1,80 @@
+"""`flake-hunt plugins`, and a broken plug-in that nothing uses."""
+
+import json
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from harness.cli import plugins_command
+from harness.extensions import entry_points, source_folders
+from tests.support import plugin_packages, schemas
+
+GOOD = "from harness import api\nMINE = api.Subject(command=['true'])\n"
+
+
+def test_without_any_the_list_is_empty(flake_hunt: Any) -> None:
+    code, out, _ = flake_hunt("plugins")
+    assert (code, out.strip()) == (0, "0 plug-ins.")
+
+
+def test_each_is_listed_with_its_package_and_its_problem(
+    flake_hunt: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin_packages.install(
+        tmp_path,
+        monkeypatch,
+        "acme",
+        {
+            "subjects": {"mine": "acme:MINE", "python": "acme:MINE"},
+            "scenarios": {"bursts": "acme"},
+            "checks": {"broken": "acme_broken:X"},
+        },
+        {"acme/__init__.py": GOOD, "acme_broken.py": "raise OSError('no disk')\n"},
+    )
+    code, out, _ = flake_hunt("plugins", "--output", "json")
+    schemas.obeying("plugins", out.encode())
+    listed = {(item["kind"], item["name"]): item for item in json.loads(out)["plugins"]}
+    assert code == 1
+    assert listed["subjects", "mine"]["problem"] == ""
+    assert listed["subjects", "mine"]["version"] == "1.2.0"
+    assert "does not ship itself" in listed["subjects", "python"]["problem"]
+    assert "bursts.toml in the package acme" in listed["scenarios", "bursts"]["problem"]
+    assert "OSError: no disk" in listed["checks", "broken"]["problem"]
+    assert flake_hunt("plugins")[1].splitlines()[-1] == "4 plug-ins."
+
+
+def test_a_broken_folder_is_told(
+    flake_hunt: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(source_folders.VARIABLE, str(tmp_path))
+    code, out, _ = flake_hunt("plugins")
+    assert code == 1
+    assert "expected a folder of a package in FLAKE_HUNT_PLUGINS" in out
+
+
+def test_names_that_are_shipped_are_known_of_each_kind_that_has_names() -> None:
+    shipped = plugins_command._shipped()
+    assert set(entry_points.KINDS) - set(shipped) == {"traffic", "faults"}
+    assert all(shipped.values())
+
+
+def test_help_imports_no_plugin_and_does_not_look_for_any(tmp_path: pathlib.Path) -> None:
+    program = (
+        "import sys\nsys.argv = ['flake-hunt', '--help']\n"
+        "from harness.cli import commands\ncommands.run()\n"
+        "found = {name for name in sys.modules if name.startswith('harness.extensions')}\n"
+        "assert not found, found\n"
+    )
+    environment = {source_folders.VARIABLE: str(tmp_path / "nowhere")}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
