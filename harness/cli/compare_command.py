@@ -38,6 +38,13 @@ def compare(
             help="Compare throughput and latency although the machine was restarted in between.",
         ),
     ] = False,
+    is_fix: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option(
+            "--fix",
+            help="Ask whether B is a fix of A: exit code 0 if it works, 10 if B is worse, 20 if neither is shown.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random resamples.")] = 1,
     output: outputs.Form = "text",
     quiet: Annotated[  # noqa: FBT002
@@ -61,8 +68,13 @@ def compare(
 
     20: there are too few runs to tell, or none that can be compared.
     """
+    from harness import errors
     from harness.comparison import comparing, comparison_pages
 
+    if is_fix and len(paths) != 2:
+        raise errors.UsageError(
+            f"expected two runs or campaigns with --fix, before and after it, got {len(paths)}"
+        )
     form = "json" if is_json else output
     with outputs.chosen(form, quiet=quiet, verbose=verbose) as out:
         comparison = comparing.compare(paths, seed=seed, same_machine=same_machine)
@@ -72,9 +84,18 @@ def compare(
             out.document(comparison)
         else:
             _print(comparison, out)
+            _print_fix(comparison, is_asked=is_fix)
             if html is not None:
                 out.note(f"  {html}")
-    return comparison.exit_code
+    return _fix_exit_code(comparison) if is_fix else comparison.exit_code
+
+
+def _fix_exit_code(comparison: "documents.Comparison") -> int:
+    """Return the exit code of `--fix`; 20 if nothing can be compared."""
+    from harness.comparison.documents import FixAnswer
+
+    answers = [fix.answer for fix in comparison.fixes]
+    return answers[0].exit_code if answers else FixAnswer.NOT_SHOWN.exit_code
 
 
 def _print(comparison: "documents.Comparison", out: outputs.Output) -> None:
@@ -85,6 +106,15 @@ def _print(comparison: "documents.Comparison", out: outputs.Output) -> None:
             shown = table if out.is_verbose else comparison_texts.shortened(table)
             _print_table(shown)
     _print_line(comparison.summary)
+
+
+def _print_fix(comparison: "documents.Comparison", *, is_asked: bool) -> None:
+    """Print whether the second side is a fix, if that was asked or if it is one."""
+    from harness.comparison.documents import FixAnswer
+
+    for fix in comparison.fixes:
+        if is_asked or fix.answer is FixAnswer.WORKS:
+            _print_line(fix.text)
 
 
 def _print_table(table: "comparison_texts.Table") -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harness.comparison import (
     documents,
+    fixes,
     rate_comparisons,
     run_groups,
     setting_differences,
@@ -15,6 +16,7 @@ from harness.comparison import (
 )
 from harness.comparison.documents import Answer
 from harness.seeds import Seeds
+from harness.statistics import rates as exact_rates
 
 
 @dataclasses.dataclass(slots=True)
@@ -64,6 +66,7 @@ def compare(
         settings=list(_settings(wholes)),
         overall=[_overall(whole) for whole in wholes if whole.rate is not None],
         pairs=[_document(pair) for whole in wholes for pair in whole.pairs],
+        fixes=[_fix(whole) for whole in wholes if whole.pairs],
         not_compared=not_compared,
         runs=[_run(side, run) for side in found for run in side.runs],
     )
@@ -103,6 +106,7 @@ def _decide(wholes: Iterable[_Whole]) -> Answer:
 def _document(pair: _Pair) -> documents.PairComparison:
     first, second = pair.first, pair.second
     rates = rate_comparisons.rate_of(first), rate_comparisons.rate_of(second)
+    fall = exact_rates.fall(*rates)
     return documents.PairComparison(
         first=first.side,
         second=second.side,
@@ -113,10 +117,28 @@ def _document(pair: _Pair) -> documents.PairComparison:
         corrected_p_value=pair.rate.corrected,
         answer=pair.rate.answer,
         text=rate_comparisons.text(pair.rate, *rates, (first.side, second.side)),
+        fall_low=fall[0],
+        fall_high=fall[1],
         times=[test.document() for test in pair.times],
         times_left_out=pair.times_left_out,
         cautions=list(_cautions(pair)),
     )
+
+
+def _fix(whole: _Whole) -> documents.Fix:
+    compared = [
+        fixes.Compared(
+            pair.first.scenario,
+            rate_comparisons.rate_of(pair.first),
+            rate_comparisons.rate_of(pair.second),
+            pair.rate.answer,
+        )
+        for pair in whole.pairs
+    ]
+    overall = None
+    if whole.rate is not None and whole.rate.answer is Answer.DIFFERENT:
+        overall = _is_second_worse(whole)
+    return fixes.fix(whole.labels, compared, is_worse_overall=overall)
 
 
 def _cautions(pair: _Pair) -> Iterator[str]:

@@ -21,6 +21,33 @@ class Answer(enum.StrEnum):
         return {Answer.SAME: 0, Answer.DIFFERENT: 10, Answer.UNDECIDED: 20}[self]
 
 
+class FixAnswer(enum.StrEnum):
+    """Whether the second side is a fix of the first."""
+
+    WORKS = "works"
+    """It is INVALID less often, by more than chance, and nowhere more often."""
+    WORSE = "worse"
+    """Somewhere it is INVALID more often, by more than chance."""
+    NOT_SHOWN = "not shown"
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of `compare --fix`."""
+        return {FixAnswer.WORKS: 0, FixAnswer.WORSE: 10, FixAnswer.NOT_SHOWN: 20}[self]
+
+
+class Fix(msgspec.Struct, frozen=True, kw_only=True):
+    """The second of two sides as a fix of the first."""
+
+    first: str
+    second: str
+    answer: FixAnswer
+    confidence: float
+    """Of the tests that decide; all tests of rates of the comparison are corrected together."""
+    text: str
+    """The answer in a sentence, with exact intervals."""
+
+
 class Side(msgspec.Struct, frozen=True, kw_only=True):
     """One of the things that are compared."""
 
@@ -119,6 +146,9 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answer
     text: str
     """The answer in a sentence."""
+    fall_low: float
+    fall_high: float
+    """Exact interval of how much lower the second rate is; wider than what the test needs."""
     times: list[TimeComparison]
     times_left_out: str
     """Why throughput and latency are not compared; empty: they are."""
@@ -179,5 +209,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     overall: list[OverallComparison]
     """One for each two sides with several pairs."""
     pairs: list[PairComparison]
+    fixes: list[Fix]
+    """One for each two sides that can be compared: is the second a fix of the first?"""
     not_compared: list[NotCompared]
     runs: list[ComparedRun]

@@ -50,6 +50,32 @@ def test_a_defect_is_worse(flake_hunt: Any, reports: pathlib.Path) -> None:
     assert out.count("\n") == 1
 
 
+def test_the_fix_of_a_defect_works(flake_hunt: Any, reports: pathlib.Path) -> None:
+    paths = [str(reports / name) for name in ("bad", "one")]
+    code, out, _ = flake_hunt("compare", *paths, "--fix", "--quiet")
+    assert code == 0
+    assert out.splitlines()[-1] == (
+        "the fix works: B is INVALID less often than A (95 % confidence): churn, A 12 of 12 runs "
+        "(74 to 100 %), B 0 of 12 runs (0 to 26 %); the rate falls by 39 to 100 percentage points"
+    )
+    code, out, _ = flake_hunt("compare", *paths, "--json")
+    document = schemas.obeying("comparison", out)
+    assert (code, document["fixes"][0]["answer"]) == (10, "works")
+    assert document["pairs"][0]["fall_low"] == pytest.approx(0.387, abs=0.01)
+
+
+def test_what_is_worse_or_the_same_is_no_fix(flake_hunt: Any, reports: pathlib.Path) -> None:
+    code, out, _ = flake_hunt("compare", str(reports / "one"), str(reports / "bad"), "--fix", "-q")
+    assert code == 10
+    assert "no fix: B is INVALID more often than A (95 % confidence)" in out
+    assert "the rate rises by 39 to 100 percentage points" in out
+    code, out, _ = flake_hunt("compare", str(reports / "one"), str(reports / "two"), "--fix", "-q")
+    assert code == 20
+    assert "not shown that B fixes A: churn, A 0 of 12 runs" in out
+    paths = [str(reports / name) for name in ("one", "bad", "two")]
+    assert flake_hunt("compare", *paths, "--fix")[0] == 2
+
+
 def test_too_few_runs(flake_hunt: Any, reports: pathlib.Path) -> None:
     runs = [str(next((reports / name / "churn").iterdir())) for name in ("one", "bad")]
     code, out, _ = flake_hunt("compare", *runs)

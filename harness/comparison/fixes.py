@@ -1,0 +1,110 @@
+"""Is the second side a fix of the first? From the answers of the tests of rates, in a sentence."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from harness.comparison import documents, rate_comparisons
+from harness.comparison.documents import Answer, FixAnswer
+from harness.statistics import power, rates
+
+POWER_RUNS_MAX = 200
+"""Most runs of each side for which the power is computed."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compared:
+    """The rates of one scenario on two sides, and what their test answered."""
+
+    scenario: str
+    first: rates.Rate
+    second: rates.Rate
+    answer: Answer
+
+    @property
+    def is_better(self) -> bool:
+        """True if the second rate is lower by more than chance."""
+        return self.answer is Answer.DIFFERENT and self.second.share < self.first.share
+
+    @property
+    def is_worse(self) -> bool:
+        """True if the second rate is higher by more than chance."""
+        return self.answer is Answer.DIFFERENT and not self.is_better
+
+
+def fix(
+    labels: tuple[str, str], compared: Sequence[Compared], *, is_worse_overall: bool | None
+) -> documents.Fix:
+    """Return the answer about two sides, which have at least one scenario in common.
+
+    `is_worse_overall`: the answer of the test of all scenarios at once; None: it finds no
+    difference, or there is one scenario only.
+    """
+    answer = _answer(compared, is_worse_overall=is_worse_overall)
+    return documents.Fix(
+        first=labels[0],
+        second=labels[1],
+        answer=answer,
+        confidence=rate_comparisons.CONFIDENCE,
+        text=_text(answer, labels, compared),
+    )
+
+
+def _answer(compared: Sequence[Compared], *, is_worse_overall: bool | None) -> FixAnswer:
+    if is_worse_overall or any(item.is_worse for item in compared):
+        return FixAnswer.WORSE
+    if is_worse_overall is False or any(item.is_better for item in compared):
+        return FixAnswer.WORKS
+    return FixAnswer.NOT_SHOWN
+
+
+def _text(answer: FixAnswer, labels: tuple[str, str], compared: Sequence[Compared]) -> str:
+    first, second = labels
+    confidence = f"{rate_comparisons.CONFIDENCE:.0%} confidence".replace("%", " %")
+    if answer is FixAnswer.NOT_SHOWN:
+        return f"not shown that {second} fixes {first}: {_why_not(labels, compared)}"
+    word = "less" if answer is FixAnswer.WORKS else "more"
+    verb = "the fix works" if answer is FixAnswer.WORKS else "no fix"
+    said = f"{verb}: {second} is INVALID {word} often than {first} ({confidence})"
+    deciding = [item for item in compared if item.is_better or item.is_worse]
+    if answer is FixAnswer.WORSE:
+        deciding = [item for item in compared if item.is_worse]
+    if not deciding:
+        return f"{said}, over {len(compared)} scenarios and subjects together"
+    more = f"; {len(deciding) - 1} more scenarios" if len(deciding) > 1 else ""
+    return f"{said}: {_shares(labels, deciding[0])}; {_fall(deciding[0])}{more}"
+
+
+def _shares(labels: tuple[str, str], item: Compared) -> str:
+    counted = rate_comparisons.counted
+    return f"{item.scenario}, {labels[0]} {counted(item.first)}, {labels[1]} {counted(item.second)}"
+
+
+def _fall(item: Compared) -> str:
+    """Return how much the rate changes, as the exact interval that both rates allow."""
+    low, high = (round(value * 100) for value in rates.fall(item.first, item.second))
+    if item.is_worse:
+        return f"the rate rises by {-high} to {-low} percentage points"
+    return f"the rate falls by {low} to {high} percentage points"
+
+
+def _why_not(labels: tuple[str, str], compared: Sequence[Compared]) -> str:
+    if len(compared) > 1:
+        return f"no difference found in {len(compared)} scenarios and subjects"
+    (item,) = compared
+    if not (item.first.runs and item.second.runs):
+        return "a side has no run that is VALID or INVALID"
+    return f"{_shares(labels, item)}{_power(item)}"
+
+
+def _power(item: Compared) -> str:
+    """Return with which probability as many runs would show a fix without any failure."""
+    runs = min(item.first.runs, item.second.runs)
+    if not item.first.failed or runs > POWER_RUNS_MAX:
+        return ""
+    chance = power.of_comparison(
+        item.first.share, 0.0, runs, confidence=rate_comparisons.CONFIDENCE
+    )
+    return (
+        f" (power: {runs} runs of each side show a fix that never fails with probability "
+        f"{rate_comparisons.percent(chance)} %)"
+    )

@@ -1,0 +1,79 @@
+"""Whether a side is a fix: from the answers of the tests, and how often that is said wrongly."""
+
+import random
+
+import pytest
+
+from harness.comparison import fixes, rate_comparisons
+from harness.comparison.documents import Answer, FixAnswer
+from harness.statistics import power, rates
+from harness.statistics.rates import Rate
+
+LABELS = ("A", "B")
+
+
+def compared(first: Rate, second: Rate, scenario: str = "churn") -> fixes.Compared:
+    test = rate_comparisons.one(first, second)
+    rate_comparisons.decide([test])
+    return fixes.Compared(scenario, first, second, test.answer)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answer"),
+    [
+        (Rate(14, 20), Rate(0, 20), FixAnswer.WORKS),
+        (Rate(14, 20), Rate(3, 20), FixAnswer.WORKS),
+        (Rate(0, 20), Rate(14, 20), FixAnswer.WORSE),
+        (Rate(3, 20), Rate(0, 20), FixAnswer.NOT_SHOWN),
+        (Rate(0, 0), Rate(0, 20), FixAnswer.NOT_SHOWN),
+    ],
+)
+def test_one_scenario(first: Rate, second: Rate, answer: FixAnswer) -> None:
+    found = fixes.fix(LABELS, [compared(first, second)], is_worse_overall=None)
+    assert found.answer is answer
+    assert found.confidence == 0.95
+
+
+def test_a_fix_of_one_scenario_that_breaks_another_is_none() -> None:
+    good, bad = compared(Rate(14, 20), Rate(0, 20)), compared(Rate(0, 20), Rate(9, 20), "other")
+    found = fixes.fix(LABELS, [good, bad], is_worse_overall=False)
+    assert found.answer is FixAnswer.WORSE
+    assert ": other, A 0 of 20 runs" in found.text
+
+
+def test_all_scenarios_together_can_show_it() -> None:
+    few = compared(Rate(2, 6), Rate(0, 6))
+    assert few.answer is Answer.SAME
+    found = fixes.fix(LABELS, [few] * 4, is_worse_overall=False)
+    assert found.answer is FixAnswer.WORKS
+    assert found.text.endswith("over 4 scenarios and subjects together")
+    assert fixes.fix(LABELS, [few] * 4, is_worse_overall=None).answer is FixAnswer.NOT_SHOWN
+
+
+def test_what_is_not_shown_names_the_power() -> None:
+    found = fixes.fix(LABELS, [compared(Rate(3, 20), Rate(0, 20))], is_worse_overall=None)
+    assert "(power: 20 runs of each side show a fix that never fails with probability" in found.text
+
+
+def test_the_interval_of_the_fall_contains_it() -> None:
+    drawn, missed = random.Random(5), 0
+    for _ in range(300):
+        first = Rate(sum(drawn.random() < 0.4 for _ in range(15)), 15)
+        second = Rate(sum(drawn.random() < 0.1 for _ in range(25)), 25)
+        low, high = rates.fall(first, second)
+        missed += not low <= 0.3 <= high
+    assert missed <= 15
+    assert rates.fall(Rate(0, 0), Rate(0, 0)) == (-1.0, 1.0)
+
+
+def test_a_defect_of_one_in_four_is_found_with_the_stated_power() -> None:
+    runs = power.runs_to_compare(0.25, 0.0, confidence=0.95, power=0.8)
+    assert runs is not None
+    stated = power.of_comparison(0.25, 0.0, runs, confidence=0.95)
+    drawn = random.Random(9)
+    shown = 0
+    for _ in range(150):
+        failed = sum(drawn.random() < 0.25 for _ in range(runs))
+        pair = compared(Rate(failed, runs), Rate(0, runs))
+        shown += fixes.fix(LABELS, [pair], is_worse_overall=None).answer is FixAnswer.WORKS
+    assert shown / 150 == pytest.approx(stated, abs=0.11)
