@@ -22,7 +22,7 @@ class Answer(enum.StrEnum):
 
 
 class FixAnswer(enum.StrEnum):
-    """Whether the second side is a fix of the first."""
+    """The answer about the second side as a fix of the first."""
 
     WORKS = "works"
     """It is INVALID less often, by more than chance, and nowhere more often."""

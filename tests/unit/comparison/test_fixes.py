@@ -1,4 +1,4 @@
-"""Whether a side is a fix: from the answers of the tests, and how often that is said wrongly."""
+"""The second side as a fix: from the answers of the tests, and how often it is said wrongly."""
 
 import random
 
