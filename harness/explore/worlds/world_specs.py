@@ -132,10 +132,14 @@ class WorldSpec:
         return dataclasses.replace(self, sizes=changed)
 
     def source(self) -> str:
-        """Return the source of all classes that the world is made of."""
-        made: Any = self.make.func if isinstance(self.make, functools.partial) else self.make
+        """Return the source of all classes and functions that the world is made of."""
+        made: Any = self.make
+        functions: list[Any] = []
+        if isinstance(made, functools.partial):
+            functions = [value for value in made.keywords.values() if inspect.isfunction(value)]
+            made = made.func
         kinds = [kind for kind in inspect.getmro(made) if kind is not object]
-        return "".join(inspect.getsource(kind) for kind in kinds)
+        return "".join(map(inspect.getsource, (*kinds, *functions)))
 
     def is_known_to_fail(self, remedies: Sequence[str]) -> bool:
         """Return whether the correct subject fails with these remedies."""

@@ -1,6 +1,9 @@
 """Tokens, and what can be wrong with them."""
 
+import ast
 import dataclasses
+import subprocess
+import sys
 
 import pytest
 
@@ -14,6 +17,20 @@ TOKEN = tokens.Token(
     defects=("gather-not-atomic",),
     decisions=(0, 0, 2, 0, 1),
 )
+FINGERPRINTS = """
+from harness.explore.search import tokens
+from harness.explore.worlds import world_catalogue
+
+print({name: tokens.fingerprint(name) for name in world_catalogue.WORLDS})
+"""
+
+
+def test_another_process_knows_the_same_worlds() -> None:
+    printed = subprocess.run(
+        [sys.executable, "-c", FINGERPRINTS], capture_output=True, text=True, check=True
+    )
+    known = {name: tokens.fingerprint(name) for name in world_catalogue.WORLDS}
+    assert ast.literal_eval(printed.stdout) == known
 
 
 def test_it_survives_being_printed() -> None:
