@@ -2,7 +2,7 @@
 
 import collections
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -13,6 +13,7 @@ from harness.catalogue import (
     node_facts,
     reported_facts,
     scheduler_facts,
+    track_record,
 )
 from harness.run import known_defects
 from harness.scenario import loading
@@ -40,6 +41,10 @@ class KnownDefect(msgspec.Struct, frozen=True, kw_only=True):
     """Empty: it was never shipped."""
     scenarios: list[str]
     worlds: list[str]
+    detections: list[track_record.Detection]
+    """How often and how fast it was found, in each scenario and world."""
+    command: str
+    """Arguments of `flake-hunt` that show it most reliably."""
     description: str
 
 
@@ -66,6 +71,7 @@ def _scenarios() -> Mapping[str, list[str]]:
 
 def _row(name: str, part: str, scenarios: list[str]) -> KnownDefect:
     facts = FACTS[name]
+    detections = track_record.recorded().detections.get(name, [])
     return KnownDefect(
         name=name,
         part=part,
@@ -75,5 +81,18 @@ def _row(name: str, part: str, scenarios: list[str]) -> KnownDefect:
         releases=facts.releases,
         scenarios=scenarios,
         worlds=list(facts.worlds),
+        detections=detections,
+        command=_command(name, scenarios, facts.worlds, track_record.best(detections)),
         description=known_defects.describe(name),
     )
+
+
+def _command(
+    name: str,
+    scenarios: Sequence[str],
+    worlds: Sequence[str],
+    best: track_record.Detection | None,
+) -> str:
+    is_world = not scenarios if best is None else best.kind == track_record.WORLD
+    place = best.place if best else (*scenarios, *worlds)[0]
+    return f"{'explore' if is_world else 'run'} {place} --defect {name}"

@@ -1,4 +1,4 @@
-"""`flake-hunt doctor` and `flake-hunt defects`: requirements of clusters, and known defects."""
+"""`flake-hunt doctor`: the requirements of clusters."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,16 +9,14 @@ from harness.cli import choosing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.catalogue import known
     from harness.cluster.doctor import diagnosis
 
 _STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command(rich_help_panel="Clusters")(doctor)
-    app.command(rich_help_panel="Hunting")(defects)
 
 
 def doctor(
@@ -79,47 +77,6 @@ def _show(findings: "list[diagnosis.Finding]") -> None:
         state = f"[{_STYLES[item.state]}]{item.state}[/]"
         table.add_row(item.provider, item.part, state, _plain(item.seen), _plain(item.remedy))
     displaying.console().print(table)
-
-
-def defects(
-    is_json: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--json", help="The same as --output json.")
-    ] = False,
-    output: outputs.Form = "text",
-) -> int:
-    """List the known defects: where each one is, the check that catches it, and what shows it."""
-    from harness.catalogue import known
-
-    with outputs.chosen("json" if is_json else output) as out:
-        listed = known.listed()
-        if out.is_json:
-            out.document({"schema": 1, "defects": listed})
-        else:
-            _show_defects(listed)
-    return 0
-
-
-def _show_defects(listed: "list[known.KnownDefect]") -> None:
-    import rich.table
-
-    from harness.cli.terminal import displaying
-
-    table = rich.table.Table(box=None, pad_edge=False)
-    for title in ("defect", "part", "check", "issue", "releases", "scenario", "world"):
-        table.add_column(title, no_wrap=title in ("defect", "check"), overflow="fold")
-    for row in listed:
-        check, issues = f"{row.guarantee} {row.check}", ", ".join(row.issues) or "-"
-        shown = map(_first, (row.scenarios, row.worlds))
-        cells = (row.name, row.part, check, issues, row.releases or "none (a mutant)", *shown)
-        table.add_row(*map(_plain, cells))
-    displaying.console().print(table)
-    print(f"\n{outputs.counted(len(listed), 'known defect')}.")
-
-
-def _first(names: "list[str]") -> str:
-    """Return the first name and how many more there are; JSON has them all."""
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{names[0]}{more}" if names else "-"
 
 
 def _plain(text: str) -> str:

@@ -38,6 +38,7 @@ def test_the_programs_are_named() -> None:
         "tools/protobuf_numbers.py",
         "tools/result_schemas.py",
         "tools/schemas.py",
+        "tools/track_record.py",
     ]
 
 

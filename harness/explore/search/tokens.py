@@ -21,7 +21,7 @@ VERSION = 3
 PREFIX = f"fh{VERSION}-"
 _FINGERPRINT_BYTES = 4
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-"""What the description of a function says of the process, not of the world."""
+"""The part of a function's description that differs from process to process."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,13 @@ import msgspec
 import pytest
 
 from harness import processes
+from harness.campaign import results
+from harness.campaign.purposes import Purpose
 from harness.catalogue import defect_facts, guarantees, known
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
 from harness.run import known_defects
+from tools import track_record
 
 README = pathlib.Path(__file__).parents[3] / "README.md"
 LISTED = {row.name: row for row in known.listed()}
@@ -59,21 +62,85 @@ def test_the_parts_come_one_after_the_other() -> None:
     assert sorted(parts, key=list(dict.fromkeys(parts)).index) == parts
 
 
-def command(*options: str) -> str:
-    done = subprocess.run(
+def test_every_defect_was_found_where_it_is_said_to_show() -> None:
+    for row in LISTED.values():
+        measured = {item.place: item for item in row.detections}
+        assert set(measured) == {*row.scenarios, *row.worlds}, row.name
+        assert all(measured[world].found == measured[world].attempts for world in row.worlds)
+        assert any(item.found for item in row.detections)
+        assert row.command.split()[1] in measured
+
+
+def test_the_page_has_the_recorded_figures() -> None:
+    text = track_record.PAGE.read_text()
+    assert track_record.page(text) == text, "python tools/track_record.py page writes it"
+    assert all(f"| `{name}`" in text for name in LISTED)
+
+
+def test_a_search_measures_its_own_time() -> None:
+    found = track_record.searched("taint-rule-kills", "taint-rule", searches=2)
+    assert (found.kind, found.attempts, found.found) == ("world", 2, 2)
+    assert found.median_s is not None
+    assert found.worst_s is not None
+    assert 0 <= found.median_s <= found.worst_s
+
+
+def control(scenario: str, *, seconds: float, double_allocations: int) -> results.RunResult:
+    return results.RunResult(
+        scenario=scenario,
+        subject="gather-not-atomic",
+        purpose=Purpose.CONTROL,
+        seconds=seconds,
+        double_allocations=double_allocations,
+    )
+
+
+def test_a_control_that_was_missed_counts_as_an_attempt() -> None:
+    made = [
+        control("pod-churn", seconds=4.0, double_allocations=2),
+        control("pod-churn", seconds=9.0, double_allocations=0),
+        control("watch-lag", seconds=9.0, double_allocations=0),
+    ]
+    churn, lag = track_record.controls(made)["gather-not-atomic"]
+    assert (churn.place, churn.attempts, churn.found, churn.median_s) == ("pod-churn", 2, 1, 4.0)
+    assert (lag.place, lag.attempts, lag.found, lag.median_s) == ("watch-lag", 1, 0, None)
+
+
+def run(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         processes.command("defects", *options),
         capture_output=True,
         text=True,
         timeout=60,
-        check=True,
+        check=False,
     )
+
+
+def command(*options: str) -> str:
+    done = run(*options)
+    assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_one_defect_is_told_with_the_command_that_shows_it() -> None:
+    told = command("gather-not-atomic", "template-annotated")
+    assert "X device_exclusivity" in told
+    assert "kubernetes#141104" in told
+    assert f"flake-hunt {LISTED['gather-not-atomic'].command}\n" in told
+    assert LISTED["template-annotated"].worlds[0] in told
+
+
+def test_an_unknown_defect_is_refused_with_the_nearest_name() -> None:
+    done = run("gather-not-atomi")
+    assert done.returncode == 2
+    assert "Did you mean 'gather-not-atomic'?" in done.stderr
+    assert done.stdout == ""
 
 
 def test_the_command_prints_every_defect_as_a_table_and_as_json() -> None:
     table = command()
     assert all(name in table for name in LISTED)
-    assert table.endswith(f"{len(LISTED)} known defects.\n")
+    assert f"\n{len(LISTED)} known defects. " in table
     document = msgspec.json.decode(command("--json"))
     assert [row["name"] for row in document["defects"]] == list(LISTED)
     [row] = [row for row in document["defects"] if row["name"] == "assume-cache-shared-drain"]

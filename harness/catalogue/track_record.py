@@ -1,0 +1,59 @@
+"""How often, and how fast, each known defect was found: measured figures, kept with the code.
+
+`tools/track_record.py` measures and writes `track_record.json` beside this module.
+"""
+
+import functools
+import importlib.resources
+from typing import Literal
+
+import msgspec
+
+FILE = "track_record.json"
+SCENARIO = "scenario"
+WORLD = "world"
+
+
+class Detection(msgspec.Struct, frozen=True, kw_only=True):
+    """The attempts to find one defect in one place."""
+
+    kind: Literal["scenario", "world"]
+    """A scenario of runs, or a world of `flake-hunt explore`."""
+    place: str
+    """Name of the scenario or world."""
+    attempts: int
+    found: int
+    """Attempts that found the defect."""
+    median_s: float | None
+    """Until it was found: seconds of a run, CPU seconds of a search; None: it never was."""
+    worst_s: float | None
+
+
+class TrackRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """All measured figures."""
+
+    schema: int = 1
+    detections: dict[str, list[Detection]]
+    """By defect; scenarios before worlds, each sorted by name."""
+
+
+@functools.cache
+def recorded() -> TrackRecord:
+    """Return the figures that were measured last."""
+    content = importlib.resources.files("harness.catalogue").joinpath(FILE).read_bytes()
+    return msgspec.json.decode(content, type=TrackRecord)
+
+
+def best(detections: list[Detection]) -> Detection | None:
+    """Return the most reliable detection, of equals the fastest; None if there is none."""
+    proven = [item for item in detections if item.median_s is not None]
+    return min(proven, key=_rank, default=None)
+
+
+def _rank(item: Detection) -> tuple[float, float]:
+    return -item.found / item.attempts, item.median_s or 0.0
+
+
+def shown(seconds: float) -> str:
+    """Return seconds in three digits after the point below one second, in one from there on."""
+    return f"{seconds:.3f}" if seconds < 1 else f"{seconds:.1f}"

@@ -1,0 +1,109 @@
+"""`flake-hunt defects`: the known defects, what shows each, and how fast."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness import errors, suggestions
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.catalogue import known, track_record
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(rich_help_panel="Hunting")(defects)
+
+
+def defects(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DEFECT]...", help="Defects to tell about (default: a table of all)."
+        ),
+    ] = None,
+    is_json: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool, typer.Option("--json", help="The same as --output json.")
+    ] = False,
+    output: outputs.Form = "text",
+) -> int:
+    """List the known defects: the guarantee that each breaks, what shows it, and how fast.
+
+    The times were measured on an idle machine with two cores: seconds of a run until it was
+    caught, CPU seconds of a search until it was found. With a name: all that is known about it.
+    """
+    from harness.catalogue import known
+
+    with outputs.chosen("json" if is_json else output) as out:
+        listed = _chosen(known.listed(), names or [])
+        if out.is_json:
+            out.document({"schema": 1, "defects": listed})
+        elif names:
+            print("\n\n".join(map(_described, listed)))
+        else:
+            _show(listed)
+    return 0
+
+
+def _chosen(listed: "list[known.KnownDefect]", names: list[str]) -> "list[known.KnownDefect]":
+    by_name = {row.name: row for row in listed}
+    for name in names:
+        if name not in by_name:
+            near = suggestions.did_you_mean(name, by_name)
+            raise errors.UsageError(
+                f"expected a known defect, got {name!r}; `flake-hunt defects` lists them.{near}"
+            )
+    return [by_name[name] for name in names] or listed
+
+
+def _show(listed: "list[known.KnownDefect]") -> None:
+    import rich.table
+
+    from harness.catalogue import track_record
+    from harness.cli.terminal import displaying
+
+    table = rich.table.Table(box=None, pad_edge=False)
+    for title in ("defect", "part", "breaks", "reported", "shown by", "found", "median", "worst"):
+        table.add_column(title, no_wrap=title in ("defect", "found"), overflow="fold")
+    for row in listed:
+        issues = ", ".join(row.issues) or "no, a mutant"
+        figures = _figures(track_record.best(row.detections))
+        table.add_row(row.name, row.part, row.guarantee, issues, *figures)
+    displaying.console().print(table)
+    print(
+        f"\n{outputs.counted(len(listed), 'known defect')}. `flake-hunt defects NAME` tells more."
+    )
+
+
+def _figures(best: "track_record.Detection | None") -> tuple[str, ...]:
+    from harness.catalogue import track_record
+
+    if best is None:
+        return "not measured", "", "", ""
+    shown = (track_record.shown(item or 0.0) for item in (best.median_s, best.worst_s))
+    seconds = tuple(f"{item} s" for item in shown)
+    return f"{best.kind} {best.place}", f"{best.found} of {best.attempts}", *seconds
+
+
+def _described(row: "known.KnownDefect") -> str:
+    """Return all that is known about a defect."""
+    told = [
+        (row.name, ""),
+        ("part", row.part),
+        ("breaks", f"{row.guarantee} {row.check}"),
+        ("reported", ", ".join(row.issues) or "no: a mutant"),
+        ("releases", row.releases or "none"),
+        *((f"{item.kind} {item.place}", " ".join(_figures(item)[1:])) for item in row.detections),
+        ("try", f"flake-hunt {row.command}"),
+        ("", " ".join(row.description.split())),
+    ]
+    return "\n".join(_line(*item) for item in told)
+
+
+def _line(title: str, text: str) -> str:
+    import textwrap
+
+    if not title:
+        return textwrap.indent(textwrap.fill(text, 96), "  ")
+    return f"  {title:<42} {text}" if text else title

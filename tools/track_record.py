@@ -1,0 +1,184 @@
+"""Measure how fast each known defect is found, and write the track record.
+
+worlds      search each world that finds a defect, with several seeds (CPU seconds of one core)
+campaigns   take the controls of campaigns that have ended (seconds of a run)
+page        write the tables in scenarios/README.md
+
+The figures are in harness/catalogue/track_record.json. `worlds` and `campaigns` write the page too.
+"""
+
+import argparse
+import collections
+import itertools
+import pathlib
+import re
+import statistics
+import time
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from harness.campaign import campaign_documents, results
+from harness.campaign.purposes import Purpose
+from harness.catalogue import known, track_record
+from harness.explore.search import search_campaign
+
+ROOT = pathlib.Path(__file__).parents[1]
+RECORD = ROOT / "harness" / "catalogue" / track_record.FILE
+PAGE = ROOT / "scenarios" / "README.md"
+SECTION = re.compile(
+    r"(?<=<!-- written by tools/track_record.py -->\n).*?(?=<!-- end -->)", re.DOTALL
+)
+"""The part of the page that this program writes."""
+LIMIT_S = 60.0
+"""A search that lasts longer counts as one that has not found the defect."""
+
+Figures = dict[str, list[track_record.Detection]]
+
+
+def searched(defect: str, world: str, *, searches: int) -> track_record.Detection:
+    """Search a world with several seeds."""
+    seconds = [_search(defect, world, seed) for seed in range(1, searches + 1)]
+    return _detection(track_record.WORLD, world, seconds)
+
+
+def _search(defect: str, world: str, seed: int) -> float | None:
+    """Return the CPU seconds until the first finding; None: there was none in time."""
+    hunt = search_campaign.Hunt(
+        scenario=world, defects=(defect,), strategy="pct", seed=seed, schedules=None, time_s=LIMIT_S
+    )
+    started, found = time.process_time(), False
+    for progress in search_campaign.explore(hunt):
+        found = bool(progress.findings)
+    return time.process_time() - started if found else None
+
+
+def runs(campaign: pathlib.Path) -> list[results.RunResult]:
+    """Return the runs of a campaign that has ended."""
+    content = (campaign / "results.json").read_bytes()
+    document = msgspec.json.decode(content, type=campaign_documents.CampaignDocument)
+    return [run for row in document.rows for run in row.runs]
+
+
+def controls(made: Iterable[results.RunResult]) -> Figures:
+    """Return what the runs with one known defect have shown."""
+    seconds = collections.defaultdict[tuple[str, str], list[float | None]](list)
+    for run in made:
+        if run.purpose is Purpose.CONTROL and run.subject in known.FACTS:
+            seconds[run.subject, run.scenario].append(run.seconds if run.is_found else None)
+    figures = collections.defaultdict(list)
+    for (defect, scenario), found in sorted(seconds.items()):
+        figures[defect].append(_detection(track_record.SCENARIO, scenario, found))
+    return figures
+
+
+def _detection(kind: str, place: str, seconds: Sequence[float | None]) -> track_record.Detection:
+    found = [item for item in seconds if item is not None]
+    return msgspec.convert(
+        {
+            "kind": kind,
+            "place": place,
+            "attempts": len(seconds),
+            "found": len(found),
+            "median_s": round(statistics.median(found), 3) if found else None,
+            "worst_s": round(max(found), 3) if found else None,
+        },
+        track_record.Detection,
+    )
+
+
+def save(new: Figures) -> None:
+    """Put new figures in the place of older ones of the same defect and place; write the page."""
+    detections = collections.defaultdict(list, track_record.recorded().detections)
+    for defect, items in new.items():
+        places = {(item.kind, item.place) for item in items}
+        kept = [item for item in detections[defect] if (item.kind, item.place) not in places]
+        detections[defect] = sorted([*kept, *items], key=lambda item: (item.kind, item.place))
+    record = track_record.TrackRecord(detections=dict(sorted(detections.items())))
+    text = msgspec.json.format(msgspec.json.encode(record), indent=1).decode()
+    RECORD.write_text(text + "\n", encoding="utf-8")
+    track_record.recorded.cache_clear()
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def page(text: str) -> str:
+    """Return the page with tables of the recorded figures."""
+    listed = known.listed()
+    reported = table(row for row in listed if row.issues)
+    mutants = table(row for row in listed if not row.issues)
+    tables = (
+        f"\nReported defects:\n\n{reported}\nMutants, which never were in a release:\n\n{mutants}\n"
+    )
+    return SECTION.sub(lambda _: tables, text)
+
+
+def table(rows: Iterable[known.KnownDefect]) -> str:
+    """Return a table of defects."""
+    head = "| defect | part | check | releases | in runs | in a world | command |\n"
+    return head + "|---|---|---|---|---|---|---|\n" + "".join(map(_row, rows))
+
+
+def _row(row: known.KnownDefect) -> str:
+    name = f"`{row.name}`" + f" ({', '.join(row.issues)})" * bool(row.issues)
+    check = f"{row.guarantee} `{row.check}`"
+    by_kind = [_shown(row.detections, kind) for kind in (track_record.SCENARIO, track_record.WORLD)]
+    cells = (name, row.part, check, row.releases or "none", *by_kind, f"`{row.command}`")
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _shown(detections: list[track_record.Detection], kind: str) -> str:
+    item = track_record.best([item for item in detections if item.kind == kind])
+    if item is None:
+        return ""
+    figures = f"{item.found} of {item.attempts}, {_seconds(item.median_s)}"
+    if item.found > 1:
+        figures += f" (worst {_seconds(item.worst_s)})"
+    return f"`{item.place}`: {figures}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{track_record.shown(seconds)} s"
+
+
+def main() -> None:
+    """Measure, and write the record and the page."""
+    options = _options()
+    match options.what:
+        case "worlds":
+            save(_worlds(options.defect, searches=options.searches))
+        case "campaigns":
+            save(controls(itertools.chain.from_iterable(map(runs, options.folder))))
+        case _:
+            save({})
+
+
+def _worlds(defects: Sequence[str], *, searches: int) -> Figures:
+    figures = collections.defaultdict(list)
+    for defect in defects or sorted(known.FACTS):
+        for world in known.FACTS[defect].worlds:
+            found = searched(defect, world, searches=searches)
+            figures[defect].append(found)
+            print(f"{defect} in {world}: {found.found} of {searches}", flush=True)
+    return figures
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
+    worlds = commands.add_parser("worlds")
+    worlds.add_argument("defect", nargs="*", metavar="DEFECT", help="known defects (default: all)")
+    worlds.add_argument("--searches", type=int, default=20, help="searches of each world")
+    campaigns = commands.add_parser("campaigns")
+    campaigns.add_argument("folder", nargs="+", type=pathlib.Path, help="folder of a campaign")
+    commands.add_parser("page")
+    options = parser.parse_args()
+    unknown = {*vars(options).get("defect", ())} - {*known.FACTS}
+    if unknown:
+        parser.error(f"expected known defects, got {', '.join(sorted(unknown))}")
+    return options
+
+
+if __name__ == "__main__":
+    main()
