@@ -29,6 +29,7 @@ import msgspec
 from harness.faults import injection
 
 PREFIX = "/flake-hunt/v1/"
+_specs = msgspec.json.Decoder(injection.FaultSpec)
 
 
 class NotServedError(LookupError):
@@ -81,7 +82,7 @@ def _named(registry: injection.Faults, name: str) -> injection.Fault:
 
 def _spec(body: bytes) -> injection.FaultSpec:
     try:
-        return msgspec.json.decode(body, type=injection.FaultSpec)
+        return _specs.decode(body)
     except msgspec.DecodeError as error:
         raise ValueError(str(error)) from error
 

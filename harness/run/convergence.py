@@ -90,6 +90,7 @@ class ConvergenceWatch:
 class _Events(informers.StateHandler):
     def __init__(self, watch: ConvergenceWatch, kind: type[world_states.Object]) -> None:
         self._watch, self._kind = watch, kind
+        msgspec.json.Decoder(kind)  # describes the type before threads convert to it
 
     def on_state(self, obj: dict[str, Any]) -> None:
         self._watch.note(msgspec.convert(obj, self._kind), gone=False)

@@ -16,6 +16,7 @@ from harness.client import apis, informers
 from harness.history import plans
 
 Object = dict[str, Any]
+msgspec.json.Decoder(observed_claims.Allocation)  # describes it before threads convert to it
 
 
 class Spotter(Protocol):

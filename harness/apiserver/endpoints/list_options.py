@@ -31,6 +31,9 @@ class Token(msgspec.Struct):
         return base64.urlsafe_b64encode(json_codec.encode(self)).decode().rstrip("=")
 
 
+_tokens = msgspec.json.Decoder(Token)
+
+
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a list, and the selection of its objects."""
 
@@ -87,7 +90,7 @@ def _bad_version(text: str) -> str:
 def _read_token(text: str) -> Token:
     padded = text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)
     try:
-        token = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Token)
+        token = _tokens.decode(base64.urlsafe_b64decode(padded))
     except (ValueError, binascii.Error, msgspec.DecodeError) as error:
         raise status_errors.bad_request(f"continue key is not valid: {error}") from error
     if token.v != "meta.k8s.io/v1":

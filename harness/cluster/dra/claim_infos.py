@@ -49,6 +49,9 @@ class ClaimInfo(msgspec.Struct, kw_only=True):
         return set(self.devices) - set(self.shared)
 
 
+_checkpoints = msgspec.json.Decoder(list[ClaimInfo])
+
+
 def of(claim: Object) -> ClaimInfo:
     """Return what to remember of an allocated claim, without pods."""
     meta = claim["metadata"]
@@ -76,7 +79,7 @@ class Checkpoint:
         if self._path is None or not self._path.exists():
             return []
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=list[ClaimInfo])
+            return _checkpoints.decode(self._path.read_bytes())
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise errors.UsageError(
                 f"{self._path}: expected the checkpoint of a kubelet ({error}): "

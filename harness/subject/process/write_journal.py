@@ -56,6 +56,7 @@ class _Answer(msgspec.Struct):
 
 
 _answers = msgspec.json.Decoder(_Answer)
+_claim_statuses = msgspec.json.Decoder(_ClaimStatus)
 
 
 class WriteJournal:
@@ -171,7 +172,7 @@ def _devices(answer: _Answer) -> list[str] | None:
     if answer.kind != "ResourceClaim":
         return None
     try:
-        allocation = msgspec.json.decode(answer.status, type=_ClaimStatus).allocation
+        allocation = _claim_statuses.decode(answer.status).allocation
     except msgspec.DecodeError:
         return None
     results = allocation.devices.results or () if allocation else ()
