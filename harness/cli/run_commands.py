@@ -50,6 +50,14 @@ def run(
             "--set", help="Change a key of the scenario: --set traffic.users=8 (may be repeated)."
         ),
     ] = None,
+    locustfile: Annotated[
+        str | None,
+        typer.Option(
+            "--locustfile",
+            metavar="FILE",
+            help="Locustfile, or name of a traffic plug-in, with other users for a scenario of the profile churn.",
+        ),
+    ] = None,
     until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool, typer.Option("--until-found", help="Stop at the first double allocation.")
     ] = False,
@@ -68,13 +76,18 @@ def run(
     verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
     """Run a scenario once on its own cluster and judge it; exit code 0, 10 or 20 by verdict."""
+    import json
+
     from harness import seeds
     from harness.cli import index_command
     from harness.cli.terminal import annotations, displaying
     from harness.run import run_plan, runs
     from harness.scenario import loading
 
-    loaded = loading.load(scenario, overrides=override or ())
+    changes = [*(override or ())]
+    if locustfile is not None:
+        changes.append(f"traffic.locustfile={json.dumps(locustfile)}")
+    loaded = loading.load(scenario, overrides=changes)
     processes = loaded.scenario.traffic.processes
     choosing.require_bearable("traffic.processes", processes, is_forced=force)
     chosen = seeds.fresh() if seed is None else seed

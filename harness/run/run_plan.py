@@ -22,7 +22,7 @@ from harness.run import (
 from harness.run.fault_planning import client_calls, planning
 from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
-from harness.traffic import launching
+from harness.traffic import launching, locustfiles
 
 OBSERVED = ["resourceclaims", "pods", "resourceslices", "deviceclasses", "nodes"]
 """Resources that the recorder watches."""
@@ -70,7 +70,8 @@ def plan(
     profile = providers.suited(cluster or profiles.load("embedded"), loaded.scenario)
     provider = providers.usable(profile)
     run_id = secrets.token_hex(4)
-    scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
+    scenario = locustfiles.resolved(loaded.scenario)
+    scenario = _with_control_duration(scenario) if until_found else scenario
     if not provider.capabilities.exclusive:
         own = fake_objects.own(scenario.pools, run_id)
         scenario = scenario.model_copy(update={"pools": own})
@@ -150,6 +151,7 @@ def plan(
         ),
         plugins=used_plugins.used(
             loaded,
+            scenario,
             cluster=profile.chosen.name,
             chosen_subjects=chosen_subjects,
             defects=defects,

@@ -6,13 +6,21 @@ from harness.checks.plugin_checks import planned_checks
 from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.run import known_defects, subjects
-from harness.scenario import loading, profiles
+from harness.scenario import loading, profiles, specs
+from harness.traffic import locustfiles
 
 
 def used(
-    loaded: loading.Loaded, *, cluster: str, chosen_subjects: Sequence[str], defects: Sequence[str]
+    loaded: loading.Loaded,
+    scenario: specs.Scenario,
+    *,
+    cluster: str,
+    chosen_subjects: Sequence[str],
+    defects: Sequence[str],
 ) -> list[plans.UsedPlugin]:
     """Return the plug-ins of a run; `cluster` is the name or path of its profile.
+
+    `scenario` is the loaded one with everything resolved.
 
     Raises PluginError if one cannot be used by its name.
     """
@@ -22,7 +30,7 @@ def used(
             kind=plugin.kind, name=plugin.name, package=plugin.package, version=plugin.version
         )
         for plugin in plugins
-    ]
+    ] + locustfiles.used(scenario)
 
 
 def _plugins(

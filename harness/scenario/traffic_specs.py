@@ -72,6 +72,9 @@ class ChurnTraffic(Spec):
     """Claims of each pod, each from a template of its own."""
     claims_lost: Probability = 0.0
     """Probability that a user deletes one of the claims of a pod as soon as they are recorded."""
+    locustfile: str = ""
+    """Path of a locustfile, from the current folder, or name of a traffic plug-in, whose users do
+    something else than those of this profile; empty: these."""
 
     @property
     def longest_s(self) -> float:

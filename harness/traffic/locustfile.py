@@ -6,6 +6,7 @@ thread or draws a random number at import time.
 
 import contextlib
 import functools
+import logging
 import os
 import pathlib
 from typing import Any
@@ -15,13 +16,18 @@ import psutil
 from locust import env, events, runners
 
 from harness import processes
+from harness.extensions import loading
 from harness.history import directories, plans
-from harness.traffic import launching, profiles, users, workers
+from harness.traffic import launching, plugged_users, profiles, users, workers
 
 DONE = "flake-hunt-done"
 """Type of the message with which a worker reports that all its users are done."""
+FAILED = "flake-hunt-failed"
+"""Type of the message with which a worker reports that a user of a plug-in has failed."""
 WORKER_LOST = 3
 """Exit code of the master when a worker has died."""
+USER_FAILED = 4
+"""Exit code of the master when a user of a plug-in has failed."""
 CHECK_INTERVAL_S = 1.0
 """Seconds between two checks for lost workers."""
 QUIT_INTERVAL_S = 0.05
@@ -31,8 +37,12 @@ QUIT_TIMEOUT_S = launching.STOP_TIMEOUT_S + 5.0
 
 _directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
 _traffic = plans.read(_directory.plan).settings["traffic"]
-User: type[users.ClaimUser] = type("User", (profiles.BY_PROFILE[_traffic["profile"]],), {})
-"""The only user class of this run; Locust finds it by searching this module."""
+_USERS: dict[str, type[users.ClaimUser]] = (
+    plugged_users.classes(_traffic["locustfile"])
+    if _traffic.get("locustfile")
+    else {"User": type("User", (profiles.BY_PROFILE[_traffic["profile"]],), {})}
+)
+globals().update(_USERS)  # Locust finds user classes by searching this module
 # Right after the fork: a worker that has not connected when its master is killed would otherwise
 # try to connect for minutes.
 os.register_at_fork(after_in_child=functools.partial(processes.die_with, os.getpid()))
@@ -55,6 +65,7 @@ class _Master:
         self._environment, self._runner = environment, runner
         self._done = 0
         runner.register_message(DONE, self._on_done)
+        runner.register_message(FAILED, self._on_failed)
         environment.events.quit.add_listener(self._wait_for_workers)
         gevent.spawn(self._look_for_lost_workers)
 
@@ -62,6 +73,12 @@ class _Master:
         self._done += 1
         if self._done == _traffic["processes"]:
             self._runner.quit()
+
+    def _on_failed(self, msg: Any, **_: Any) -> None:
+        """Quit with an error: without this user, the load is not the one that was asked for."""
+        logging.error("%s", msg.data)
+        self._environment.process_exit_code = USER_FAILED
+        self._runner.quit()
 
     def _look_for_lost_workers(self) -> None:
         """Quit with an error when a worker is lost; Locust would continue and exit with 0."""
@@ -89,10 +106,14 @@ def _is_running(worker: psutil.Process) -> bool:
 
 def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) -> None:
     worker = workers.Worker()
-    User.worker = worker
+    users.ClaimUser.worker = worker
     worker.on_done = lambda: runner.send_message(DONE, {"worker": worker.index})
     add = environment.events.spawning_complete.add_listener
     add(lambda **_: worker.release(users=runner.target_user_count))
+    if _traffic.get("locustfile"):
+        environment.events.user_error.add_listener(
+            lambda exception, **_: runner.send_message(FAILED, loading.told(exception))
+        )
     environment.events.test_stopping.add_listener(lambda **_: worker.stop())
     environment.events.quit.add_listener(lambda **_: worker.journal.close())
     worker.prepare()

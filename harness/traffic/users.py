@@ -1,5 +1,6 @@
 """The base class of the Locust users: their identity, and the calls and waits of all profiles."""
 
+import itertools
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -7,7 +8,7 @@ from typing import Any
 
 import gevent
 import locust
-from locust import exception
+from locust import env, exception
 
 from harness import clocks, errors
 from harness.client import apis
@@ -25,8 +26,11 @@ class ClaimUser(locust.User):
     worker: workers.Worker
     """Set once per worker process, before users are created."""
 
-    def on_start(self) -> None:
+    def __init__(self, environment: env.Environment) -> None:
         """Set the user's name, client, random stream and namespace."""
+        super().__init__(environment)
+        self.tasks = [ClaimUser.work_once]  # others are a matter of `work`
+        self._pod_numbers = itertools.count()
         self.name = self.worker.next_user_name()
         self.api = self.worker.api(self.name)
         self.random: random.Random = self.worker.seeds.stream("traffic", self.name)
@@ -43,10 +47,29 @@ class ClaimUser(locust.User):
         raise exception.StopUser
 
     def work(self) -> None:
-        """Do the work of the profile."""
-        raise NotImplementedError
+        """Do the user's methods with `@task` in random order until the time is up.
+
+        Methods come as often as their weights say, `wait_time` apart. Profiles override this.
+        """
+        tasks = self.own_tasks()
+        while self.worker.is_time_left:
+            self.random.choice(tasks)(self)
+            gevent.sleep(self.wait_time())
+
+    @classmethod
+    def own_tasks(cls) -> list[Callable[["ClaimUser"], None]]:
+        """Return the methods with `@task` of a subclass, each as often as its weight says."""
+        return [task for task in cls.tasks if task is not ClaimUser.work_once]
 
     # ------------------------------------------------------------------------ actions
+
+    def new_pod_name(self) -> str:
+        """Return a name that no other pod of the run has."""
+        return f"{self.name.replace('/', '-')}-{next(self._pod_numbers)}"
+
+    def create_pod(self, pod: str) -> bool:
+        """Create a pod with the scenario's claims; return False if it certainly does not exist."""
+        return self.create(apis.PODS, self.worker.objects.pod(pod))
 
     def create(self, resource: apis.Resource, obj: Any) -> bool:
         """Create an object, in several attempts if necessary; return False if that failed.

@@ -25,7 +25,7 @@ def processes(history: histories.History) -> certificate_items.ItemResult:
     starts = [item for item in journal.records if isinstance(item, records.ProcessStarted)]
     ends = [item for item in journal.records if isinstance(item, records.ProcessEnded)]
     bad = [
-        *_bad_ends(ends),
+        *_bad_ends(ends, history.plan),
         *_unbalanced(starts, ends),
         *_never_started(history.plan, starts),
         *(phase.detail for phase in history.phases if phase.name == "ended early"),
@@ -57,11 +57,14 @@ def traffic_failed(history: histories.History) -> bool:
     )
 
 
-def _bad_ends(ends: list[records.ProcessEnded]) -> Iterator[str]:
+def _bad_ends(ends: list[records.ProcessEnded], plan: plans.Plan) -> Iterator[str]:
+    users = [item for item in plan.plugins if item.kind == TRAFFIC]
+    whose = "".join(f"; its users are {item.name} of {item.package}" for item in users)
     for item in ends:
         if not item.expected:
             code = item.exit_code
-            yield f"{item.process} ended unexpectedly or with an error (exit code {code})"
+            more = whose if item.process == TRAFFIC else ""
+            yield f"{item.process} ended unexpectedly or with an error (exit code {code}{more})"
 
 
 def _unbalanced(

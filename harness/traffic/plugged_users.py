@@ -1,0 +1,76 @@
+"""The users of a locustfile or a traffic plug-in, in place of those of the scenario's profile.
+
+Importing them imports Locust, so that the planner of a run asks a process of its own about them.
+"""
+
+import importlib.util
+import inspect
+import json
+import pathlib
+import sys
+from types import ModuleType
+from typing import Any
+
+import locust
+
+from harness import errors
+from harness.extensions import discovery, isolation, loading
+from harness.traffic import users
+
+
+def classes(reference: str) -> dict[str, type[users.ClaimUser]]:
+    """Return the user classes of a locustfile's path or a plug-in's name, by their names.
+
+    Raises PluginError if there are none, or it cannot be imported.
+    """
+    found = _found(reference)
+    given = (
+        vars(found) if isinstance(found, ModuleType) else {getattr(found, "__name__", ""): found}
+    )
+    chosen = {
+        name: item
+        for name, item in given.items()
+        if inspect.isclass(item) and issubclass(item, locust.User) and not item.abstract
+    }
+    for name, item in chosen.items():
+        _require_ours(reference, name, item)
+    if not chosen:
+        raise errors.PluginError(
+            f"expected a subclass of harness.traffic.users.ClaimUser in {reference}, got none"
+        )
+    return chosen
+
+
+def _require_ours(reference: str, name: str, item: type[Any]) -> None:
+    """Raise PluginError for a class whose calls would not be recorded, or that does nothing."""
+    if not issubclass(item, users.ClaimUser):
+        raise errors.PluginError(
+            f"expected users that are subclasses of harness.traffic.users.ClaimUser in {reference}, "
+            f"got {name}, whose calls would not be recorded"
+        )
+    if item.work is users.ClaimUser.work and not item.own_tasks():
+        raise errors.PluginError(
+            f"expected methods with @task, or a method work, in {name} of {reference}, got neither"
+        )
+
+
+def _found(reference: str) -> Any:
+    path = pathlib.Path(reference)
+    if not path.is_file():
+        return loading.load(discovery.require("traffic", reference))
+    spec = importlib.util.spec_from_file_location("flake_hunt_locustfile", path)
+    if spec is None or spec.loader is None:
+        raise errors.PluginError(f"expected a locustfile, whose name ends in .py, got {reference}")
+    try:
+        module = importlib.util.module_from_spec(spec)
+        sys.path.append(str(path.parent))
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise errors.PluginError(
+            f"expected a locustfile, got {reference}, which failed: {loading.told(error)}"
+        ) from error
+    return module
+
+
+if __name__ == "__main__":
+    isolation.answer(lambda message: json.dumps(sorted(classes(message.decode()))).encode())
