@@ -27,10 +27,10 @@ def classes(reference: str) -> dict[str, type[users.ClaimUser]]:
     given = (
         vars(found) if isinstance(found, ModuleType) else {getattr(found, "__name__", ""): found}
     )
-    chosen = {
+    chosen: dict[str, Any] = {
         name: item
         for name, item in given.items()
-        if inspect.isclass(item) and issubclass(item, locust.User) and not item.abstract
+        if inspect.isclass(item) and issubclass(item, locust.User) and not vars(item)["abstract"]
     }
     for name, item in chosen.items():
         _require_ours(reference, name, item)

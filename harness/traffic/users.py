@@ -23,6 +23,8 @@ class ClaimUser(locust.User):
     """The base class of all users: waits for the other users, does its work once, and stops."""
 
     abstract = True
+    tasks: list[Any]
+    """Set by Locust: the methods with `@task` of the class and its bases."""
     worker: workers.Worker
     """Set once per worker process, before users are created."""
 
