@@ -3,10 +3,16 @@
 import collections
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from harness.log_analysis import log_files, merging, missing_lines, text_blocks
-from harness.log_analysis.analysis_results import Analysis, Finding
+from harness.log_analysis import (
+    log_files,
+    merging,
+    missing_lines,
+    text_blocks,
+    write_failures,
+)
+from harness.log_analysis.analysis_results import Analysis, Failures, Finding
 from harness.log_analysis.double_allocations import DoubleAllocation
 from harness.log_analysis.messages import Message
 from harness.log_analysis.signatures import naming
@@ -87,9 +93,19 @@ def _concluded(files: Sequence[text_blocks.LogText], stories: Sequence[Story]) -
         ],
         counts={message.value: count for message, count in counts.items()},
         versions=sorted({version for story in stories for version in story.versions}),
+        failures=[*_failures(stories)],
     )
     reasons = () if findings else tuple(missing_lines.reasons(analysis))
     return dataclasses.replace(analysis, reasons=reasons)
+
+
+def _failures(stories: Sequence[Story]) -> Iterator[Failures]:
+    for kind in write_failures.Kind:
+        count = sum(story.failures.counts[kind] for story in stories)
+        lines = [line for story in stories for line in story.failures.lines.get(kind, ())]
+        if count:
+            lines.sort(key=lambda line: line.order)
+            yield Failures(kind, count, lines[: write_failures.LINES_MAX])
 
 
 def _finding(found: DoubleAllocation, counts: collections.Counter[Message]) -> Finding:

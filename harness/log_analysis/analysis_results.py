@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from harness.log_analysis import text_blocks
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
+from harness.log_analysis.log_records import LogRecord
 from harness.log_analysis.signatures.causes import Cause
+from harness.log_analysis.write_failures import Kind
 
 
 class Verdict(enum.StrEnum):
@@ -33,6 +35,16 @@ class Finding:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Failures:
+    """All failures of one kind."""
+
+    kind: Kind
+    count: int
+    lines: Sequence[LogRecord]
+    """The first of their lines."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Analysis:
     """All that logs say about double allocations."""
 
@@ -55,6 +67,8 @@ class Analysis:
     """Lines by message."""
     versions: Sequence[str]
     """Versions of kube-scheduler that were started, as far as the logs show it."""
+    failures: Sequence[Failures]
+    """Failed writes and what else went wrong, by kind; empty if the logs show nothing of it."""
     reasons: Sequence[str] = ()
     """Why nothing can be concluded; empty if something can."""
 

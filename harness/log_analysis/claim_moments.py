@@ -26,6 +26,11 @@ class Gather(msgspec.Struct, eq=False):
         """The line that is known to be before the gather."""
         return self.started or self.attempt
 
+    def records(self) -> Iterator[LogRecord]:
+        """Yield all lines that are known."""
+        lines = (self.attempt, self.started, self.finished)
+        yield from (line for line in lines if line is not None)
+
 
 class ClaimMoments(msgspec.Struct, eq=False):
     """The lines about one allocation of a claim, from its plan on; None for missing ones."""
@@ -48,6 +53,8 @@ class ClaimMoments(msgspec.Struct, eq=False):
     """It left the claims in flight."""
     released: LogRecord | None = None
     """The allocation was given up, because something after Reserve failed."""
+    unanswered: LogRecord | None = None
+    """The answer to the write of its status was lost: whether it was stored is unknown."""
     binding: LogRecord | None = None
     bound: LogRecord | None = None
     observed: LogRecord | None = None
@@ -61,11 +68,11 @@ class ClaimMoments(msgspec.Struct, eq=False):
 
     def records(self) -> Iterator[LogRecord]:
         """Yield all lines that are known."""
-        gather = self.gather or Gather()
+        if self.gather is not None:
+            yield from self.gather.records()
         for record in (
-            *(gather.attempt, gather.started, gather.finished, self.reserved, self.written),
-            *(self.assumed, self.removed, self.released),
-            *(self.binding, self.bound, self.observed, self.freed_by),
+            *(self.reserved, self.written, self.assumed, self.removed, self.released),
+            *(self.unanswered, self.binding, self.bound, self.observed, self.freed_by),
         ):
             if record is not None:
                 yield record

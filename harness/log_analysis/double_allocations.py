@@ -1,9 +1,13 @@
 """One device that two claims have, and a gather that missed a device, as found in a log."""
 
 import dataclasses
+from collections.abc import Iterator
 
 from harness.log_analysis.claim_moments import ClaimMoments, Gather, InFlightLine
 from harness.log_analysis.log_records import LogRecord
+
+LISTED_MAX = 3
+"""Lines of what a gather listed that are shown; the others are counted."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -16,6 +20,20 @@ class DoubleAllocation:
     second: ClaimMoments
     shown_by: LogRecord
     """The line with which it is certain."""
+
+    def records(self) -> Iterator[LogRecord]:
+        """Yield the lines about both claims, and the first ones of what the gather listed."""
+        yield from self.first.records()
+        yield from self.second.records()
+        for line in self.second.in_flight[:LISTED_MAX]:
+            yield line.record
+
+
+def in_order(one: ClaimMoments, other: ClaimMoments) -> tuple[ClaimMoments, ClaimMoments]:
+    """Return the claim first that got the device first."""
+    if one.reserved and other.reserved and other.reserved.order < one.reserved.order:
+        return other, one
+    return one, other
 
 
 @dataclasses.dataclass(slots=True)
@@ -31,3 +49,10 @@ class StaleGather:
     """The claims that it listed as in flight; empty if those lines are not known."""
     is_followed: bool = False
     """True if the log goes on to what was allocated with it."""
+
+    def records(self) -> Iterator[LogRecord]:
+        """Yield the lines about the claim, the gather, and the first ones of what it listed."""
+        yield from self.missed.records()
+        yield from self.gather.records()
+        for line in self.in_flight[:LISTED_MAX]:
+            yield line.record

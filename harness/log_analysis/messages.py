@@ -35,10 +35,22 @@ class Message(enum.StrEnum):
     BINDING = "Attempting to bind pod to node"
     """Verbosity 3: PreBind has ended, so the pod's claims have left those in flight."""
     BOUND = "Successfully bound pod to node"
+    WRITE_CONFLICT = "retrying update after conflict"
+    """Verbosity 5: an update of a claim was refused, because its version was not the newest."""
+    GATHER_CONFLICT = "Conflicting modification during GatherAllocatedState, trying again"
+    """Verbosity 6; with `LIST_CONFLICT` in releases with the fixes."""
+    LIST_CONFLICT = "Conflicting modification during ListAllAllocatedDevices, trying again"
+    NOT_ASSUMED = "Claim not stored in assume cache"
+    REMOVED_TWICE = "Redundant remove of in-flight claim, not found"
+    CLAIMS_FAILED = "dynamic resource plugin failed"
+    """An error, written at verbosity 5; the two messages below report it again."""
+    PLUGIN_FAILED = "Plugin failed"
+    SCHEDULING_FAILED = "Error scheduling pod; retrying"
 
 
 IN_FLIGHT = b"Device is in flight for allocation"
 """Verbosity 6. Most lines of a log can have it: they are only read where they matter."""
 GATHER_STARTS = frozenset((Message.GATHER_STARTED, Message.LIST_STARTED))
 GATHER_ENDS = frozenset((Message.GATHER_FINISHED, Message.LIST_FINISHED))
+FAILURES = frozenset((Message.CLAIMS_FAILED, Message.PLUGIN_FAILED, Message.SCHEDULING_FAILED))
 BY_TEXT = {message.value.encode(): message for message in Message}

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 
-from harness.log_analysis import in_flight_listings
+from harness.log_analysis import in_flight_listings, neighbouring_lines
 from harness.log_analysis.claim_moments import ClaimMoments, Gather
 from harness.log_analysis.double_allocations import StaleGather
 from harness.log_analysis.log_records import LogRecord
@@ -118,6 +118,8 @@ class OpenGathers:
     def _add(self, stale: StaleGather) -> None:
         if len(self._stale) < STALE_MAX:
             self._stale.append(stale)
+        if len(self._stale) <= neighbouring_lines.FINDINGS_MAX and stale.gather.started:
+            neighbouring_lines.keep(stale.records, stale.gather.started)
 
     def _follow(self, thread: str) -> None:
         if not self._stale:

@@ -6,21 +6,24 @@ from collections.abc import Callable
 from harness.log_analysis import (
     allocation_documents,
     claim_moments,
+    device_tables,
+    double_allocations,
     in_flight_listings,
+    neighbouring_lines,
     open_gathers,
+    write_failures,
 )
 from harness.log_analysis.claim_moments import ClaimMoments
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
 from harness.log_analysis.log_records import LogRecord
 from harness.log_analysis.messages import Message
+from harness.log_analysis.write_failures import Kind
 
 CLAIMS_MAX = 20_000
 """Allocations whose lines are remembered; the least recent are forgotten first."""
-DEVICES_MAX = 200_000
-"""Devices in use that are remembered."""
 VERSIONS_MAX = 100
-CLAIMS_OF_DEVICE_MAX = 20
-"""Claims that are remembered for one device, the latest ones."""
+UNANSWERED_MAX = 1_000
+"""Plans without an answer to their write that are remembered after a later plan of the claim."""
 SUSPECTED_MAX = 200
 """Pairs of plans that may overlap; the outcome of the latest ones is awaited."""
 FOUND_MAX = 1_000
@@ -42,8 +45,10 @@ class Story:
         self._scheduler = scheduler
         self._claims: collections.OrderedDict[str, ClaimMoments] = collections.OrderedDict()
         self._by_pod: dict[str, list[ClaimMoments]] = {}
-        self._held: dict[str, dict[str, None]] = {}
-        self._planned: dict[str, dict[str, None]] = {}
+        self._held: device_tables.Table = {}
+        self._planned: device_tables.Table = {}
+        self._unanswered: collections.OrderedDict[str, ClaimMoments] = collections.OrderedDict()
+        self.failures = write_failures.WriteFailures()
         self._gathers = open_gathers.OpenGathers(self.stale)
         self._reported: set[tuple[str, frozenset[str]]] = set()
         self._see: dict[Message, Callable[[LogRecord], None]] = {
@@ -63,6 +68,7 @@ class Story:
             Message.FREED: self._see_freed,
             Message.BINDING: self._see_binding,
             Message.BOUND: self._see_bound,
+            **dict.fromkeys(write_failures.MESSAGES, self._see_failure),
         }
 
     def see(self, record: LogRecord) -> None:
@@ -94,7 +100,7 @@ class Story:
         """Forget all: the scheduler was started again, and lists all claims."""
         if len(self.versions) < VERSIONS_MAX:
             self.versions |= {record.value("version")} - {""}
-        for known in (self._claims, self._by_pod, self._held, self._planned):
+        for known in (self._claims, self._by_pod, self._held, self._planned, self._unanswered):
             known.clear()
         self._gathers.forget()
 
@@ -125,7 +131,7 @@ class Story:
         for device in moments.devices:
             held, planned = self._held.get(device), self._planned.get(device)
             if held is None and planned is None:
-                self._planned[device] = {moments.claim: None}
+                device_tables.add(self._planned, device, moments.claim)
                 continue
             others = [*(held or ()), *(planned or ())]
             rivals = [other for other in others if other != moments.claim]
@@ -134,7 +140,7 @@ class Story:
                 moments.is_listing_known = bool(moments.in_flight)
             for other in rivals:
                 self._suspect(device, other, moments)
-            _add(self._planned.setdefault(device, {}), moments.claim)
+            device_tables.add(self._planned, device, moments.claim)
 
     def _suspect(self, device: str, other: str, moments: ClaimMoments) -> None:
         first = self._claims.get(other)
@@ -142,7 +148,7 @@ class Story:
             return
         self.suspected[device, frozenset((other, moments.claim))] = (first, moments)
         if first.bound is not None:  # whether it was released before, no later line can tell
-            _discard(self._planned, device, other)
+            device_tables.discard(self._planned, device, other)
         if len(self.suspected) > SUSPECTED_MAX:
             del self.suspected[next(iter(self.suspected))]
 
@@ -156,7 +162,7 @@ class Story:
     def _forget_plan(self, claim: str) -> None:
         moments = self._claims.get(claim)
         for device in moments.devices if moments else ():
-            _discard(self._planned, device, claim)
+            device_tables.discard(self._planned, device, claim)
         if moments is not None and not self.shows_devices:
             for key in [key for key in self.suspected if claim in key[1]]:
                 if moments.bound is None:
@@ -180,6 +186,16 @@ class Story:
         if moments is not None and moments.assumed is None:
             moments.assumed = record
             self._confirm(moments, record)
+
+    def _see_failure(self, record: LogRecord) -> None:
+        kind, claim = self.failures.see(record)
+        moments = self._claims.get(claim) if kind is Kind.LOST_ANSWER else None
+        if moments is None or moments.reserved is None or moments.unanswered is not None:
+            return
+        moments.unanswered = record
+        self._unanswered[claim] = moments
+        if len(self._unanswered) > UNANSWERED_MAX:
+            self._unanswered.popitem(last=False)
 
     def _see_binding(self, record: LogRecord) -> None:
         for moments in self._by_pod.get(record.value("pod"), ()):
@@ -218,26 +234,19 @@ class Story:
         device, claim = record.value("device"), record.value("claim")
         if not device or not claim:
             return
-        moments = self._moments(claim)
+        moments = self._moments_of(claim, device)
         moments.observed = record
-        holders = self._held.get(device)
-        if holders is None:
-            holders = self._hold(device)
-        _discard(self._planned, device, claim)
+        holders = self._held.get(device, ())
+        device_tables.discard(self._planned, device, claim)
         if claim not in holders:
             for other in holders:
-                self._find(device, self._moments(other), moments, record)
-            _add(holders, claim)
+                self._find(device, self._moments_of(other, device), moments, record)
+            device_tables.add(self._held, device, claim)
         self._gathers.see_observed(device, moments)
-
-    def _hold(self, device: str) -> dict[str, None]:
-        if len(self._held) >= DEVICES_MAX:
-            del self._held[next(iter(self._held))]
-        return self._held.setdefault(device, {})
 
     def _see_freed(self, record: LogRecord) -> None:
         device, claim = record.value("device"), record.value("claim")
-        _discard(self._held, device, claim)
+        device_tables.discard(self._held, device, claim)
         for other in self._held.get(device, ()):
             self._moments(other).freed_by = record
         moments = self._claims.get(claim)
@@ -248,11 +257,14 @@ class Story:
         key = (device, frozenset((one.claim, other.claim)))
         if key in self._reported:
             return
-        first, second = _in_order(one, other)
+        first, second = double_allocations.in_order(one, other)
         self.found_count += 1
         if len(self.found) < FOUND_MAX:
             self._reported.add(key)
-            self.found.append(DoubleAllocation(device, first, second, record))
+            found = DoubleAllocation(device, first, second, record)
+            self.found.append(found)
+            if len(self.found) <= neighbouring_lines.FINDINGS_MAX:
+                neighbouring_lines.keep(found.records, record)
 
     # ----------------------------------------------------------------------- memory
 
@@ -262,6 +274,14 @@ class Story:
         if moments is None:
             moments = ClaimMoments(claim, self._scheduler)
             self._remember(moments)
+        return moments
+
+    def _moments_of(self, claim: str, device: str) -> ClaimMoments:
+        """Return the lines about a claim; of an earlier plan, if that had no answer."""
+        moments = self._moments(claim)
+        if claim in self._unanswered and device not in moments.devices:
+            earlier = self._unanswered[claim]
+            return earlier if device in earlier.devices else moments
         return moments
 
     def _remember(self, moments: ClaimMoments) -> None:
@@ -275,25 +295,4 @@ class Story:
         if moments.pod in self._by_pod:
             del self._by_pod[moments.pod]
         for device in moments.devices:
-            _discard(self._planned, device, claim)
-
-
-def _in_order(one: ClaimMoments, other: ClaimMoments) -> tuple[ClaimMoments, ClaimMoments]:
-    """Return the claim first that got the device first."""
-    if one.reserved and other.reserved and other.reserved.order < one.reserved.order:
-        return other, one
-    return one, other
-
-
-def _add(claims: dict[str, None], claim: str) -> None:
-    claims[claim] = None
-    if len(claims) > CLAIMS_OF_DEVICE_MAX:
-        del claims[next(iter(claims))]
-
-
-def _discard(table: dict[str, dict[str, None]], device: str, claim: str) -> None:
-    claims = table.get(device)
-    if claims is not None:
-        claims.pop(claim, None)
-        if not claims:
-            del table[device]
+            device_tables.discard(self._planned, device, claim)

@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from harness.log_analysis import log_files
 
@@ -54,6 +54,7 @@ class LogText:
         """Bytes read so far, decompressed."""
         self._kept: collections.deque[Block] = collections.deque()
         self._kept_max = kept_bytes
+        self._later: collections.deque[tuple[int, Callable[[], None]]] = collections.deque()
 
     def blocks(self) -> Iterator[Block]:
         """Yield the log block by block; a value of several lines is in one block.
@@ -65,8 +66,10 @@ class LogText:
             block = Block(text, self.size, line)
             self.size += len(text)
             self._keep(block)
+            self._call(block.offset)
             yield block
             line = block.next_line or line + text.count(b"\n")
+        self._call(self.size)
 
     def _whole_lines(self) -> Iterator[bytes]:
         rest = b""
@@ -90,6 +93,28 @@ class LogText:
         while self._kept[0].offset + self._kept_max < block.offset:
             self._kept.popleft()
 
+    def call_later(self, function: Callable[[], None]) -> None:
+        """Call a function before the text that is kept now is forgotten, or at the end."""
+        self._later.append((self.size + self._kept_max // 2, function))
+
+    def _call(self, place: int) -> None:
+        is_end = place == self.size
+        while self._later and (is_end or self._later[0][0] <= place):
+            self._later.popleft()[1]()
+
+    @property
+    def kept_from(self) -> int:
+        """The first place whose text is kept."""
+        return self._kept[0].offset if self._kept else self.size
+
+    def text(self, start: int, end: int) -> bytes:
+        """Return the text from one place to another, as far as it is kept."""
+        return b"".join(
+            block.text[max(start - block.offset, 0) : end - block.offset]
+            for block in self._kept
+            if block.offset < end and start < block.offset + len(block.text)
+        )
+
     def between(self, start: int, end: int) -> Iterator[Block]:
         """Yield the text from one place to another, as far as it is kept."""
         for block in self._kept:
@@ -97,11 +122,6 @@ class LogText:
             if first < last:
                 line = block.line + block.text.count(b"\n", 0, first)
                 yield Block(block.text[first:last], block.offset + first, line)
-
-
-def joined(blocks: Iterable[Block]) -> bytes:
-    """Return the text of adjacent blocks."""
-    return b"".join(block.text for block in blocks)
 
 
 def _cut(text: bytes, new: int) -> int:

@@ -129,6 +129,16 @@ class Story:
             "Removed in-flight claim", claim=f"default/{name}", uid=f"uid-{name}", version="5"
         )
 
+    def lose_answer(self, name: str, reason: str = "unexpected EOF") -> "Story":
+        """The write of a claim's status fails; kube-scheduler reports that three times."""
+        url = f"https://10.0.0.1:6443/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/{name}"
+        error = f'Put "{url}/status": {reason}'
+        self.add("dynamic resource plugin failed", err=error, pod=f"default/pod-{name}")
+        failed = {"err": error, "plugin": "DynamicResources", "pod": f"default/pod-{name}"}
+        self.add("Plugin failed", **failed)
+        error = f'running PreBind plugin "DynamicResources": {error}'
+        return self.add("Error scheduling pod; retrying", err=error, pod=f"default/pod-{name}")
+
     def observe(self, name: str, device: str = DEVICE, **more: Any) -> "Story":
         """The scheduler sees the device as allocated."""
         return self.add(

@@ -88,7 +88,8 @@ class LocalServer:
         concurrency.step(_STEPS[fault], method=request.method, path=request.path)
         if fault == LATE_REQUEST:
             concurrency.spawn("late-request", lambda: self._commit_late(request))
-        raise transports.TransportError(f"{request.path}: no answer came", sent=True)
+        message = f"{request.method} {request.path}: no answer came"
+        raise transports.TransportError(message, sent=True)
 
     def _fault(self, kinds: Sequence[str]) -> str | None:
         """Return the fault of these kinds that the strategy chooses to happen now; None: none."""

@@ -2,5 +2,5 @@
 
 Not in here: whether there is a double allocation (`stories`), and how it is told.
 
-Contents: `accounting`, `causes`, `early_return`, `gathering`, `naming`, `others`.
+Contents: `accounting`, `causes`, `early_return`, `gathering`, `lost_answers`, `naming`, `others`.
 """

@@ -17,6 +17,7 @@ class Signature(enum.StrEnum):
     EARLY_RETURN = "assume-cache early return"
     GATHER = "non-atomic gather"
     ACCOUNTING = "in-flight accounting unbalanced"
+    LOST_ANSWER = "lost answer of a status write"
     OTHER = "other"
     UNKNOWN = "cannot tell"
 

@@ -4,10 +4,19 @@ from collections.abc import Iterator
 
 from harness.log_analysis.claim_moments import Gather
 from harness.log_analysis.double_allocations import DoubleAllocation
-from harness.log_analysis.signatures import accounting, early_return, gathering, others
+from harness.log_analysis.signatures import (
+    accounting,
+    early_return,
+    gathering,
+    lost_answers,
+    others,
+)
 from harness.log_analysis.signatures.causes import Cause, Signature
 
-_FINDERS = (others.find_schedulers, accounting.find, early_return.find, gathering.find, others.find)
+_FINDERS = (
+    *(others.find_schedulers, lost_answers.find, accounting.find, early_return.find),
+    *(gathering.find, others.find),
+)
 
 
 def name(found: DoubleAllocation) -> Cause:

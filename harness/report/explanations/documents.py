@@ -8,13 +8,25 @@ from harness.log_analysis import analysis_results
 from harness.log_analysis.claim_moments import ClaimMoments
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
 from harness.log_analysis.signatures import causes
+from harness.log_analysis.write_failures import Kind
 from harness.report.explanations import excerpts
 
 SCHEMA: Literal[1] = 1
+_MEANINGS = {
+    Kind.CONFLICT: (
+        "the API server refused an update of a claim, because its version was not the newest"
+    ),
+    Kind.LOST_ANSWER: "no answer came to a status write: the API server may have stored it",
+    Kind.NOT_SENT: "there was no connection to the API server, so the write was not stored",
+    Kind.GATHER_CONFLICT: "the devices in use changed during a gather, which was repeated",
+    Kind.NOT_ASSUMED: "the update of a claim was stored, but did not get into the assume cache",
+    Kind.REMOVED_TWICE: "a claim was to leave those in flight, but was not among them",
+}
 Signature = Literal[
     "assume-cache early return",
     "non-atomic gather",
     "in-flight accounting unbalanced",
+    "lost answer of a status write",
     "other",
     "cannot tell",
 ]
@@ -98,6 +110,7 @@ class DoubleAllocationDocument:
     missing: Sequence[str]
     """Lines that the logs lack, which would have shown more."""
     lines: Sequence[excerpts.Line]
+    """The lines about both claims, and those beside them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,6 +128,24 @@ class StaleGatherDocument:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class FailuresDocument:
+    """All failures of one kind; a double allocation need not come of them."""
+
+    kind: Literal[
+        "write conflict",
+        "lost answer",
+        "write not sent",
+        "gather repeated",
+        "not in the assume cache",
+        "in-flight claim removed twice",
+    ]
+    count: int
+    meaning: str
+    lines: Sequence[excerpts.Line]
+    """The first ten of their lines."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Explanation:
     """All that the logs say."""
 
@@ -128,6 +159,8 @@ class Explanation:
     double_allocations: Sequence[DoubleAllocationDocument]
     """All of them, or the first thousand of each scheduler."""
     stale_gathers: Sequence[StaleGatherDocument]
+    failures: Sequence[FailuresDocument]
+    """Conflicts, lost answers and other failures around writes of claims, by kind."""
     reasons: Sequence[str]
     """Why nothing can be concluded; empty if something can."""
 
@@ -150,6 +183,7 @@ def document(analysis: analysis_results.Analysis) -> Explanation:
         double_allocation_count=analysis.found_count,
         double_allocations=[_of_finding(finding) for finding in analysis.findings],
         stale_gathers=[_of_stale(stale) for stale in analysis.stale],
+        failures=[_of_failures(item) for item in analysis.failures],
         reasons=analysis.reasons,
     )
 
@@ -207,6 +241,15 @@ def _stale_read(found: DoubleAllocation) -> StaleRead | None:
         return None
     listed = len(second.in_flight) if second.is_listing_known else None
     return StaleRead(begin.file.name, begin.number, end.number, listed)
+
+
+def _of_failures(failures: analysis_results.Failures) -> FailuresDocument:
+    return FailuresDocument(
+        failures.kind.value,
+        failures.count,
+        _MEANINGS[failures.kind],
+        excerpts.of_lines(failures.lines),
+    )
 
 
 def _of_stale(stale: StaleGather) -> StaleGatherDocument:

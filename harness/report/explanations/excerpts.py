@@ -3,14 +3,15 @@
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
+from harness.log_analysis import double_allocations
 from harness.log_analysis.claim_moments import ClaimMoments, Gather, InFlightLine
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
-from harness.log_analysis.log_records import LogRecord
+from harness.log_analysis.log_records import LogRecord, Neighbours
 
 TEXT_MAX = 600
 """Characters of a line that are shown."""
-LISTED_MAX = 3
-"""Lines of what a gather listed that are shown; the others are counted."""
+BESIDE_MAX = 200
+"""Characters of a line beside such a line that are shown."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Line:
     number: int
     text: str
     meaning: str
-    """The meaning of the line for the double allocation."""
+    """The meaning of the line for the double allocation; empty for a line beside such a line."""
 
 
 def of_double_allocation(found: DoubleAllocation) -> list[Line]:
@@ -38,6 +39,11 @@ def of_stale_gather(stale: StaleGather) -> list[Line]:
     return _in_order(entries)
 
 
+def of_lines(records: Iterable[LogRecord]) -> list[Line]:
+    """Return lines without what they mean."""
+    return [_line(record, "") for record in records]
+
+
 def _in_order(entries: Iterable[tuple[LogRecord, str]]) -> list[Line]:
     """Return the lines as they stand in their file, or in the order of time for several files."""
     known = list(entries)
@@ -45,11 +51,30 @@ def _in_order(entries: Iterable[tuple[LogRecord, str]]) -> list[Line]:
     ordered = sorted(
         known, key=lambda entry: (0 if is_one_file else entry[0].order, entry[0].number)
     )
-    distinct = {(record.file.name, record.number): (record, meaning) for record, meaning in ordered}
-    return [
-        Line(record.file.name, record.number, _shortened(record.text), meaning)
-        for record, meaning in distinct.values()
-    ]
+    about = {
+        (record.file.name, record.number): _line(record, meaning) for record, meaning in ordered
+    }
+    shown: dict[tuple[str, int], Line] = {}
+    for record, _ in ordered:
+        for line in _with_neighbours(record):
+            place = (line.log, line.number)
+            shown.setdefault(place, about.get(place, line))
+    return list(shown.values())
+
+
+def _with_neighbours(record: LogRecord) -> Iterator[Line]:
+    """Yield a line and those beside it."""
+    around = record.neighbours or Neighbours((), ())
+    first = record.number - len(around.before)
+    for number, text in enumerate(around.before, first):
+        yield Line(record.file.name, number, _shortened(text, BESIDE_MAX), "")
+    yield _line(record, "")
+    for number, text in enumerate(around.after, record.number + 1):
+        yield Line(record.file.name, number, _shortened(text, BESIDE_MAX), "")
+
+
+def _line(record: LogRecord, meaning: str) -> Line:
+    return Line(record.file.name, record.number, _shortened(record.text, TEXT_MAX), meaning)
 
 
 def _of_claim(moments: ClaimMoments, rank: str) -> Iterator[tuple[LogRecord, str]]:
@@ -59,6 +84,7 @@ def _of_claim(moments: ClaimMoments, rank: str) -> Iterator[tuple[LogRecord, str
         (moments.written, "PreBind: stored by the API server"),
         (moments.assumed, "PreBind: put into the assume cache"),
         (moments.removed, "PreBind: no longer in flight"),
+        (moments.unanswered, "PreBind: no answer to the status write"),
         (moments.observed, "the allocated devices get the device"),
         (moments.binding, "Bind: PreBind has ended"),
         (moments.freed_by, "the allocated devices lose the device"),
@@ -80,11 +106,15 @@ def _of_gather(
         if record is not None:
             yield record, f"{rank}{meaning}"
     count = len(listed)
-    for position, line in enumerate(listed[:LISTED_MAX], 1):
-        more = f", {count - LISTED_MAX} more follow" if position == LISTED_MAX < count else ""
+    for position, line in enumerate(listed[: double_allocations.LISTED_MAX], 1):
+        more = (
+            f", {count - double_allocations.LISTED_MAX} more follow"
+            if position == double_allocations.LISTED_MAX < count
+            else ""
+        )
         yield line.record, f"{rank}the gather lists in-flight claims ({position} of {count}{more})"
 
 
-def _shortened(line: bytes) -> str:
+def _shortened(line: bytes, length: int) -> str:
     text = line.decode(errors="replace").rstrip("\r")
-    return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
+    return text if len(text) <= length else f"{text[:length]}…"

@@ -10,6 +10,7 @@ from harness.report.explanations import durations, excerpts
 from harness.report.explanations.documents import (
     DoubleAllocationDocument,
     Explanation,
+    FailuresDocument,
     StaleGatherDocument,
     StaleRead,
     Window,
@@ -17,6 +18,8 @@ from harness.report.explanations.documents import (
 
 _WIDTH = 100
 _LABEL = 10
+FAILURES_MAX = 3
+"""Lines of each kind of failure that are shown in full; the numbers of more are told."""
 
 
 def lines(explanation: Explanation) -> Iterator[str]:
@@ -34,6 +37,10 @@ def lines(explanation: Explanation) -> Iterator[str]:
     for stale in explanation.stale_gathers:
         yield ""
         yield from _of_stale_gather(stale)
+    if explanation.failures:
+        yield "\nFailed writes and repeated reads"
+    for failures in explanation.failures:
+        yield from _of_failures(failures)
 
 
 def window(item: Window) -> str:
@@ -104,12 +111,27 @@ def _paragraphs(label: str, texts: Sequence[str]) -> Iterator[str]:
             yield f"  {label if position == 0 else '':<{_LABEL}}  {line}"
 
 
+def _of_failures(failures: FailuresDocument) -> Iterator[str]:
+    """Tell a kind of failures, its meaning, and where its first lines are."""
+    numbers = ", ".join(f"{line.number:,}" for line in failures.lines)
+    more = ", …" if failures.count > len(failures.lines) else ""
+    name = "line" if failures.count == 1 else "lines"
+    yield f"  {failures.kind}: {failures.count:,} ({name} {numbers}{more})"
+    yield from _paragraphs("", [failures.meaning])
+    for line in failures.lines[:FAILURES_MAX]:
+        yield f"    {line.number}  {line.text}"
+
+
 def _excerpt(shown: Sequence[excerpts.Line]) -> Iterator[str]:
+    """Show lines with their numbers; those with a meaning are marked, and it stands above them."""
     width = max((len(str(line.number)) for line in shown), default=0)
-    log = ""
+    before: excerpts.Line | None = None
     for line in shown:
-        if line.log != log:
-            log = line.log
-            yield f"\n  {'standard input' if log == '-' else log}"
-        yield f"  {line.number:>{width}}  # {line.meaning}"
-        yield f"  {'':>{width}}  {line.text}"
+        if before is None or line.log != before.log:
+            yield f"\n  {'standard input' if line.log == '-' else line.log}"
+        elif line.number != before.number + 1:
+            yield f"  {'…':>{width + 2}}"
+        before = line
+        if line.meaning:
+            yield f"  {'':>{width + 2}}  # {line.meaning}"
+        yield f"  {'>' if line.meaning else ' '} {line.number:>{width}}  {line.text}"

@@ -14,7 +14,7 @@ from harness.client import apis, transports
 from harness.subject import dynamic_resources, scheduling_attempts
 from harness.subject.queueing import queued_pods
 from harness.subject.scheduling import nominations
-from harness.subject.telemetry import pod_reports
+from harness.subject.telemetry import klog, pod_reports
 
 IDLE_MAX = 32
 """Number of threads that are kept for the next pods."""
@@ -115,6 +115,7 @@ class Binders:
         ) as error:
             concurrency.step(_failed_step(error), pod=uid, reason=str(error))
             self._plugin.unreserve(binding.attempt)
+            _log(error, binding)
             if is_nominated:
                 self._nominations.clear(binding.attempt.pod)
             self._on_failure(binding, error)
@@ -123,6 +124,12 @@ class Binders:
             # not queue it again.
             concurrency.step("bind.done", pod=uid, node=binding.node_name)
             self._reports.scheduled(binding.attempt.pod, binding.node_name)
+
+
+def _log(error: Exception, binding: Binding) -> None:
+    """Log a failure as kube-scheduler does: at any verbosity, if the pod might fit."""
+    if not isinstance(error, scheduling_attempts.ClaimInUseError):
+        klog.error(0, error, "Error scheduling pod; retrying", pod=binding.attempt.pod)
 
 
 def _failed_step(error: Exception) -> str:

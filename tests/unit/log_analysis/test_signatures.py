@@ -7,6 +7,8 @@ from harness.log_analysis.signatures.causes import Signature
 from tests.support.log_lines import DEVICE, FORMS, Story
 from tests.unit.log_analysis import conftest
 
+OTHER = "gpu.example/worker-0/device-1"
+
 
 def early_return() -> Story:
     """The claim leaves the claims in flight, and only then its device is seen."""
@@ -59,6 +61,20 @@ def known_all_the_same() -> Story:
     return story.assume("b").observe("b").remove("b")
 
 
+def answer_lost() -> Story:
+    """The write of the first claim is stored, its answer lost, and its event late."""
+    story = Story().attempt("a").gather().reserve("a").remove("a").lose_answer("a")
+    story.attempt("b").gather().reserve("b").assume("b").observe("b").remove("b")
+    return story.observe("a")
+
+
+def answer_lost_and_tried_again() -> Story:
+    """The same in a release without lines of removals; the claim gets another plan meanwhile."""
+    story = Story().attempt("a").reserve("a").lose_answer("a")
+    story.attempt("b").reserve("b").assume("b").observe("b")
+    return story.attempt("a").reserve("a", OTHER).observe("a")
+
+
 def only_observed() -> Story:
     """No line about how the claims got the device."""
     return Story().observe("a").observe("b")
@@ -72,6 +88,8 @@ CASES = {
     freed_by_another: [(Signature.EARLY_RETURN, True), (Signature.OTHER, True)],
     listed_all_the_same: [(Signature.OTHER, True)],
     known_all_the_same: [(Signature.OTHER, True)],
+    answer_lost: [(Signature.LOST_ANSWER, True)],
+    answer_lost_and_tried_again: [(Signature.LOST_ANSWER, True)],
     only_observed: [(Signature.UNKNOWN, False)],
 }
 
@@ -124,3 +142,20 @@ def test_lines_in_another_order_than_their_times_prove_nothing(analyse: conftest
     removed = next(line for line in lines if "Removed in-flight" in line)
     text = "".join(lines).replace(removed, removed.replace("15:11:04.", "15:11:05."))
     assert signatures(analyse(text)) != [(Signature.EARLY_RETURN, True)]
+
+
+def test_a_write_that_was_not_sent_is_no_lost_answer(analyse: conftest.Analyse) -> None:
+    refused = "dial tcp 10.0.0.1:6443: connect: connection refused"
+    story = Story().attempt("a").gather().reserve("a").remove("a").lose_answer("a", refused)
+    story.attempt("b").gather().reserve("b").assume("b").observe("b").remove("b").observe("a")
+    analysis = analyse(story.text())
+    assert [item.kind.value for item in analysis.failures] == ["write not sent"]
+    assert Signature.LOST_ANSWER not in dict(signatures(analysis))
+
+
+def test_a_device_that_was_seen_before_the_gather_is_no_matter_of_answers(
+    analyse: conftest.Analyse,
+) -> None:
+    story = Story().attempt("a").gather().reserve("a").remove("a").lose_answer("a").observe("a")
+    story.attempt("b").gather(devices=[DEVICE]).reserve("b").assume("b").observe("b").remove("b")
+    assert signatures(analyse(story.text())) == [(Signature.OTHER, True)]

@@ -119,7 +119,8 @@ class BreakingConnection:
             self._is_broken = True
             concurrency.step("api.request.late", method=request.method, path=request.path)
             concurrency.spawn("late-request", functools.partial(self._arrive, request))
-            raise transports.TransportError(f"{request.path}: no answer came", sent=True)
+            message = f"{request.method} {request.path}: no answer came"
+            raise transports.TransportError(message, sent=True)
         return self._inner.send(request)
 
     def _arrive(self, request: transports.Request) -> None:

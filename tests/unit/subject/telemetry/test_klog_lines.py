@@ -51,6 +51,7 @@ FAILED = """
 5   Deallocation of ResourceClaim                          pod resourceclaim
 6   Observed device deallocation                           device claim
 -   dynamic resource plugin failed                         err pod
+-   Error scheduling pod; retrying                         err pod
 5   retrying update after conflict                         claim
 5   unreserve                                              resourceclaim pod
 5   Released resource in allocation result                 claim uid resourceVersion allocation
@@ -203,6 +204,7 @@ def test_the_lines_of_failures(world: World) -> None:
         "Deallocation of ResourceClaim",
         "Observed device deallocation",
         "dynamic resource plugin failed",
+        "Error scheduling pod; retrying",
         "retrying update after conflict",
         "unreserve",
     )

@@ -1,0 +1,74 @@
+"""The lines around those of a finding are those of the file."""
+
+import pytest
+
+from harness.log_analysis import analyses, log_files, neighbouring_lines
+from harness.log_analysis.log_records import LogRecord
+from tests.support.log_lines import FORMS, Story
+from tests.unit.log_analysis import conftest
+
+LINES, LENGTH = neighbouring_lines.LINES, neighbouring_lines.BYTES_MAX
+
+
+def found(analyse: conftest.Analyse, text: bytes) -> list[LogRecord]:
+    """The lines of the only double allocation; none of it is without neighbours."""
+    (finding,) = analyse(text).findings
+    return [*finding.found.records()]
+
+
+def require_those_of_the_file(records: list[LogRecord], text: bytes) -> None:
+    lines = [line[:LENGTH] for line in text.splitlines()]
+    for record in records:
+        place = record.number - 1
+        around = record.neighbours
+        assert around is not None
+        assert list(around.before) == lines[max(place - LINES, 0) : place]
+        assert list(around.after) == lines[place + 1 : place + 1 + LINES]
+
+
+def story() -> Story:
+    """The claim is removed and observed late, and lines follow the one that shows it."""
+    log = Story().attempt("a").gather().reserve("a").assume("a").remove("a")
+    log.attempt("b").gather().observe("a").reserve("b").assume("b").observe("b").remove("b")
+    return log.bind("a").bind("b").bound("b")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_they_are_those_of_the_file(analyse: conftest.Analyse, form: str) -> None:
+    text = story().text(form).encode()
+    require_those_of_the_file(found(analyse, text), text)
+
+
+@pytest.mark.parametrize("size", [200, 1_000, 3_000])
+def test_they_may_be_in_other_blocks(
+    analyse: conftest.Analyse, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(log_files, "PIECE", size)
+    text = story().text().encode()
+    require_those_of_the_file(found(analyse, text), text)
+
+
+def test_those_of_a_long_log_are_kept_in_time(
+    analyse: conftest.Analyse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text is forgotten long before the log ends."""
+    monkeypatch.setattr(log_files, "PIECE", 2**14)
+    monkeypatch.setattr(analyses, "KEPT", 2**17)
+    monkeypatch.setattr(analyses, "_KEPT_MIN", 2**17)
+    others = b"".join(b"other %d\n" % number for number in range(100_000))
+    text = others + story().text().encode() + others
+    assert len(others) > 5 * analyses.KEPT
+    require_those_of_the_file(found(analyse, text), text)
+
+
+def test_long_lines_are_cut(analyse: conftest.Analyse) -> None:
+    text = story().text().encode().replace(b"\n", b"\n" + b"x" * 1_000 + b"\n")
+    for record in found(analyse, text):
+        assert record.neighbours is not None
+        assert {len(line) for line in record.neighbours.after} <= {LENGTH, *range(LENGTH)}
+        assert record.neighbours.after
+
+
+def test_a_line_alone_has_none(analyse: conftest.Analyse) -> None:
+    records = found(analyse, Story().observe("a").observe("b").text().encode())
+    assert [len(record.neighbours.before) for record in records if record.neighbours] == [0, 1]
