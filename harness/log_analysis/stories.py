@@ -210,9 +210,9 @@ class Story:
         """Find a double allocation without the lines of verbosity 6.
 
         The first claim's pod is bound after the second claim got the device: so the first claim
-        was not released before.
+        was not released before. Once the log shows devices in use, those lines decide instead.
         """
-        if not self.suspected:
+        if not self.suspected or self.shows_devices:
             return
         for (device, names), (first, second) in list(self.suspected.items()):
             is_stored = second.written or second.assumed or second.bound
@@ -238,6 +238,8 @@ class Story:
         moments.observed = record
         holders = self._held.get(device, ())
         device_tables.discard(self._planned, device, claim)
+        for key in [key for key in self.suspected if claim in key[1]]:
+            del self.suspected[key]
         if claim not in holders:
             for other in holders:
                 self._find(device, self._moments_of(other, device), moments, record)

@@ -10,6 +10,7 @@ import pytest
 
 from harness.log_analysis import analyses, analysis_results
 from harness.log_analysis.signatures.causes import Signature
+from harness.log_analysis.write_failures import Kind
 from harness.subject.telemetry import klog
 from tests.support import explored_logs
 
@@ -53,6 +54,23 @@ def test_the_race_of_a_defect_is_named(
         assert analysis.verdict.exit_code == (10 if log.doubles else 0), number
         named |= {item.cause.signature for item in analysis.findings}
     assert named == {DEFECTS[defect]}
+
+
+def test_a_lost_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    """The race that correct code has, too; four of these interleavings show it."""
+    named, lost = set(), 0
+    for number in range(159, 183):
+        log = explored_logs.explore(monkeypatch, "answer-lost", number=number)
+        analysis = analyse(tmp_path, log.text)
+        found = {
+            item.found.device: {item.found.first.claim, item.found.second.claim}
+            for item in analysis.findings
+        }
+        assert found == log.doubles, number
+        named |= {(item.cause.signature, item.cause.is_certain) for item in analysis.findings}
+        lost += sum(item.count for item in analysis.failures if item.kind is Kind.LOST_ANSWER)
+    assert named == {(Signature.LOST_ANSWER, True)}
+    assert lost > 2
 
 
 @pytest.mark.parametrize("world", CORRECT)
