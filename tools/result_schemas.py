@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from harness.campaign import campaign_documents
+from harness.campaign.sharding import merge_documents, shard_folders, sharded_plans
 from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
 from harness.extensions import listings
@@ -24,6 +25,12 @@ TYPES = {
         campaign_documents.CampaignDocument,
         "results.json of a campaign, and the output of flake-hunt hunt --output json",
     ),
+    "plan": (
+        sharded_plans.ShardedPlan,
+        "plan.json of flake-hunt plan: a campaign over machines",
+    ),
+    "shard": (shard_folders.ShardRecord, "shard.json of a shard, by flake-hunt hunt --plan"),
+    "merge": (merge_documents.MergeDocument, "merge.json of flake-hunt merge"),
     "comparison": (comparisons.Comparison, "the output of flake-hunt compare --json"),
     "power": (power_tables.PowerTable, "the output of flake-hunt power --output json"),
     "plugins": (listings.PluginList, "the output of flake-hunt plugins --output json"),

@@ -103,10 +103,11 @@ def _index_row(row: results.Row, folder: pathlib.Path) -> campaign_index.IndexRo
 
 def _index_run(run: results.RunResult, folder: pathlib.Path) -> campaign_index.IndexedRun:
     report = pathlib.Path(run.directory) / "report.html"
+    is_here = run.directory and "://" not in run.directory  # a merged run can be elsewhere
     return campaign_index.IndexedRun(
         verdict=str(run.verdict or campaign_index.ERROR),
         symbol=campaign_index.symbol(run.verdict),
         reason=run.error or run.reason,
-        link=urllib.parse.quote(os.path.relpath(report, folder)) if run.directory else "",
+        link=urllib.parse.quote(os.path.relpath(report, folder)) if is_here else "",
         seconds=run.seconds,
     )

@@ -1,7 +1,7 @@
 """Executes a campaign: runs pytest with xdist in this process and collects the results."""
 
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import pytest
@@ -26,15 +26,23 @@ junit_logging = system-out
 
 
 def hunt(
-    plan: campaign_plan.CampaignPlan, folder: pathlib.Path, *, listener: Listener
+    plan: campaign_plan.CampaignPlan,
+    folder: pathlib.Path,
+    *,
+    listener: Listener,
+    kept: Sequence[results.RunResult] = (),
 ) -> list[results.RunResult]:
-    """Execute the runs of the plan that are not done and return their results, in its order.
+    """Execute the runs of the plan and return all results, in its order.
+
+    `kept` are results that results.jsonl has already; the plan names their runs as done.
 
     The folder gets campaign.json, results.jsonl (with each result as it arrives) and junit.xml.
     Raises KeyboardInterrupt when interrupted, and HarnessError if pytest itself fails.
     """
     campaign = folder / plugin.PLAN_NAME
     campaign_plan.write(campaign, plan)
+    if plan.runs and len(plan.done) == len(plan.runs):
+        return results.in_plan_order(kept)
     configuration = folder / "pytest.ini"
     writing.replace(configuration, _CONFIGURATION.encode())
     collector = _Collector(plan, folder / "results.jsonl", listener)
@@ -51,7 +59,7 @@ def hunt(
         raise errors.HarnessError(
             f"expected pytest to execute the campaign, but it ended with {ended}"
         )
-    return results.in_plan_order(collector.results)
+    return results.in_plan_order([*kept, *collector.results])
 
 
 def _arguments(

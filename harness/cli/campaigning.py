@@ -27,9 +27,18 @@ class CampaignOutcome:
 
 
 def make(
-    plan: "campaign_plan.CampaignPlan", *, reports: pathlib.Path, jobs: int, out: outputs.Output
+    plan: "campaign_plan.CampaignPlan",
+    *,
+    reports: pathlib.Path,
+    jobs: int,
+    out: outputs.Output,
+    folder: pathlib.Path | None = None,
+    kept: "Sequence[results.RunResult]" = (),
 ) -> CampaignOutcome:
-    """Make the runs of the plan and show their results; the index of the reports has them."""
+    """Make the runs of the plan and show their results; the index of the reports has them.
+
+    `folder` None: a new one; `kept` are the results that a folder has already.
+    """
     import msgspec
 
     from harness.campaign import hunting, results
@@ -37,13 +46,13 @@ def make(
     from harness.cli.terminal import annotations, displaying, tables
 
     plan = msgspec.structs.replace(plan, jobs=jobs)
-    folder = hunting.new_folder(reports, plan.seed)
+    folder = folder or hunting.new_folder(reports, plan.seed)
     with (
         index_command.refreshed(reports),
         displaying.keeping_evidence(folder),
-        tables.campaign_progress(len(plan.runs), out) as listener,
+        tables.campaign_progress(len(plan.runs) - len(plan.done), out) as listener,
     ):
-        found = hunting.hunt(plan, folder, listener=listener)
+        found = hunting.hunt(plan, folder, listener=listener, kept=kept)
         document = tables.show(found, plan, folder=folder, out=out)
     annotations.of_campaign(results.rows(found))
     return CampaignOutcome(results=found, folder=folder, document=document)

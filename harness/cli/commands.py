@@ -22,6 +22,8 @@ EPILOG = (
 
 SUBCOMMANDS = {
     "hunt_command": ("hunt",),
+    "machines.plan_command": ("plan",),
+    "machines.merge_command": ("merge",),
     "nightly_command": ("nightly",),
     "run_commands": ("run", "check", "report"),
     "compare_command": ("compare",),

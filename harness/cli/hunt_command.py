@@ -2,10 +2,13 @@
 
 import pathlib
 import sys
+from typing import Annotated
 
 import typer
 
+from harness import errors
 from harness.cli import campaign_options, choosing
+from harness.cli.machines import planned_hunts
 from harness.cli.terminal import outputs
 
 _PANEL = "Hunting"
@@ -17,6 +20,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def hunt(
+    context_of_options: typer.Context,
     scenario: campaign_options.Scenarios = None,
     is_whole: campaign_options.Whole = False,  # noqa: FBT002 - typer turns it into a flag
     repeat: campaign_options.Repeat = None,
@@ -35,6 +39,23 @@ def hunt(
     kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
+    plan: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--plan",
+            metavar="FILE",
+            help="Make the runs of this plan, which `flake-hunt plan` wrote, instead of others.",
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/N",
+            help="With --plan: make this shard, as in 3/20, or `all` (default: what JOB_COMPLETION_INDEX or "
+            "SLURM_ARRAY_TASK_ID says, else all). Started again, it makes the runs that are left.",
+        ),
+    ] = None,
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
     force: choosing.Force = False,  # noqa: FBT002
@@ -56,14 +77,24 @@ def hunt(
 
     With --until-decided, each subject is run until it is decided whether its rate of INVALID runs
     is below the limit. UNKNOWN runs count as neither. flake-hunt power says how many runs it takes.
+
+    With --plan and --shard it makes one part of a campaign over many machines; see `plan --help`.
     """
     from harness import seeds
     from harness.campaign import results, summaries
     from harness.cli import campaigning
     from harness.scenario import profiles
 
+    if plan is not None:
+        planned_hunts.require_no_other_options(context_of_options)
+        with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+            return planned_hunts.hunt(
+                plan, shard, jobs=jobs, reports=reports, summary=summary, is_forced=force, out=out
+            )
+    if shard is not None:
+        raise errors.UsageError(f"expected --plan FILE with --shard {shard}: name the plan's file")
     chosen = seeds.fresh() if seed is None else seed
-    plan = campaign_options.planned(
+    campaign = campaign_options.planned(
         scenarios=scenario,
         is_whole=is_whole,
         repeat=repeat,
@@ -85,10 +116,10 @@ def hunt(
         until_decided=until_decided,
         again=campaigning.command(sys.argv[1:], chosen, is_given=seed is not None),
     )
-    at_once = choosing.jobs(jobs, profiles.restore(plan.cluster), is_forced=force)
+    at_once = choosing.jobs(jobs, profiles.restore(campaign.cluster), is_forced=force)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
-        made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)
+        made = campaigning.make(campaign, reports=reports, jobs=at_once, out=out)
         if out.is_json:
             out.document(made.document)
     table = results.rows(made.results)

@@ -88,16 +88,17 @@ def show(
     table = results.rows(found)
     document = campaign_pages.publish(table, plan, folder)
     if not out.is_json:
-        _print(table, document, folder / campaign_folders.INDEX, out)
+        print_campaign(table, document, folder, out)
     return document
 
 
-def _print(
+def print_campaign(
     table: list[results.Row],
     document: campaign_documents.CampaignDocument,
-    index: pathlib.Path,
+    folder: pathlib.Path,
     out: outputs.Output,
 ) -> None:
+    """Print the closing table, the verdict, and where the campaign's page is."""
     console = displaying.console()
     if not out.is_quiet:
         console.print(_table(table))
@@ -111,7 +112,7 @@ def _print(
         for error in row.errors:
             console.print(f"  {row.scenario}, {row.subject}: {error}", markup=False, soft_wrap=True)
     if not out.is_quiet:
-        console.print(f"  {index}", markup=False, soft_wrap=True)
+        console.print(f"  {folder / campaign_folders.INDEX}", markup=False, soft_wrap=True)
 
 
 def _table(table: list[results.Row]) -> rich.table.Table:

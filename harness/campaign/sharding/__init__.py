@@ -1,0 +1,8 @@
+"""Campaigns over machines: one plan, its shards on any number of machines, and their merge.
+
+A shard is the part of a plan that one machine makes, with all attempts of its runs. What starts
+the machines (a Kubernetes Job, a matrix of workflows, sbatch) is not part of this package.
+
+Contents: `balancing`, `chosen_shards`, `junit_files`, `locations`, `merge_documents`,
+`merged_campaigns`, `merging`, `shard_folders`, `shard_reading`, `sharded_plans`.
+"""

@@ -1,0 +1,58 @@
+"""junit.xml of a campaign from its results: the cases, failures and errors that pytest writes.
+
+pytest writes the cases in the order in which they end, and none if it is killed. A campaign over
+machines has them in the order of its plan, also those of runs without a result.
+"""
+
+import itertools
+import pathlib
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Sequence
+
+from harness import writing
+from harness.campaign import campaign_plan, results, run_outcomes, summaries
+from harness.report import escaping
+
+
+def write(
+    folder: pathlib.Path,
+    planned: Sequence[campaign_plan.PlannedRun],
+    found: Iterable[results.RunResult],
+) -> None:
+    """Write the file into a campaign's folder, in the place of pytest's."""
+    writing.replace(folder / summaries.JUNIT_NAME, render(planned, found))
+
+
+def render(
+    planned: Sequence[campaign_plan.PlannedRun], found: Iterable[results.RunResult]
+) -> bytes:
+    """Return the content; each planned run is a test case."""
+    attempts = {
+        number: list(group)
+        for number, group in itertools.groupby(
+            results.in_plan_order(found), key=lambda result: result.number
+        )
+    }
+    suite = ET.Element("testsuite", name="flake-hunt")
+    cases = [_case(run, attempts[run.number]) for run in planned if run.number in attempts]
+    for name, kind in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
+        suite.set(name, str(sum(case.find(kind) is not None for case in cases)))
+    suite.set("tests", str(len(cases)))
+    suite.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")
+    suite.extend(cases)
+    root = ET.Element("testsuites", name="flake-hunt")
+    root.append(suite)
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return escaping.visible(text).encode()  # without characters that XML 1.0 cannot contain
+
+
+def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) -> ET.Element:
+    seconds = sum(result.seconds for result in attempts)
+    case = ET.Element("testcase", classname=run.title, name=run.id, time=f"{seconds:.3f}")
+    if text := run_outcomes.failure(attempts):
+        ET.SubElement(case, "failure", message=text)
+    elif text := run_outcomes.inconclusive(attempts):
+        ET.SubElement(case, "error", message=text)
+    ET.SubElement(case, "system-out").text = run_outcomes.story(attempts)
+    return case

@@ -1,0 +1,269 @@
+"""Reads the folders of shards, and writes the campaign that they make together."""
+
+import os
+import pathlib
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from harness import errors, writing
+from harness.archive import campaign_folders
+from harness.campaign import campaign_documents, campaign_pages, campaign_plan, results
+from harness.campaign.sharding import (
+    junit_files,
+    locations,
+    merge_documents,
+    merging,
+    shard_folders,
+    shard_reading,
+    sharded_plans,
+)
+
+MERGE = "merge.json"
+"""Name of the document about the merge."""
+
+
+class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
+    """The shards of one plan, in the folders that were given."""
+
+    plan: sharded_plans.ShardedPlan
+    shards: list[merging.ReadShard]
+    damaged: list[merge_documents.MergedFolder]
+    """Folders that have a shard, but not in a form that can be read."""
+    empty: list[str]
+    """Given folders without any shard."""
+
+    @property
+    def started(self) -> str:
+        """Time at which the first shard was started, in UTC."""
+        return min(shard.started for shard in self.shards)
+
+    @property
+    def folder_name(self) -> str:
+        """Name of the merged campaign's folder, unless the user names one."""
+        start = self.started.replace("-", "").replace(":", "")
+        return f"{start}-plan-{self.plan.short_digest}-merged"
+
+
+class MergedCampaign(msgspec.Struct, frozen=True, kw_only=True):
+    """A merged campaign that was written."""
+
+    results: list[results.RunResult]
+    campaign: campaign_documents.CampaignDocument
+    merge: merge_documents.MergeDocument
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder with a shard."""
+
+    location: locations.Location
+    record: shard_folders.ShardRecord
+
+
+def read(given: Sequence[str]) -> GivenShards:
+    """Read the shards in folders and URLs: of shards, or of reports that have some.
+
+    Raises UsageError if there is none, they are of different plans, or their plan is of another
+    version.
+    """
+    found: list[_Found] = []
+    damaged: list[merge_documents.MergedFolder] = []
+    empty: list[str] = []
+    for name in dict.fromkeys(given):
+        places = list(_places(locations.at(name)))
+        empty += [] if places else [name]
+        for place in places:
+            item = _record(place)
+            if isinstance(item, _Found):
+                found.append(item)
+            else:
+                damaged.append(item)
+    _require_some(found, damaged, given)
+    plan = _plan(found)
+    unique = {item.location.name: item for item in found}.values()
+    return GivenShards(
+        plan=plan, shards=[_shard(item, plan) for item in unique], damaged=damaged, empty=empty
+    )
+
+
+def _places(location: locations.Location) -> Iterator[locations.Location]:
+    """Yield the folders of shards: the given one, or those in a folder of reports."""
+    if not location.exists():
+        raise errors.UsageError(
+            f"expected the folder of a shard, or a folder of reports with some, got {location.name}, "
+            "which is no folder: leave it out, and its shard is UNKNOWN"
+        )
+    for place in (location, *location.folder(campaign_folders.FOLDER).folders()):
+        if place.read(shard_folders.RECORD) is not None:
+            yield place
+
+
+def _record(place: locations.Location) -> _Found | merge_documents.MergedFolder:
+    content = place.read(shard_folders.RECORD) or b""
+    try:
+        record = msgspec.json.decode(content, type=shard_folders.ShardRecord)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        problem = f"{shard_folders.RECORD} is damaged ({error})"
+        return merge_documents.MergedFolder(folder=place.name, shard=None, problems=[problem])
+    return _Found(location=place, record=record)
+
+
+def _require_some(
+    found: Sequence[_Found],
+    damaged: Sequence[merge_documents.MergedFolder],
+    given: Sequence[str],
+) -> None:
+    """Raise UsageError unless there are shards, all of one plan."""
+    if not found:
+        why = "; ".join(f"{item.folder}: {item.problems[0]}" for item in damaged)
+        raise errors.UsageError(
+            "expected folders of shards, which `flake-hunt hunt --plan FILE --shard I/N` writes, got "
+            f"none in {', '.join(given)}" + f" ({why})" * bool(why)
+        )
+    first = found[0]
+    for item in found:
+        if item.record.schema != shard_folders.SCHEMA_VERSION:
+            raise errors.UsageError(
+                f"{item.location.name}: expected a shard of schema {shard_folders.SCHEMA_VERSION}, "
+                f"got schema {item.record.schema}: merge with the version that wrote it"
+            )
+        if item.record.plan != first.record.plan:
+            raise errors.UsageError(
+                f"expected shards of one plan, got those of plan {first.record.plan:.19} in "
+                f"{first.location.name} and of {item.record.plan:.19} in {item.location.name}: merge "
+                "each plan by itself"
+            )
+
+
+def _plan(found: Sequence[_Found]) -> sharded_plans.ShardedPlan:
+    """Return the plan, from the first folder whose copy is whole."""
+    problem: errors.UsageError | None = None
+    for item in found:
+        where = f"{item.location.name}/{shard_folders.PLAN}"
+        try:
+            plan = sharded_plans.decode(item.location.read(shard_folders.PLAN) or b"", where)
+        except errors.UsageError as error:
+            problem = problem or error
+            continue
+        if plan.digest == item.record.plan:
+            sharded_plans.require_same_version(plan, where)
+            return plan
+    raise problem or errors.UsageError(
+        f"expected the plan {found[0].record.plan:.19} in {found[0].location.name}, got another one: "
+        "make the shard again"
+    )
+
+
+def _shard(item: _Found, plan: sharded_plans.ShardedPlan) -> merging.ReadShard:
+    content = item.location.read(campaign_folders.RESULTS) or b""
+    runs = {run.number: run for run in plan.runs_of(item.record.shard)}
+    found = shard_reading.read(content, runs)
+    reports = item.location.parent().parent()
+    return merging.ReadShard(
+        folder=item.location.name,
+        number=item.record.shard,
+        started=item.record.started,
+        versions=item.record.versions,
+        jobs=item.record.jobs,
+        found=msgspec.structs.replace(found, whole=_moved(found.whole, reports.name)),
+    )
+
+
+def _moved(
+    whole: dict[int, list[shard_reading.Attempts]], reports: str
+) -> dict[int, list[shard_reading.Attempts]]:
+    return {
+        number: [tuple(_where_it_is(result, reports) for result in made) for made in group]
+        for number, group in whole.items()
+    }
+
+
+def _where_it_is(result: results.RunResult, reports: str) -> results.RunResult:
+    """Return the result with its run directory in this folder of reports, if it is there.
+
+    The folder was perhaps copied from the machine that made the run. At a URL the run directory is
+    assumed to be beside the shard.
+    """
+    given = pathlib.PurePath(result.directory)
+    moved = f"{reports}/{given.parent.name}/{given.name}"
+    if not result.directory or not ("://" in reports or os.path.isdir(moved)):  # noqa: PTH112
+        return result
+    return msgspec.structs.replace(result, directory=moved)
+
+
+def write(given: GivenShards, folder: pathlib.Path) -> MergedCampaign:
+    """Write the merged campaign and return it.
+
+    Raises UsageError if the folder has something else, StorageError or UnwritableError if it cannot
+    be written.
+    """
+    merged, plan = merging.merge(given.plan, given.shards), given.plan
+    _require_free(folder, plan)
+    with writing.explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    campaign = sharded_plans.campaign(
+        plan,
+        plan.runs,
+        reports=folder.resolve().parent.parent,
+        started=given.started,
+        jobs=_common_jobs(given.shards),
+    )
+    sharded_plans.write(folder / shard_folders.PLAN, plan)
+    document = _document(given, merged)
+    content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+    writing.replace(folder / MERGE, content)
+    campaign_plan.write(folder / campaign_folders.PLAN, campaign)
+    lines = [msgspec.json.encode(result) + b"\n" for result in merged.results]
+    writing.replace(folder / campaign_folders.RESULTS, b"".join(lines))
+    junit_files.write(folder, campaign.runs, merged.results)
+    return MergedCampaign(
+        results=merged.results,
+        campaign=campaign_pages.publish(results.rows(merged.results), campaign, folder),
+        merge=document,
+    )
+
+
+def _common_jobs(shards: Sequence[merging.ReadShard]) -> int:
+    """Return the number of runs that each machine made at once; 0 if that differs."""
+    found = {shard.jobs for shard in shards}
+    return found.pop() if len(found) == 1 else 0
+
+
+def _require_free(folder: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None:
+    """Raise UsageError if a folder has anything but an earlier merge of the same plan."""
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    try:
+        earlier = msgspec.json.decode(
+            (folder / MERGE).read_bytes(), type=merge_documents.MergeDocument
+        )
+        is_same = earlier.plan == plan.digest
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        is_same = False
+    if not is_same:
+        raise errors.UsageError(
+            f"expected an empty folder, or one with an earlier merge of this plan, got {folder}: "
+            "name another one with -o"
+        )
+
+
+def _document(given: GivenShards, merged: merging.Merged) -> merge_documents.MergeDocument:
+    return merge_documents.MergeDocument(
+        plan=given.plan.digest,
+        shards=given.plan.shards,
+        planned=len(given.plan.runs),
+        missing_shards=merged.missing_shards,
+        folders=[*map(_folder, given.shards), *given.damaged],
+        missing=merged.missing,
+        doubled=merged.doubled,
+    )
+
+
+def _folder(shard: merging.ReadShard) -> merge_documents.MergedFolder:
+    return merge_documents.MergedFolder(
+        folder=shard.folder,
+        shard=shard.number,
+        runs=len(shard.found.whole),
+        versions=shard.versions,
+        problems=shard.found.problems,
+    )

@@ -1,0 +1,137 @@
+"""Merges the results of shards: each planned run counts exactly once.
+
+A run without a result is UNKNOWN and names its shard. Of a run with several results the worst one
+counts, so that a second start never hides what the first has found: INVALID or a miss, then
+UNKNOWN, then the expected verdict, then an error, which says nothing about the subject.
+"""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Sequence
+
+from harness.campaign import results
+from harness.campaign.sharding import (
+    chosen_shards,
+    merge_documents,
+    shard_reading,
+    sharded_plans,
+)
+from harness.checks import verdicts
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ReadShard:
+    """The folder of a shard, as it was read."""
+
+    folder: str
+    """Its path or URL."""
+    number: int | None
+    """Number of the shard; None: all shards."""
+    started: str
+    versions: dict[str, str]
+    jobs: int
+    """Number of runs that were made at once."""
+    found: shard_reading.ShardResults
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """Each planned run once, and what is missing and doubled."""
+
+    results: list[results.RunResult]
+    missing: list[merge_documents.MissingRun]
+    doubled: list[merge_documents.DoubledRun]
+    missing_shards: list[int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Made:
+    """One result of a run, and the folder it is from."""
+
+    folder: str
+    attempts: shard_reading.Attempts
+
+
+def merge(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]) -> Merged:
+    """Return the results of the whole plan."""
+    made: dict[int, list[_Made]] = defaultdict(list)
+    for shard in shards:
+        for number, group in shard.found.whole.items():
+            made[number] += [_Made(shard.folder, attempts) for attempts in group]
+    found: list[results.RunResult] = []
+    missing: list[merge_documents.MissingRun] = []
+    doubled: list[merge_documents.DoubledRun] = []
+    for run in plan.runs:
+        ranked = sorted(made[run.number], key=_badness)
+        if ranked:
+            found += ranked[0].attempts
+            doubled += [_doubled(run, ranked[0], other) for other in ranked[1:]]
+        else:
+            missing.append(_missing(run, plan, shards))
+            found.append(_unknown(run, missing[-1].reason))
+    return Merged(
+        results=found,
+        missing=missing,
+        doubled=doubled,
+        missing_shards=_missing_shards(plan, shards),
+    )
+
+
+def _badness(made: _Made) -> int:
+    """Return the rank of a result, the worst first."""
+    last = made.attempts[-1]
+    if last.error:
+        return 3
+    if last.is_regression or last.is_missed or (last.is_found and not last.purpose.must_fail):
+        return 0
+    is_unknown = last.verdict is verdicts.Verdict.UNKNOWN
+    return 1 if is_unknown else 2
+
+
+def _missing_shards(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]) -> list[int]:
+    given = {shard.number for shard in shards}
+    return [] if None in given else [n for n in range(1, plan.shards + 1) if n not in given]
+
+
+def _missing(
+    run: sharded_plans.ShardedRun, plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
+) -> merge_documents.MissingRun:
+    name = chosen_shards.name(run.shard, plan.shards)
+    own = [shard for shard in shards if shard.number in (None, run.shard)]
+    why = f"{name} is missing: none of the folders has it"
+    if own:
+        why = f"{name} has no result of this run: {'; '.join(map(_why, own))}"
+    return merge_documents.MissingRun(number=run.number, run=run.id, shard=run.shard, reason=why)
+
+
+def _why(shard: ReadShard) -> str:
+    """Return why a shard's folder lacks a run."""
+    what = ", ".join(shard.found.problems) or "it was interrupted, or is under way"
+    return f"{what} ({shard.folder})"
+
+
+def _unknown(run: sharded_plans.ShardedRun, reason: str) -> results.RunResult:
+    return results.RunResult(
+        number=run.number,
+        scenario=run.title,
+        subject=run.subject,
+        purpose=run.purpose,
+        hypothesis=run.hypothesis,
+        shows_otherwise=run.shows_otherwise,
+        seconds=0.0,
+        verdict=verdicts.Verdict.UNKNOWN,
+        reason=reason,
+        missing=True,
+    )
+
+
+def _doubled(
+    run: sharded_plans.ShardedRun, counted: _Made, other: _Made
+) -> merge_documents.DoubledRun:
+    return merge_documents.DoubledRun(
+        number=run.number,
+        run=run.id,
+        counted=counted.folder,
+        folder=other.folder,
+        results=list(other.attempts),
+    )

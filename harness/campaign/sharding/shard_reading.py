@@ -1,0 +1,93 @@
+"""Results of a shard as its results.jsonl has them: grouped by run, and what is damaged."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from harness.campaign import campaign_plan, results
+
+Attempts = tuple[results.RunResult, ...]
+"""All attempts of one planned run, in order; a run without further attempts has one."""
+_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class ShardResults(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of some planned runs."""
+
+    whole: dict[int, list[Attempts]] = {}
+    """Number of a run -> its results; more than one entry if it was made more than once."""
+    problems: list[str] = []
+    """Lines that are damaged, or about another plan, as sentences."""
+
+
+def read(content: bytes, planned: Mapping[int, campaign_plan.PlannedRun]) -> ShardResults:
+    """Return the results in a results.jsonl.
+
+    A last line without its end was not written whole, and is left out with a problem, as is every
+    line that is not about a planned run. Runs that did not end are left out.
+    """
+    problems: list[str] = []
+    found: dict[int, list[results.RunResult]] = defaultdict(list)
+    for number, line in enumerate(content.splitlines(keepends=True), start=1):
+        result, problem = _result(line, planned)
+        if result is None:
+            problems.append(f"results.jsonl:{number}: {problem}")
+        else:
+            found[result.number].append(result)
+    groups = {number: list(_groups(attempts)) for number, attempts in found.items()}
+    return ShardResults(
+        whole={
+            number: whole
+            for number, group in sorted(groups.items())
+            if (whole := [item for item in group if has_ended(item)])
+        },
+        problems=problems,
+    )
+
+
+def has_ended(attempts: Attempts) -> bool:
+    """Return whether these are all attempts of a run: none is missing, and none is still due."""
+    last = attempts[-1]
+    is_whole = [result.attempt for result in attempts] == list(range(len(attempts)))
+    is_last = bool(last.error) or not last.is_missed or len(attempts) >= last.purpose.attempts
+    return is_whole and is_last
+
+
+def _result(
+    line: bytes, planned: Mapping[int, campaign_plan.PlannedRun]
+) -> tuple[results.RunResult | None, str]:
+    """Return the result of a line, or None and what is wrong with it."""
+    if not line.endswith(b"\n"):
+        return None, "the line is cut"
+    try:
+        result = msgspec.json.decode(line, type=results.RunResult)
+    except _DECODING as error:
+        return None, f"expected a result ({error})"
+    run = planned.get(result.number)
+    if run is None or identity(result) != _planned_identity(run):
+        return (
+            None,
+            f"expected a run of this plan, got number {result.number} ({result.scenario!r:.60})",
+        )
+    return result, ""
+
+
+def identity(result: results.RunResult) -> tuple[str, str, str, str]:
+    """Return what the result of a run has in common with its plan."""
+    return result.scenario, result.subject, result.purpose, result.hypothesis
+
+
+def _planned_identity(run: campaign_plan.PlannedRun) -> tuple[str, str, str, str]:
+    return run.title, run.subject, run.purpose, run.hypothesis
+
+
+def _groups(found: Sequence[results.RunResult]) -> Iterator[Attempts]:
+    """Yield the attempts of each time that a run was made: each begins with the first one."""
+    group: list[results.RunResult] = []
+    for result in found:
+        if group and result.attempt == 0:
+            yield tuple(group)
+            group = []
+        group.append(result)
+    yield tuple(group)

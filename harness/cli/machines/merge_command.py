@@ -1,0 +1,109 @@
+"""`flake-hunt merge`: one campaign of the shards that many machines have made."""
+
+import contextlib
+import pathlib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import campaigning, choosing, index_command
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.campaign.sharding import merge_documents, merged_campaigns
+
+_NAMED_MAX = 3
+"""Missing runs of a shard that are printed by name; merge.json has all."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(rich_help_panel="Hunting")(merge)
+
+
+def merge(
+    shards: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SHARD...",
+            help="Folders of shards, or folders of reports that have some; also URLs such as "
+            "s3://bucket/reports, with fsspec (flake-hunt[remote]).",
+        ),
+    ],
+    folder: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Folder of the merged campaign (default: one in reports/campaigns).",
+            show_default=False,
+        ),
+    ] = None,
+    summary: choosing.Summary = None,
+    is_json: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--json", help="Print the campaign as JSON, with everything else on standard error."
+        ),
+    ] = False,
+    quiet: outputs.Quiet = False,  # noqa: FBT002
+) -> int:
+    """Merge the shards of a plan into one campaign: table, pages, JUnit file and exit code.
+
+    Every planned run counts once. A shard or run that is missing is UNKNOWN and named. Of a run
+    that was made twice the worst result counts; merge.json keeps the others and names both folders.
+
+    Run directories stay where they are: the pages link to them.
+
+    The exit code is that of one campaign: 10 if a run was invalid, 20 if one is unknown or missing.
+    """
+    from harness.campaign import results, summaries
+    from harness.campaign.sharding import merged_campaigns
+    from harness.cli.terminal import annotations, tables
+
+    given = merged_campaigns.read(shards)
+    target = folder or pathlib.Path("reports", "campaigns", given.folder_name)
+    reports = target.parent.parent
+    with (
+        outputs.chosen("json" if is_json else "text", quiet=quiet) as out,
+        contextlib.nullcontext() if folder else index_command.refreshed(reports),
+    ):
+        merged = merged_campaigns.write(given, target)
+        for line in [*_empty(given), *_missing(merged.merge), *_doubled(merged.merge)]:
+            out.note(line)
+        table = results.rows(merged.results)
+        if out.is_json:
+            out.document(merged.campaign)
+        else:
+            tables.print_campaign(table, merged.campaign, target, out)
+        annotations.of_campaign(table)
+    text = summaries.campaign(table, headline=merged.campaign.headline, seed=given.plan.seed)
+    campaigning.summarize(summary, text)
+    return merged.campaign.exit_code
+
+
+def _empty(given: "merged_campaigns.GivenShards") -> list[str]:
+    damaged = [f"{item.folder}: {item.problems[0]}" for item in given.damaged]
+    return [*(f"{name} has no shard" for name in given.empty), *damaged]
+
+
+def _missing(merge: "merge_documents.MergeDocument") -> list[str]:
+    """Return a line for each reason why runs are missing."""
+    runs: dict[str, list[str]] = {}
+    for item in merge.missing:
+        runs.setdefault(item.reason, []).append(item.run)
+    return [f"UNKNOWN {reason}: {_named(names)}" for reason, names in runs.items()]
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(names[:_NAMED_MAX]) + ", …" * (len(names) > _NAMED_MAX)
+    return f"{outputs.counted(len(names), 'run')} ({shown})"
+
+
+def _doubled(merge: "merge_documents.MergeDocument") -> list[str]:
+    return [
+        f"doubled: {item.run}: the result in {item.counted} counts, the one in {item.folder} is kept "
+        "in merge.json"
+        for item in merge.doubled
+    ]

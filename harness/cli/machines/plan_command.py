@@ -1,0 +1,136 @@
+"""`flake-hunt plan`: the runs of a campaign over machines, decided before the first of them."""
+
+import pathlib
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import campaign_options, choosing
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.campaign.sharding import sharded_plans
+
+SHARDS_MAX = 10_000
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(rich_help_panel="Hunting")(plan)
+
+
+def plan(
+    scenario: campaign_options.Scenarios = None,
+    is_whole: campaign_options.Whole = False,  # noqa: FBT002 - typer turns it into a flag
+    shards: Annotated[
+        int,
+        typer.Option(min=1, max=SHARDS_MAX, help="Number of shards: as many machines can work."),
+    ] = 1,
+    file: Annotated[
+        pathlib.Path, typer.Option("-o", "--output", help="File to write the plan to.")
+    ] = pathlib.Path("plan.json"),
+    repeat: campaign_options.Repeat = None,
+    repeat_controls: campaign_options.RepeatControls = 1,
+    defect: campaign_options.Controls = None,
+    remedy: campaign_options.Remedies = None,
+    release: choosing.Release = "",
+    seed: choosing.Seed = None,
+    subject: choosing.Subject = None,
+    cluster: choosing.Cluster = "embedded",
+    cluster_set: choosing.ClusterSet = None,
+    binaries: choosing.Binaries = None,
+    fault_carrier: choosing.FaultCarrier = "auto",
+    kubeconfig: choosing.Kubeconfig = None,
+    context: choosing.Context = None,
+    i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
+    reports: Annotated[
+        pathlib.Path,
+        typer.Option(help="Folder of earlier campaigns, which tell how long each run takes."),
+    ] = pathlib.Path("reports"),
+    force: choosing.Force = False,  # noqa: FBT002
+    quiet: outputs.Quiet = False,  # noqa: FBT002
+) -> int:
+    """Write the plan of a campaign for many machines: every run, with its seed and its shard.
+
+    It takes the options of `hunt`. Copy the file to each machine, which also needs Flake Hunt of
+    this version; the plan contains the scenarios. Then:
+
+    hunt --plan plan.json --shard 3/20 makes one shard, and can be started again when it was killed
+
+    merge SHARD... makes one campaign of the folders of all shards
+
+    Runs are dealt so that shards take the same time, as far as earlier campaigns in --reports tell.
+    All attempts to catch a control stay in one shard. The same options, seed and reports write the
+    same file.
+    """
+    from harness import seeds
+    from harness.campaign.sharding import balancing, sharded_plans
+
+    chosen = seeds.fresh() if seed is None else seed
+    campaign = campaign_options.planned(
+        scenarios=scenario,
+        is_whole=is_whole,
+        repeat=repeat,
+        repeat_controls=repeat_controls,
+        defects=defect,
+        remedies=remedy,
+        release=release,
+        seed=chosen,
+        subjects=subject,
+        cluster=cluster,
+        cluster_set=cluster_set,
+        binaries=binaries,
+        fault_carrier=fault_carrier,
+        kubeconfig=kubeconfig,
+        context=context,
+        is_known=i_know_this_cluster,
+        reports=reports,
+        is_forced=force,
+        until_decided="",
+        again=same_campaign(sys.argv[1:], chosen, is_given=seed is not None),
+    )
+    durations = balancing.known_durations(reports)
+    made = sharded_plans.make(campaign, shards=shards, durations=durations)
+    sharded_plans.write(file, made)
+    with outputs.chosen(quiet=quiet) as out:
+        out.note(f"seed {chosen}")
+        _tell(made, file, out)
+    return 0
+
+
+def same_campaign(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:
+    """Return the arguments of `hunt` that make the campaign of `plan` on one machine."""
+    words = _without(["hunt", *arguments[1:]], ("--shards", "--output", "-o", "--reports"))
+    words = [word for word in words if word not in ("--quiet", "-q")]
+    return [*words, *([] if is_given else ["--seed", str(seed)])]
+
+
+def _without(words: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Return the words without options and their values: `--shards 3`, `--shards=3`, `-o3`."""
+    left: list[str] = []
+    is_value = False
+    for word in words:
+        if is_value:
+            is_value = False
+        elif word in options:
+            is_value = True
+        elif not (word.startswith("-o") or word.partition("=")[0] in options):
+            left.append(word)
+    return left
+
+
+def _tell(made: "sharded_plans.ShardedPlan", file: pathlib.Path, out: outputs.Output) -> None:
+    """Print what the plan has, and the commands that follow."""
+    sizes = Counter(run.shard for run in made.runs).values()
+    span = str(max(sizes)) if len(set(sizes)) == 1 else f"{min(sizes)} to {max(sizes)}"
+    known = sum(run.expected_s is not None for run in made.runs)
+    out.note(
+        f"{outputs.counted(len(made.runs), 'run')} in {outputs.counted(made.shards, 'shard')} "
+        f"({span} each), with known durations for {known} of them"
+    )
+    out.note(f"plan {made.digest}")
+    out.note(f"  flake-hunt hunt --plan {file} --shard 1/{made.shards}")
+    print(file)

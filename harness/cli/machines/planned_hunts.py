@@ -1,0 +1,104 @@
+"""`flake-hunt hunt --plan`: one shard of a plan on this machine, or all of them."""
+
+import os
+import pathlib
+from typing import TYPE_CHECKING
+
+import typer
+
+from harness import errors
+from harness.cli import campaigning, choosing
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.campaign.sharding import chosen_shards, sharded_plans
+
+ALLOWED = frozenset(
+    {"plan", "shard", "jobs", "reports", "summary", "force", "output", "quiet", "verbose"}
+)
+"""Parameters of `hunt` that the plan does not decide."""
+
+
+def require_no_other_options(context: typer.Context) -> None:
+    """Raise UsageError for an option that the plan has decided already."""
+    given = [
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if parameter.name not in ALLOWED and _is_given(context, str(parameter.name))
+    ]
+    if given:
+        raise errors.UsageError(
+            f"expected --plan alone, because it has decided all runs, got {', '.join(given)} too: "
+            "leave that out, or write another plan"
+        )
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def hunt(
+    file: pathlib.Path,
+    shard: str | None,
+    *,
+    jobs: int | None,
+    reports: pathlib.Path,
+    summary: pathlib.Path | None,
+    is_forced: bool,
+    out: outputs.Output,
+) -> int:
+    """Make the runs of a shard that have no result yet; return the exit code.
+
+    Raises UsageError for a plan or a shard that cannot be made here.
+    """
+    from harness.campaign import results, summaries
+    from harness.campaign.sharding import chosen_shards, sharded_plans
+    from harness.scenario import profiles
+
+    plan = sharded_plans.read(file)
+    sharded_plans.require_same_version(plan, str(file))
+    chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
+    profile = profiles.restore(plan.cluster)
+    at_once = choosing.jobs(jobs, profile, is_forced=is_forced)
+    made = make(plan, chosen, jobs=at_once, reports=reports, out=out)
+    text = summaries.campaign(
+        results.rows(made.results), headline=made.document.headline, seed=plan.seed
+    )
+    campaigning.summarize(summary, text)
+    return made.exit_code
+
+
+def make(
+    plan: "sharded_plans.ShardedPlan",
+    chosen: "chosen_shards.ChosenShard",
+    *,
+    jobs: int,
+    reports: pathlib.Path,
+    out: outputs.Output,
+) -> campaigning.CampaignOutcome:
+    """Make the runs of a shard that have no result yet, in its folder."""
+    from harness.campaign.sharding import junit_files, shard_folders
+
+    with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
+        campaign = shard_folders.campaign(plan, folder)
+        out.note(f"seed {plan.seed}")
+        out.note(_about(chosen, len(campaign.runs), len(campaign.done)))
+        made = campaigning.make(
+            campaign,
+            reports=reports,
+            jobs=jobs,
+            out=out,
+            folder=folder.path,
+            kept=folder.kept,
+        )
+        junit_files.write(folder.path, campaign.runs, made.results)
+    if out.is_json:
+        out.document(made.document)
+    return made
+
+
+def _about(chosen: "chosen_shards.ChosenShard", runs: int, done: int) -> str:
+    why = f" ({chosen.reason})" * bool(chosen.reason)
+    left = f", {done} of them made before" * bool(done)
+    return f"{chosen.text}{why}: {outputs.counted(runs, 'run')}{left}"

@@ -1,0 +1,121 @@
+"""Plans of campaigns over machines, and the folders of their shards, without a run."""
+
+import pathlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.archive import campaign_folders
+from harness.campaign import campaign_plan, results
+from harness.campaign.purposes import Purpose
+from harness.campaign.sharding import balancing, chosen_shards, shard_folders, sharded_plans
+from harness.checks import verdicts
+from harness.run import run_plan
+from harness.scenario import profiles
+
+SCENARIO = "pod-churn"
+DEFECT = "gather-not-atomic"
+VALID, UNKNOWN, INVALID = verdicts.Verdict
+Changes = Callable[[sharded_plans.ShardedRun], Mapping[str, Any]]
+
+
+def campaign(
+    *, subjects: int, controls: int, reports: str = "reports"
+) -> campaign_plan.CampaignPlan:
+    """A campaign with runs of the correct subject and of one control."""
+    kinds = [(Purpose.SUBJECT, [], number) for number in range(subjects)]
+    kinds += [(Purpose.CONTROL, [DEFECT], number) for number in range(controls)]
+    runs = [
+        campaign_plan.PlannedRun(
+            number=number,
+            scenario=SCENARIO,
+            title=SCENARIO,
+            purpose=purpose,
+            defects=defects,
+            repetition=repetition,
+            seed=1000 + number,
+        )
+        for number, (purpose, defects, repetition) in enumerate(kinds, start=1)
+    ]
+    return campaign_plan.CampaignPlan(
+        seed=7,
+        reports=reports,
+        cluster=profiles.load("embedded").model_dump(mode="json"),
+        versions=run_plan.versions(),
+        again=["hunt", SCENARIO, "--seed", "7"],
+        runs=runs,
+    )
+
+
+def plan(
+    *,
+    subjects: int = 5,
+    controls: int = 1,
+    shards: int = 3,
+    durations: Mapping[balancing.Kind, float] | None = None,
+) -> sharded_plans.ShardedPlan:
+    """The plan of such a campaign."""
+    made = campaign(subjects=subjects, controls=controls)
+    return sharded_plans.make(made, shards=shards, durations=durations or {})
+
+
+def result(run: campaign_plan.PlannedRun, **changes: Any) -> results.RunResult:
+    """The result that a run should have: the subject is VALID, the control is caught."""
+    is_control = run.purpose is Purpose.CONTROL
+    made = results.RunResult(
+        number=run.number,
+        scenario=run.title,
+        subject=run.subject,
+        purpose=run.purpose,
+        hypothesis=run.hypothesis,
+        shows_otherwise=run.shows_otherwise,
+        seconds=float(run.number),
+        verdict=INVALID if is_control else VALID,
+        reason=f"run {run.number}",
+        claims=run.number,
+        double_allocations=int(is_control),
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def violated(run: campaign_plan.PlannedRun, **changes: Any) -> results.RunResult:
+    """The result of a run with a double allocation."""
+    return result(run, verdict=INVALID, double_allocations=1, **changes)
+
+
+def missed(run: campaign_plan.PlannedRun, attempts: int = 3) -> list[results.RunResult]:
+    """Attempts of a control that did not catch it."""
+    return [
+        result(run, verdict=VALID, double_allocations=0, attempt=number)
+        for number in range(attempts)
+    ]
+
+
+def lines(found: Iterable[results.RunResult]) -> bytes:
+    """The content of a results.jsonl."""
+    return b"".join(msgspec.json.encode(item) + b"\n" for item in found)
+
+
+def chosen(number: int | None, plan: sharded_plans.ShardedPlan) -> chosen_shards.ChosenShard:
+    """A shard, as `--shard` names it."""
+    return chosen_shards.ChosenShard(number, plan.shards, "--shard")
+
+
+def folder(
+    reports: pathlib.Path,
+    plan: sharded_plans.ShardedPlan,
+    number: int | None,
+    found: Sequence[results.RunResult] | None = None,
+) -> pathlib.Path:
+    """The folder of a shard with these results; None: those that its runs should have."""
+    with shard_folders.opened(plan, chosen(number, plan), reports=reports, jobs=1) as made:
+        path = made.path
+    done = [result(run) for run in plan.runs_of(number)] if found is None else found
+    (path / campaign_folders.RESULTS).write_bytes(lines(done))
+    return path
+
+
+def every_folder(root: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[str]:
+    """The folders of all shards, each with reports of its own."""
+    return [str(folder(root / f"r{n}", plan, n)) for n in range(1, plan.shards + 1)]

@@ -1,0 +1,212 @@
+"""Shards made by the real command without clusters: each attempt's result is decided by its run."""
+
+import pathlib
+import re
+
+import msgspec
+import pytest
+
+from harness import errors
+from harness.archive import campaign_folders
+from harness.campaign import campaign_plan, plugin, results
+from harness.campaign.purposes import Purpose
+from harness.campaign.sharding import merged_campaigns, shard_folders, sharded_plans
+from harness.cli import campaigning
+from harness.cli.machines import planned_hunts
+from harness.cli.terminal import outputs
+from tests.support import schemas, shards
+
+SAME = ["campaign.json", "index.html", "junit.xml", "results.json", "results.jsonl", "summary.md"]
+"""Files that one campaign and a merge of its shards have, with the same bytes but for times."""
+TIMES_AND_FOLDERS = re.compile(
+    rb"campaigns/[\w-]+|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\d{8}T\d{6}Z|(?:/[\w./-]*)?/(?:whole|merged|r\d+)(?=[/\"])|(?:\.\./)+(?:r\d+/)?"
+)
+"""Times, the campaign's folder, and where the reports are: `/…/r3`, and `../../../r3/` in links."""
+
+
+class Attempts:
+    """What each attempt of a run finds, and which were made."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[int, int]] = []
+        self.died_at: int | None = None
+        """Number of a run at which the process is interrupted."""
+        self.failed: set[int] = set()
+        """Numbers of runs that cannot be executed."""
+
+    def make(self, item: plugin.RunItem, attempt: int) -> results.RunResult:
+        run = item._run
+        if run.number == self.died_at:
+            raise KeyboardInterrupt
+        self.made.append((run.number, attempt))
+        if run.number in self.failed:
+            return shards.result(run, verdict=None, error="no engine", attempt=attempt)
+        directory = pathlib.Path(item._plan.reports, run.title, f"run-{run.number}-{attempt}")
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "verdict.json").touch()
+        found = shards.result(run, attempt=attempt, directory=str(directory))
+        if run.purpose is Purpose.CONTROL and attempt == 0:  # the second attempt catches it
+            found = msgspec.structs.replace(shards.missed(run)[0], directory=str(directory))
+        return found
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> Attempts:
+    made = Attempts()
+    monkeypatch.setattr(plugin.RunItem, "_attempt", lambda item, number: made.make(item, number))
+    return made
+
+
+def make(
+    plan: sharded_plans.ShardedPlan, number: int | None, reports: pathlib.Path
+) -> campaigning.CampaignOutcome:
+    chosen = shards.chosen(number, plan)
+    quiet = outputs.Output(is_quiet=True)
+    return planned_hunts.make(plan, chosen, jobs=0, reports=reports, out=quiet)
+
+
+def content(folder: pathlib.Path) -> dict[str, bytes]:
+    return {name: TIMES_AND_FOLDERS.sub(b"", (folder / name).read_bytes()) for name in SAME}
+
+
+def test_shards_are_the_same_campaign_as_one(tmp_path: pathlib.Path, attempts: Attempts) -> None:
+    plan = shards.plan(subjects=8, controls=2, shards=5)
+    whole = make(plan, None, tmp_path / "whole")
+    made = sorted(attempts.made)
+    attempts.made.clear()
+    codes = {make(plan, n, tmp_path / f"r{n}").exit_code for n in range(1, 6)}
+    assert (codes, whole.exit_code) == ({0}, 0)
+    assert sorted(attempts.made) == made, "each attempt once"
+    target = tmp_path / "merged" / "campaigns" / "all"
+    given = merged_campaigns.read([str(tmp_path / f"r{n}") for n in range(5, 0, -1)])
+    merged = merged_campaigns.write(given, target)
+    assert merged.campaign.exit_code == 0
+    assert content(target) == content(whole.folder)
+    assert campaign_plan.read(target / "campaign.json").runs
+    for name, document in {"campaign": "results.json", "merge": "merge.json"}.items():
+        schemas.obeying(name, (target / document).read_bytes())
+    schemas.obeying("plan", (target / shard_folders.PLAN).read_bytes())
+    links = re.findall(r'href="([^#"][^"]*)"', (target / "index.html").read_text())
+    assert len(links) >= 12
+    assert all((target / link).parent.is_dir() for link in links)
+
+
+def test_other_bytes_would_be_noticed(tmp_path: pathlib.Path, attempts: Attempts) -> None:
+    plan = shards.plan(subjects=2, controls=0, shards=2)
+    whole = make(plan, None, tmp_path / "whole")
+    before = content(whole.folder)
+    (whole.folder / "summary.md").write_bytes(before["summary.md"].replace(b"VALID", b"UNKNOWN"))
+    assert content(whole.folder) != before
+
+
+def test_a_shard_that_was_interrupted_continues(tmp_path: pathlib.Path, attempts: Attempts) -> None:
+    plan = shards.plan(subjects=5, controls=1, shards=1)
+    attempts.died_at = 3
+    with pytest.raises(errors.InterruptionError):
+        make(plan, 1, tmp_path)
+    assert [number for number, _ in attempts.made] == [1, 2]
+    (folder,) = (tmp_path / "campaigns").iterdir()
+    before = merged_campaigns.write(merged_campaigns.read([str(folder)]), tmp_path / "before")
+    assert before.campaign.exit_code == 20
+    assert [item.number for item in before.merge.missing] == [3, 4, 5, 6]
+    attempts.died_at = None
+    attempts.made.clear()
+    assert make(plan, 1, tmp_path).exit_code == 0
+    assert sorted({number for number, _ in attempts.made}) == [3, 4, 5, 6]
+    assert list((tmp_path / "campaigns").iterdir()) == [folder]
+    after = merged_campaigns.write(merged_campaigns.read([str(folder)]), tmp_path / "before")
+    assert (after.campaign.exit_code, after.merge.missing) == (0, [])
+
+
+def test_a_shard_that_has_ended_is_not_made_again(
+    tmp_path: pathlib.Path, attempts: Attempts
+) -> None:
+    plan = shards.plan(subjects=2, controls=1, shards=1)
+    first = make(plan, 1, tmp_path)
+    before = content(first.folder)
+    attempts.made.clear()
+    again = make(plan, 1, tmp_path)
+    assert (attempts.made, again.folder, again.exit_code) == ([], first.folder, 0)
+    after = content(again.folder)
+    assert campaign_plan.read(again.folder / "campaign.json").done == [1, 2, 3]
+    del before["campaign.json"], after["campaign.json"]
+    assert after == before
+
+
+def test_what_could_not_be_executed_is_made_again_and_kept_aside(
+    tmp_path: pathlib.Path, attempts: Attempts
+) -> None:
+    plan = shards.plan(subjects=3, controls=0, shards=1)
+    attempts.failed = {2}
+    first = make(plan, 1, tmp_path)
+    assert first.exit_code == results.HARNESS_ERROR
+    attempts.failed.clear()
+    attempts.made.clear()
+    assert make(plan, 1, tmp_path).exit_code == 0
+    assert attempts.made == [(2, 0)]
+    aside = (first.folder / shard_folders.EARLIER).read_text().splitlines()
+    assert len(aside) == 1
+    assert "no engine" in aside[0]
+
+
+@pytest.mark.parametrize("damage", ["verdict", "line"])
+def test_a_result_without_its_evidence_is_made_again(
+    tmp_path: pathlib.Path, attempts: Attempts, damage: str
+) -> None:
+    plan = shards.plan(subjects=3, controls=0, shards=1)
+    folder = make(plan, 1, tmp_path).folder
+    file = folder / campaign_folders.RESULTS
+    if damage == "verdict":
+        (tmp_path / shards.SCENARIO / "run-3-0" / "verdict.json").unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:-5])
+    attempts.made.clear()
+    assert make(plan, 1, tmp_path).exit_code == 0
+    assert attempts.made == [(3, 0)]
+    assert len(file.read_bytes().splitlines()) == 3
+
+
+def test_another_plan_and_another_shard_have_folders_of_their_own(
+    tmp_path: pathlib.Path, attempts: Attempts
+) -> None:
+    plan = shards.plan(subjects=4, controls=0, shards=2)
+    other = shards.plan(subjects=4, controls=0, shards=1)
+    folders = [
+        make(*part, tmp_path).folder for part in ((plan, 1), (plan, 2), (plan, None), (other, 1))
+    ]
+    assert len(set(folders)) == 4
+
+
+def test_two_processes_do_not_make_one_shard_at_once(tmp_path: pathlib.Path) -> None:
+    plan = shards.plan(subjects=2, controls=0, shards=1)
+    with (
+        shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1),
+        pytest.raises(errors.UsageError, match="expected one process for a shard"),
+    ):
+        make(plan, 1, tmp_path)
+
+
+def test_a_scenario_that_this_machine_lacks_comes_with_the_plan(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = shards.plan(subjects=1, controls=0, shards=1)
+    text = plan.scenarios[0].text.replace("title = ", "title = 'changed' # ", 1)
+    mine = msgspec.structs.replace(plan.scenarios[0], given="../mine.toml", text=text)
+    runs = [msgspec.structs.replace(run, scenario="../mine.toml") for run in plan.runs]
+    plan = msgspec.structs.replace(plan, scenarios=[mine], runs=runs)
+    monkeypatch.chdir(tmp_path)
+    with shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1) as folder:
+        (run,) = shard_folders.campaign(plan, folder).runs
+        written = pathlib.Path(run.scenario)
+        assert written == folder.path / "scenarios" / "1-mine.toml"
+        assert written.read_text() == text
+    schemas.obeying("shard", (folder.path / "shard.json").read_bytes())
+
+
+def test_a_scenario_that_is_the_same_here_keeps_its_name(tmp_path: pathlib.Path) -> None:
+    plan = shards.plan(subjects=1, controls=0, shards=1)
+    with shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1) as folder:
+        assert [run.scenario for run in shard_folders.campaign(plan, folder).runs] == [
+            shards.SCENARIO
+        ]
+        assert not (folder.path / "scenarios").exists()
