@@ -1,7 +1,7 @@
 """Campaigns over machines: one plan, its shards on any number of machines, and their merge.
 
-A shard is the part of a plan that one machine makes, with all attempts of its runs. What starts
-the machines (a Kubernetes Job, a matrix of workflows, sbatch) is not part of this package.
+A shard is the part of a plan that one machine makes, with all attempts of its runs. Machines are
+started by engines that exist: a Kubernetes Job, a matrix of workflows, sbatch.
 
 Contents: `balancing`, `chosen_shards`, `junit_files`, `locations`, `merge_documents`,
 `merged_campaigns`, `merging`, `shard_folders`, `shard_reading`, `sharded_plans`.

@@ -19,7 +19,7 @@ class MergedFolder(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     """Versions on the machine that made the shard."""
     problems: list[str] = []
-    """What is damaged, as sentences."""
+    """Damage, as sentences."""
 
 
 class MissingRun(msgspec.Struct, frozen=True, kw_only=True):

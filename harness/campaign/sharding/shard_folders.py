@@ -32,7 +32,7 @@ SCHEMA_VERSION = 1
 
 
 class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a folder has of a plan: shard.json."""
+    """The part of a plan that a folder has: shard.json."""
 
     schema: int = SCHEMA_VERSION
     plan: str

@@ -17,6 +17,9 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
         "locustfile.py",
         "my-plugins",
         "README.md",
+        "campaign-job.yaml",
+        "campaign.sbatch",
+        "campaign.yml",
         "flake-hunt.yml",
         "my-scenario.toml",
         "scenario.schema.json",
@@ -27,7 +30,7 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
     (folder / "scheduler.py").write_text("mine")
     code, _, err = flake_hunt("init", str(folder))
     assert code == 2
-    assert "expected a folder without flake-hunt.yml" in err
+    assert "expected a folder without campaign-job.yaml" in err
     assert (folder / "scheduler.py").read_text() == "mine"
     assert not (folder / "README.md").exists()
 

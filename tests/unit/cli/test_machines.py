@@ -97,12 +97,14 @@ def test_a_merge_names_what_is_missing_and_doubled(flake_hunt: Any, tmp_path: pa
     plan = shards.plan(subjects=5, controls=1, shards=3)
     own = shards.every_folder(tmp_path, plan)
     again = shards.folder(tmp_path / "again", plan, 1, [shards.violated(plan.runs_of(1)[0])])
-    code, out, _ = flake_hunt("merge", *own[:2], str(again), "-o", "merged", "--summary", "s.md")
+    code, out, _ = flake_hunt(
+        "merge", *own[:2], str(again), "-o", "merged", "--summary", "summary.md"
+    )
     assert code == 10
     missing = ", ".join(run.id for run in plan.runs_of(3))
     assert f"UNKNOWN shard 3 of 3 is missing: none of the folders has it: 2 runs ({missing})" in out
     assert f"doubled: {plan.runs_of(1)[0].id}: the result in {again} counts" in out
-    assert "2 planned runs without a result" in pathlib.Path("s.md").read_text()
+    assert "2 planned runs without a result" in pathlib.Path("summary.md").read_text()
     code, out, _ = flake_hunt("merge", *own, "-o", "merged")
     assert code == 0
     assert "UNKNOWN" not in out

@@ -25,7 +25,7 @@ TIMES_AND_FOLDERS = re.compile(
 
 
 class Attempts:
-    """What each attempt of a run finds, and which were made."""
+    """Decides the result of each attempt, and notes which were made."""
 
     def __init__(self) -> None:
         self.made: list[tuple[int, int]] = []
