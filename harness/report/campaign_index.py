@@ -58,6 +58,23 @@ class IndexRow:
         low, high = self.rate.interval
         return f"{low * 100:.0f}–{high * 100:.0f} %"
 
+    @property
+    def unexpected(self) -> str:
+        """Why the row is not as expected, in words; meaningless if it is."""
+        if not self.runs:
+            return "it has no runs"
+        if self.caught == 0:
+            last = self.runs[-1]
+            made = verdicts.counted(len(self.runs), "run")
+            return f"not found in {made}; the last one was {last.verdict}: {last.reason}"
+        broken = [run for run in self.runs if run.verdict == ERROR]
+        worst = broken or [run for run in self.runs if run.verdict == self.verdict]
+        [first, *more] = worst or self.runs
+        others = (
+            f"; so are {len(more)} more" if len(more) > 1 else "; so is one more" if more else ""
+        )
+        return f"{first.verdict}: {first.reason}{others}"
+
 
 def symbol(verdict: verdicts.Verdict | None) -> str:
     """Return the symbol of a run's verdict; None: it could not be executed."""
@@ -85,6 +102,11 @@ def render(
         .get_template("campaign.html.j2")
         .render(
             rows=rows,
+            unexpected=[
+                (row, f"row-{number}")
+                for number, row in enumerate(rows, start=1)
+                if not row.is_as_expected
+            ],
             verdict=verdict,
             symbol=page_templates.SYMBOLS[verdict],
             facts=facts,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from harness import clocks, writing
 from harness.archive import campaign_folders, report_folders, run_folders
+from harness.checks import verdicts
 from harness.report import page_templates
 
 NAME = "index.html"
@@ -81,6 +82,7 @@ def page(reports: pathlib.Path) -> str:
         .get_template("reports.html.j2")
         .render(
             runs=runs,
+            counted=verdicts.counted,
             campaigns=[_campaign(reports, campaign) for campaign in folder.campaigns()],
             runs_left_out=folder.runs_left_out,
             campaigns_left_out=folder.campaigns_left_out,

@@ -33,6 +33,8 @@ class RunFacts:
     """The facts at the head and at the end of a page."""
 
     subject: str
+    purpose: str
+    """Why the run is expected to be INVALID, in a sentence; empty: it is not."""
     date: str
     """The time at which the run was planned, in UTC."""
     cluster: str
@@ -51,6 +53,7 @@ def collect(history: histories.History) -> RunFacts:
     links = list(_links(directory))
     return RunFacts(
         subject=subject_names.of_plan(plan),
+        purpose=purpose(plan),
         date=date(plan),
         cluster=_cluster(plan, of_cluster),
         versions={**of_cluster, **plan.versions},
@@ -58,6 +61,15 @@ def collect(history: histories.History) -> RunFacts:
         files=links[:FILES_MAX],
         files_left_out=max(len(links) - FILES_MAX, 0),
     )
+
+
+def purpose(plan: plans.Plan) -> str:
+    """Return why a run is expected to be INVALID; empty: it is not."""
+    if plan.defects:
+        return f"{', '.join(plan.defects)} was switched on, to see whether the checks find it."
+    if plan.known_to_fail and not plan.remedies:
+        return f"The scenario is known to fail without a remedy: {plan.known_to_fail}."
+    return ""
 
 
 def date(plan: plans.Plan) -> str:

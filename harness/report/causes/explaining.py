@@ -24,7 +24,8 @@ class Moments:
     listed: int | None
     """The gather for the second claim listed the claims in flight."""
     inserted: int | None
-    """The device was inserted into the allocated devices for the first claim."""
+    """The device was inserted into the allocated devices for the first claim, by the scheduler of
+    the second one."""
     removed: int | None
     """The first claim was removed from the claims in flight."""
     freed_by: str | None
@@ -46,11 +47,35 @@ def explain(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step])
             f"allocated devices while {first} still held it. The set does not count holders, so an "
             "earlier double allocation caused this one."
         )
+    if _are_two_schedulers(violation) and moments.cloned is not None:
+        return _explain_two(violation, moments)
     if moments.cloned is None or moments.listed is None or moments.removed is None:
         return "Some of the steps around it were not recorded, so the stale read is unknown."
     order = (moments.cloned, moments.listed, moments.inserted, moments.removed)
     found = _explain_order(*order, first, is_outcome_unknown=_is_outcome_unknown(violation))
     return f"{found} {SEE_FAULTS}" if found == NO_KNOWN_ORDER and violation.faults else found
+
+
+def _are_two_schedulers(violation: verdicts.DoubleAllocation) -> bool:
+    first, second = violation.holders
+    return bool(first.scheduler and second.scheduler) and first.scheduler != second.scheduler
+
+
+def _explain_two(violation: verdicts.DoubleAllocation, moments: Moments) -> str:
+    """Explain a double allocation by two schedulers, each with claims in flight of its own."""
+    first, second = violation.holders
+    if moments.inserted is not None and moments.inserted < (moments.cloned or 0):
+        return NO_KNOWN_ORDER
+    missed = (
+        "it knew of that allocation at all"
+        if moments.inserted is None
+        else f"the event of that allocation inserted the device of {first.name}"
+    )
+    return (
+        f"{first.scheduler} allocated the device to {first.name}. {second.scheduler} does not know "
+        f"the claims in flight of another scheduler, and its gather for {second.name} copied the "
+        f"allocated devices before {missed}."
+    )
 
 
 def _is_outcome_unknown(violation: verdicts.DoubleAllocation) -> bool:
@@ -106,7 +131,8 @@ def find(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) ->
     # Only steps after the first claim took the device: it may have taken and released it before.
     began = _last(before, "in-flight.added", claim=first, device=violation.device)
     after = [step for step in steps if began is not None and step.seq > began.seq]
-    inserted = _first(after, "allocated-devices.inserted", claim=first, device=violation.device)
+    seen = [step for step in after if planned is None or _process(step) == _process(planned)]
+    inserted = _first(seen, "allocated-devices.inserted", claim=first, device=violation.device)
     removed = _first(after, "in-flight.removed", claim=first)
     return Moments(
         cloned=cloned.seq if cloned else None,
@@ -134,6 +160,11 @@ def _freed_by(
         ):
             return str(step.fields.get("claim"))
     return None
+
+
+def _process(step: records.Step) -> str:
+    """Return the process of a step; empty if all steps are of one process."""
+    return step.thread.rpartition("/")[0]
 
 
 def _last(steps: Sequence[records.Step], name: str, **fields: str) -> records.Step | None:

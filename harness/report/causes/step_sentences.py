@@ -20,13 +20,23 @@ class _Words(dict[str, str]):
         return f"(no {key})"
 
 
-def tell(steps: Sequence[records.Step], names: Names, *, origin_ns: int) -> list[str]:
-    """Return one sentence for each step that has one, with its time in microseconds."""
+def tell(steps: Sequence[records.Step], names: Names, *, origin_ns: int) -> list[tuple[int, str]]:
+    """Return a sentence for each step that has one, with its time in microseconds.
+
+    Before it comes the number of the step, counted from 1.
+    """
     return [
-        f"{(step.ts_ns - origin_ns) / 1e3:+,.0f} µs: {sentence(step.thread, step.name, step.fields, names)}"
-        for step in steps
+        (
+            number,
+            f"{_time(step, origin_ns)}: {sentence(step.thread, step.name, step.fields, names)}",
+        )
+        for number, step in enumerate(steps, start=1)
         if has_sentence(step.name, step.fields)
     ]
+
+
+def _time(step: records.Step, origin_ns: int) -> str:
+    return f"{(step.ts_ns - origin_ns) / 1e3:+,.0f} µs"
 
 
 def has_sentence(name: str, fields: Fields) -> bool:

@@ -32,8 +32,8 @@ class Strip:
     steps_left_out: int
     window: windows.Window | None
     """None: no stale read is known."""
-    story: list[str]
-    """The deciding steps, one sentence each."""
+    story: list[tuple[int, str]]
+    """The deciding steps: the number of each among `steps`, and a sentence."""
     zero_ns: int
     """The time that counts as 0."""
 

@@ -27,8 +27,8 @@ def area(
     axis: time_plots.TimeAxis, title: str, series: Series, *, unit: str, note: str
 ) -> time_plots.Chart:
     """Draw a series as a filled step curve."""
-    top = float(np.nanmax(series.values, initial=0.0)) or 1.0
-    up = drawing.Scale(0, top, HEIGHT, 16.0)
+    top = float(np.nanmax(series.values, initial=0.0))
+    up = drawing.Scale(0, top or 1.0, HEIGHT, 16.0)
     edges = np.linspace(0, drawing.WIDTH, len(series.values) + 1)
     points = [(float(x), up(float(y))) for x, y in zip(edges, series.values, strict=False)]
     points.append((drawing.WIDTH, points[-1][1]))
@@ -47,8 +47,8 @@ def lines(
 ) -> time_plots.Chart:
     """Draw up to six series as lines, with a legend."""
     shown = list(series)[:LINES_MAX]
-    top = max((float(np.nanmax(item.values, initial=0.0)) for item in shown), default=0.0) or 1.0
-    up = drawing.Scale(0, top, HEIGHT, 16.0)
+    top = max((float(np.nanmax(item.values, initial=0.0)) for item in shown), default=0.0)
+    up = drawing.Scale(0, top or 1.0, HEIGHT, 16.0)
     body, labels = [], []
     for number, item in enumerate(shown):
         count = len(item.values)

@@ -153,7 +153,9 @@ def _story(specimen: specimens.Specimen) -> Iterator[str]:
     if specimen.strip is None or not specimen.strip.story:
         return
     sentences = specimen.strip.story[-_STORY_MAX:]
-    lines = [f"{number}. {markdown.text(text)}" for number, text in enumerate(sentences, start=1)]
+    lines = [
+        f"{number}. {markdown.text(text)}" for number, (_, text) in enumerate(sentences, start=1)
+    ]
     yield markdown.folded(
         "The scheduler's steps in sentences; at 0 µs it chose the device for claim B",
         "\n".join(lines),

@@ -1,6 +1,8 @@
 """The index of a campaign: a row for each scenario and subject, and links to the runs."""
 
+import dataclasses
 import pathlib
+from typing import Any
 
 import pytest
 
@@ -85,7 +87,11 @@ def test_links_are_relative_and_only_to_runs_with_a_report(tmp_path: pathlib.Pat
     links = [value for tag, name, value in _page(tmp_path).attributes if name in ("href", "src")]
     own = [link for link in links if not link.startswith("#row-")]
     assert own == ["run-1/report.html", 'a"b/report.html'] * 2
-    assert [link for link in links if link.startswith("#row-")] == ["#row-1", "#row-2"]
+    assert [link for link in links if link.startswith("#row-")] == [
+        "#row-2",
+        "#row-1",
+        "#row-2",
+    ]
 
 
 def test_the_index_is_escaped_and_loads_nothing(tmp_path: pathlib.Path) -> None:
@@ -132,3 +138,24 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: pathlib.Path) -> None:
     before = file.read_bytes()
     _page(tmp_path)
     assert file.read_bytes() == before
+
+
+def test_what_is_not_as_expected_comes_first(tmp_path: pathlib.Path) -> None:
+    page = _page(tmp_path)
+    texts = page.texts
+    assert texts.index("Not as expected") < texts.index("Scenarios and subjects")
+    assert ("a", "href", "#row-2") in page.attributes
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"caught": 0}, "not found in 2 runs; the last one was UNKNOWN: it died"),
+        ({"verdict": "VALID"}, "VALID: fine"),
+        ({"verdict": "UNKNOWN", "runs": RUNS[1:] * 2}, "UNKNOWN: it died; so is one more"),
+        ({"verdict": "UNKNOWN", "runs": RUNS[1:] * 3}, "UNKNOWN: it died; so are 2 more"),
+        ({"runs": []}, "it has no runs"),
+    ],
+)
+def test_why_a_row_is_not_as_expected(change: dict[str, Any], expected: str) -> None:
+    assert dataclasses.replace(ROWS[0], **change).unexpected == expected

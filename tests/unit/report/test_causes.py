@@ -81,17 +81,18 @@ STEPS = {
 
 @pytest.mark.parametrize(("expected", "step"), STEPS.items(), ids=list(STEPS))
 def test_a_step_is_told_in_a_sentence(expected: str, step: records.Step) -> None:
-    assert step_sentences.tell([step], {"uid-a": "claim A"}, origin_ns=2_000_000) == [expected]
+    assert step_sentences.tell([step], {"uid-a": "claim A"}, origin_ns=2_000_000) == [(1, expected)]
 
 
 def test_a_step_with_strange_fields_has_a_sentence() -> None:
     step = _step("binder-1", "in-flight.removed", claim=["uid-a"], handler=[1])
-    [text] = step_sentences.tell([step], {}, origin_ns=0)
+    [(_, text)] = step_sentences.tell([step], {}, origin_ns=0)
     assert text.endswith("binder 1 removes ['uid-a'] from the claims in flight")
 
 
-def test_a_step_without_a_sentence_is_left_out() -> None:
-    assert step_sentences.tell([_step("x", "gather.started")], {}, origin_ns=0) == []
+def test_a_step_without_a_sentence_is_left_out_and_keeps_its_number() -> None:
+    steps = [_step("x", "gather.started"), _step("binder-1", "in-flight.removed")]
+    assert [number for number, _ in step_sentences.tell(steps, {}, origin_ns=0)] == [2]
 
 
 # ------------------------------------------------------------------------------------ the writes

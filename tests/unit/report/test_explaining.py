@@ -79,6 +79,51 @@ def test_orders(
     assert expected in explaining.explain(violation, races.steps(lines))
 
 
+# -------------------------------------------------------------------------- two schedulers
+
+OTHER = "scheduler-2"
+SEEN_BY_FIRST = [races.added(races.A), races.inserted(races.A), races.removed(races.A)]
+GATHERED_BY_OTHER = [*races.GATHER, races.added(races.B)]
+SEEN_BY_OTHER = [races.inserted(races.A, "informer")]
+TWO: dict[str, tuple[list[tuple[str, list[races.Line]]], str]] = {
+    "the event came late": (
+        [("scheduler", SEEN_BY_FIRST), (OTHER, [*GATHERED_BY_OTHER, *SEEN_BY_OTHER])],
+        "copied the allocated devices before the event of that allocation inserted the device of a.",
+    ),
+    "the event never came": (
+        [("scheduler", SEEN_BY_FIRST), (OTHER, GATHERED_BY_OTHER)],
+        "copied the allocated devices before it knew of that allocation at all.",
+    ),
+    "the event came in time": (
+        [("scheduler", SEEN_BY_FIRST), (OTHER, [*SEEN_BY_OTHER, *GATHERED_BY_OTHER])],
+        NEITHER,
+    ),
+}
+
+
+@pytest.mark.parametrize(("parts", "expected"), TWO.values(), ids=TWO)
+def test_another_scheduler_does_not_know_the_claims_in_flight(
+    violation: verdicts.DoubleAllocation,
+    parts: list[tuple[str, list[races.Line]]],
+    expected: str,
+) -> None:
+    holders = [
+        msgspec.structs.replace(holder, scheduler=name)
+        for holder, name in zip(violation.holders, ("scheduler", OTHER), strict=True)
+    ]
+    lines = [
+        (f"{process}/{thread}", name, fields)
+        for process, steps in parts
+        for thread, name, fields in steps
+    ]
+    found = explaining.explain(
+        msgspec.structs.replace(violation, holders=holders), races.steps(lines)
+    )
+    assert found.endswith(expected)
+
+
+# -------------------------------------------------------------------------------- faults
+
 LOST = verdicts.FaultEffect(
     fault="lost-answers",
     kind="lose-response",

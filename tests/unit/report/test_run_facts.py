@@ -38,6 +38,22 @@ def test_the_page_tells_date_and_versions(tmp_path: pathlib.Path) -> None:
     assert "embedded, kube-apiserver v1.36.1" in page.texts
 
 
+PURPOSES: dict[str, tuple[dict[str, Any], str]] = {
+    "the subject": ({}, ""),
+    "a control": (
+        {"defects": ["gather-not-atomic"], "known_to_fail": "H1"},
+        "gather-not-atomic was switched on, to see whether the checks find it.",
+    ),
+    "a hazard": ({"known_to_fail": "H1"}, "The scenario is known to fail without a remedy: H1."),
+    "a remedy": ({"known_to_fail": "H1", "remedies": ["keep-in-flight-until-known"]}, ""),
+}
+
+
+@pytest.mark.parametrize(("changes", "expected"), PURPOSES.values(), ids=PURPOSES)
+def test_a_run_that_was_to_fail_says_so(changes: dict[str, Any], expected: str) -> None:
+    assert run_facts.purpose(msgspec.structs.replace(building.plan(), **changes)) == expected
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"versions": 3}', "\x00"])
 def test_a_damaged_description_of_the_cluster_is_left_out(
     tmp_path: pathlib.Path, content: str
