@@ -120,6 +120,9 @@ class FaultTarget:
 
     kubeconfig: pathlib.Path
     """For a client of its own, such as kubectl; it may do everything on the cluster."""
+    request: Callable[..., dict[str, Any]]
+    """`request("PATCH", "/api/v1/nodes/worker-0", body)` returns the answer of the API server;
+    `body` None: none. Patches are merge patches. Raises `Error` for an error."""
     namespace: str
     """Namespace of the run's pods and claims."""
     random: random.Random

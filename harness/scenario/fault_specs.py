@@ -253,6 +253,19 @@ class TakeOver(_Fault):
     afterwards."""
 
 
+class PluginFault(_Fault):
+    """A fault of another package (`flake_hunt.faults`), which acts as a client of the cluster."""
+
+    kind: Literal["plugin"]
+    plugin: Name
+    """Name of the plug-in; `flake-hunt plugins` lists them."""
+    parameters: dict[str, str | int | float | bool] = {}
+    """Values for the plug-in; it documents them."""
+    duration_s: Delay | None = None
+    """Seconds until the plug-in has to undo it; left out: when it is done, or the load has
+    ended."""
+
+
 class Nemesis(_Fault):
     """Faults that are drawn at random from the run's seed when the run is planned."""
 
@@ -287,6 +300,7 @@ RunFault: TypeAlias = (
     | PauseProcess
     | LoseNode
     | TakeOver
+    | PluginFault
 )
 AnyFault: TypeAlias = Annotated[
     TrafficFault | RunFault | Nemesis, pydantic.Field(discriminator="kind")

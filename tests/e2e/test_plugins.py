@@ -62,6 +62,7 @@ def test_scenario_cluster_subject_and_check_of_a_package(
         ("scenarios", "two-nodes"),
         ("clusters", "short-memory"),
         ("subjects", "my-scheduler"),
+        ("faults", "cordon"),
         ("checks", "one_pool_per_claim"),
     }
     checks = json.loads((directory / "verdict.json").read_text())["checks"]

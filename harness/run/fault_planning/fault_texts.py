@@ -17,6 +17,7 @@ def sentence(spec: fault_specs.TrafficFault | fault_specs.RunFault, clients: Seq
             | fault_specs.ProcessFault()
             | fault_specs.LoseNode()
             | fault_specs.TakeOver()
+            | fault_specs.PluginFault()
         ):
             what = _of_run(spec, clients)
         case _:
@@ -108,13 +109,10 @@ def _event(spec: fault_specs.TrafficFault) -> str:
 def _of_run(spec: fault_specs.RunFault, clients: Sequence[str]) -> str:
     process = " and ".join(clients)
     match spec:
-        case fault_specs.TouchObjects():
-            return (
-                f"another client changes an annotation of {spec.resource} named {spec.object_name}, "
-                f"{spec.rate_per_s:g} times a second"
-            )
-        case fault_specs.ReallocateClaims():
-            return f"another client moves an allocated claim to a free device{_times(spec)}"
+        case (
+            fault_specs.TouchObjects() | fault_specs.ReallocateClaims() | fault_specs.PluginFault()
+        ):
+            return _of_client(spec)
         case fault_specs.RestartApiServer():
             end = "is killed" if spec.kill else "is stopped"
             return f"the API server {end} and starts again {spec.down_s:g} s later{_times(spec)}"
@@ -134,6 +132,22 @@ def _of_run(spec: fault_specs.RunFault, clients: Sequence[str]) -> str:
                     f"a second scheduler starts, and {spec.overlap_s:g} s later {process} is {end}"
                 )
             return f"{process} is {end}, and a second scheduler takes over"
+
+
+def _of_client(
+    spec: fault_specs.TouchObjects | fault_specs.ReallocateClaims | fault_specs.PluginFault,
+) -> str:
+    """Return what another client of the API server does."""
+    match spec:
+        case fault_specs.TouchObjects():
+            return (
+                f"another client changes an annotation of {spec.resource} named {spec.object_name}, "
+                f"{spec.rate_per_s:g} times a second"
+            )
+        case fault_specs.ReallocateClaims():
+            return f"another client moves an allocated claim to a free device{_times(spec)}"
+        case fault_specs.PluginFault():
+            return f"the plug-in {spec.plugin} injects its fault"
 
 
 def _times(

@@ -172,6 +172,7 @@ def _clients(spec: refusals.AnySpec, subject: subject_specs.SubjectSpec) -> list
             fault_specs.TouchObjects()
             | fault_specs.ReallocateClaims()
             | fault_specs.RestartApiServer()
+            | fault_specs.PluginFault()
         ):
             return []
         case fault_specs.LoseNode():

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from harness import errors, suggestions
 from harness.cluster import interfaces
+from harness.extensions import descriptions, discovery
 from harness.run.fault_planning import client_calls, object_names, traffic_rules
 from harness.scenario import fault_specs, specs, traffic_specs
 
@@ -53,6 +54,8 @@ def objections(spec: AnySpec, run: Circumstances) -> Iterator[str]:
             yield from _of_claims(run)
         case fault_specs.LoseNode():
             yield from _of_node(spec, run)
+        case fault_specs.PluginFault():
+            yield from _of_plugin(spec)
         case fault_specs.TakeOver():
             yield from _of_role("scheduler", run)
         case fault_specs.ProcessFault():
@@ -108,6 +111,16 @@ def _of_node(spec: fault_specs.LoseNode, run: Circumstances) -> Iterator[str]:
         )
     if spec.times > 1 and not spec.comes_back:
         yield f"expected times = 1 for a node that never comes back, got {spec.times}: remove it"
+
+
+def _of_plugin(spec: fault_specs.PluginFault) -> Iterator[str]:
+    """Check that the plug-in is there and can be loaded."""
+    try:
+        objection = descriptions.problem(discovery.require("faults", spec.plugin))
+    except errors.PluginError as error:
+        objection = str(error)
+    if objection:
+        yield objection
 
 
 def _of_role(role: fault_specs.Role, run: Circumstances) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from harness import concurrency
+from harness import concurrency, seeds
 from harness.client import apis, transports
 from harness.cluster import interfaces
 from harness.history import directories, plans
@@ -12,6 +12,7 @@ from harness.run.faulting import (
     conductor,
     fault_journal,
     injecting,
+    plugin_faults,
     process_faults,
     routes,
     traffic_faults,
@@ -94,6 +95,8 @@ class Stage:
             return process_faults.ApiServerRestart(
                 fault, journal, self._cluster.restart_api_server, self._across(session)
             )
+        if fault.kind == "plugin":
+            return self._plugged(fault, journal)
         if fault.kind == "lose-node":
             return self._losing(fault, journal)
         guard = self._guards[fault.clients[0]]
@@ -125,6 +128,18 @@ class Stage:
             api=self._own_api(),
             namespace=self._plan.namespace,
             node=self._processes.lost_node,
+        )
+
+    def _plugged(
+        self, fault: plans.PlannedFault, journal: fault_journal.FaultJournal
+    ) -> injecting.Injection:
+        return plugin_faults.PluginFault(
+            fault,
+            journal,
+            kubeconfig=self._cluster.user_kubeconfig,
+            namespace=self._plan.namespace,
+            log=self._directory.logs / f"fault-{fault.name}.log",
+            seed=seeds.Seeds(self._plan.seed).derive("fault", fault.name),
         )
 
     def _own_api(self) -> apis.Api:

@@ -1,0 +1,139 @@
+"""Faults of other packages, each in a process of its own, as a client of the cluster."""
+
+import contextlib
+import pathlib
+import subprocess
+import sys
+
+import msgspec
+
+from harness import clocks, concurrency, errors
+from harness.extensions import discovery
+from harness.history import plans, records
+from harness.run.faulting import fault_journal, fault_process, injecting
+
+_Line = fault_process.Effect | fault_process.End
+
+
+class PluginFault:
+    """A fault that a plug-in injects and undoes."""
+
+    needs_subject = False
+
+    def __init__(
+        self,
+        fault: plans.PlannedFault,
+        journal: fault_journal.FaultJournal,
+        *,
+        kubeconfig: pathlib.Path,
+        namespace: str,
+        log: pathlib.Path,
+        seed: int,
+    ) -> None:
+        """`log`: file for what the plug-in prints. Raises PluginError if it is missing."""
+        self._fault, self._journal, self._log = fault, journal, log
+        self._plugin = discovery.require("faults", fault.parameters["plugin"])
+        self._order = fault_process.Order(
+            plugin=self._plugin,
+            kubeconfig=str(kubeconfig.resolve()),
+            namespace=namespace,
+            seed=seed,
+            parameters=fault.parameters["parameters"],
+        )
+        self._child: subprocess.Popen[bytes] | None = None
+        self._reading: concurrency.Thread | None = None
+        self._end: fault_process.End | None = None
+        """The last word of the process; None: it has not said one."""
+        self._wrong = ""
+        """A line that is no word of such a process; empty: there was none."""
+
+    def begin(self) -> None:
+        """Start the process, which injects the fault at once."""
+        with self._log.open("ab") as log:
+            child = subprocess.Popen(
+                [sys.executable, "-m", fault_process.__name__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._child = child
+        self._reading = concurrency.spawn(f"fault-effects {self._fault.name}", self._read)
+        if child.stdin is not None:
+            child.stdin.write(msgspec.json.encode(self._order) + b"\n")
+            child.stdin.flush()
+
+    def last(self, ending: injecting.Ending) -> None:
+        """Wait until the plug-in is done, or its time is up."""
+        injecting.wait_for_end(ending, duration_s=self._fault.duration_s, is_done=self._is_done)
+
+    def heal(self, ending: injecting.Ending) -> None:
+        """Let the plug-in undo what it has done.
+
+        Raises FaultError if it fails, ends without a word, or does not end in time.
+        """
+        del ending
+        if self._child is None or self._reading is None:
+            return
+        with contextlib.suppress(OSError):
+            if self._child.stdin is not None:
+                self._child.stdin.close()
+        is_late = not self._waited(self._child)
+        self._child.kill()
+        self._reading.join(fault_process.GRACE_S)
+        self._child.wait()
+        if self._child.stdout is not None:
+            self._child.stdout.close()
+        if failure := self._failure(is_late=is_late):
+            raise errors.FaultError(f"{failure}; its output: {self._log}")
+
+    def _failure(self, *, is_late: bool) -> str:
+        if is_late:
+            return f"{self._plugin} did not end within {fault_process.GRACE_S:g} s"
+        if self._wrong:
+            return f"{self._plugin} has told an effect that is none: {self._wrong}"
+        if self._end is None:
+            return f"{self._plugin} ended without a word"
+        return self._end.failure
+
+    def _is_done(self) -> bool:
+        return self._child is not None and self._child.poll() is not None
+
+    @staticmethod
+    def _waited(child: "subprocess.Popen[bytes]") -> bool:
+        try:
+            child.wait(fault_process.GRACE_S)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def _read(self) -> None:
+        """Journal each effect; note the end."""
+        for line in (self._child and self._child.stdout) or ():
+            try:
+                told: _Line = msgspec.json.decode(line, type=_Line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                self._wrong = f"{error}"
+                continue
+            if isinstance(told, fault_process.End):
+                self._end = told
+            else:
+                self._journal.took_effect(self._fault.name)
+                self._journal.write(self._record(told))
+
+    def _record(self, told: fault_process.Effect) -> records.FaultApplied:
+        now_ns = clocks.monotonic_ns()
+        return records.FaultApplied(
+            fault=self._fault.name,
+            kind=self._fault.kind,
+            client=f"the plug-in {self._plugin.name}",
+            verb="change",
+            resource=told.kind,
+            namespace=told.namespace,
+            name=told.name,
+            uid=told.uid,
+            resource_version=told.resource_version,
+            begun_ns=now_ns,
+            ended_ns=now_ns,
+            detail=told.text,
+        )
