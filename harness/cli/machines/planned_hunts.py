@@ -78,10 +78,11 @@ def make(
     out: outputs.Output,
 ) -> campaigning.CampaignOutcome:
     """Make the runs of a shard that have no result yet, in its folder."""
-    from harness.campaign.sharding import junit_files, shard_folders
+    from harness.campaign.sharding import junit_files, local_subjects, shard_folders
 
     with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
         campaign = shard_folders.campaign(plan, folder)
+        local_subjects.require_same(campaign)
         out.note(f"seed {plan.seed}")
         out.note(_about(chosen, len(campaign.runs), len(campaign.done)))
         made = campaigning.make(
