@@ -16,6 +16,7 @@ from bench import (
     recording,
     scheduling,
     selectors,
+    trending,
     witnessing,
 )
 
@@ -30,6 +31,7 @@ PARTS = {
     "recording": recording.measure,
     "scheduling": scheduling.measure,
     "selectors": selectors.measure,
+    "trending": trending.measure,
     "explaining": explaining.measure,
     "exploring": exploring.measure,
     "proxying": proxying.measure,

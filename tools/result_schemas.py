@@ -17,6 +17,7 @@ from harness.comparison import documents as comparisons
 from harness.extensions import listings
 from harness.report.explanations import documents as explanations
 from harness.statistics import power_tables
+from harness.trends import trend_documents
 
 FOLDER = pathlib.Path(__file__).parents[1] / "harness" / "schemas"
 TYPES = {
@@ -32,6 +33,7 @@ TYPES = {
     "shard": (shard_folders.ShardRecord, "shard.json of a shard, by flake-hunt hunt --plan"),
     "merge": (merge_documents.MergeDocument, "merge.json of flake-hunt merge"),
     "comparison": (comparisons.Comparison, "the output of flake-hunt compare --json"),
+    "trends": (trend_documents.Trend, "the output of flake-hunt trends page --output json"),
     "power": (power_tables.PowerTable, "the output of flake-hunt power --output json"),
     "plugins": (listings.PluginList, "the output of flake-hunt plugins --output json"),
     "explanation": (explanations.Explanation, "the output of flake-hunt explain --json"),

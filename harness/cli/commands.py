@@ -28,6 +28,7 @@ SUBCOMMANDS = {
     "run_commands": ("run", "check", "report"),
     "compare_command": ("compare",),
     "evaluation.power_command": ("power",),
+    "evaluation.trend_commands": ("trends",),
     "index_command": ("index",),
     "explain_command": ("explain",),
     "reproduce_command": ("reproduce",),

@@ -48,11 +48,13 @@ def nightly(
 
     Exit code 10 if a guarantee was broken, 20 if a control was not caught, otherwise 0.
 
-    reports/nights.jsonl keeps the history.
+    reports/nights.jsonl keeps the history, and reports/trends.sqlite the figures of every campaign:
+    reports/trends.html shows how they change, and the summary says if the newest is worse.
     """
     from harness import seeds
     from harness.campaign import campaign_plan, nights, results, summaries
     from harness.cli import campaigning
+    from harness.cli.evaluation import trend_commands
     from harness.scenario import loading
 
     chosen = seeds.fresh() if seed is None else seed
@@ -89,4 +91,5 @@ def nightly(
     text = nights.markdown(entry, results.rows(found), nights.remember(reports, entry))
     print(text)
     campaigning.summarize(summary, text)
+    trend_commands.remember([made.folder for made in campaigns], reports, summary=summary)
     return entry.exit_code

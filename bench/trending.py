@@ -1,0 +1,52 @@
+"""The page of a thousand nights: from the database to the file, and its parts.
+
+CPU time of one process, the best of three; the command's includes its imports.
+"""
+
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+from harness.trends import changes, databases, night_series
+from tests.histories import nights
+
+NIGHTS, SCENARIOS, RUNS = 1_000, 10, 3
+
+
+def measure() -> Iterator[tuple[str, float, str]]:
+    """Measure the command, and the reading and testing of the nights."""
+    scenarios = [f"scenario-{number}" for number in range(SCENARIOS)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "trends.sqlite"
+        with databases.opened(path, is_new_allowed=True) as database:
+            for number in range(NIGHTS):
+                speed = 0.7 if number % 250 > 200 else 1.0
+                database.add(nights.night(number, runs=RUNS, scenarios=scenarios, speed=speed))
+        what = f"{NIGHTS:,} nights of {2 * SCENARIOS * RUNS} runs"
+        command = [sys.executable, "-m", "harness", "trends", "page", "--database", str(path)]
+        yield f"the page of {what}: the command", _of_command(command), "s CPU"
+        started = time.process_time()
+        with databases.opened(path) as database:
+            read = database.nights()
+        yield f"{what}: reading", time.process_time() - started, "s CPU"
+        started = time.process_time()
+        found = changes.find(night_series.of_nights(read), len(read))
+        yield f"{what}: testing", time.process_time() - started, "s CPU"
+        yield f"{what}: changes found", len(found), "changes"
+        page = path.with_name("trends.html")
+        yield f"{what}: the page", page.stat().st_size / 2**20, "MiB"
+        yield f"{what}: the database", path.stat().st_size / 2**20, "MiB"
+
+
+def _of_command(command: list[str]) -> float:
+    spent = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(spent)

@@ -1,0 +1,153 @@
+"""`flake-hunt trends add|page`: the nights in a database, and what changed from night to night."""
+
+import pathlib
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import choosing
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.trends import trend_documents
+
+Database = Annotated[
+    pathlib.Path,
+    typer.Option("--database", metavar="FILE", help="The database of nights, one SQLite file."),
+]
+DATABASE = pathlib.Path("reports/trends.sqlite")
+PAGE = "trends.html"
+"""Name of the page in the folder of the database, unless another is given."""
+
+trends = typer.Typer(
+    help="Campaigns night by night: what changed, in a database and on a page.",
+    no_args_is_help=True,
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command group."""
+    app.add_typer(trends, name="trends", rich_help_panel="Hunting")
+
+
+def remember(
+    campaigns: Sequence[pathlib.Path], reports: pathlib.Path, *, summary: pathlib.Path | None
+) -> None:
+    """Add the campaigns of a night to the database in a folder of reports; show what is worse.
+
+    A database that cannot be used is said and does not change the outcome of the night.
+    """
+    from harness import errors
+    from harness.trends import databases, night_reading
+
+    path = reports / DATABASE.name
+    try:
+        with databases.opened(path, is_new_allowed=True) as opened:
+            for campaign in campaigns:
+                opened.add(night_reading.read(campaign))
+        trend, _ = write_page(path, html=None, summary=summary)
+        show(trend)
+    except errors.HarnessError as error:
+        print(f"flake-hunt: the trend was not written: {error}", file=sys.stderr)
+
+
+@trends.command()
+def add(
+    paths: Annotated[
+        list[pathlib.Path],
+        typer.Argument(
+            metavar="REPORTS...",
+            help="Campaigns that have ended, or folders of reports, of which all campaigns are added.",
+        ),
+    ],
+    database: Database = DATABASE,
+) -> int:
+    """Add campaigns to the database: their verdicts, rates, throughput, latency, time to detect.
+
+    Each is one night. The same campaign again changes nothing, and is said. The database is made
+    if there is none.
+    """
+    from harness.trends import databases, night_reading
+
+    campaigns = night_reading.campaigns(paths)
+    nights = []
+    for path in campaigns:
+        if path in paths or night_reading.has_ended(path):
+            nights.append((path, night_reading.read(path)))
+        else:
+            print(f"left out   {path}: it is under way, or was interrupted")
+    with databases.opened(database, is_new_allowed=True) as opened:
+        for path, night in nights:
+            added = opened.add(night)
+            word = "added" if added.is_new else "replaced" if added.is_replaced else "was there"
+            print(f"{word:<10} {path}: {night.started}, {night.verdict}, {len(night.runs)} runs")
+    return 0
+
+
+@trends.command()
+def page(
+    database: Database = DATABASE,
+    html: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="The page (default: trends.html beside the database)."
+        ),
+    ] = None,
+    summary: choosing.Summary = None,
+    is_strict: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option("--fail-when-worse", help="Exit code 10 if the newest night is worse."),
+    ] = False,
+    output: outputs.Form = "text",
+) -> int:
+    """Write the page of all nights, and say whether the newest one is worse than those before.
+
+    Exit code 0; with --fail-when-worse 10 if it is.
+    """
+    from harness.trends import trend_documents
+
+    with outputs.chosen(output) as out:
+        trend, path = write_page(database, html=html, summary=summary)
+        if out.is_json:
+            out.document(trend)
+        else:
+            show(trend)
+            print(f"  {path}")
+    return trend_documents.WORSE_EXIT_CODE if is_strict and trend.is_worse else 0
+
+
+def write_page(
+    database: pathlib.Path, *, html: pathlib.Path | None, summary: pathlib.Path | None
+) -> "tuple[trend_documents.Trend, pathlib.Path]":
+    """Write the page and the summary; return the document and the path of the page."""
+    from harness.cli import campaigning
+    from harness.trends import (
+        changes,
+        databases,
+        night_series,
+        trend_documents,
+        trend_pages,
+        trend_texts,
+    )
+
+    path = database.with_name(PAGE) if html is None else html
+    with databases.opened(database) as opened:
+        nights = opened.nights()
+    all_series = night_series.of_nights(nights)
+    found = changes.find(all_series, len(nights))
+    trend = trend_documents.document(nights, all_series, found)
+    trend_pages.write(path, trend, nights, all_series, found)
+    campaigning.summarize(summary, trend_texts.markdown(trend))
+    return trend, path
+
+
+def show(trend: "trend_documents.Trend") -> None:
+    """Print the sentence about the newest night, and its changes."""
+    from harness.report import escaping
+
+    print(escaping.visible(trend.summary))
+    for change in trend.changes:
+        if trend.nights and change.found == trend.nights[-1].started:
+            print(f"  {escaping.visible(change.text)}")

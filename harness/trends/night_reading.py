@@ -1,0 +1,161 @@
+"""Reads a campaign that has ended as a night: its results, and the figures of its runs."""
+
+import hashlib
+import os
+import pathlib
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from harness import errors
+from harness.archive import campaign_folders, report_folders, run_folders
+from harness.campaign import results
+from harness.campaign.purposes import Purpose
+from harness.history import files
+from harness.trends import night_records
+
+_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class _Row(msgspec.Struct):
+    runs: list[results.RunResult]
+
+
+class _Document(msgspec.Struct):
+    """The part that a night needs of results.json (`campaign_documents.CampaignDocument`)."""
+
+    seed: int
+    verdict: str
+    exit_code: int
+    summary: str
+    started: str
+    cluster: str
+    versions: dict[str, str]
+    rows: list[_Row]
+
+
+def campaigns(paths: Iterable[pathlib.Path]) -> list[pathlib.Path]:
+    """Return the campaigns that paths name: themselves, or all in a folder of reports.
+
+    Raises UsageError for a path that is neither.
+    """
+    return [found for path in paths for found in _campaigns(path)]
+
+
+def _campaigns(path: pathlib.Path) -> list[pathlib.Path]:
+    if campaign_folders.is_one(path) or os.path.isfile(path / campaign_folders.DOCUMENT):  # noqa: PTH113 - never raises
+        return [path]
+    folders = report_folders.folders(path / campaign_folders.FOLDER)
+    found = sorted(folder for folder in folders if campaign_folders.is_one(folder))
+    if not found:
+        raise errors.UsageError(
+            f"expected a campaign or a folder of reports with campaigns, but {path} is neither: "
+            "name reports/campaigns/<campaign> or reports"
+        )
+    return found
+
+
+def has_ended(path: pathlib.Path) -> bool:
+    """Return whether a campaign has the results of an end."""
+    return os.path.isfile(path / campaign_folders.DOCUMENT)  # noqa: PTH113 - never raises
+
+
+def read(path: pathlib.Path) -> night_records.Night:
+    """Return the night of a campaign.
+
+    Raises UsageError if its results are missing, damaged or without a time.
+    """
+    try:
+        document = msgspec.json.decode(
+            files.read_small(path / campaign_folders.DOCUMENT), type=_Document
+        )
+    except (errors.HistoryError, *_DECODING) as error:
+        raise errors.UsageError(
+            f"expected the results of a campaign in {path}, but results.json cannot be used "
+            f"({error}): name a campaign that has ended"
+        ) from error
+    if not document.started:
+        raise errors.UsageError(
+            f"expected a campaign with the time of its start, but {path} has none: it was made by "
+            "an older version"
+        )
+    made = [run for row in document.rows for run in row.runs]
+    return night_records.Night(
+        identity=f"{document.started} {document.seed} {document.cluster}",
+        digest=_digest(made),
+        started=document.started,
+        cluster=document.cluster,
+        seed=document.seed,
+        verdict=document.verdict,
+        exit_code=document.exit_code,
+        summary=document.summary,
+        commit=document.versions.get("commit", ""),
+        versions=document.versions,
+        runs=list(_runs(document.rows, path)),
+    )
+
+
+def _digest(made: Iterable[results.RunResult]) -> str:
+    """Return the digest of results, whatever their order and wherever their directories are."""
+    lines = sorted(
+        msgspec.json.encode(
+            [
+                run.scenario,
+                run.subject,
+                run.purpose,
+                run.number,
+                run.attempt,
+                run.verdict,
+                pathlib.PurePath(run.directory).name,
+            ]
+        )
+        for run in made
+    )
+    whole = hashlib.sha256(b"\n".join(lines))
+    return f"sha256:{whole.hexdigest()}"
+
+
+def _runs(rows: Iterable[_Row], path: pathlib.Path) -> Iterator[night_records.NightRun]:
+    for row in rows:
+        spent = 0.0
+        for run in row.runs:
+            if not run.missing:
+                spent = run.seconds + (spent if run.attempt else 0.0)
+                yield _run(run, path, spent if run.purpose.must_fail and run.is_found else None)
+
+
+def _run(
+    run: results.RunResult, path: pathlib.Path, detected_s: float | None
+) -> night_records.NightRun:
+    figures = _figures(run, path)
+    is_conclusive = run.verdict is not None and run.verdict.value != "UNKNOWN"
+    # A run that ends at its first violation measures another load.
+    is_measured = figures is not None and is_conclusive and not run.purpose.must_fail
+    measured = figures if is_measured else None
+    return night_records.NightRun(
+        scenario=run.scenario,
+        subject=run.subject,
+        purpose=Purpose(run.purpose),
+        verdict=night_records.ERROR if run.verdict is None else run.verdict.value,
+        seconds=run.seconds,
+        violations=run.double_allocations + run.stuck + run.others,
+        allocations_per_s=measured.allocations_per_s if measured else None,
+        claim_p50_ms=measured.claim_to_allocation.p50_ms if measured else None,
+        claim_p99_ms=measured.claim_to_allocation.p99_ms if measured else None,
+        pod_p50_ms=measured.pod_to_running.p50_ms if measured else None,
+        pod_p99_ms=measured.pod_to_running.p99_ms if measured else None,
+        detected_s=detected_s,
+    )
+
+
+def _figures(run: results.RunResult, path: pathlib.Path) -> run_folders.Figures | None:
+    """Return the figures of a run; None if its directory is gone or has none that can be used."""
+    if not run.directory:
+        return None
+    given = pathlib.Path(run.directory)
+    moved = path.resolve().parent.parent / given.parent.name / given.name
+    try:
+        found = run_folders.read(moved if moved.is_dir() else given)
+    except errors.RunDirectoryError:
+        return None
+    return None if found.verdict is None else found.verdict.figures

@@ -1,0 +1,120 @@
+"""What the nights say of one scenario with one subject: rates and figures, night by night."""
+
+import collections
+import dataclasses
+import operator
+import statistics
+from collections.abc import Callable, Sequence
+
+from harness.campaign.purposes import Purpose
+from harness.statistics import rates
+from harness.trends.night_records import Night, NightRun
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """A scenario with a subject on a cluster; only what has the same key is compared."""
+
+    purpose_order: int
+    scenario: str
+    subject: str
+    cluster: str
+
+    @property
+    def purpose(self) -> Purpose:
+        """The purpose of the runs."""
+        return list(Purpose)[self.purpose_order]
+
+    def __str__(self) -> str:
+        """Return `pod-churn, correct`."""
+        return f"{self.scenario}, {self.subject}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure of a run that nights are compared by."""
+
+    name: str
+    unit: str
+    of: Callable[[NightRun], float | None]
+    is_better_high: bool = False
+    is_of_detection: bool = False
+    """True if runs have it that must find something; the others have all other measures."""
+
+
+RATE = "rate of INVALID"
+"""Name of the only measure that is a rate."""
+_of = operator.attrgetter
+MEASURES = (
+    Measure("throughput", "allocations/s", _of("allocations_per_s"), is_better_high=True),
+    Measure("claim to allocation, p50", "ms", _of("claim_p50_ms")),
+    Measure("claim to allocation, p99", "ms", _of("claim_p99_ms")),
+    Measure("pod to Running, p50", "ms", _of("pod_p50_ms")),
+    Measure("pod to Running, p99", "ms", _of("pod_p99_ms")),
+    Measure("time to detect", "s", _of("detected_s"), is_of_detection=True),
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RatePoint:
+    """The verdicts of one night."""
+
+    night: int
+    """Its place among the nights, from 0."""
+    rate: rates.Rate
+    unknown: int
+    """Runs that are neither VALID nor INVALID, or could not be executed."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FigurePoint:
+    """A figure in the runs of one night."""
+
+    night: int
+    values: tuple[float, ...]
+    median: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Series:
+    """All nights of one key; nights without such runs are left out."""
+
+    key: Key
+    rates: Sequence[RatePoint]
+    figures: dict[str, list[FigurePoint]]
+    """By the names of the measures; those without any value are left out."""
+
+
+def of_nights(nights: Sequence[Night]) -> list[Series]:
+    """Return the series of all keys, in the order of purposes, scenarios and subjects."""
+    runs: dict[tuple[Purpose, str, str, str], dict[int, list[NightRun]]] = collections.defaultdict(
+        lambda: collections.defaultdict(list)
+    )
+    for number, night in enumerate(nights):
+        for run in night.runs:
+            runs[run.purpose, run.scenario, run.subject, night.cluster][number].append(run)
+    order = list(Purpose)
+    found = ((Key(order.index(purpose), *names), part) for (purpose, *names), part in runs.items())
+    return sorted((_series(key, part) for key, part in found), key=lambda series: series.key)
+
+
+def _series(key: Key, by_night: dict[int, list[NightRun]]) -> Series:
+    figures: dict[str, list[FigurePoint]] = {}
+    for measure in MEASURES:
+        if measure.is_of_detection != key.purpose.must_fail:
+            continue
+        points = []
+        for night, runs in by_night.items():
+            values = tuple(value for run in runs if (value := measure.of(run)) is not None)
+            if values:
+                points.append(FigurePoint(night, values, statistics.median(values)))
+        if points:
+            figures[measure.name] = points
+    return Series(key, [_rate_point(night, runs) for night, runs in by_night.items()], figures)
+
+
+def _rate_point(night: int, runs: Sequence[NightRun]) -> RatePoint:
+    found = [run.verdict for run in runs]
+    invalid = found.count("INVALID")
+    rate = rates.Rate(invalid, invalid + found.count("VALID"))
+    return RatePoint(night, rate, len(runs) - rate.runs)
