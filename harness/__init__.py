@@ -9,5 +9,5 @@ Contents: `api`, `apiserver`, `archive`, `campaign`, `catalogue`, `checks`, `cli
 `clocks`, `cluster`, `comparison`, `concurrency`, `conformance`, `errors`, `explore`, `extensions`,
 `fault_proxy`, `faults`, `history`, `log_analysis`, `metrics`, `model`, `private_files`,
 `processes`, `pytest_plugin`, `report`, `reproduction`, `run`, `scenario`, `seeds`, `statistics`,
-`subject`, `suggestions`, `tls_authorities`, `traffic`, `worker_threads`, `writing`.
+`subject`, `suggestions`, `tls_authorities`, `traffic`, `trends`, `worker_threads`, `writing`.
 """

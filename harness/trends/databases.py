@@ -60,7 +60,7 @@ _RUN = NightRun.__struct_fields__
 
 
 class Added(msgspec.Struct, frozen=True):
-    """What became of a night that was added."""
+    """The outcome of adding a night; neither: it was there."""
 
     is_new: bool
     is_replaced: bool

@@ -1,4 +1,4 @@
-"""What the nights say of one scenario with one subject: rates and figures, night by night."""
+"""Rates and figures of one scenario with one subject, night by night."""
 
 import collections
 import dataclasses
