@@ -160,7 +160,7 @@ def test_hostile_names_are_shown_and_not_obeyed(flake_hunt: Any, tmp_path: pathl
         for number, speed in enumerate((1.0, 1.0, 0.5)):
             made = nights.night(number, runs=20, scenarios=[EVIL], speed=speed)
             opened.add(msgspec.structs.replace(made, summary=EVIL, commit=EVIL))
-    summary = tmp_path / "s.md"
+    summary = tmp_path / "summary.md"
     _, out, _ = flake_hunt("trends", "page", "--database", str(path), "--summary", str(summary))
     page = path.with_name(trend_commands.PAGE).read_text()
     for text in (out, page, summary.read_text()):
