@@ -62,7 +62,7 @@ def merge(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]) -> Merge
     missing: list[merge_documents.MissingRun] = []
     doubled: list[merge_documents.DoubledRun] = []
     for run in plan.runs:
-        ranked = sorted(made[run.number], key=_badness)
+        ranked = sorted(made[run.number], key=lambda item: shard_reading.rank(item.attempts))
         if ranked:
             found += ranked[0].attempts
             doubled += [_doubled(run, ranked[0], other) for other in ranked[1:]]
@@ -75,17 +75,6 @@ def merge(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]) -> Merge
         doubled=doubled,
         missing_shards=_missing_shards(plan, shards),
     )
-
-
-def _badness(made: _Made) -> int:
-    """Return the rank of a result, the worst first."""
-    last = made.attempts[-1]
-    if last.error:
-        return 3
-    if last.is_regression or last.is_missed or (last.is_found and not last.purpose.must_fail):
-        return 0
-    is_unknown = last.verdict is verdicts.Verdict.UNKNOWN
-    return 1 if is_unknown else 2
 
 
 def _missing_shards(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]) -> list[int]:

@@ -1,8 +1,9 @@
 """The folder of a shard: its plan, its number, and what an interrupted start left in it.
 
 A shard that is started again continues in the folder that it has: runs that ended keep their
-results, and only the others are made. A result is kept if all its attempts are there, it is not an
-error of the harness, and its run directory still has its verdict.
+results, and only the others are made. A result is kept if all its attempts are there and it is not
+an error of the harness. An expected one must also have its run directory with a verdict; one that
+is INVALID, UNKNOWN or a miss is kept without, so that another start never hides it.
 """
 
 import contextlib
@@ -143,7 +144,8 @@ def _keep(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[results.R
         return []
     content = file.read_bytes()
     found = shard_reading.read(content, {run.number: run for run in plan.runs})
-    kept = [result for made in found.whole.values() for result in made[0] if _is_kept(made[0])]
+    worst = [min(made, key=shard_reading.rank) for made in found.whole.values()]
+    kept = [result for made in worst if _is_kept(made) for result in made]
     lines = [msgspec.json.encode(result) + b"\n" for result in kept]
     _set_aside(path / EARLIER, content, lines)
     writing.replace(file, b"".join(lines))
@@ -151,8 +153,10 @@ def _keep(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[results.R
 
 
 def _is_kept(attempts: shard_reading.Attempts) -> bool:
-    directory = directories.RunDirectory(pathlib.Path(attempts[-1].directory))
-    return not attempts[-1].error and directory.verdict.is_file()
+    rank = shard_reading.rank(attempts)
+    if rank is shard_reading.Rank.EXPECTED:
+        return directories.RunDirectory(pathlib.Path(attempts[-1].directory)).verdict.is_file()
+    return rank is not shard_reading.Rank.ERROR
 
 
 def _set_aside(path: pathlib.Path, content: bytes, kept: Iterable[bytes]) -> None:

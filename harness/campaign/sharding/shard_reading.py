@@ -1,15 +1,28 @@
 """Results of a shard as its results.jsonl has them: grouped by run, and what is damaged."""
 
+import enum
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from harness.campaign import campaign_plan, results
+from harness.checks import verdicts
 
 Attempts = tuple[results.RunResult, ...]
 """All attempts of one planned run, in order; a run without further attempts has one."""
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class Rank(enum.IntEnum):
+    """Results of a run, those first that count if it was made more than once."""
+
+    UNEXPECTED = 0
+    """INVALID, a control that was missed, or a regression."""
+    UNKNOWN = 1
+    EXPECTED = 2
+    ERROR = 3
+    """Says nothing about the subject."""
 
 
 class ShardResults(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +65,16 @@ def has_ended(attempts: Attempts) -> bool:
     is_whole = [result.attempt for result in attempts] == list(range(len(attempts)))
     is_last = bool(last.error) or not last.is_missed or len(attempts) >= last.purpose.attempts
     return is_whole and is_last
+
+
+def rank(attempts: Attempts) -> Rank:
+    """Return how much the result of a run speaks against the subject, or against the campaign."""
+    last = attempts[-1]
+    if last.error:
+        return Rank.ERROR
+    if last.is_regression or last.is_missed or (last.is_found and not last.purpose.must_fail):
+        return Rank.UNEXPECTED
+    return Rank.UNKNOWN if last.verdict is verdicts.Verdict.UNKNOWN else Rank.EXPECTED
 
 
 def _result(

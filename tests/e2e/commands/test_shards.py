@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from harness import clocks
+from harness.campaign.sharding import merged_campaigns
 from tests.e2e import running
 from tests.support import schemas
 
@@ -29,19 +30,24 @@ def test_a_shard_that_was_killed_is_unknown_by_name_and_healed(tmp_path: pathlib
         command.require_alone()
     (before,) = results(tmp_path)
     kept = before.read_bytes()
-    code, output = running.run(tmp_path, "merge", "reports", "-o", "merged")
-    assert code == 20, output
-    assert "UNKNOWN shard 1 of 1 has no result of this run: it was interrupted" in output
-    assert "1 run (small[correct-1])" in output
+    merged = merge(tmp_path)
+    assert merged.campaign.exit_code == 20
+    assert [item.run for item in merged.merge.missing] == ["small[correct-1]"]
+    reason = merged.merge.missing[0].reason
+    assert reason.startswith("shard 1 of 1 has no result of this run: it was interrupted")
     code, output = running.run(tmp_path, *shard)
     assert code == 0, output
     assert "shard 1 of 1 (--shard): 2 runs, 1 of them made before" in output
     assert results(tmp_path) == [before]
     assert before.read_bytes().startswith(kept)
-    code, output = running.run(tmp_path, "merge", "reports", "-o", "merged")
-    assert code == 0, output
+    assert merge(tmp_path).campaign.exit_code == 0
     for name, file in {"campaign": "results.json", "merge": "merge.json"}.items():
         schemas.obeying(name, (tmp_path / "merged" / file).read_bytes())
+
+
+def merge(folder: pathlib.Path) -> merged_campaigns.MergedCampaign:
+    given = merged_campaigns.read([str(folder / "reports")])
+    return merged_campaigns.write(given, folder / "merged")
 
 
 def results(folder: pathlib.Path) -> list[pathlib.Path]:

@@ -11,6 +11,7 @@ from harness.archive import campaign_folders
 from harness.campaign import campaign_plan, plugin, results
 from harness.campaign.purposes import Purpose
 from harness.campaign.sharding import merged_campaigns, shard_folders, sharded_plans
+from harness.checks import verdicts
 from harness.cli import campaigning
 from harness.cli.machines import planned_hunts
 from harness.cli.terminal import outputs
@@ -164,6 +165,20 @@ def test_a_result_without_its_evidence_is_made_again(
     assert make(plan, 1, tmp_path).exit_code == 0
     assert attempts.made == [(3, 0)]
     assert len(file.read_bytes().splitlines()) == 3
+
+
+@pytest.mark.parametrize("verdict", [shards.INVALID, shards.UNKNOWN])
+def test_what_speaks_against_the_subject_is_kept_without_its_evidence(
+    tmp_path: pathlib.Path, attempts: Attempts, verdict: verdicts.Verdict
+) -> None:
+    """Also where the same run was made once more and was VALID."""
+    plan = shards.plan(subjects=2, controls=0, shards=1)
+    bad = shards.result(plan.runs[0], verdict=verdict, directory="/gone")
+    good = shards.result(plan.runs[0], directory="/gone")
+    shards.folder(tmp_path, plan, 1, [good, bad, good])
+    made = make(plan, 1, tmp_path)
+    assert made.exit_code == verdict.exit_code
+    assert attempts.made == [(2, 0)]
 
 
 def test_another_plan_and_another_shard_have_folders_of_their_own(
