@@ -122,13 +122,17 @@ def unfinished_call() -> Damage:
     return appended(operations, building.invocation(999, "pods", "never-answered"))
 
 
-def process_died(process: str = building.SCHEDULER) -> Damage:
-    """A process was killed by something else."""
+def process_died(process: str = building.SCHEDULER, *, exit_code: int = -9) -> Damage:
+    """A process was killed by something else, or ended by itself with another code."""
 
     def change(body: Body) -> Body:
         return [
             records.ProcessEnded(
-                process=process, pid=record.pid, exit_code=-9, expected=False, ts_ns=record.ts_ns
+                process=process,
+                pid=record.pid,
+                exit_code=exit_code,
+                expected=False,
+                ts_ns=record.ts_ns,
             )
             if isinstance(record, records.ProcessEnded) and record.process == process
             else record

@@ -237,6 +237,78 @@ def test_something_after_the_trailer_is_not_in_order_either(tmp_path: pathlib.Pa
     assert "is incomplete" in _recorder_says(tmp_path, append)
 
 
+def _of(process: str, *kinds: type[records.Body]) -> damages.Damage:
+    """The journal of the run has no such records of a process."""
+    return damages.dropped(
+        damages.processes,
+        lambda record: isinstance(record, kinds) and getattr(record, "process", "") == process,
+    )
+
+
+def _twice(kind: type[records.Body]) -> damages.Damage:
+    """Each record of a kind is there twice."""
+    return damages.changed(
+        damages.processes,
+        lambda body: [one for item in body for one in [item] * (1 + isinstance(item, kind))],
+    )
+
+
+STARTED, ENDED = records.ProcessStarted, records.ProcessEnded
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (_of("recorder", STARTED, ENDED), "processes: recorder never started"),
+        (_of("scheduler", STARTED, ENDED), "processes: scheduler never started"),
+        (_of("kubelet", STARTED, ENDED), "processes: kubelet never started"),
+        (_of("kubelet", ENDED), "processes: kubelet never ended"),
+        (
+            _of("traffic", STARTED),
+            "processes: traffic ended, but never started",
+        ),
+        (
+            _twice(STARTED),
+            "processes: kubelet started twice; recorder started twice; scheduler started twice; traffic started twice",
+        ),
+        (
+            _twice(ENDED),
+            "processes: kubelet ended twice; recorder ended twice; scheduler ended twice; traffic ended twice",
+        ),
+        (
+            damages.appended(damages.processes, records.Phase(name="ended", ts_ns=9)),
+            "in-time: the phase 'ended' is not the last one",
+        ),
+        (
+            damages.appended(damages.processes, records.Phase(name="load", ts_ns=9)),
+            "in-time: the phase 'ended' is not the last one",
+        ),
+    ],
+)
+def test_a_run_that_did_not_take_its_course(
+    tmp_path: pathlib.Path, damage: damages.Damage, reason: str
+) -> None:
+    judgement = _judge(tmp_path, TEXT, damage)
+    assert (judgement.verdict, judgement.reason) == (verdicts.Verdict.UNKNOWN, reason)
+
+
+def test_the_plan_names_the_processes_that_must_start(tmp_path: pathlib.Path) -> None:
+    changes = {"expected_processes": ["recorder", "traffic"]}
+    without = _of("traffic", STARTED, ENDED)
+    assert _judge(tmp_path / "1", TEXT, without).verdict is verdicts.Verdict.VALID
+    judgement = _judge(tmp_path / "2", TEXT, without, changes=changes)
+    assert judgement.reason == "processes: traffic never started"
+    without = _of("kubelet", STARTED, ENDED)
+    judgement = _judge(tmp_path / "3", TEXT, without, changes=changes)
+    assert judgement.verdict is verdicts.Verdict.VALID
+
+
+def test_the_actors_of_an_explored_run_are_no_processes(tmp_path: pathlib.Path) -> None:
+    without = _of("scheduler", STARTED, ENDED)
+    judgement = _judge(tmp_path, TEXT, without, changes={"settings": {"token": "w/1"}})
+    assert judgement.verdict is verdicts.Verdict.VALID
+
+
 def test_every_item_is_failed_by_some_test() -> None:
     by_damage = {name for _, expected in DAMAGES.values() for name in expected}
     assert by_damage | {"no-gaps", "load", "files", "manifest"} == set(ALL)
@@ -346,15 +418,16 @@ def test_too_little_load_names_the_most_frequent_error(tmp_path: pathlib.Path) -
     )
 
 
-def test_so_does_a_load_that_ended_badly(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("exit_code", [-9, 0])
+def test_so_does_a_load_that_ended_badly(tmp_path: pathlib.Path, exit_code: int) -> None:
     directory = building.build(tmp_path / "run", TEXT)
-    for damage in (_refused(3), damages.process_died("traffic")):
+    for damage in (_refused(3), damages.process_died("traffic", exit_code=exit_code)):
         damage(directory)
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
     assert judgement.reason == (
-        "processes: traffic ended unexpectedly or with an error (exit code -9); the most frequent API error: "
-        f"create resourceclaims 422 Invalid: {REFUSED} (3 times)"
+        f"processes: traffic ended unexpectedly or with an error (exit code {exit_code}); the most "
+        f"frequent API error: create resourceclaims 422 Invalid: {REFUSED} (3 times)"
     )
 
 

@@ -47,17 +47,23 @@ def claim(
     entry: str = "device",
     reserved: Sequence[str] = (),
     deleting: bool = False,
+    controlled: bool | None = True,
     kind: str = "MODIFIED",
 ) -> records.Observation:
-    """A version of a claim that was generated for the pod."""
+    """A version of a claim that was generated for the pod.
+
+    `controlled`: whether the pod is its controller or only an owner; None: it has no owner.
+    """
     meta: dict[str, Any] = {
         "name": name,
         "namespace": SPACE,
         "uid": f"uid-{name}",
         "resourceVersion": str(version),
         "annotations": {"resource.kubernetes.io/pod-claim-name": entry},
-        "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": POD, "controller": True}],
+        "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": POD, "controller": controlled}],
     }
+    if controlled is None:
+        del meta["ownerReferences"]
     if deleting:
         meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     users = [{"resource": "pods", "name": uid, "uid": uid} for uid in reserved]

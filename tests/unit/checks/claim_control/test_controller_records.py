@@ -65,6 +65,23 @@ def test_one_claim_after_the_end_may_come_from_a_late_view_and_a_second_one_not(
     assert violation.resource_versions == [5, 7]
 
 
+@pytest.mark.parametrize("controlled", [False, None])
+def test_a_claim_that_its_pod_does_not_control_is_not_the_controllers(
+    controlled: bool | None,
+) -> None:
+    others = [claim(version, f"c{version}", controlled=controlled) for version in (4, 5)]
+    result = _ended(*others)
+    assert result.verdict is verdicts.Verdict.VALID
+    assert result.reason == "generated claims: 1, for 1 entries of pods"
+
+
+def test_the_reason_counts_the_other_findings() -> None:
+    dropped = [pod(4, phase="Failed", one="a"), pod(5, phase="Failed")]
+    result = _ended(*dropped, claim(6, "b"), claim(7, "c"))
+    assert result.reason == "pod pod lost the record of one, and 1 more"
+    assert _ended(*dropped).reason == "pod pod lost the record of one"
+
+
 def test_a_reservation_that_comes_and_goes_after_the_end_is_found() -> None:
     once = [claim(4, "a"), claim(5, "a", reserved=[POD]), claim(6, "a")]
     assert _ended(*once).verdict is verdicts.Verdict.VALID

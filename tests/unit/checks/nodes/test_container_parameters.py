@@ -98,9 +98,26 @@ def test_nothing_examined_and_nothing_observed_are_unknown() -> None:
     assert result.reason == "the pod or the claim of 1 containers was never observed"
 
 
+def test_a_pod_and_its_claim_may_be_in_the_final_lists_only() -> None:
+    lists = [msgspec.structs.replace(item, type="FINAL") for item in (claim("c-1"), pod())]
+    assert check(*lists, ran=[started(**OWN)]).verdict is VALID
+    assert check(*lists, ran=[started(**OWN, user_more="1")]).verdict is INVALID
+
+
+def test_the_reason_counts_the_other_violations() -> None:
+    result = check(claim("c-1"), pod(), ran=[started(**OWN, user_more="1")] * 2)
+    assert result.reason == "container work of pod p: user_more is '1', not None, and 1 more"
+
+
 @pytest.mark.parametrize(
     ("settings", "applies"),
-    [({}, False), (PLAN.settings, True), ({"claim": {"parameters": {}}, "pools": {}}, False)],
+    [
+        ({}, False),
+        (PLAN.settings, True),
+        ({"claim": PLAN.settings["claim"]}, True),
+        ({"pools": PLAN.settings["pools"]}, True),
+        ({"claim": {"parameters": {}}, "pools": {}}, False),
+    ],
 )
 def test_only_runs_with_parameters_are_judged(settings: Any, *, applies: bool) -> None:
     assert container_parameters.applies(building.plan(settings=settings)) is applies

@@ -101,6 +101,15 @@ def test_what_a_pod_lacks(observations: list[records.Body], why: str) -> None:
     assert result.violations[0].objects[0].name == "p"
 
 
+def test_the_reason_counts_the_other_violations() -> None:
+    first, second = pod(), pod(6)
+    second = msgspec.structs.replace(
+        second, object=msgspec.Raw(bytes(second.object).replace(b'"uid-p"', b'"uid-q"'))
+    )
+    reason = "pod p runs without its extended resource: the claim c is not its own, and 1 more"
+    assert check(first, second).reason == reason
+
+
 def test_a_gap_of_the_observations_is_no_violation() -> None:
     gap = records.Gap(resource="resourceclaims", after_resource_version=1, reason="410", ts_ns=1)
     result = check(gap, pod())

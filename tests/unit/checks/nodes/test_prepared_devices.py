@@ -60,7 +60,7 @@ def test_verdicts(prepared: list[Any], verdict: verdicts.Verdict, examined: int)
 
 def test_a_violation_names_both_claims() -> None:
     result = prepared_devices.check(
-        [preparation("b", 2_000_000, 9_000_000), preparation("a", 0, 5_000_000)],
+        [preparation("b", 3_000_000, 9_000_000), preparation("a", 1_000_000, 6_000_000)],
         hold_columns.of([hold("a"), hold("b")]),
     )
     [violation] = result.violations
@@ -71,6 +71,30 @@ def test_a_violation_names_both_claims() -> None:
     )
     assert [item.name for item in violation.objects] == ["a", "b"]
     assert violation.resource_versions == [ord("a"), ord("b")]
+
+
+def test_the_reason_has_the_first_violation_and_counts_the_others() -> None:
+    result = prepared_devices.check(
+        [
+            *(preparation("a", 4, 9, "d"), preparation("b", 5, 9, "d")),
+            *(preparation("a", 0, 3, "e"), preparation("b", 1, 3, "e")),
+        ],
+        hold_columns.of([hold(claim, device) for claim in "ab" for device in "de"]),
+    )
+    assert result.reason == "e was prepared for b while it was prepared for a, and 1 more"
+
+
+def test_the_reason_counts_how_often_a_device_was_prepared_for_another_claim() -> None:
+    result = prepared_devices.check(
+        [preparation(claim, at, at + 1) for at, claim in enumerate("abba")],
+        hold_columns.of([hold("a"), hold("b")]),
+    )
+    assert result.reason == (
+        "2 times a device was prepared for another claim, never for two at once"
+    )
+    assert prepared_devices.check([], hold_columns.of([])).reason == (
+        "no device was prepared for a second claim"
+    )
 
 
 @pytest.mark.parametrize(

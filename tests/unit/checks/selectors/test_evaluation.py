@@ -59,6 +59,15 @@ CORES = f"device.capacity['{DRIVER}'].cores"
         (f"{MEMORY}.sub(1).add(quantity('1')) == {MEMORY}", True),
         (f"{CORES}.isInteger()", False),
         (f"{CORES}.asApproximateFloat() == 0.5", True),
+        (f"{MEMORY}.isGreaterThan({MEMORY}) || {MEMORY}.isLessThan({MEMORY})", False),
+        (f"{MEMORY}.compareTo(quantity('5Gi')) == -1", True),
+        (f"{MEMORY}.compareTo(quantity('3Gi')) == 1", True),
+        (f"{MEMORY}.sub({MEMORY}).sign() == 0", True),
+        (f"{CORES}.sign() == 1 && quantity('-500m').sign() == -1", True),
+        ("quantity('9223372036854775807').isInteger()", True),
+        ("quantity('9223372036854775807').add(1).isInteger()", False),
+        ("quantity('-9223372036854775808').isInteger()", True),
+        ("quantity('-9223372036854775808').sub(1).isInteger()", False),
         ("isQuantity('1Zi')", False),
         ("isQuantity('1Gi')", True),
         # Versions.
@@ -71,6 +80,7 @@ CORES = f"device.capacity['{DRIVER}'].cores"
         ("isSemver('1.2')", False),
         ("isSemver('v1.2', true)", True),
         ("semver('v01.2', true) == semver('1.2.0')", True),
+        ("semver('v1.2.3', true) == semver('1.2.3')", True),
         # Lists.
         (f"{OTHER}.models.includes('b')", True),
         (f"{OTHER}.models.includes('c')", False),
@@ -78,8 +88,11 @@ CORES = f"device.capacity['{DRIVER}'].cores"
         (f"{OWN}.model.includes('a-100')", True),
         (f"{OTHER}.models.exists(item, item == 'b')", True),
         ("sets.contains(['a', 'b'], ['b'])", True),
+        ("sets.contains(['a', 'b'], ['b', 'c'])", False),
         ("sets.intersects(['a'], ['b'])", False),
+        ("sets.intersects(['a', 'b'], ['b', 'c'])", True),
         ("sets.equivalent(['a', 'b'], ['b', 'a', 'a'])", True),
+        ("sets.equivalent(['a', 'b'], ['a'])", False),
     ],
 )
 def test_what_selectors_say(expression: str, expected: bool) -> None:
