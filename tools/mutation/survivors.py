@@ -14,6 +14,7 @@ of what is told), `text` (only the words of a reason), `limit` (only how much is
 import collections
 import dataclasses
 import pathlib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 
@@ -21,12 +22,19 @@ from mutation import sessions
 
 FOLDER = pathlib.Path("tests/mutation")
 KINDS = ("equivalent", "order", "text", "limit", "speed")
+_NOTICED, _ALL = "noticed", "all of them"
+_ROW = re.compile(r"\| (?P<name>harness\S+) \| \d+ \| (?P<noticed>\d+) \| (?P<survivors>.*) \|")
+_COUNT = re.compile(r"(\d+) (\w+)")
 _HEAD = """# Mutation of the judge's code
 
-Written by `make mutation ARGS=--write`. `make mutation` changes one comparison, condition, number
-or call below `harness/checks` after the other, and asks whether a test of its package fails. A
-survivor that is not in `survivors.toml`, with the reason why no test can or need notice it, makes
-it fail.
+Written by `make mutation`, which changes one comparison, condition, number or call below
+`harness/checks` after the other, and runs the tests of its package that run its line. If no test
+fails, the mutant has survived: `survivors.toml` says for each why no test can or need notice it.
+`make mutation` fails if one has no reason there. `make mutation ARGS="--write harness.checks.holds"`
+does it for one package, and leaves the other rows.
+
+A survivor is `equivalent` if no input tells it from the code, or it changes only the `order` of
+what is told, the `text` of a reason, the `limit` of how much is told, or the `speed`.
 
 | module | mutants | noticed | survivors |
 |---|---|---|---|
@@ -83,16 +91,41 @@ def outdated(found: Sequence[sessions.Result], reasons: Mapping[str, str]) -> li
 
 
 def write(results: Mapping[str, Sequence[sessions.Result]], given: Known) -> None:
-    """Write the table."""
-    rows = [_row(name, found, given.reasons.get(name, {})) for name, found in results.items()]
-    everything = [item for found in results.values() for item in found]
-    every = {change: why for reasons in given.reasons.values() for change, why in reasons.items()}
-    rows.append(_row("all", everything, every))
-    (FOLDER / "README.md").write_text(_HEAD + "".join(rows))
+    """Write the table; the rows of modules that are not among the results stay."""
+    rows = _written()
+    rows |= {name: _counts(found, given.reasons.get(name, {})) for name, found in results.items()}
+    rows = {
+        name: rows[name] for name in sorted(rows) if pathlib.Path(sessions.file_of(name)).exists()
+    }
+    rows[_ALL] = sum(rows.values(), collections.Counter())
+    _table().write_text(_HEAD + "".join(_row(*item) for item in rows.items()))
 
 
-def _row(name: str, found: Sequence[sessions.Result], reasons: Mapping[str, str]) -> str:
-    survivors = [item.mutant.told for item in found if not item.is_noticed]
-    kinds = collections.Counter(kind(reasons.get(told, "unexplained")) for told in survivors)
-    told = ", ".join(f"{count} {name}" for name, count in kinds.most_common())
-    return f"| `{name}` | {len(found)} | {len(found) - len(survivors)} | {told or 'none'} |\n"
+def _written() -> dict[str, collections.Counter[str]]:
+    """Return the rows of the table as it is."""
+    found = {}
+    for line in _table().read_text().splitlines() if _table().exists() else ():
+        if match := _ROW.fullmatch(line):
+            counts = {kind: int(count) for count, kind in _COUNT.findall(match["survivors"])}
+            found[match["name"]] = collections.Counter({_NOTICED: int(match["noticed"]), **counts})
+    return found
+
+
+def _table() -> pathlib.Path:
+    return FOLDER / "README.md"
+
+
+def _counts(
+    found: Sequence[sessions.Result], reasons: Mapping[str, str]
+) -> collections.Counter[str]:
+    """Return the number of mutants that were noticed, and of those that were not, by kind."""
+    return collections.Counter(
+        _NOTICED if item.is_noticed else kind(reasons.get(item.mutant.told, "unexplained"))
+        for item in found
+    )
+
+
+def _row(name: str, counts: collections.Counter[str]) -> str:
+    told = [f"{count} {kind}" for kind, count in counts.most_common() if kind != _NOTICED]
+    survivors = ", ".join(told) or "none"
+    return f"| {name} | {counts.total()} | {counts[_NOTICED]} | {survivors} |\n"

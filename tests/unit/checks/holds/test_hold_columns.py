@@ -57,6 +57,20 @@ def test_holds_are_chosen_by_device_claim_and_kind(seed: int) -> None:
     assert columns.where(devices=few) == [h for h in of_few if h.shared or h.exclusive]
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_arrays_say_the_same(seed: int) -> None:
+    holds = holds_of(seed)
+    arrays = hold_columns.of(holds).arrays(end_rv=99)
+    names = [arrays.device_names[code] for code in arrays.device.tolist()]
+    assert names == [hold.device for hold in holds]
+    assert arrays.until_rv.tolist() == [
+        99 if hold.until_rv is None else hold.until_rv for hold in holds
+    ]
+    assert arrays.until_ts_ns.tolist() == [
+        -1 if hold.until_ts_ns is None else hold.until_ts_ns for hold in holds
+    ]
+
+
 def test_a_hold_never_ends_before_it_began() -> None:
     holds = holds_of(1)
     columns = hold_columns.of(holds)

@@ -5,6 +5,7 @@ who has what.
 import collections
 import itertools
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -244,3 +245,49 @@ def test_streams_know_what_was_listed_and_what_is_left() -> None:
     assert claims.observed == 3
     assert folded.last_rv == 5
     assert not folded.stream("never-heard-of").has_first_list
+
+
+# ------------------------------------------------------------------------------------ by example
+
+
+def _spans(text: str) -> list[tuple[str, int, int | None]]:
+    folded = hold_history.fold(language.observe(text))
+    return [(hold.device[-2:], hold.from_rv, hold.until_rv) for hold in folded.holds]
+
+
+def test_a_device_that_is_kept_is_one_hold() -> None:
+    assert _spans("a=D1,D2 a=D2,D3 a=D3") == [("D1", 1, 2), ("D2", 1, 3), ("D3", 2, None)]
+
+
+def test_a_claim_without_devices_may_vanish_in_a_gap() -> None:
+    assert _spans("a+D1 b= a-D1 [ b~ ] c+D1") == [("D1", 1, 3), ("D1", 5, None)]
+
+
+def test_without_final_lists_holds_last_to_the_newest_event() -> None:
+    """The recorder was killed: only the events tell how far the history goes."""
+    events = [
+        record
+        for record in language.observe("p:a a+D1 . b+D1")
+        if not isinstance(record, records.Listed) or record.purpose == "first"
+    ]
+    folded = hold_history.fold(event for event in events if getattr(event, "type", "") != "FINAL")
+    assert folded.last_rv == 4
+    assert _found(folded) == {("gpu.example/pool/D1", frozenset({"uid-a", "uid-b"}))}
+
+
+def test_a_pod_runs_when_its_phase_says_so() -> None:
+    folded = hold_history.fold(language.observe("a+D1 p:a q:a p>n p* p$"))
+    assert folded.pods_running == 1
+
+
+def test_only_pods_are_the_pods_of_a_hold() -> None:
+    body = [
+        msgspec.structs.replace(
+            item, object=msgspec.Raw(bytes(item.object).replace(b'"pods"', b'"podgroups"', 1))
+        )
+        if isinstance(item, records.Observation)
+        else item
+        for item in language.observe("a+D1 a^p a^q")
+    ]
+    (hold,) = hold_history.fold(body).holds
+    assert hold.pods == {"q"}

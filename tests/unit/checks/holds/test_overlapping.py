@@ -101,6 +101,7 @@ def test_large_resource_versions_do_not_overflow() -> None:
     assert _pairs(found) == [(0, 2)]
 
 
-def test_what_does_not_fit_is_refused() -> None:
+@pytest.mark.parametrize("intervals", [[(5, 0, 2**61), (0, 1, 2)], [(1, 0, 2**62), (1, 1, 2)]])
+def test_what_does_not_fit_is_refused(intervals: list[Interval]) -> None:
     with pytest.raises(ValueError, match="63 bits"):
-        overlapping.overlaps(*_columns([(5, 0, 2**61), (0, 1, 2)]))
+        overlapping.overlaps(*_columns(intervals))

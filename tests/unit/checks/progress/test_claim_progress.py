@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from harness.checks import verdicts
@@ -285,6 +286,69 @@ def _starts(name: str, *, at_s: int) -> records.Body:
 def _final(name: str) -> records.Body:
     world = World(pods=[worlds.pod(name, claim="b", phase="Running", node="n")])
     return world.observations()[-1]
+
+
+def test_the_time_begins_when_the_scheduler_has_started() -> None:
+    """It may be started only after the load has ended."""
+    names = [("load", 0), ("starting the scheduler", 1), ("scheduling", 52), ("stopping", 61)]
+    late = [records.Phase(name=name, ts_ns=at * worlds.SECOND_NS) for name, at in names]
+    result = _check(late)
+    assert (result.verdict, "9.0 s after the last progress" in result.reason) == (UNKNOWN, True)
+
+
+def test_progress_is_owed_where_the_plan_says_in_which_time() -> None:
+    plan = worlds.plan(progress_s=0.0)
+    assert claim_progress.applies(plan)
+    assert not claim_progress.applies(msgspec.structs.replace(plan, progress_s=None))
+
+
+def test_a_pod_with_claims_on_two_nodes_cannot_be_bound() -> None:
+    """Nor can one with devices of a node and of none."""
+    entries = [{"name": name, "resourceClaimName": name} for name in "ab"]
+    pod = worlds.pod("p", claim="a")
+    pod["spec"]["resourceClaims"] = entries
+    claims = [
+        worlds.claim("a", worlds.device("n", 0), users=["p"]),
+        worlds.claim("b", worlds.device("m", 0), users=["p"]),
+    ]
+    slices = [worlds.devices_of("n", 1), worlds.devices_of("m", 1)]
+    result = judge(World(pods=[pod], claims=claims, slices=slices))
+    assert (result.verdict, result.reason) == (
+        VALID,
+        "0 pods ran; nothing is stuck, 1 wait as no device is left for them",
+    )
+    del slices[1]["spec"]["nodeName"]
+    slices[1]["spec"]["allNodes"] = True
+    result = judge(World(pods=[pod], claims=claims, slices=slices))
+    assert result.violations[0].summary == "STUCK: pod p is not bound"
+
+
+def test_pods_and_claims_are_examined() -> None:
+    world = World(pods=[RUNNING], claims=[worlds.claim("b", D0, users=["q"]), worlds.claim("c")])
+    result = judge(world)
+    assert (result.examined_count, result.reason) == (3, "1 pods ran; nothing is stuck")
+
+
+def test_devices_of_an_older_generation_are_not_there() -> None:
+    old, new = worlds.devices_of("n", 2), worlds.devices_of("n", 1)
+    new["spec"]["pool"] = {**new["spec"]["pool"], "generation": 2}
+    new["metadata"] = {**new["metadata"], "name": "slice-new", "uid": "uid-slice-new"}
+    waits = worlds.pod("p", claim="a")
+    result = judge(World(pods=[waits], claims=[worlds.claim("a")], slices=[old, new]))
+    assert result.violations[0].summary == f"STUCK: pod p waits while {D0} is idle"
+    claims = [worlds.claim("a"), worlds.claim("b", D0, users=["q"])]
+    assert judge(World(pods=[waits, RUNNING], claims=claims, slices=[old, new])).verdict is VALID
+
+
+def test_admin_access_uses_no_device() -> None:
+    looking = worlds.claim("b", D0, users=["q"])
+    looking["status"]["allocation"]["devices"]["results"][0]["adminAccess"] = True
+    world = World(
+        pods=[worlds.pod("p", claim="a"), RUNNING],
+        claims=[worlds.claim("a"), looking],
+        slices=[worlds.devices_of("n", 1)],
+    )
+    assert judge(world).violations[0].summary == f"STUCK: pod p waits while {D0} is idle"
 
 
 def test_faults_that_were_not_healed_are_unknown() -> None:

@@ -68,7 +68,20 @@ def test_a_run_that_had_no_rest_or_no_preparations_is_unknown() -> None:
     found = [records.Phase(name="found", ts_ns=0, detail="a device in two claims"), *ENDED]
     left = [_preparation("gone", None)]
     assert leftover_preparations.check(left, _final(), found).verdict is UNKNOWN
-    assert leftover_preparations.check([], _final(), ENDED).verdict is UNKNOWN
+    nothing = leftover_preparations.check([], _final(), ENDED)
+    assert (nothing.verdict, nothing.reason) == (
+        UNKNOWN,
+        "no claim was prepared, so nothing was examined",
+    )
+
+
+def test_the_reason_has_the_first_claim_and_counts_the_others() -> None:
+    left = [_preparation("gone", None), _preparation("unused", None)]
+    told = "claim gone is still prepared on worker-0"
+    assert leftover_preparations.check(left[:1], _final(), ENDED).reason == told
+    assert leftover_preparations.check(left, _final(), ENDED).reason == f"{told}, and 1 more"
+    settled = leftover_preparations.check([_preparation("gone", 7)], _final(), ENDED)
+    assert settled.reason == "preparations: 1; none is left without its pod"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,11 @@ def _result(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
     return answer
 
 
+def test_the_reason_counts_the_other_leaks() -> None:
+    result = _result(World(claims=[worlds.claim("a", D0), worlds.claim("b", D1)]))
+    assert result.reason.startswith("claim a is leaked, and 1 more; ")
+
+
 LEAKS = {
     "a claim is never removed": (
         World(claims=[worlds.claim("a", deleting=True, finalizer=True)]),

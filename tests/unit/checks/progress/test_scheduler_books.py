@@ -184,6 +184,41 @@ def test_an_unknown_final_state_is_unknown() -> None:
     assert "the final state of the claims is not known" in scheduler_books.check(given).reason
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        WORLD.observations()[:-2],  # a claim is missing in the final list
+        worlds.World().observations()[:4],  # there is none, and nothing happened
+    ],
+)
+def test_a_doubtful_final_state_is_unknown(body: list[records.Body]) -> None:
+    given = worlds.judged(body, plan=worlds.plan(), books={"scheduler": written()})
+    result = scheduler_books.check(given)
+    assert (result.verdict, result.violation_count) == (UNKNOWN, 0)
+
+
+@pytest.mark.parametrize(
+    ("progress_s", "steps", "applies"),
+    [
+        (5.0, ["scheduler", "claim-controller"], True),
+        (5.0, ["claim-controller"], False),
+        (5.0, [], False),
+        (None, ["scheduler"], False),
+    ],
+)
+def test_a_scheduler_writes_books_where_progress_is_judged(
+    progress_s: float | None, steps: list[str], applies: bool
+) -> None:
+    plan = msgspec.structs.replace(worlds.plan(), progress_s=progress_s, expected_steps=steps)
+    assert scheduler_books.applies(plan) is applies
+
+
+def test_the_reason_counts_the_other_differences() -> None:
+    result = judge({"scheduler": written(devices=[])})
+    first = f"scheduler: {D0} counts as free, but a holds it"
+    assert result.reason == f"the books differ from the API: {first}, and 1 more"
+
+
 # ------------------------------------------------------------------------------ reading
 
 
