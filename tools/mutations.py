@@ -23,7 +23,7 @@ from mutation import sessions, survivors
 _HISTORIES = "200"
 """The fewest with which the tests against brute force find enough of each kind."""
 _SLOW_IMPORTS = ("msgspec", "numpy", "pandas", "pytest", "zstandard")
-"""What every child needs, and nothing of the repository."""
+"""Every child needs them. None is of the repository, whose modules may be mutants."""
 
 
 def main(chosen: argparse.Namespace) -> int:

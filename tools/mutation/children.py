@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 def answer(function: Callable[[], Answer], *, cpu_s: float | None = None) -> Answer | None:
     """Return what a function returns in a child process; None if the process died of it.
 
-    The child writes to nowhere, and may take so many seconds of CPU time.
+    The child writes to nowhere, and dies after `cpu_s` seconds of CPU time. None: it may take any.
     """
     reading, writing = os.pipe()
     child = os.fork()

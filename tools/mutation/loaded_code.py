@@ -1,8 +1,8 @@
 """Changed code in place of loaded code.
 
-A function gets its changed code in place: everybody who has the function, in a table or under
-another name, calls the changed one. What only runs when a module is imported (its constants, the
-defaults of its arguments and fields) needs an import: `Importer`.
+A function gets its changed code in place: a table or another module that has the function calls the
+changed one. Code that only runs when a module is imported (its constants, the defaults of its
+arguments and fields) needs an import: `Importer`.
 """
 
 import ast

@@ -25,24 +25,24 @@ from mutation import changes, children, loaded_code
 TEST_S_MAX = 60
 """A mutant one of whose tests takes longer is noticed: it waits for ever."""
 CPU_S_MIN, CPU_FACTOR = 10, 10
-"""CPU time that a mutant may take: so many times that of its tests. More is noticed: it loops."""
+"""CPU time that a mutant may take: ten times that of its tests, and 10 s. More is noticed: it loops."""
 Lines = dict[str, frozenset[int]]
 """Lines that were run, by file."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a mutant."""
+    """A mutant that was tried."""
 
     mutant: changes.Mutant
     is_noticed: bool
     is_run: bool = True
-    """Whether any test runs its line; always true for what an import runs."""
+    """False: no test runs its line. True for all lines that an import runs."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Ran:
-    """What a test did without any change."""
+    """A test that ran without any change."""
 
     passed: bool
     seconds: float
@@ -87,7 +87,7 @@ def _imported(module: str, source: str, mutant: changes.Mutant, tests: list[str]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a session of pytest has found."""
+    """The findings of a session of pytest."""
 
     found: dict[str, list[tuple[changes.Mutant, Result | None]]]
     """The mutants of each module with their results; None for those that need an import."""

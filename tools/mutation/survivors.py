@@ -43,7 +43,7 @@ what is told, the `text` of a reason, the `limit` of how much is told, or the `s
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Known:
-    """What the file says."""
+    """The content of the file."""
 
     tests: Mapping[str, list[str]]
     reasons: Mapping[str, Mapping[str, str]]
