@@ -56,7 +56,7 @@ def test_a_loaded_function_is_changed_wherever_it_is(tool: Any, tmp_path: pathli
     exec(compile(SOURCE, str(file), "exec"), vars(module))
     table = {"fits": module.fits}
     [mutant] = [item for item in tool("changes").mutants(SOURCE) if "size < limit" in item.told]
-    functions = tool("loaded_code").functions_of(str(file))
+    functions = tool("loaded_code").functions_of(str(file), SOURCE)
     assert table["fits"](3 - 1, limit=2)
     tool("loaded_code").replace(functions, tool("changes").changed(SOURCE, mutant), str(file))
     assert not table["fits"](3 - 1, limit=2)

@@ -10,7 +10,6 @@ import collections
 import gc
 import importlib.abc
 import importlib.machinery
-import pathlib
 import types
 from collections.abc import Iterator, Mapping
 
@@ -21,10 +20,10 @@ Functions = Mapping[Key, list[types.FunctionType]]
 """The loaded functions of a file by their code."""
 
 
-def functions_of(file: str) -> Functions:
-    """Return the functions that were loaded from a file."""
-    source = compile(pathlib.Path(file).read_text(), file, "exec")
-    keys = {_fingerprint(code): key for key, code in _keyed(source).items()}
+def functions_of(file: str, source: str) -> Functions:
+    """Return the functions that were loaded from a file with this text."""
+    whole = compile(source, file, "exec")
+    keys = {_fingerprint(code): key for key, code in _keyed(whole).items()}
     found: dict[Key, list[types.FunctionType]] = collections.defaultdict(list)
     for item in gc.get_objects():
         if isinstance(item, types.FunctionType) and item.__code__.co_filename == file:

@@ -25,7 +25,7 @@ from mutation import changes, children, loaded_code
 TEST_S_MAX = 60
 """A mutant one of whose tests takes longer is noticed: it waits for ever."""
 CPU_S_MIN, CPU_FACTOR = 10, 10
-"""CPU time that a mutant may take: ten times that of its tests, and 10 s. More is noticed: it loops."""
+"""CPU time of a mutant: ten times that of its tests, and 10 s. More is noticed: it loops."""
 Lines = dict[str, frozenset[int]]
 """Lines that were run, by file."""
 
@@ -59,12 +59,13 @@ def results(modules: Iterable[str], tests: list[str]) -> Iterator[tuple[str, lis
     Raises TestsFailError if a test fails without any change.
     """
     files = {name: file_of(name) for name in modules}
-    session = children.answer(functools.partial(_in_session, files, tests))
+    sources = {file: pathlib.Path(file).read_text() for file in files.values()}
+    session = children.answer(functools.partial(_in_session, files, sources, tests))
     if not session or session.failed or not children.answer(lambda: _pytest(tests) == 0):
         named = session.failed if session and session.failed else tests
         raise TestsFailError(f"expected tests that pass without a change: {', '.join(named)}")
     for name, found in session.found.items():
-        source = pathlib.Path(files[name]).read_text()
+        source = sources[files[name]]
         yield name, [item or _imported(name, source, mutant, tests) for mutant, item in found]
 
 
@@ -95,10 +96,12 @@ class _Answer:
     """The tests that fail without any change."""
 
 
-def _in_session(files: Mapping[str, str], tests: list[str]) -> _Answer | None:
+def _in_session(
+    files: Mapping[str, str], sources: Mapping[str, str], tests: list[str]
+) -> _Answer | None:
     """Return what a session finds; None if the tests cannot be collected."""
-    session = _Session(files)
-    with _Tracing(frozenset(files.values())) as session.importing:
+    session = _Session(files, sources)
+    with _Tracing(frozenset(sources)) as session.importing:
         _pytest(tests, session)
     return session.answer
 
@@ -117,10 +120,11 @@ def _pytest(arguments: list[str], *plugins: object) -> int:
 class _Session:
     """A pytest plugin that runs mutants in place of the tests."""
 
-    def __init__(self, files: Mapping[str, str]) -> None:
+    def __init__(self, files: Mapping[str, str], sources: Mapping[str, str]) -> None:
+        """`files` of the modules; `sources` of the files, which may change while this runs."""
         self.importing: _Tracing
         self.answer: _Answer | None = None
-        self._files = files
+        self._files, self._sources = files, sources
         self._items: list[pytest.Item] = []
         self._ran: list[_Ran] = []
 
@@ -139,7 +143,9 @@ class _Session:
         return True
 
     def _mutants(self) -> dict[str, list[tuple[changes.Mutant, Result | None]]]:
-        functions = {file: loaded_code.functions_of(file) for file in self._files.values()}
+        functions = {
+            file: loaded_code.functions_of(file, source) for file, source in self._sources.items()
+        }
         gc.freeze()  # or else each child would copy the pages that its collections look at
         return {
             name: list(self._mutants_of(file, functions[file]))
@@ -147,14 +153,13 @@ class _Session:
         }
 
     def _run_all(self) -> list[_Ran]:
-        return [_run(item, after, self._files.values()) for item, after in _pairs(self._items)]
+        return [_run(item, after, self._sources) for item, after in _pairs(self._items)]
 
     def _mutants_of(
         self, file: str, functions: loaded_code.Functions
     ) -> Iterator[tuple[changes.Mutant, Result | None]]:
-        source = pathlib.Path(file).read_text()
         at_import = self.importing.lines.get(file, set())
-        for mutant in changes.mutants(source):
+        for mutant in changes.mutants(self._sources[file]):
             if not mutant.is_in_function:
                 yield mutant, None
                 continue
@@ -171,7 +176,7 @@ class _Session:
         if not chosen:
             return Result(mutant, is_noticed=False, is_run=False)
         chosen.sort(key=lambda at: self._ran[at].seconds)
-        changed = changes.changed(pathlib.Path(file).read_text(), mutant)
+        changed = changes.changed(self._sources[file], mutant)
         cpu_s = CPU_S_MIN + CPU_FACTOR * sum(self._ran[at].seconds for at in chosen)
 
         def run() -> bool:
