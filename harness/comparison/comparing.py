@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.comparison import (
+    corrected_answers,
     documents,
     fixes,
     rate_comparisons,
@@ -98,8 +99,8 @@ def _decide(wholes: Iterable[_Whole]) -> Answer:
         rates += [pair.rate for pair in whole.pairs]
         rates += [whole.rate] if whole.rate is not None else []
         times += [test for pair in whole.pairs for test in pair.times]
-    rate_comparisons.decide(rates)
-    time_comparisons.decide(times)
+    corrected_answers.decide(rates)
+    corrected_answers.decide(times)
     return rate_comparisons.overall(rates)
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from harness.checks import verdicts
 from harness.comparison import documents, run_groups
 from harness.comparison.documents import Answer
-from harness.statistics import corrections, exact_tests, rates
+from harness.statistics import exact_tests, rates
 
 CONFIDENCE = rates.CONFIDENCE
-_LEVEL = 1 - CONFIDENCE
 
 
 @dataclasses.dataclass(slots=True)
@@ -62,22 +61,6 @@ def many(pairs: Sequence[tuple[rates.Rate, rates.Rate]]) -> Test:
         (rates.Rate(0, first.runs), rates.Rate(second.runs, second.runs)) for first, second in pairs
     ]
     return Test(exact_tests.stratified(pairs), exact_tests.stratified(extremes))
-
-
-def decide(tests: Iterable[Test]) -> None:
-    """Set the answers of all tests, so that the probability of any wrong one is bounded.
-
-    Tests that could not have found anything are left out first, which depends on the numbers of
-    runs only.
-    """
-    possible = [test for test in tests if test.least_p_value <= _LEVEL]
-    corrected = corrections.holm([test.p_value for test in possible])
-    for test, value in zip(possible, corrected, strict=True):
-        test.corrected = value
-        if value <= _LEVEL:
-            test.answer = Answer.DIFFERENT
-        elif test.least_p_value * len(possible) <= _LEVEL:
-            test.answer = Answer.SAME
 
 
 def overall(tests: Iterable[Test]) -> Answer:

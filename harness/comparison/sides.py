@@ -140,11 +140,16 @@ def _of_campaign(path: pathlib.Path) -> tuple[list[pathlib.Path], list[str]]:
     if campaign.seed is None:
         raise errors.UsageError(f"expected a campaign, but of {path} {campaign.problem}")
     failed = [
-        f"{result.scenario}, {result.subject}: it could not be executed: {result.error}"
+        f"{result.scenario}, {result.subject}: it could not be executed: {_message(result.error)}"
         for result in campaign.results
         if not result.directory
     ]
     return campaign.runs, failed
+
+
+def _message(error: str) -> str:
+    """Return the last line of an error, which has the message of one with a traceback."""
+    return (error.strip().splitlines() or [""])[-1].strip()[:_REASON_MAX]
 
 
 def _reason(left_out: Sequence[str]) -> str:

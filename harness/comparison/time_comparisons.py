@@ -14,9 +14,7 @@ from harness.checks import verdicts
 from harness.comparison import documents, run_groups, sides
 from harness.comparison.documents import Answer
 from harness.seeds import Seeds
-from harness.statistics import corrections, rank_tests, rates
-
-_LEVEL = 1 - rates.CONFIDENCE
+from harness.statistics import rank_tests, rates
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,18 +99,6 @@ def tests(first: run_groups.Group, second: run_groups.Group, *, seeds: Seeds) ->
             )
             p_value = rank_tests.p_value(*values, seed=seed)
             yield Test(measure, *values, seed=seed, p_value=p_value)
-
-
-def decide(tests: Iterable[Test]) -> None:
-    """Set the answers of all tests, so that the probability of any wrong one is bounded."""
-    possible = [test for test in tests if test.least_p_value <= _LEVEL]
-    corrected = corrections.holm([test.p_value for test in possible])
-    for test, value in zip(possible, corrected, strict=True):
-        test.corrected = value
-        if value <= _LEVEL:
-            test.answer = Answer.DIFFERENT
-        elif test.least_p_value * len(possible) <= _LEVEL:
-            test.answer = Answer.SAME
 
 
 def _values(runs: Iterable[sides.Run], measure: Measure) -> list[float]:

@@ -53,7 +53,7 @@
   ];
   const keys = { "+": 0, "=": 0, "-": 1, ArrowLeft: 2, ArrowRight: 3, 0: 4 };
   window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("details").forEach((part) => { part.open = true; });
+    document.querySelectorAll("details:not(.numbers)").forEach((part) => { part.open = true; });
   });
   document.querySelectorAll(".zoom").forEach((box) => {
     const group = box.dataset.group, plot = box.querySelector(".plot");

@@ -255,6 +255,25 @@ def test_a_run_of_a_campaign_whose_name_is_too_long_is_left_out(tmp_path: pathli
     assert "cannot be read (File name too long)" in left_out
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("Traceback:\n  a.py:1\nE  KeyError\na.py:1: KeyError\n", "a.py:1: KeyError"),
+        ("x" * 5000, "x" * 300),
+        ("\n", ""),
+    ],
+)
+def test_an_error_of_a_run_is_told_in_one_line(
+    tmp_path: pathlib.Path, error: str, told: str
+) -> None:
+    runs = [archives.run(tmp_path, name) for name in ("one", "two")]
+    folder = archives.campaign(tmp_path, "c", runs[:1])
+    with (folder / "results.jsonl").open("a") as file:
+        file.write(json.dumps({"scenario": "s", "subject": "x", "error": error}) + "\n")
+    [left_out] = compare(folder, runs[1].path).sides[0].left_out
+    assert left_out == f"s, x: it could not be executed: {told}"
+
+
 def _nothing(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / "nothing"
 

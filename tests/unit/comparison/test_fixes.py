@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from harness.comparison import fixes, rate_comparisons
+from harness.comparison import corrected_answers, fixes, rate_comparisons
 from harness.comparison.documents import Answer, FixAnswer
 from harness.statistics import power, rates
 from harness.statistics.rates import Rate
@@ -14,7 +14,7 @@ LABELS = ("A", "B")
 
 def compared(first: Rate, second: Rate, scenario: str = "churn") -> fixes.Compared:
     test = rate_comparisons.one(first, second)
-    rate_comparisons.decide([test])
+    corrected_answers.decide([test])
     return fixes.Compared(scenario, first, second, test.answer)
 
 

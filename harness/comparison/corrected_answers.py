@@ -1,0 +1,37 @@
+"""The answers of many tests together, so that the probability of any wrong one is bounded."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from harness.comparison.documents import Answer
+from harness.statistics import corrections, rates
+
+_LEVEL = 1 - rates.CONFIDENCE
+
+
+class Test(Protocol):
+    """One test, whose answer needs the p-values of all others."""
+
+    p_value: float
+    corrected: float | None
+    answer: Answer
+
+    @property
+    def least_p_value(self) -> float:
+        """The smallest p-value that its number of runs can have."""
+
+
+def decide(tests: Iterable[Test]) -> None:
+    """Set the answers of all tests.
+
+    Tests that could not have found anything are left out first, which depends on the numbers of
+    runs only.
+    """
+    possible = [test for test in tests if test.least_p_value <= _LEVEL]
+    corrected = corrections.holm([test.p_value for test in possible])
+    for test, value in zip(possible, corrected, strict=True):
+        test.corrected = value
+        if value <= _LEVEL:
+            test.answer = Answer.DIFFERENT
+        elif test.least_p_value * len(possible) <= _LEVEL:
+            test.answer = Answer.SAME
