@@ -18,8 +18,8 @@ from harness.history import files, records, zstd_frames
 LINE_MAX = 64 * 2**20
 """Longest accepted line, in bytes; an API object has at most a few MiB."""
 
-BUFFER = 2**18
-"""Bytes that are read at once."""
+BUFFER = 2**16
+"""Bytes that are read at once: few enough for the processor's cache."""
 
 TRAILER_MAX = 4096
 """Longest trailer, in bytes."""

@@ -37,7 +37,9 @@ class Trailer(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag
     reason: str = "stopped"
 
 
-class Invocation(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="invocation"):
+class Invocation(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="invocation", gc=False
+):
     """An API call, journaled before it is made."""
 
     op: int
@@ -53,7 +55,9 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     ts_ns: Int62
 
 
-class Completion(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="completion"):
+class Completion(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="completion", gc=False
+):
     """The end of the API call of an Invocation."""
 
     op: int

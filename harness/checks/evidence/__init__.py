@@ -7,6 +7,6 @@ observations. Questions of the certificate do not belong here (see `certificate`
 guarantees: a contradiction is never a violation.
 
 Contents: `acknowledged_writes`, `api_call_totals`, `certain_holds`, `contention`, `contradictions`,
-`last_allocations`, `newest_contents`, `object_lives`, `observed_objects`, `observed_versions`,
+`last_allocations`, `newest_versions`, `object_lives`, `observed_objects`, `observed_versions`,
 `pool_changes`, `recorded_lists`, `references`, `revisions`, `wholeness`.
 """

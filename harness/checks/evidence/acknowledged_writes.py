@@ -13,8 +13,6 @@ its name.
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from harness.checks.evidence import contradictions, observed_versions
 from harness.checks.observed import observations
 from harness.history import histories, plans, records
@@ -37,6 +35,11 @@ class Write:
     rv: int
     devices: tuple[str, ...] | None
     """`driver/pool/device` of the claim in the answer; None: they are not known."""
+
+    @property
+    def held(self) -> int | None:
+        """The digest of the devices; None: they are not known."""
+        return None if self.devices is None else observed_versions.digest_of_devices(self.devices)
 
     @property
     def title(self) -> str:
@@ -83,7 +86,7 @@ def read(history: histories.History) -> SubjectWrites:
             found.problems.append(f"{process} left no journal of its writes")
             continue
         for write in of_journal(history.plan, reader):
-            found.versions.add(write.uid, write.rv, write.devices)
+            found.versions.add(write.uid, write.rv, write.held)
         ok, reason = reader.ended_in_order(f"writes of {process}")
         if not ok:
             found.problems.append(reason)
@@ -111,8 +114,9 @@ def missing(
 ) -> set[int]:
     """Return the digests of the writes after `since_rv` that were not observed."""
     digests = observed_versions.as_integers(written.digests)
-    lost = ~np.isin(digests, observed_versions.as_integers(observed.digests))
-    return set(digests[lost & (written.numbers() > since_rv)].tolist())
+    digests = digests[written.numbers() > since_rv]
+    known = observed_versions.as_integers(observed.digests)
+    return set(digests[~observed_versions.are_among(digests, known)].tolist())
 
 
 def differing(
@@ -120,7 +124,8 @@ def differing(
 ) -> set[int]:
     """Return the digests of the writes of claims that were not observed with their devices."""
     held = observed_versions.as_integers(written.held)
-    return set(held[~np.isin(held, observed_versions.as_integers(observed.held))].tolist())
+    known = observed_versions.as_integers(observed.held)
+    return set(held[~observed_versions.are_among(held, known)].tolist())
 
 
 def complain(

@@ -113,4 +113,4 @@ class _Tally:
             self.created.add(end.uid)
         write = acknowledged_writes.of_call(self._plan, call, end)
         if write is not None:
-            self.written.add(write.uid, write.rv, write.devices)
+            self.written.add(write.uid, write.rv, write.held)

@@ -4,8 +4,8 @@ A life begins with ADDED, or in a list; it ends with DELETED, or by missing in t
 Its uid never comes back, and its name, namespace and creation time never change. A MODIFIED or
 DELETED of an object that is not alive proves that something was lost or changed.
 
-Of each living object three numbers are kept, of each that has gone eight bytes; and the contents
-of those that were seen last.
+Of each living object the newest version is kept (see `newest_versions`), of each that has gone
+eight bytes.
 """
 
 import array
@@ -13,14 +13,13 @@ from typing import TypeAlias
 
 from harness.checks.evidence import (
     contradictions,
-    newest_contents,
+    newest_versions,
     observed_objects,
     observed_versions,
 )
 from harness.checks.observed import observations
 
-_Version: TypeAlias = tuple[int, int]
-"""A version of an object: resourceVersion, digest of the identity."""
+_Version: TypeAlias = newest_versions.Version
 AGREES, LAWFUL, FINAL = "records", "lives", "final-objects"
 """The items of the certificate that this module answers."""
 
@@ -32,10 +31,7 @@ class ObjectLives:
         self._resource, self._found = resource, found
         self._kind = ""
         """The kind in the object that was seen last, as far as it is that of the resource."""
-        self._alive: dict[str, _Version] = {}
-        """By uid."""
-        self._contents = newest_contents.NewestContents()
-        """Of the same objects."""
+        self._alive = newest_versions.NewestVersions()
         self._born = array.array("q")
         """Digest of the uid of every life that began."""
         self._finals: set[str] = set()
@@ -43,7 +39,7 @@ class ObjectLives:
         """uids of a list after a gap that is being read; None: there is none."""
         self._followers = {
             "ADDED": self._begin,
-            "MODIFIED": self._change_unlawfully,
+            "MODIFIED": self._change,
             "DELETED": self._end,
             "LISTED": self._list,
             "FINAL": self._compare_final,
@@ -62,18 +58,17 @@ class ObjectLives:
     def observe(self, seen: observations.SeenAny) -> bool:
         """Follow an observation of this resource.
 
-        Return whether it is a change of an object that was alive, as most observations are.
+        Return True only if it is a change of an object that was alive, as most observations are.
         """
         meta = seen.object.metadata
         if meta.resource_version != str(seen.version) or seen.object.kind != self._kind:
             self._require_agreement(seen)
-        known = self._alive.get(meta.uid)
-        now = seen.version, observed_objects.identity(meta)
-        if seen.type == "MODIFIED" and known and known[0] < now[0] and known[1] == now[1]:
-            self._alive[meta.uid] = now
-            self._contents.keep(seen)
+        known, identity = self._alive.recent.get(meta.uid), observed_objects.identity(meta)
+        if seen.type == "MODIFIED" and known and known[0] < seen.version and known[1] == identity:
+            self._alive.keep(seen, identity)
             return True
-        self._followers[seen.type](seen, known, now)
+        version = seen.version, identity
+        self._followers[seen.type](seen, self._alive.version(meta.uid), version)
         return False
 
     def begin_list(self, purpose: str) -> None:
@@ -84,9 +79,9 @@ class ObjectLives:
     def end_list(self) -> None:
         """Forget the objects that a list after a gap did not show: they are gone."""
         if self._seen_in_list is not None:
-            gone = self._alive.keys() - self._seen_in_list
+            gone = self._alive.uids() - self._seen_in_list
             for uid in gone:
-                self._forget(uid)
+                self._alive.forget(uid)
         self._seen_in_list = None
 
     def end(self, *, has_final_list: bool) -> None:
@@ -96,9 +91,9 @@ class ObjectLives:
         again = len(born) - len(observed_versions.distinct(born))
         if again:
             self._found.add(LAWFUL, f"{again:,} uids of {self._resource} came back")
-        missing = self._alive.keys() - self._finals if has_final_list else ()
+        missing = self._alive.uids() - self._finals if has_final_list else ()
         for uid in sorted(missing):
-            rv = self._alive[uid][0]
+            rv, _ = self._alive.version(uid) or (0, 0)
             self._found.add(
                 FINAL,
                 f"{self._resource} with uid {uid} were never deleted, "
@@ -123,7 +118,7 @@ class ObjectLives:
     def _begin(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
         if known is None:
             self._born.append(hash(seen.object.metadata.uid))
-        elif known[0] == now[0] and self._contents.equals(seen):
+        elif known[0] == now[0] and self._alive.equals(seen):
             text = f"{observed_objects.title(seen)} at {seen.version}: was recorded twice"
             self._found.add(LAWFUL, text)
         else:
@@ -138,14 +133,12 @@ class ObjectLives:
             self._born.append(hash(seen.object.metadata.uid))
         elif known[0] > now[0]:
             self._dispute(LAWFUL, seen, f"is older in a list than when last seen ({known[0]})")
-        elif known[0] == now[0] and not self._contents.equals(seen):
+        elif known[0] == now[0] and not self._alive.equals(seen):
             self._dispute(LAWFUL, seen, "differs in a list from the same version in the watch")
         self._keep(seen, known, now)
 
-    def _change_unlawfully(
-        self, seen: observations.SeenAny, known: _Version | None, now: _Version
-    ) -> None:
-        """Follow a MODIFIED that is none of the next version of a known object."""
+    def _change(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
+        """Follow MODIFIED."""
         if known is None or known[0] >= now[0]:
             self._dispute_event(seen, known)
         self._keep(seen, known, now)
@@ -156,7 +149,7 @@ class ObjectLives:
             self._dispute_event(seen, known)
         else:
             self._require_identity(seen, known, now)
-            self._forget(seen.object.metadata.uid)
+            self._alive.forget(seen.object.metadata.uid)
 
     def _dispute_event(self, seen: observations.SeenAny, known: _Version | None) -> None:
         """Complain about an event of an object that is not alive or already has a newer version."""
@@ -177,12 +170,7 @@ class ObjectLives:
         if known is not None:
             self._require_identity(seen, known, now)
         if known is None or known[0] < now[0]:
-            self._alive[seen.object.metadata.uid] = now
-            self._contents.keep(seen)
-
-    def _forget(self, uid: str) -> None:
-        del self._alive[uid]
-        self._contents.forget(uid)
+            self._alive.keep(seen, now[1])
 
     def _require_identity(self, seen: observations.SeenAny, known: _Version, now: _Version) -> None:
         if known[1] != now[1]:
@@ -198,7 +186,7 @@ class ObjectLives:
         elif known[0] != now[0]:
             text = f"has version {now[0]} in the final list, but {known[0]} was its last"
             self._dispute(FINAL, seen, text, from_rv=min(known[0], now[0]) + 1)
-        elif not self._contents.equals(seen):
+        elif not self._alive.equals(seen):
             self._dispute(FINAL, seen, "differs in the final list from the same version before")
 
     def _dispute(

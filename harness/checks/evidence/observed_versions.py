@@ -21,11 +21,15 @@ class Versions:
     held: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
     """Digests of the versions of claims with their devices."""
 
-    def add(self, uid: str, rv: int, devices: Iterable[str] | None = None) -> None:
-        """Add one version of an object; `devices`: those of a claim, None if they are not known."""
-        self.digests.append(digest(uid, rv))
+    def add(self, uid: str, rv: int, devices: int | None = None) -> None:
+        """Add one version of an object.
+
+        `devices`: the digest of those of a claim, None if they are not known.
+        """
+        version = hash(uid) ^ rv
+        self.digests.append(version)
         if devices is not None:
-            self.held.append(holding(uid, rv, devices))
+            self.held.append(version ^ devices)
 
     def __len__(self) -> int:
         """Return the number of versions, with duplicates."""
@@ -38,7 +42,7 @@ class NumberedVersions(Versions):
 
     rvs: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
 
-    def add(self, uid: str, rv: int, devices: Iterable[str] | None = None) -> None:
+    def add(self, uid: str, rv: int, devices: int | None = None) -> None:
         """Add one version of an object, as `Versions` does."""
         Versions.add(self, uid, rv, devices)
         self.rvs.append(rv)
@@ -53,9 +57,14 @@ def digest(uid: str, rv: int) -> int:
     return hash(uid) ^ rv
 
 
+def digest_of_devices(devices: Iterable[str]) -> int:
+    """Return a number for the devices that a claim holds."""
+    return hash(tuple(devices))
+
+
 def holding(uid: str, rv: int, devices: Iterable[str]) -> int:
     """Return the digest of a version of a claim with its devices."""
-    return digest(uid, rv) ^ hash(tuple(devices))
+    return digest(uid, rv) ^ digest_of_devices(devices)
 
 
 def as_integers(content: "array.array[int]") -> Integers:
@@ -70,4 +79,17 @@ def distinct(numbers: Integers) -> Integers:
     """
     ordered = np.sort(numbers)
     found: Integers = ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
+    return found
+
+
+def are_among(wanted: Integers, known: Integers) -> npt.NDArray[np.bool_]:
+    """Return of each number whether it is among the known ones.
+
+    `np.isin` builds a hash table, which takes many times as long for a million.
+    """
+    if not len(known):
+        return np.zeros(len(wanted), dtype=bool)
+    ordered = np.sort(known)
+    places = np.searchsorted(ordered, wanted)
+    found: npt.NDArray[np.bool_] = ordered[np.minimum(places, len(ordered) - 1)] == wanted
     return found

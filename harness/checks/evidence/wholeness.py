@@ -18,9 +18,11 @@ from harness.checks.evidence import (
 from harness.checks.observed import folders, interning, observations, observed_claims
 from harness.history import histories, records
 
+_NO_DEVICES = observed_versions.digest_of_devices(())
 
-def _devices(allocation: observed_claims.Allocation) -> tuple[str, ...]:
-    return tuple(result.id for result in allocation.devices.results)
+
+def _devices(allocation: observed_claims.Allocation) -> int:
+    return observed_versions.digest_of_devices(result.id for result in allocation.devices.results)
 
 
 @dataclasses.dataclass(slots=True)
@@ -120,14 +122,12 @@ class Wholeness(folders.Folder):
         """Return whether the object was alive before and still is."""
         resource = self._resources.get(seen.resource) or self._of(seen.resource)
         resource.lists.observe(seen)
-        self.observed.add(seen.object.metadata.uid, seen.version, self._devices_of(seen))
+        devices = None
+        if seen.resource == observations.CLAIMS:
+            allocation = seen.object.status.allocation
+            devices = _NO_DEVICES if allocation is None else self._devices.of(allocation)
+        self.observed.add(seen.object.metadata.uid, seen.version, devices)
         return resource.lives.observe(seen)
-
-    def _devices_of(self, seen: observations.SeenAny) -> tuple[str, ...] | None:
-        if seen.resource != observations.CLAIMS:
-            return None
-        allocation = seen.object.status.allocation
-        return () if allocation is None else self._devices.of(allocation)
 
     def _of(self, resource: str) -> _Resource:
         known = self._resources.get(resource)

@@ -7,8 +7,6 @@ hold is assumed to be as short as the observations allow, so that doubt never be
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-import msgspec
-
 from harness.checks.holds import hold_columns, observed_streams
 from harness.checks.observed import (
     claim_results,
@@ -21,21 +19,12 @@ from harness.checks.observed import (
 from harness.history import records
 
 CLAIMS, PODS = observations.CLAIMS, observations.PODS
-_NOTHING: dict[str, claim_results.Held] = {}
+_NOTHING = observed_streams.NOTHING
 
 
 Hold: TypeAlias = hold_columns.Hold
 Life: TypeAlias = observed_streams.Life
 ObservedStream: TypeAlias = observed_streams.ObservedStream
-
-
-class _Holder(msgspec.Struct):
-    """A claim that holds devices now."""
-
-    held: Mapping[str, claim_results.Held]
-    """Device -> how it is held; claims with equal allocations share it."""
-    rows: dict[str, int]
-    """Device -> row of the open hold."""
 
 
 class HoldHistory(folders.Folder):
@@ -47,8 +36,6 @@ class HoldHistory(folders.Folder):
         self.pods: dict[str, Life] = {}
         self.holds = hold_columns.HoldColumns(self.claims)
         self.last_rv = 0
-        self._holders: dict[str, _Holder] = {}
-        """By the uid of the claim."""
         self._relists: dict[str, observed_streams.Relist] = {}
         self._held = interning.DerivedValues(claim_results.held)
 
@@ -126,59 +113,55 @@ class HoldHistory(folders.Folder):
         live = self.stream(resource).live
         for uid in [uid for uid in live if uid not in relist.seen]:
             del live[uid]
-            if resource == CLAIMS and uid in self._holders:
-                self._release(uid, self._holders[uid], _NOTHING, relist.certain_rv + 1, ts_ns)
+            if resource == CLAIMS:
+                self._release(self.claims[uid], _NOTHING, relist.certain_rv + 1, ts_ns)
 
     # ------------------------------------------------------------------------ claims
 
     def _fold_claim(self, seen: observations.SeenClaim, certain_rv: int | None) -> None:
-        claim, ts_ns = seen.object, seen.ts_ns
-        uid, allocation = claim.metadata.uid, claim.status.allocation
-        life = self.claims.get(uid) or _begun(self.claims, claim.metadata, ts_ns)
+        claim = seen.object
+        meta, allocation = claim.metadata, claim.status.allocation
+        life = self.claims.get(meta.uid) or _begun(self.claims, meta, seen.ts_ns)
         is_gone = seen.type == "DELETED"
         if is_gone:
-            life.gone_ns = ts_ns
+            life.gone_ns = seen.ts_ns
         held = _NOTHING if is_gone or allocation is None else self._held.of(allocation)
-        holder = self._holders.get(uid)
-        if holder is not None and holder.held is not held and holder.held != held:
+        if life.held is not held and life.held != held:
             # A release within a gap may have happened right after the last observation before it.
             until = seen.version if certain_rv is None or is_gone else certain_rv + 1
-            self._release(uid, holder, held, until, ts_ns)
+            self._release(life, held, until, seen.ts_ns)
         if held:
             self._take(seen, life, held)
+        elif is_gone:
+            life.rows = None
 
     def _release(
-        self,
-        uid: str,
-        holder: _Holder,
-        kept: Mapping[str, claim_results.Held],
-        rv: int,
-        ts_ns: int,
+        self, life: Life, kept: Mapping[str, claim_results.Held], rv: int, ts_ns: int
     ) -> None:
         """End the claim's holds, except those in `kept` that have not changed.
 
         `_take` is to follow if anything is kept.
         """
-        for device, how in holder.held.items():
+        rows = life.rows or {}
+        for device, how in life.held.items():
             if not kept or kept.get(device) != how:
-                self.holds.close(holder.rows.pop(device), rv, ts_ns)
-        if not holder.rows:
-            del self._holders[uid]
+                self.holds.close(rows.pop(device), rv, ts_ns)
+        life.held = _NOTHING
 
     def _take(
         self, seen: observations.SeenClaim, life: Life, held: Mapping[str, claim_results.Held]
     ) -> None:
         """Begin the holds that the claim has not had, and note the pods of all."""
-        if life.ready_ns is None:
-            life.ready_ns = seen.ts_ns
         pods = _pods_of(seen.object)
+        if life.held is held and life.users == pods:
+            return
         if life.users != pods:
             life.users = pods
-        uid = seen.object.metadata.uid
-        holder = self._holders.get(uid)
-        if holder is None:
-            holder = self._holders[uid] = _Holder(held, {})
-        holder.held, rows = held, holder.rows
+        if life.ready_ns is None:
+            life.ready_ns = seen.ts_ns
+        if life.rows is None:
+            life.rows = {}
+        life.held, rows = held, life.rows
         for device, how in held.items():
             if device in rows:
                 self.holds.add_pods(rows[device], life.users)

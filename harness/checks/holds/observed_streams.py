@@ -1,8 +1,13 @@
 """How complete the observations of a resource are, and the lives of its objects."""
 
 import dataclasses
+from collections.abc import Mapping
 
+from harness.checks.observed import claim_results
 from harness.history import records
+
+NOTHING: Mapping[str, claim_results.Held] = {}
+"""The devices of a claim that holds none."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -19,6 +24,10 @@ class Life:
     """Number of objects of its resource that were seen before it."""
     users: str | tuple[str, ...] = ()
     """Of a claim that was allocated: its pods then; see `hold_columns.Pods`."""
+    held: Mapping[str, claim_results.Held] = dataclasses.field(default_factory=lambda: NOTHING)
+    """Of a claim: device -> how it holds it now; claims with equal allocations share it."""
+    rows: dict[str, int] | None = None
+    """Of a claim that has held devices: device -> row of the open hold; None when it is gone."""
 
     @property
     def waited_ns(self) -> int | None:

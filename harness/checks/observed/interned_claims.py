@@ -1,16 +1,33 @@
 """Claims whose specs and allocations are decoded once for all claims that have the same."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from harness.checks.observed import interning, observed_claims, observed_metadata
 
-_specs = interning.DecodedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).decode)
-_allocations = interning.DecodedParts(
+_spec = interning.RepeatedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).decode).of
+_allocation = interning.DecodedParts(
     msgspec.json.Decoder(observed_claims.Allocation | None).decode
-)
+).of
+_managers = msgspec.json.Decoder(list[observed_claims.ManagedFields] | None).decode
 _ABSENT = msgspec.Raw()
 _NO_SPEC = observed_claims.ClaimSpec()
 _NO_STATUS = observed_claims.ClaimStatus()
+
+
+class RawMeta(observed_claims.ClaimMeta, frozen=True):
+    """A `ClaimMeta` whose managed fields are decoded only if they are asked for."""
+
+    managed_fields: msgspec.Raw = _ABSENT  # type: ignore[assignment] # JSON of the list
+
+    @property
+    def managers(self) -> Sequence[observed_claims.ManagedFields]:
+        """The managers of its fields; raises ObjectError if they are none of the API."""
+        try:
+            return _managers(self.managed_fields) or () if self.managed_fields else ()
+        except observed_metadata.NO_OBJECTS as error:
+            raise observed_metadata.ObjectError(str(error)) from error
 
 
 class RawStatus(observed_metadata.Part, frozen=True):
@@ -22,29 +39,29 @@ class RawStatus(observed_metadata.Part, frozen=True):
 
 
 class RawClaim(observed_metadata.ApiObject, frozen=True, kw_only=True):
-    """A claim whose spec and allocation are not decoded."""
+    """A claim whose spec, allocation and managed fields are not decoded."""
 
+    metadata: RawMeta
     spec: msgspec.Raw = _ABSENT
     status: RawStatus = RawStatus()
 
 
 def decoded(claim: RawClaim) -> observed_claims.Claim:
     """Return the claim; raises msgspec.DecodeError if spec or allocation are none of the API."""
+    raw = claim.status
+    if raw.allocation:
+        status = observed_claims.ClaimStatus(
+            allocation=_allocation(raw.allocation),
+            reserved_for=raw.reserved_for,
+            devices=raw.devices,
+        )
+    elif raw.reserved_for is None and raw.devices is None:
+        status = _NO_STATUS
+    else:
+        status = observed_claims.ClaimStatus(reserved_for=raw.reserved_for, devices=raw.devices)
     return observed_claims.Claim(
         metadata=claim.metadata,
         kind=claim.kind,
-        spec=_specs.of(claim.spec) if claim.spec else _NO_SPEC,
-        status=_decoded_status(claim.status),
-    )
-
-
-def _decoded_status(status: RawStatus) -> observed_claims.ClaimStatus:
-    if status.allocation:
-        allocation = _allocations.of(status.allocation)
-    elif status.reserved_for is None and status.devices is None:
-        return _NO_STATUS
-    else:
-        allocation = None
-    return observed_claims.ClaimStatus(
-        allocation=allocation, reserved_for=status.reserved_for, devices=status.devices
+        spec=_spec(claim.spec) if claim.spec else _NO_SPEC,
+        status=status,
     )

@@ -42,6 +42,22 @@ class DecodedParts(Generic[Part]):
         return part
 
 
+class RepeatedParts(DecodedParts[Part]):
+    """Parts of one type, of which mostly the same comes many times in succession."""
+
+    def __init__(self, decode: Callable[[bytes], Part]) -> None:
+        super().__init__(decode)
+        self._raw: msgspec.Raw | None = None
+        """JSON of the part that was asked for last; None: there is none."""
+        self._part: Part | None = None
+
+    def of(self, raw: msgspec.Raw) -> Part:
+        """Return the decoded part, as `DecodedParts` does."""
+        if self._part is None or self._raw != raw:
+            self._part, self._raw = super().of(raw), raw.copy()
+        return self._part
+
+
 class DerivedValues(Generic[Part, Value]):
     """Values that are made from parts, kept by the identity of the part."""
 

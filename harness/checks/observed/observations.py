@@ -26,8 +26,7 @@ TYPES: Mapping[str, type[observed_metadata.ApiObject]] = {
     TAINT_RULES: observed_cluster.TaintRule,
 }
 """The types of the objects, by resource; of other resources, only the metadata are read."""
-_NO_OBJECTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Errors of reading what is no object of the API."""
+ObjectError = observed_metadata.ObjectError
 Kind = TypeVar("Kind", bound=observed_metadata.ApiObject)
 _OBJECT = b',"object":'
 """The bytes before the object, which is the last field of a line as the recorder writes it."""
@@ -78,12 +77,10 @@ def content_of(line: bytes) -> bytes:
     return line[line.find(_OBJECT) + len(_OBJECT) : -1]
 
 
-class ObjectError(ValueError):
-    """The object of a sound record is not an object of the API."""
-
-
 _BEGIN = b'{"record":"observation","resource":"'
 """The begin of a line as the recorder writes it."""
+_HEAD_MAX = 256
+"""Most bytes that usually come before the object and its key, with the key."""
 _PLURAL = slice(len(_BEGIN), len(_BEGIN) + len(CLAIMS))
 """Where the resource is in such a line: as much of it as tells those in TYPES apart."""
 _set_attribute = msgspec.structs.force_setattr
@@ -93,10 +90,12 @@ def _decoder(kind: Any) -> Callable[[bytes], SeenAny]:
     return msgspec.json.Decoder(Seen[kind]).decode
 
 
-_decoders: Mapping[str, Callable[[bytes], SeenAny]] = {
-    plural: _decoder(kind) for plural, kind in {**TYPES, CLAIMS: interned_claims.RawClaim}.items()
+_decoders: dict[str | None, Callable[[bytes], SeenAny]] = {
+    plural: _decoder(kind) for plural, kind in TYPES.items()
 }
-_decode_other = _decoder(observed_metadata.ApiObject)
+"""Decoders of lines by the resource; None: one that is not in TYPES."""
+_decoders[CLAIMS] = _decoder(interned_claims.RawClaim)
+_decoders[None] = _decoder(observed_metadata.ApiObject)
 _plurals = {(plural.encode() + b'","type":"')[: len(CLAIMS)]: plural for plural in TYPES}
 """Bytes of a line at _PLURAL -> the resource."""
 
@@ -110,7 +109,7 @@ def decode_line(line: bytes) -> Any:
     if plural is not None or line.startswith(_BEGIN):
         try:
             return _seen(line, plural)
-        except _NO_OBJECTS:
+        except observed_metadata.NO_OBJECTS:
             pass  # Below, the record and its object are decoded one after the other.
     record = journal_reader.decode_record(line)
     return decode(record) if isinstance(record, records.Observation) else record
@@ -119,16 +118,21 @@ def decode_line(line: bytes) -> Any:
 def _seen(line: bytes, plural: str | None) -> SeenAny:
     """Return the observation of a line; an object of the recorder ends where its line does.
 
-    `plural` is its resource, None: one that is not in TYPES. Raises one of _NO_OBJECTS for any
+    `plural` is its resource, None: one that is not in TYPES. Raises one of NO_OBJECTS for any
     other line.
     """
-    seen = (_decode_other if plural is None else _decoders[plural])(line)
-    if (seen.resource != plural and (plural or seen.resource in TYPES)) or _OBJECT not in line:
+    seen = _decoders[plural](line)
+    if (seen.resource != plural and (plural or seen.resource in TYPES)) or not _has_object(line):
         raise msgspec.DecodeError("expected a line as the recorder writes it")
-    _set_attribute(seen, "line", line)
     if plural == CLAIMS:
         _set_attribute(seen, "object", interned_claims.decoded(seen.object))
+    _set_attribute(seen, "line", line)
     return seen
+
+
+def _has_object(line: bytes) -> bool:
+    """Return whether the object is where the recorder writes it; the first bytes mostly tell."""
+    return line.find(_OBJECT, 0, _HEAD_MAX) >= 0 or _OBJECT in line
 
 
 def decode(record: records.Observation) -> SeenAny:
@@ -139,5 +143,5 @@ def decode(record: records.Observation) -> SeenAny:
     plural = record.resource if record.resource in TYPES else None
     try:
         return _seen(msgspec.json.encode(record), plural)
-    except _NO_OBJECTS as error:
+    except observed_metadata.NO_OBJECTS as error:
         raise ObjectError(str(error)) from error

@@ -1,5 +1,6 @@
 """The ResourceClaims that were observed, as far as checks read them."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -152,10 +153,48 @@ class ClaimStatus(observed_metadata.Part, frozen=True):
     devices: list[DeviceStatus] | None = None
 
 
+class StatusFields(observed_metadata.Part, frozen=True):
+    """The fields of a status that a manager owns."""
+
+    allocation: Any = msgspec.field(default=None, name="f:allocation")
+
+
+class OwnedFields(observed_metadata.Part, frozen=True):
+    """A `fieldsV1`: the fields that a manager owns."""
+
+    status: StatusFields | None = msgspec.field(default=None, name="f:status")
+
+
+class ManagedFields(observed_metadata.Part, frozen=True):
+    """An entry of `metadata.managedFields`."""
+
+    manager: str = ""
+    subresource: str = ""
+    fields: OwnedFields | None = msgspec.field(default=None, name="fieldsV1")
+
+    @property
+    def has_allocation(self) -> bool:
+        """True if the manager owns `status.allocation`."""
+        owned = self.fields.status if self.subresource == "status" and self.fields else None
+        return owned is not None and owned.allocation is not None
+
+
+class ClaimMeta(observed_metadata.Meta, frozen=True):
+    """The metadata of a claim."""
+
+    managed_fields: list[ManagedFields] | None = None
+
+    @property
+    def managers(self) -> Sequence[ManagedFields]:
+        """The managers of its fields."""
+        return self.managed_fields or ()
+
+
 class Claim(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A ResourceClaim."""
 
     KIND: ClassVar[str] = "ResourceClaim"
+    metadata: ClaimMeta
     spec: ClaimSpec = ClaimSpec()
     status: ClaimStatus = ClaimStatus()
 
@@ -166,6 +205,9 @@ class Claim(observed_metadata.ApiObject, frozen=True, kw_only=True):
 
     @property
     def manager(self) -> str:
-        """Field manager of `status.allocation`; empty if the server does not track managers."""
-        managers = self.metadata.managed_fields or ()
+        """Field manager of `status.allocation`; empty if the server does not track managers.
+
+        Raises ObjectError if its managers are none of the API.
+        """
+        managers = self.metadata.managers
         return next((item.manager for item in reversed(managers) if item.has_allocation), "")

@@ -38,6 +38,7 @@ class Node(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A node; its labels are in its metadata."""
 
     KIND: ClassVar[str] = "Node"
+    metadata: observed_metadata.LabelledMeta
 
 
 class DeviceClassSpec(observed_metadata.Part, frozen=True):

@@ -1,10 +1,17 @@
 """The metadata of the objects that were observed, as far as checks read them."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
 from harness.checks import verdicts
+
+NO_OBJECTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Errors of reading what is no object of the API."""
+
+
+class ObjectError(ValueError):
+    """The object of a sound record is not an object of the API."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
@@ -20,32 +27,6 @@ class Owner(Part, frozen=True):
     controller: bool = False
 
 
-class StatusFields(Part, frozen=True):
-    """The fields of a status that a manager owns."""
-
-    allocation: Any = msgspec.field(default=None, name="f:allocation")
-
-
-class OwnedFields(Part, frozen=True):
-    """A `fieldsV1`: the fields that a manager owns."""
-
-    status: StatusFields | None = msgspec.field(default=None, name="f:status")
-
-
-class ManagedFields(Part, frozen=True):
-    """An entry of `metadata.managedFields`."""
-
-    manager: str = ""
-    subresource: str = ""
-    fields: OwnedFields | None = msgspec.field(default=None, name="fieldsV1")
-
-    @property
-    def has_allocation(self) -> bool:
-        """True if the manager owns `status.allocation`."""
-        owned = self.fields.status if self.subresource == "status" and self.fields else None
-        return owned is not None and owned.allocation is not None
-
-
 class Meta(Part, frozen=True):
     """The metadata of an object."""
 
@@ -59,8 +40,6 @@ class Meta(Part, frozen=True):
     finalizers: list[str] | None = None
     owner_references: list[Owner] | None = None
     annotations: dict[str, str] | None = None
-    labels: dict[str, str] | None = None
-    managed_fields: list[ManagedFields] | None = None
 
     @property
     def key(self) -> str:
@@ -72,6 +51,12 @@ class Meta(Part, frozen=True):
         """UID of the pod that the object was generated for; None: a user created it."""
         owners = self.owner_references or ()
         return next((item.uid for item in owners if item.controller and item.kind == "Pod"), None)
+
+
+class LabelledMeta(Meta, frozen=True):
+    """The metadata of an object whose labels are read."""
+
+    labels: dict[str, str] | None = None
 
 
 class ApiObject(Part, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.checks.evidence import newest_contents
+from harness.checks.evidence import newest_versions
 from harness.checks.observed import observations
 
 
@@ -20,28 +20,28 @@ def seen(uid: str, label: str, *, kind: str = "") -> observations.SeenAny:
     return found
 
 
-@pytest.mark.parametrize("bytes_max", [newest_contents.BYTES_MAX, 0])
+@pytest.mark.parametrize("bytes_max", [newest_versions.BYTES_MAX, 0])
 def test_the_newest_content_is_compared(monkeypatch: pytest.MonkeyPatch, bytes_max: int) -> None:
-    monkeypatch.setattr(newest_contents, "BYTES_MAX", bytes_max)
-    contents = newest_contents.NewestContents()
+    monkeypatch.setattr(newest_versions, "BYTES_MAX", bytes_max)
+    versions = newest_versions.NewestVersions()
     for uid, label in (("a", "1"), ("b", "2"), ("a", "3")):
-        contents.keep(seen(uid, label))
-    assert [contents.equals(seen("a", label)) for label in "123"] == [False, False, True]
-    assert [contents.equals(seen("b", label, kind="Lease")) for label in "12"] == [False, True]
+        versions.keep(seen(uid, label), 0)
+    assert [versions.equals(seen("a", label)) for label in "123"] == [False, False, True]
+    assert [versions.equals(seen("b", label, kind="Lease")) for label in "12"] == [False, True]
 
 
 def test_a_newer_content_takes_the_place_of_a_digest(monkeypatch: pytest.MonkeyPatch) -> None:
-    contents = newest_contents.NewestContents()
+    versions = newest_versions.NewestVersions()
     for bytes_max in (0, 2**20):
-        monkeypatch.setattr(newest_contents, "BYTES_MAX", bytes_max)
-        contents.keep(seen("a", str(bytes_max)))
-    assert contents.equals(seen("a", str(2**20)))
-    assert not contents.equals(seen("a", "0"))
+        monkeypatch.setattr(newest_versions, "BYTES_MAX", bytes_max)
+        versions.keep(seen("a", str(bytes_max)), 0)
+    assert versions.equals(seen("a", str(2**20)))
+    assert not versions.equals(seen("a", "0"))
 
 
 def test_an_object_that_is_forgotten_is_not_known() -> None:
-    contents = newest_contents.NewestContents()
-    contents.keep(seen("a", "1"))
-    contents.forget("a")
+    versions = newest_versions.NewestVersions()
+    versions.keep(seen("a", "1"), 0)
+    versions.forget("a")
     with pytest.raises(KeyError):
-        contents.equals(seen("a", "1"))
+        versions.equals(seen("a", "1"))
