@@ -133,6 +133,10 @@ def _fix(whole: _Whole) -> documents.Fix:
             rate_comparisons.rate_of(pair.first),
             rate_comparisons.rate_of(pair.second),
             pair.rate.answer,
+            unknown=sum(
+                len(group.runs) - rate_comparisons.rate_of(group).runs
+                for group in (pair.first, pair.second)
+            ),
         )
         for pair in whole.pairs
     ]

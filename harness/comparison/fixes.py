@@ -19,6 +19,8 @@ class Compared:
     first: rates.Rate
     second: rates.Rate
     answer: Answer
+    unknown: int = 0
+    """Runs of both sides that are neither VALID nor INVALID."""
 
     @property
     def is_better(self) -> bool:
@@ -45,7 +47,7 @@ def fix(
         second=labels[1],
         answer=answer,
         confidence=rate_comparisons.CONFIDENCE,
-        text=_text(answer, labels, compared),
+        text=_text(answer, labels, compared) + _unknown(compared),
     )
 
 
@@ -72,6 +74,13 @@ def _text(answer: FixAnswer, labels: tuple[str, str], compared: Sequence[Compare
         return f"{said}, over {len(compared)} scenarios and subjects together"
     more = f"; {len(deciding) - 1} more scenarios" if len(deciding) > 1 else ""
     return f"{said}: {_shares(labels, deciding[0])}; {_fall(deciding[0])}{more}"
+
+
+def _unknown(compared: Sequence[Compared]) -> str:
+    """Return how many runs have no part in the answer; empty if all have."""
+    unknown = sum(item.unknown for item in compared)
+    noun = "run is" if unknown == 1 else "runs are"
+    return f"; {unknown} {noun} UNKNOWN and not counted" if unknown else ""
 
 
 def _shares(labels: tuple[str, str], item: Compared) -> str:

@@ -1,5 +1,6 @@
 """The second side as a fix: from the answers of the tests, and how often it is said wrongly."""
 
+import dataclasses
 import random
 
 import pytest
@@ -32,6 +33,12 @@ def test_one_scenario(first: Rate, second: Rate, answer: FixAnswer) -> None:
     found = fixes.fix(LABELS, [compared(first, second)], is_worse_overall=None)
     assert found.answer is answer
     assert found.confidence == 0.95
+
+
+def test_runs_that_are_unknown_are_said() -> None:
+    pair = dataclasses.replace(compared(Rate(14, 20), Rate(0, 20)), unknown=3)
+    found = fixes.fix(LABELS, [pair], is_worse_overall=None)
+    assert found.text.endswith("; 3 runs are UNKNOWN and not counted")
 
 
 def test_a_fix_of_one_scenario_that_breaks_another_is_none() -> None:

@@ -16,6 +16,7 @@ from harness.scenario import profiles
 
 ROOT = pathlib.Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+NIGHTS = ROOT / "examples" / "flake-hunt.yml"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yml"))
 SCHEMA = pathlib.Path(__file__).with_name("workflow.schema.json.gz")
 TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -30,6 +31,17 @@ def steps(path: pathlib.Path) -> list[dict]:
 
 def test_both_are_there() -> None:
     assert [path.name for path in WORKFLOWS] == ["ci.yml", "nightly.yml"]
+
+
+def test_the_nights_are_kept_from_night_to_night_also_red_ones() -> None:
+    for name, path in (("reports/trends.sqlite", WORKFLOWS[1]), ("trends.sqlite", NIGHTS)):
+        cached = [step for step in steps(path) if "actions/cache/" in step.get("uses", "")]
+        restore, save = sorted(cached, key=lambda step: "save" in step["uses"])
+        for step in (restore, save):
+            assert name in step["with"]["path"].split()
+            assert "github.run_id" in step["with"]["key"], "a cache is never written again"
+        assert restore["with"]["key"].startswith(restore["with"]["restore-keys"])
+        assert save["if"].startswith("always()")
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, *EXAMPLES], ids=lambda path: path.name)

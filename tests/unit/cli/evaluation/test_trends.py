@@ -117,6 +117,54 @@ def test_the_page_shows_the_slower_scheduler_and_the_defect(
     assert not re.findall(r"(?:src|href)=", text)
 
 
+def test_three_campaigns_on_disk_show_both(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    """As above, from run directories: the last night is slower and fails in 8 of 40 runs."""
+    for number, (failed, throughput) in enumerate([(0, 50.0), (0, 51.0), (8, 30.0)]):
+        whole_campaign(tmp_path, f"n{number}", number, failed=failed, throughput=throughput)
+    path = tmp_path / "t.sqlite"
+    assert flake_hunt("trends", "add", str(tmp_path), "--database", str(path))[0] == 0
+    code, out, _ = flake_hunt("trends", "page", "--database", str(path), "--fail-when-worse")
+    assert code == 10
+    assert "rate of INVALID is worse: 0 of 80 runs" in out
+    assert "now 8 of 40 runs" in out
+    assert re.search(r"throughput is worse: 50\.\d allocations/s, now 30\.2 allocations/s", out)
+
+
+def whole_campaign(
+    reports: pathlib.Path, name: str, day: int, *, failed: int, throughput: float
+) -> None:
+    copies = [
+        copy
+        for verdict, count in (("VALID", 40 - failed), ("INVALID", failed))
+        for copy in archives.repeated(
+            archives.run(reports, f"{name}-{verdict}", verdict, scenario="churn"),
+            count,
+            figures=lambda n: {"allocations_per_s": throughput + n % 5 / 10},
+        )
+    ]
+    found = [
+        results.RunResult(
+            number=number,
+            scenario="churn",
+            subject="correct",
+            seconds=9.0,
+            directory=str(copy.path),
+            verdict=Verdict.INVALID if number > 40 - failed else Verdict.VALID,
+        )
+        for number, copy in enumerate(copies, start=1)
+    ]
+    folder = archives.campaign(reports, name, copies)
+    plan = campaign_plan.CampaignPlan(
+        seed=1,
+        reports=str(reports),
+        cluster={"name": "embedded"},
+        started=f"2026-01-0{day + 1}T00:00:00Z",
+        runs=[],
+    )
+    document = campaign_documents.document(results.rows(found), plan, folder)
+    (folder / "results.json").write_bytes(msgspec.json.encode(document))
+
+
 def test_the_document_obeys_its_schema(flake_hunt: Any, database: pathlib.Path) -> None:
     code, out, _ = flake_hunt("trends", "page", "--database", str(database), "--output", "json")
     document = schemas.obeying("trends", out)
