@@ -84,6 +84,7 @@ def parsed(words: list[str]) -> dict[str, Any]:
 def test_its_command_reads_the_plan_and_writes_to_the_volume() -> None:
     container = JOB["spec"]["template"]["spec"]["containers"][0]
     options = parsed(container["command"])
+    assert str(options["jobs"]) == container["resources"]["requests"]["cpu"]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     assert options["plan"] == pathlib.Path(mounts["plan"], "plan.json")
     assert (options["reports"], options["shard"]) == (pathlib.Path(mounts["reports"]), None)

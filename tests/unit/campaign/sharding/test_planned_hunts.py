@@ -181,14 +181,12 @@ def test_what_speaks_against_the_subject_is_kept_without_its_evidence(
     assert attempts.made == [(2, 0)]
 
 
-def test_another_plan_and_another_shard_have_folders_of_their_own(
-    tmp_path: pathlib.Path, attempts: Attempts
-) -> None:
+def test_another_plan_and_another_shard_have_folders_of_their_own(tmp_path: pathlib.Path) -> None:
     plan = shards.plan(subjects=4, controls=0, shards=2)
     other = shards.plan(subjects=4, controls=0, shards=1)
-    folders = [
-        make(*part, tmp_path).folder for part in ((plan, 1), (plan, 2), (plan, None), (other, 1))
-    ]
+    parts = ((plan, 1), (plan, 2), (plan, None), (other, 1))
+    folders = [shards.folder(tmp_path, *part) for part in parts]
+    assert folders == [shards.folder(tmp_path, *part) for part in parts]
     assert len(set(folders)) == 4
 
 
