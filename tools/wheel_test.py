@@ -124,6 +124,7 @@ def use(installed: Installed) -> None:
     campaign(installed)
     exploration(installed)
     cluster(installed)
+    examples(installed)
 
 
 def version(installed: Installed) -> None:
@@ -191,6 +192,17 @@ def cluster(installed: Installed) -> None:
         installed.flake_hunt("cluster", "down", "wheel-test")
     if "wheel-test" in installed.flake_hunt("cluster", "list"):
         raise CheckError("cluster list names the cluster that was taken down")
+
+
+def examples(installed: Installed) -> None:
+    """Lay the examples down, run their tests, and install and use their package of plug-ins."""
+    installed.flake_hunt("init", ".")
+    tests = ("-q", "-n", "2", "-p", "no:locust", "test_scheduler.py")
+    print(installed.run("python", "-m", "pytest", "-rs", *tests).rstrip(), flush=True)
+    pip = ("-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-deps")
+    installed.run("python", *pip, "./my-plugins")
+    installed.flake_hunt("plugins")
+    installed.flake_hunt("run", "two-nodes", "--subject", "my-scheduler")
 
 
 def main(python: str) -> int:

@@ -16,7 +16,7 @@ def init(
         pathlib.Path, typer.Argument(help="Folder for the examples; it is made if it is missing.")
     ] = pathlib.Path(),
 ) -> int:
-    """Copy examples into a folder: a scheduler, a scenario with faults, tests, a GitHub workflow.
+    """Copy examples into a folder: schedulers, a scenario with faults, plug-ins, tests, a workflow.
 
     Nothing is overwritten. README.md says what each file shows and how to run it.
     """

@@ -23,6 +23,7 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
         "flake-hunt.yml",
         "my-scenario.toml",
         "scenario.schema.json",
+        "scheduler.go",
         "scheduler.py",
         "test_scheduler.py",
     }
