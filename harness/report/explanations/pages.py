@@ -23,5 +23,6 @@ def page(explanation: Explanation) -> str:
             stale_read=texts.stale_read,
             window=texts.window,
             duration=durations.shown,
+            place=lambda line: texts.place(line, explanation),
         )
     )

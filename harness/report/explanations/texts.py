@@ -40,7 +40,7 @@ def lines(explanation: Explanation) -> Iterator[str]:
     if explanation.failures:
         yield "\nFailed writes and repeated reads"
     for failures in explanation.failures:
-        yield from _of_failures(failures)
+        yield from _of_failures(failures, explanation)
 
 
 def window(item: Window) -> str:
@@ -104,22 +104,36 @@ def _of_stale_gather(stale: StaleGatherDocument) -> Iterator[str]:
 
 def _paragraphs(label: str, texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
-        wrapped = textwrap.wrap(
-            text, _WIDTH - _LABEL - 4, break_long_words=False, break_on_hyphens=False
-        )
-        for position, line in enumerate(wrapped):
-            yield f"  {label if position == 0 else '':<{_LABEL}}  {line}"
+        yield from _wrapped(text, f"  {label:<{_LABEL}}  ", f"  {'':<{_LABEL}}  ")
 
 
-def _of_failures(failures: FailuresDocument) -> Iterator[str]:
-    """Tell a kind of failures, its meaning, and where its first lines are."""
-    numbers = ", ".join(f"{line.number:,}" for line in failures.lines)
-    more = ", …" if failures.count > len(failures.lines) else ""
-    name = "line" if failures.count == 1 else "lines"
-    yield f"  {failures.kind}: {failures.count:,} ({name} {numbers}{more})"
-    yield from _paragraphs("", [failures.meaning])
-    for line in failures.lines[:FAILURES_MAX]:
-        yield f"    {line.number}  {line.text}"
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    """Return the lines of a paragraph; `first` and `rest` are what they begin with."""
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def place(line: excerpts.Line, explanation: Explanation) -> str:
+    """Return the number of a line; with its log, if there are several."""
+    return f"{line.number}" if len(explanation.logs) < 2 else f"{line.log}:{line.number}"
+
+
+def _of_failures(failures: FailuresDocument, explanation: Explanation) -> Iterator[str]:
+    """Tell how many failures of a kind there are, what they mean, and where the first ones are."""
+    places = [place(line, explanation) for line in failures.lines]
+    more = ["…"] if failures.count > len(failures.lines) else []
+    where = f"{'line' if failures.count == 1 else 'lines'} {', '.join([*places, *more])}"
+    yield from _wrapped(
+        f"{failures.count:,} × {failures.kind}: {failures.meaning} ({where})", "  ", "    "
+    )
+    for line, number in zip(failures.lines[:FAILURES_MAX], places, strict=False):
+        yield f"    {number}  {line.text}"
 
 
 def _excerpt(shown: Sequence[excerpts.Line]) -> Iterator[str]:
