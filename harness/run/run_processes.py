@@ -218,6 +218,8 @@ class RunProcesses:
             options = ["--scheduler-name", scheduler.scheduler_name]
             options += _remedies(known_remedies.of_part(self._plan.remedies, "scheduler"))
             options += ["--leader-elect"] if self._is_elected else []
+            verbosity = self._scenario.subject.verbosity
+            options += ["-v", str(verbosity)] if verbosity else []
             self._start_subject_part(name, subjects.PROCESS, *options, elected=self._is_elected)
             return
         kubeconfig = self._led.get(naming.first_incarnation(name), self._user_kubeconfig)

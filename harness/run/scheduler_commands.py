@@ -56,7 +56,9 @@ def command(
             protobuf=context.protobuf,
         )
         file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2))
-        return _kube_scheduler_command(scheduler, file)
+        given = subject.verbosity
+        verbosity = scheduler.verbosity if given is None else given
+        return _kube_scheduler_command(scheduler, file, verbosity)
     if isinstance(scheduler, subject_specs.CommandScheduler):
         return _filled(name, scheduler, context)
     return None
@@ -160,7 +162,7 @@ def _gates(chosen: Mapping[str, bool]) -> str:
 
 
 def _kube_scheduler_command(
-    scheduler: subject_specs.KubeScheduler, configuration_file: pathlib.Path
+    scheduler: subject_specs.KubeScheduler, configuration_file: pathlib.Path, verbosity: int
 ) -> list[str]:
     """Return kube-scheduler's command line.
 
@@ -170,7 +172,7 @@ def _kube_scheduler_command(
         scheduler.binary,
         f"--config={configuration_file}",
         "--secure-port=0",
-        f"--v={scheduler.verbosity}",
+        f"--v={verbosity}",
     ]
     if scheduler.feature_gates:
         arguments.append(f"--feature-gates={_gates(scheduler.feature_gates)}")

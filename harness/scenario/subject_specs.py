@@ -122,6 +122,10 @@ class SubjectSpec(Spec):
 
     start: Literal["before-traffic", "after-traffic"] = "before-traffic"
     """after-traffic: create all objects first, so that scheduling starts with a full queue."""
+    verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] | None = None
+    """klog's verbosity of the schedulers that the run starts: with 6, the report and `flake-hunt
+    explain` name the race behind a double allocation. None: that of each kube-scheduler, and no
+    log of the Python scheduler."""
     switch_interval_s: Annotated[float, pydantic.Field(gt=0, le=1)] = 1e-5
     """sys.setswitchinterval; the default of 5 ms hides races of pure computation (0 of 660
     trials)."""

@@ -5,18 +5,16 @@ on.
 """
 
 import dataclasses
-import pathlib
 from collections.abc import Sequence
 
 from harness import errors
 from harness.checks import verdicts
 from harness.history import directories
-from harness.log_analysis import analyses
+from harness.log_analysis import analyses, run_logs
 from harness.report.explanations import documents, texts
 
 BYTES_MAX = 512 * 2**20
 """Logs of more bytes together are not read for a report."""
-_LOGS = "scheduler*.log"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,11 +42,10 @@ class LogCauses:
 
     def read(self, directory: directories.RunDirectory) -> None:
         """Read the logs of the schedulers; nothing if there are none or if they are too large."""
-        logs = sorted(path for path in directory.logs.glob(_LOGS) if _size(path))
-        if not logs or sum(map(_size, logs)) > BYTES_MAX:
+        names = run_logs.of_run(directory)
+        if not names or sum(run_logs.size(directory.path / name) for name in names) > BYTES_MAX:
             return
         try:
-            names = [path.relative_to(directory.path).as_posix() for path in logs]
             analysis = analyses.analyse(names, folder=directory.path)
         except errors.HarnessError as error:
             self.reasons = [str(error)]
@@ -63,10 +60,3 @@ class LogCauses:
         """Return what the logs say of a double allocation; None: nothing."""
         claims = frozenset(f"{item.namespace}/{item.name}" for item in violation.holders)
         return self._found.get((violation.device, claims))
-
-
-def _size(path: pathlib.Path) -> int:
-    try:
-        return path.stat().st_size if path.is_file() else 0
-    except OSError:
-        return 0

@@ -66,9 +66,10 @@ def test_what_is_no_file_is_a_usage_error(
 ) -> None:
     log.write_text(TWO)
     name = {"missing": str(tmp_path / "no.log"), "folder": str(tmp_path), "nul": "a\0b"}[kind]
-    code, out, err = flake_hunt("explain", str(log), name)
+    others = [] if kind == "folder" else [str(log)]
+    code, out, err = flake_hunt("explain", *others, name)
     assert (code, out) == (2, "")
-    assert err.startswith("flake-hunt: expected a log file, got ")
+    assert err.startswith("flake-hunt: expected a log file")
     assert err.count("\n") == 1
 
 
@@ -122,3 +123,87 @@ def test_lines_of_other_programs_and_cut_lines_are_left_out(
     log.write_text(ONE + "".join(others) + ONE[:-20] + "\n" + "".join(lines[1:30]) + ONE)
     code, out, _ = flake_hunt("explain", str(log), "--quiet")
     assert (code, out) == (0, "VALID: no double allocation among 3 allocations of devices\n")
+
+
+def run_directory(folder: pathlib.Path, log: str | None) -> pathlib.Path:
+    """A run directory, as far as `explain` looks at one."""
+    (folder / "logs").mkdir(parents=True)
+    (folder / "plan.json").write_text("{}")
+    if log is not None:
+        (folder / "logs" / "scheduler.log").write_text(log)
+    return folder
+
+
+def test_a_run_directory_stands_for_the_logs_of_its_schedulers(
+    flake_hunt: Any, tmp_path: pathlib.Path
+) -> None:
+    run = run_directory(tmp_path / "run", TWO)
+    code, out, err = flake_hunt("explain", str(run), "--json")
+    document = json.loads(out)
+    schemas.obeying("explanation", document)
+    assert (code, err, [log["name"] for log in document["logs"]]) == (
+        10,
+        "",
+        ["logs/scheduler.log"],
+    )
+
+
+def test_the_log_of_the_scheduler_of_a_kind_cluster_is_found(
+    flake_hunt: Any, tmp_path: pathlib.Path
+) -> None:
+    run = run_directory(tmp_path / "run", None)
+    exported = run / "logs" / "cluster" / "kind-logs" / "c-control-plane"
+    for folder in ("pods/kube-system_kube-scheduler-c_1/kube-scheduler", "containers"):
+        (exported / folder).mkdir(parents=True)
+        (exported / folder / "0.log").write_text(TWO)
+    code, out, _ = flake_hunt("explain", str(run), "--json")
+    (log,) = json.loads(out)["logs"]
+    assert (code, log["name"].endswith("/kube-scheduler/0.log")) == (10, True)
+
+
+def test_several_runs_are_explained_one_by_one(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    """They have devices of the same names, and that is no double allocation."""
+    for name, log in (("a", ONE), ("b", ONE.replace("default/a", "default/b")), ("c", TWO)):
+        run_directory(tmp_path / name, log)
+    runs = [str(tmp_path / name) for name in "abc"]
+    assert flake_hunt("explain", *runs[:2])[0] == 0
+    code, out, _ = flake_hunt("explain", *runs)
+    lines = out.splitlines()
+    assert (code, [line.partition(":")[0] for line in lines]) == (
+        10,
+        [f"VALID {runs[0]}", f"VALID {runs[1]}", f"INVALID {runs[2]}"],
+    )
+    assert lines[2].endswith("1 double allocation among 2 allocations of devices (cannot tell)")
+    code, out, _ = flake_hunt("explain", str(tmp_path / "[abc]"), "--json")
+    document = json.loads(out)
+    assert (code, document["exit_code"]) == (10, 10)
+    assert [entry["directory"] for entry in document["runs"]] == runs
+    for entry in document["runs"]:
+        schemas.obeying("explanation", entry)
+
+
+def test_runs_without_a_log_are_said(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    runs = [str(run_directory(tmp_path / "a", "")), str(run_directory(tmp_path / "b", ONE))]
+    code, out, err = flake_hunt("explain", runs[0])
+    assert (code, out) == (2, "")
+    assert "make the run with --set subject.verbosity=6" in err
+    code, out, _ = flake_hunt("explain", *runs)
+    assert (code, out.splitlines()[0].startswith(f"ERROR {runs[0]}: expected the log")) == (2, True)
+
+
+def test_logs_and_runs_together_are_refused(
+    flake_hunt: Any, log: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    log.write_text(ONE)
+    run = run_directory(tmp_path / "run", ONE)
+    code, _, err = flake_hunt("explain", str(log), str(run))
+    assert (code, "expected either logs or run directories" in err) == (2, True)
+    code, _, err = flake_hunt("explain", str(run), str(run), "--html", str(tmp_path / "x.html"))
+    assert (code, "expected one run directory with --html" in err) == (2, True)
+
+
+def test_a_quoted_pattern_of_logs_is_expanded(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "s.log.1").write_text(ONE)
+    (tmp_path / "s.log").write_text(TWO)
+    assert flake_hunt("explain", str(tmp_path / "s.log*"))[0] == 10
+    assert flake_hunt("explain", str(tmp_path / "none*"))[0] == 2

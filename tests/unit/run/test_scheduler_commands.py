@@ -54,6 +54,17 @@ def test_the_command_line_and_configuration_of_kube_scheduler(
     assert made["leaderElection"] == {"leaderElect": False}
 
 
+@pytest.mark.parametrize(("given", "verbosity"), [(None, 2), (0, 0), (6, 6)])
+def test_the_verbosity_of_the_subject_counts_before_that_of_the_scheduler(
+    context: scheduler_commands.RunContext, given: int | None, verbosity: int
+) -> None:
+    scheduler = subject_specs.KubeScheduler(kind="kube-scheduler", binary="/opt/kube-scheduler")
+    subject = subject_specs.SubjectSpec(verbosity=given)
+    argv = scheduler_commands.command("scheduler", scheduler, subject, context)
+    assert argv is not None
+    assert f"--v={verbosity}" in argv
+
+
 @pytest.mark.parametrize("protobuf", [True, False])
 @pytest.mark.parametrize("backoffs", [(0.0, 0.0), (0.02, 0.1), (1.0, 10.0), (30.0, 5.0)])
 def test_the_configuration_is_one_of_the_published_types(
