@@ -98,6 +98,7 @@ def _explain_all(runs: Sequence[pathlib.Path], out: outputs.Output) -> int:
     from harness.report import escaping
 
     entries: list[dict[str, Any]] = []
+    codes: list[int] = []
     for run in runs:
         try:
             explanation = _explanation(_of_run(run))
@@ -108,10 +109,10 @@ def _explain_all(runs: Sequence[pathlib.Path], out: outputs.Output) -> int:
             entries.append({"directory": str(run), **msgspec.to_builtins(explanation)})
             line, code = f"{explanation.verdict} {run}", explanation.exit_code
             line += "" if out.is_quiet else f": {_in_short(explanation)}"
-        entries[-1]["exit_code"] = code
+        codes.append(code)
         if not out.is_json:
             print(escaping.visible(line))
-    code = min((entry["exit_code"] for entry in entries), key=_RANKS.index)
+    code = min(codes, key=_RANKS.index)
     if out.is_json:
         out.document({"schema": 1, "exit_code": code, "runs": entries})
     return code
