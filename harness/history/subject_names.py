@@ -58,16 +58,24 @@ def of_run(plan: Planned, names: Sequence[str] = ()) -> str:
     Several Python schedulers are counted, and one in the explorer is marked.
     """
     kinds = _kinds(plan)
-    is_ours = set(kinds) <= _OURS
     defects = ", ".join(plan.defects)
-    if is_ours:
+    if is_ours(plan):
         base = defects or _ours(plan)
     else:
         base = _mixed(kinds, plan, names) + f" with {defects}" * bool(defects)
     name = " + ".join([base, *plan.remedies])
-    if is_ours and len(kinds) > 1:
-        return f"{name} ({len(kinds)} schedulers)"
-    return f"{name} (explored)" if kinds == [EXPLORED] else name
+    return f"{name} (explored)" if kinds == [EXPLORED] else name + several(plan)
+
+
+def is_ours(plan: Planned) -> bool:
+    """Return whether all schedulers are Python schedulers."""
+    return set(_kinds(plan)) <= _OURS
+
+
+def several(plan: Planned) -> str:
+    """Return ` (2 schedulers)` for two Python schedulers; empty for one, or if others are there."""
+    count = len(_kinds(plan))
+    return f" ({count} schedulers)" if count > 1 and is_ours(plan) else ""
 
 
 def is_correct(name: str) -> bool:
@@ -92,8 +100,7 @@ def _ours(plan: Planned) -> str:
     release = plan.subject.partition(" as ")[2]
     if release:
         return f"{PYTHON} as {release}"
-    is_mixed = not set(_kinds(plan)) <= _OURS
-    return PYTHON if plan.remedies or is_mixed else CORRECT
+    return PYTHON if plan.remedies or not is_ours(plan) else CORRECT
 
 
 def _mixed(kinds: Sequence[str], plan: Planned, given: Sequence[str]) -> str:

@@ -3,18 +3,20 @@
 from collections.abc import Iterator
 
 from harness.checks import verdicts
+from harness.history import subject_names
 from harness.reproduction.issue import markdown, specimens, text_strips
 
 
 def scheduler(specimen: specimens.Specimen) -> str:
-    """Return the scheduler with its version; of ours, with its known defects and remedies."""
+    """Return the scheduler with its version; ours in words that need no knowledge of Flake Hunt."""
     plan = specimen.plan
-    if plan.subject != "python":
-        return markdown.text(plan.versions.get("scheduler") or plan.subject)
+    if not subject_names.is_ours(plan):
+        return markdown.text(subject_names.of_plan(plan))
     changes = [f"defect {name}" for name in plan.defects]
     changes += [f"remedy {name}" for name in plan.remedies]
     added = f" with {', '.join(changes)}" if changes else ""
-    return markdown.text(f"Flake Hunt's Python port of kube-scheduler{added}")
+    which = f" as {plan.release}" * bool(plan.release) + subject_names.several(plan)
+    return markdown.text(f"Flake Hunt's Python port of kube-scheduler{which}{added}")
 
 
 def versions(specimen: specimens.Specimen) -> Iterator[str]:

@@ -4,12 +4,13 @@ import json
 import pathlib
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness import errors
 from harness.checks import judging
 from harness.cli import run_commands
-from harness.history import directories, records
+from harness.history import directories, plans, records
 from harness.reproduction.issue import run_issues
 from tests.histories import building, language
 
@@ -67,6 +68,30 @@ def test_it_tells_everything(tmp_path: pathlib.Path) -> None:
     assert '+ spec.nodeName: "n"' in text
     assert "the scheduler copies the allocated devices (0)" in text
     assert text.endswith("\n")
+
+
+TITLES: dict[str, dict[str, Any]] = {
+    "Flake Hunt's Python port of kube-scheduler (2 schedulers)": {"subject": "python + python"},
+    "Flake Hunt's Python port of kube-scheduler as 1.34.2 with defect gather-not-atomic": {
+        "subject": "python as 1.34.2",
+        "release": "1.34.2",
+        "defects": ["gather-not-atomic"],
+    },
+    "kube-scheduler v1.36.2": {
+        "subject": "kube-scheduler",
+        "versions": {"scheduler": "kube-scheduler v1.36.2"},
+    },
+}
+
+
+@pytest.mark.parametrize(("name", "changes"), TITLES.items(), ids=TITLES)
+def test_the_title_names_the_scheduler(
+    tmp_path: pathlib.Path, name: str, changes: dict[str, Any]
+) -> None:
+    directory = _run(tmp_path)
+    plan = plans.read(directory.plan)
+    plans.write(directory.plan, msgspec.structs.replace(plan, **changes))
+    assert _text(directory).startswith(f"# {name} allocates one device to two ResourceClaims\n")
 
 
 def test_nothing_secret_leaves_the_machine(tmp_path: pathlib.Path) -> None:
