@@ -52,7 +52,7 @@ def read(content: bytes, planned: Mapping[int, campaign_plan.PlannedRun]) -> Sha
     return ShardResults(
         whole={
             number: whole
-            for number, group in sorted(groups.items())
+            for number, group in groups.items()
             if (whole := [item for item in group if has_ended(item)])
         },
         problems=problems,

@@ -13,7 +13,8 @@ import msgspec
 
 from harness import errors, writing
 from harness.campaign import campaign_plan
-from harness.campaign.sharding import balancing
+from harness.campaign.sharding import balancing, planned_plugins
+from harness.history import plans
 from harness.run import run_plan
 from harness.run.fault_planning import planning
 from harness.scenario import loading
@@ -67,6 +68,8 @@ class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of `flake-hunt` that make the same campaign on one machine."""
     versions: dict[str, str] = {}
     """Versions where the plan was made."""
+    plugins: list[plans.UsedPlugin] = []
+    """Plug-ins where the plan was made."""
     scenarios: list[PlannedScenario]
     runs: list[ShardedRun]
 
@@ -114,6 +117,7 @@ def make(
         fault_carrier=plan.fault_carrier,
         again=plan.again,
         versions=plan.versions,
+        plugins=planned_plugins.installed(),
         scenarios=[_scenario(name) for name in dict.fromkeys(run.scenario for run in plan.runs)],
         runs=[
             ShardedRun(**msgspec.structs.asdict(run), shard=shard, expected_s=seconds)

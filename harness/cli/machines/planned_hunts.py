@@ -53,11 +53,12 @@ def hunt(
     Raises UsageError for a plan or a shard that cannot be made here.
     """
     from harness.campaign import results, summaries
-    from harness.campaign.sharding import chosen_shards, sharded_plans
+    from harness.campaign.sharding import chosen_shards, planned_plugins, sharded_plans
     from harness.scenario import profiles
 
     plan = sharded_plans.read(file)
     sharded_plans.require_same_version(plan, str(file))
+    planned_plugins.require_same(plan.plugins, str(file))
     chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
     profile = profiles.restore(plan.cluster)
     at_once = choosing.jobs(jobs, profile, is_forced=is_forced)

@@ -51,12 +51,13 @@ def test_all_shards_are_one_campaign() -> None:
     assert merged(shard(None)).results == made.results, "a campaign of the whole plan is one, too"
 
 
-def test_a_missing_shard_is_unknown_by_name() -> None:
-    made = merged(shard(1), shard(3))
-    assert made.missing_shards == [2]
-    assert [item.number for item in made.missing] == [run.number for run in PLAN.runs_of(2)]
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_missing_shard_is_unknown_by_name(lost: int) -> None:
+    made = merged(*(shard(number) for number in (1, 2, 3) if number != lost))
+    assert made.missing_shards == [lost]
+    assert [item.number for item in made.missing] == [run.number for run in PLAN.runs_of(lost)]
     assert {item.reason for item in made.missing} == {
-        "shard 2 of 3 is missing: none of the folders has it"
+        f"shard {lost} of 3 is missing: none of the folders has it"
     }
     assert code(made) == 20
 
