@@ -37,6 +37,7 @@ CREATE TABLE runs (
     verdict TEXT NOT NULL,
     seconds REAL NOT NULL,
     violations INTEGER NOT NULL,
+    load TEXT NOT NULL,
     allocations_per_s REAL,
     claim_p50_ms REAL,
     claim_p99_ms REAL,

@@ -11,6 +11,7 @@ from harness import errors
 from harness.archive import campaign_folders, report_folders, run_folders
 from harness.campaign import results
 from harness.campaign.purposes import Purpose
+from harness.comparison import setting_differences
 from harness.history import files
 from harness.trends import night_records
 
@@ -127,7 +128,8 @@ def _runs(rows: Iterable[_Row], path: pathlib.Path) -> Iterator[night_records.Ni
 def _run(
     run: results.RunResult, path: pathlib.Path, detected_s: float | None
 ) -> night_records.NightRun:
-    figures = _figures(run, path)
+    found = _folder(run, path)
+    figures = found.verdict.figures if found is not None and found.verdict is not None else None
     is_conclusive = run.verdict is not None and run.verdict.value != "UNKNOWN"
     # A run that ends at its first violation measures another load.
     is_measured = figures is not None and is_conclusive and not run.purpose.must_fail
@@ -138,6 +140,7 @@ def _run(
         purpose=Purpose(run.purpose),
         verdict=night_records.ERROR if run.verdict is None else run.verdict.value,
         seconds=run.seconds,
+        load=_load(found.plan) if found is not None and found.plan is not None else "",
         violations=run.double_allocations + run.stuck + run.others,
         allocations_per_s=measured.allocations_per_s if measured else None,
         claim_p50_ms=measured.claim_to_allocation.p50_ms if measured else None,
@@ -148,14 +151,19 @@ def _run(
     )
 
 
-def _figures(run: results.RunResult, path: pathlib.Path) -> run_folders.Figures | None:
-    """Return the figures of a run; None if its directory is gone or has none that can be used."""
+def _load(plan: run_folders.Plan) -> str:
+    load = sorted(setting_differences.load_of(plan).items())
+    whole = msgspec.json.encode([load, plan.jobs])
+    return hashlib.sha256(whole).hexdigest()[:16]
+
+
+def _folder(run: results.RunResult, path: pathlib.Path) -> run_folders.RunFolder | None:
+    """Return the directory of a run; None if it is gone."""
     if not run.directory:
         return None
     given = pathlib.Path(run.directory)
     moved = path.resolve().parent.parent / given.parent.name / given.name
     try:
-        found = run_folders.read(moved if moved.is_dir() else given)
+        return run_folders.read(moved if moved.is_dir() else given)
     except errors.RunDirectoryError:
         return None
-    return None if found.verdict is None else found.verdict.figures

@@ -18,6 +18,11 @@ class NightRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`VALID`, `INVALID`, `UNKNOWN` or `ERROR`."""
     seconds: float
     violations: int = 0
+    load: str = ""
+    """Digest of the load, and of the number of runs at once; empty if the directory is gone.
+
+    Runs of another load are not compared.
+    """
     allocations_per_s: float | None = None
     """None, as all figures below: the run has none, or its directory is gone."""
     claim_p50_ms: float | None = None

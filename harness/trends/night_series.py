@@ -64,6 +64,8 @@ class RatePoint:
     rate: rates.Rate
     unknown: int
     """Runs that are neither VALID nor INVALID, or could not be executed."""
+    load: str
+    """Digests of the loads of the night; empty if they are not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class FigurePoint:
     night: int
     values: tuple[float, ...]
     median: float
+    load: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ def of_nights(nights: Sequence[Night]) -> list[Series]:
 
 def _series(key: Key, by_night: dict[int, list[NightRun]]) -> Series:
     figures: dict[str, list[FigurePoint]] = {}
+    loads = {night: _load(runs) for night, runs in by_night.items()}
     for measure in MEASURES:
         if measure.is_of_detection != key.purpose.must_fail:
             continue
@@ -107,14 +111,19 @@ def _series(key: Key, by_night: dict[int, list[NightRun]]) -> Series:
         for night, runs in by_night.items():
             values = tuple(value for run in runs if (value := measure.of(run)) is not None)
             if values:
-                points.append(FigurePoint(night, values, statistics.median(values)))
+                points.append(FigurePoint(night, values, statistics.median(values), loads[night]))
         if points:
             figures[measure.name] = points
-    return Series(key, [_rate_point(night, runs) for night, runs in by_night.items()], figures)
+    verdicts = [_rate_point(night, runs, loads[night]) for night, runs in by_night.items()]
+    return Series(key, verdicts, figures)
 
 
-def _rate_point(night: int, runs: Sequence[NightRun]) -> RatePoint:
+def _load(runs: Sequence[NightRun]) -> str:
+    return " ".join(sorted({run.load for run in runs if run.load}))
+
+
+def _rate_point(night: int, runs: Sequence[NightRun], load: str) -> RatePoint:
     found = [run.verdict for run in runs]
     invalid = found.count("INVALID")
     rate = rates.Rate(invalid, invalid + found.count("VALID"))
-    return RatePoint(night, rate, len(runs) - rate.runs)
+    return RatePoint(night, rate, len(runs) - rate.runs, load)

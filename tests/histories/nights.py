@@ -20,6 +20,7 @@ def night(
     rate: float = 0.0,
     luck: float = 0.0,
     speed: float = 1.0,
+    load: str = "0123",
     seed: int = 1,
     cluster: str = "embedded",
 ) -> Night:
@@ -33,7 +34,7 @@ def night(
     made = [
         run
         for scenario in scenarios
-        for run in _runs(drawn, scenario, runs=runs, rate=rate, luck=luck, speed=speed)
+        for run in _runs(drawn, scenario, runs=runs, rate=rate, luck=luck, speed=speed, load=load)
     ]
     is_bad = any(run.verdict == "INVALID" and not run.purpose.must_fail for run in made)
     return Night(
@@ -52,7 +53,14 @@ def night(
 
 
 def _runs(
-    drawn: random.Random, scenario: str, *, runs: int, rate: float, luck: float, speed: float
+    drawn: random.Random,
+    scenario: str,
+    *,
+    runs: int,
+    rate: float,
+    luck: float,
+    speed: float,
+    load: str,
 ) -> Iterator[NightRun]:
     failed = set(drawn.sample(range(runs), round(rate * runs)))
     failed |= {number for number in range(runs) if drawn.random() < luck}
@@ -65,6 +73,7 @@ def _runs(
             purpose=Purpose.SUBJECT,
             verdict="INVALID" if number in failed else "VALID",
             violations=int(number in failed),
+            load=load,
             seconds=20.0,
             allocations_per_s=round(throughput, 1),
             claim_p50_ms=round(wait, 1),

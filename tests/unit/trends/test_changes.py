@@ -83,6 +83,18 @@ def test_clusters_are_not_compared_with_each_other() -> None:
     assert found(made) == []
 
 
+def test_another_load_begins_a_new_time() -> None:
+    usual = [nights.night(number, runs=20) for number in range(5)]
+    loads = ["4567", "", "4567", "4567", "4567"]
+    other = [
+        nights.night(number, runs=20, rate=0.5, speed=0.4, load=load)
+        for number, load in enumerate(loads, start=5)
+    ]
+    assert [change for change in found(usual + other) if change.key.subject == "correct"] == []
+    same = [nights.night(5, runs=20, rate=0.5, speed=0.4, load="")]
+    assert found(usual + same), "a load that is not known is taken for the usual one"
+
+
 def test_a_small_change_is_left_out() -> None:
     made = [nights.night(number, runs=200, speed=1.0) for number in range(3)]
     made.append(nights.night(3, runs=200, speed=0.95))

@@ -80,6 +80,8 @@ def test_a_campaign_becomes_a_night_once(flake_hunt: Any, tmp_path: pathlib.Path
         first, _ = opened.nights()
     tested = [run for run in first.runs if run.purpose is Purpose.SUBJECT]
     assert [run.allocations_per_s for run in tested] == [40.0, 41.0]
+    assert len({run.load for run in tested}) == 1
+    assert len(tested[0].load) == 16
     control = [run for run in first.runs if run.purpose is Purpose.CONTROL]
     assert [run.detected_s for run in control] == [None, None, 15.0]
 
