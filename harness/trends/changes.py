@@ -124,13 +124,18 @@ class _Test:
             before, recent = self._medians()
             if _is_large(before, recent):
                 self.p_value = rank_sums.p_value(recent, before)
-        else:
+        elif not self._is_usual():
             before, (last,) = self._medians()
             if not min(before) <= last <= max(before) and _is_large(before, [last]):
                 values = [
                     value for night in item.values[self.start : self.begin] for value in night
                 ]
                 self.p_value = rank_sums.p_value(item.values[self.begin], values)
+
+    def _is_usual(self) -> bool:
+        """Return whether the last night is not beyond the few before it: most need no more."""
+        few = self.watched.medians[max(self.start, self.begin - WEEK) : self.begin]
+        return min(few) <= self.watched.medians[self.begin] <= max(few)
 
     def _medians(self) -> tuple[list[float], list[float]]:
         found = self.watched.medians
