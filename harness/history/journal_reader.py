@@ -66,6 +66,7 @@ class Reader:
     def __iter__(self) -> Iterator[Any]:
         record: Any
         count, decode, is_body = 0, self._decode_line, False
+        header, trailer = records.Header, records.Trailer
         with _open(self.path) as file:
             for lines in self._lines(file):
                 for line in lines:
@@ -75,10 +76,10 @@ class Reader:
                     except _NO_RECORD as error:
                         raise self._no_record(line, error) from error
                     kind = type(record)
-                    if kind is records.Header:
+                    if kind is header:
                         self._accept_header(record, self.line)
                         is_body = True
-                    elif kind is records.Trailer:
+                    elif kind is trailer:
                         self._accept_trailer(record, self.line, count)
                         is_body = False
                     else:

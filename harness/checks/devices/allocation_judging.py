@@ -73,13 +73,13 @@ class Questions:
     @functools.cached_property
     def versions(self) -> Rows:
         """The resourceVersion of each allocation."""
-        return np.array(self.made.versions, dtype=np.int64)
+        return np.asarray(self.made.versions, dtype=np.int64)
 
     @functools.cached_property
     def _different(self) -> tuple[Rows, Rows]:
         """The first allocation of each grant in each state of the catalogue; of each, its index."""
         news = np.array(self.catalogue.news(), dtype=np.int64)
-        grants = np.array(self.made.grant_numbers, dtype=np.int64)
+        grants = np.asarray(self.made.grant_numbers, dtype=np.int64)
         keys = grants * (len(news) + 1) + np.searchsorted(news, self.versions, side="left")
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         return first, which.astype(np.int64)

@@ -15,7 +15,6 @@ from harness.checks.observed import (
     interning,
     observations,
     observed_claims,
-    observed_metadata,
 )
 
 
@@ -40,6 +39,15 @@ class ClaimName(NamedTuple):
     uid: str
 
 
+@dataclasses.dataclass(slots=True)
+class _AllocatedClaim:
+    """A claim that was allocated, and its name: one object for all its allocations."""
+
+    name: ClaimName
+    allocation: observed_claims.Allocation | None
+    """The newest one; None: it has been freed."""
+
+
 class Allocations(folders.Folder):
     """All allocations, in the order in which they were observed.
 
@@ -60,9 +68,7 @@ class Allocations(folders.Folder):
         """The number of each grant, by its content."""
         self._recent: dict[tuple[int, int], tuple[Grant, int]] = {}
         """Identities of a spec and an allocation -> their grant and its number."""
-        self._current: dict[str, observed_claims.Allocation] = {}
-        """By the uid of each claim that is allocated."""
-        self._names: dict[str, ClaimName] = {}
+        self._claims: dict[str, _AllocatedClaim] = {}
         """By the uid of each claim that was allocated and is not deleted."""
 
     def __len__(self) -> int:
@@ -70,27 +76,33 @@ class Allocations(folders.Folder):
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note the allocation of a version of a claim, if it is another one than before."""
-        claim = seen.object
-        uid, allocation = claim.metadata.uid, claim.status.allocation
-        if allocation is None or seen.type == "DELETED":
-            self._current.pop(uid, None)
-            if seen.type == "DELETED":
-                self._names.pop(uid, None)
+        uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
+        known = self._claims.get(uid)
+        if seen.type == "DELETED":
+            self._claims.pop(uid, None)
             return
-        if self._current.get(uid) == allocation:
+        before = None if known is None else known.allocation
+        if allocation is before:
             return
-        self._current[uid] = allocation
-        self.claims.append(self._name(claim.metadata))
-        self.grant_numbers.append(self._recent_number(claim.spec.devices, allocation))
+        if known is not None:
+            known.allocation = allocation
+        if allocation is not None and allocation != before:
+            self._add(seen, known, allocation)
+
+    def _add(
+        self,
+        seen: observations.SeenClaim,
+        known: "_AllocatedClaim | None",
+        allocation: observed_claims.Allocation,
+    ) -> None:
+        meta = seen.object.metadata
+        if known is None or (known.name.namespace, known.name.name) != (meta.namespace, meta.name):
+            name = ClaimName(meta.namespace, meta.name, meta.uid)
+            known = self._claims[meta.uid] = _AllocatedClaim(name, allocation)
+        self.claims.append(known.name)
+        self.grant_numbers.append(self._recent_number(seen.object.spec.devices, allocation))
         self.versions.append(seen.version)
         self.times_ns.append(seen.ts_ns)
-
-    def _name(self, meta: observed_metadata.Meta) -> ClaimName:
-        """Return the name of a claim; one object for all its allocations."""
-        known = self._names.get(meta.uid)
-        if known is None or known.name != meta.name or known.namespace != meta.namespace:
-            known = self._names[meta.uid] = ClaimName(meta.namespace, meta.name, meta.uid)
-        return known
 
     def _recent_number(
         self, spec: observed_claims.DeviceClaim, allocation: observed_claims.Allocation

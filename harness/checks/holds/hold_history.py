@@ -88,12 +88,12 @@ class HoldHistory(folders.Folder):
 
     def see_any(self, seen: observations.SeenAny) -> None:
         """Fold the next version of an object."""
-        resource, version, uid = seen.resource, seen.version, seen.object.metadata.uid
+        resource, kind, uid = seen.resource, seen.type, seen.object.metadata.uid
         stream = self.streams.get(resource) or self.stream(resource)
-        stream.note(uid, version, seen.type)
-        if version > self.last_rv:
-            self.last_rv = version
-        relist = self._relists.get(resource) if seen.type == "LISTED" else None
+        stream.note(uid, seen.version, kind)
+        if seen.version > self.last_rv:
+            self.last_rv = seen.version
+        relist = self._relists.get(resource) if kind == "LISTED" else None
         if resource == CLAIMS:
             self._fold_claim(seen, relist.certain_rv if relist else None)
         elif resource == PODS:

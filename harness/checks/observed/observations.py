@@ -122,17 +122,14 @@ def _seen(line: bytes, plural: str | None) -> SeenAny:
     other line.
     """
     seen = _decoders[plural](line)
-    if (seen.resource != plural and (plural or seen.resource in TYPES)) or not _has_object(line):
-        raise msgspec.DecodeError("expected a line as the recorder writes it")
+    if seen.resource != plural and (plural or seen.resource in TYPES):
+        raise msgspec.DecodeError("expected another resource")
+    if line.find(_OBJECT, 0, _HEAD_MAX) < 0 and _OBJECT not in line:
+        raise msgspec.DecodeError("expected an object where the recorder writes it")
     if plural == CLAIMS:
         _set_attribute(seen, "object", interned_claims.decoded(seen.object))
     _set_attribute(seen, "line", line)
     return seen
-
-
-def _has_object(line: bytes) -> bool:
-    """Return whether the object is where the recorder writes it; the first bytes mostly tell."""
-    return line.find(_OBJECT, 0, _HEAD_MAX) >= 0 or _OBJECT in line
 
 
 def decode(record: records.Observation) -> SeenAny:
