@@ -94,8 +94,6 @@ class Story:
         """Return whether the log tells which devices are in use, which verbosity 6 does."""
         return self.counts[Message.OBSERVED] + self.counts[Message.FREED] > 0
 
-    # ----------------------------------------------------------------------- plans
-
     def _see_start(self, record: LogRecord) -> None:
         """Forget all: the scheduler was started again, and lists all claims."""
         if len(self.versions) < VERSIONS_MAX:
@@ -168,8 +166,6 @@ class Story:
                 if moments.bound is None:
                     del self.suspected[key]
 
-    # ----------------------------------------------------------------------- writes
-
     def _see_written(self, record: LogRecord) -> None:
         moments = self._claims.get(record.value("resourceclaim"))
         if moments is None:
@@ -221,8 +217,6 @@ class Story:
                 self._find(device, first, second, record)
                 del self.suspected[device, names]
 
-    # ----------------------------------------------------------------------- devices in use
-
     def _see_removed(self, record: LogRecord) -> None:
         moments = self._moments(record.value("claim"))
         if moments.removed is None:
@@ -247,13 +241,21 @@ class Story:
         self._gathers.see_observed(device, moments)
 
     def _see_freed(self, record: LogRecord) -> None:
-        device, claim = record.value("device"), record.value("claim")
+        device = record.value("device")
+        claim = self._name(device, record.value("claim"))
         device_tables.discard(self._held, device, claim)
         for other in self._held.get(device, ()):
             self._moments(other).freed_by = record
         moments = self._claims.get(claim)
         if moments is not None and moments.observed is not None:
             self._forget(claim)
+
+    def _name(self, device: str, claim: str) -> str:
+        """Return the name of a claim of a device; a deleted one may be known by its UID only."""
+        if claim in self._held.get(device, ()):
+            return claim
+        holders = (self._moments(name) for name in [*self._held.get(device, ())])
+        return next((item.claim for item in holders if item.uid and item.uid == claim), claim)
 
     def _find(self, device: str, one: ClaimMoments, other: ClaimMoments, record: LogRecord) -> None:
         key = (device, frozenset((one.claim, other.claim)))
@@ -267,8 +269,6 @@ class Story:
             self.found.append(found)
             if len(self.found) <= neighbouring_lines.FINDINGS_MAX:
                 neighbouring_lines.keep(found.records, record)
-
-    # ----------------------------------------------------------------------- memory
 
     def _moments(self, claim: str) -> ClaimMoments:
         """Return the lines about a claim; those of one whose plan is unknown begin here."""

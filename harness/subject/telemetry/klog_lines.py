@@ -21,6 +21,8 @@ class _Line:
     """Key of the line: field of the step; `name(field)` is the name of the object with this UID."""
 
 
+NAMES_MAX = 100_000
+"""Names of pods and claims that are remembered, also of deleted ones."""
 _POD, _CLAIM = {"pod": "name(pod)"}, {"claim": "name(claim)"}
 _LINES = {
     "scheduling.started": _Line(3, "Attempting to schedule pod", _POD),
@@ -77,7 +79,9 @@ class KlogLines:
             return fields[field]
         uid = str(fields[field[5:-1]])
         if uid not in self._names:
-            self._names = {item["metadata"]["uid"]: _key(item) for item in self._objects()}
+            known = {item["metadata"]["uid"]: _key(item) for item in self._objects()}
+            # Objects may be deleted before the last line about them.
+            self._names = {**self._names, **known} if len(self._names) < NAMES_MAX else known
         return self._names.get(uid, uid)
 
 

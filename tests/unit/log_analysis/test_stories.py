@@ -157,3 +157,12 @@ def test_random_histories_are_judged_as_they_were_made(
         for item in analyse(story.text(stream.choice(["klog", "ktesting", "json"]))).findings
     }
     assert found == expected
+
+
+def test_a_deleted_claim_may_be_named_by_its_uid(analyse: conftest.Analyse) -> None:
+    story = Story().attempt("a").reserve("a").assume("a").observe("a")
+    story.add("Observed device deallocation", device=DEVICE, claim="uid-a")
+    story.attempt("b").reserve("b").assume("b").observe("b")
+    assert analyse(story.text()).verdict is Verdict.NONE_SEEN
+    other = story.text().replace('claim="uid-a"', 'claim="uid-of-another"')
+    assert analyse(other).verdict is Verdict.FOUND

@@ -375,3 +375,21 @@ def test_a_long_list_of_devices_is_cut_at_verbosity_6(verbosity: int, shown: int
 def test_without_a_logger_nothing_is_logged() -> None:
     assert not klog.enabled(0)
     klog.info(0, "nothing")
+
+
+def test_deleted_claims_keep_their_names() -> None:
+    """The device of a claim may be seen as free after the claim is gone."""
+    lines: list[str] = []
+    known = [{"metadata": {"uid": "1", "namespace": "n", "name": "a"}}]
+    listener = klog_lines.KlogLines(objects=lambda: known)
+    klog.use(klog.Logger(6, "json", write=lines.append))
+    try:
+        listener("allocated-devices.inserted", {"device": "d", "claim": "1"})
+        known[:] = [{"metadata": {"uid": "2", "namespace": "n", "name": "b"}}]
+        listener("allocated-devices.inserted", {"device": "d", "claim": "2"})
+        listener("allocated-devices.removed", {"device": "d", "claim": "1"})
+        listener("allocated-devices.removed", {"device": "d", "claim": "unknown"})
+    finally:
+        klog.use(None)
+    claims = [json.loads(line)["claim"] for line in lines]
+    assert claims == ["n/a", "n/b", "n/a", "unknown"]
