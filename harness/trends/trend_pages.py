@@ -66,7 +66,8 @@ def page(
             ],
             nights_left_out=max(len(trend.nights) - NIGHTS_MAX, 0),
             changes_left_out=max(len(trend.changes) - NIGHTS_MAX, 0),
-            method=changes.__doc__.partition("\n\n")[2] if changes.__doc__ else "",
+            before=changes.BEFORE_MAX,
+            least=f"{changes.LEAST_CHANGE * 100:g}",
             level=f"{changes.LEVEL * 100:g}",
             week=changes.WEEK,
         )
