@@ -103,6 +103,15 @@ def test_what_is_no_plan_is_refused_in_one_sentence(
     assert "\n" not in str(caught.value)
 
 
+def test_a_key_of_a_later_version_does_not_change_the_digest(tmp_path: pathlib.Path) -> None:
+    """So that the message is about the version, and not about a plan that was changed."""
+    later = json.loads(sharded_plans.encode(shards.plan())) | {"version": "9.9", "more": [1.5, {}]}
+    later["digest"] = sharded_plans._digest(json.dumps(later).encode())
+    plan = sharded_plans.decode(json.dumps(later, indent=3).encode(), "plan.json")
+    with pytest.raises(errors.UsageError, match=r"got one of '9\.9'"):
+        sharded_plans.require_same_version(plan, "plan.json")
+
+
 def test_a_file_that_is_missing_is_named(tmp_path: pathlib.Path) -> None:
     with pytest.raises(errors.UsageError, match=r"none\.json, which cannot be read"):
         sharded_plans.read(tmp_path / "none.json")
