@@ -17,8 +17,9 @@ ALWAYS = frozenset({device_exclusivity.NAME})
 """Checks without whose answer no run is VALID."""
 _LOAD = "load"
 """Name of the certificate's item about the load."""
-_OWED_AT_THE_END = frozenset({_LOAD, "contention"})
-"""Items that ask for an amount of load, which only a run to its planned end owes."""
+_OWED_AT_THE_END = frozenset({_LOAD, "contention", "pool-changes", "faults"})
+"""Items that ask for amounts of what the scenario demands, which only a run to its planned end
+owes."""
 _FOUND = "found"
 """Name of the phase in which a run ends because its violation was found."""
 
@@ -61,19 +62,19 @@ def _without(item: certificate_items.Item, why: str) -> certificate_items.Item:
     return msgspec.structs.replace(item, ok=False, reason=reason)
 
 
-def excuse(
-    items: Iterable[certificate_items.Item],
-    verdict: verdicts.Verdict,
-    plan: plans.Plan,
-    phases: Iterable[records.Phase],
-) -> list[certificate_items.Item]:
-    """Return the certificate; a run that a violation ended, as planned, owes no full load.
+def was_ended_as_planned(
+    verdict: verdicts.Verdict, plan: plans.Plan, phases: Iterable[records.Phase]
+) -> bool:
+    """Return whether a violation ended the run, as planned: it owes no full load, and no rest.
 
     Only an INVALID verdict excuses it: without a violation, an item that does not hold is missing.
     """
-    was_ended = plan.until_found and any(phase.name == _FOUND for phase in phases)
-    if verdict is not verdicts.Verdict.INVALID or not was_ended:
-        return list(items)
+    was_found = plan.until_found and any(phase.name == _FOUND for phase in phases)
+    return was_found and verdict is verdicts.Verdict.INVALID
+
+
+def excuse(items: Iterable[certificate_items.Item]) -> list[certificate_items.Item]:
+    """Return the certificate of a run that a violation ended, as planned."""
     return [
         msgspec.structs.replace(item, needed=item.ok or item.name not in _OWED_AT_THE_END)
         for item in items

@@ -200,7 +200,7 @@ def _answer(
     try:
         return check.run(given)
     except Exception as error:  # noqa: BLE001 - no error of a check is a verdict about the subject
-        return _unknown(check, f"the check failed: {error!r}")
+        return _unknown(check, f"{verdict_files.CHECK_FAILED}{error!r}")
 
 
 def _unknown(check: check_registry.Check, reason: str) -> verdicts.CheckResult:
@@ -241,6 +241,7 @@ def _judgement(
     history, plan = evidence.history, evidence.plan
     measured, digests = run_figures.measure(evidence, results), history.digests()
     verdict, reason = conclusions.conclude(items, results, measured)
+    was_ended = conclusions.was_ended_as_planned(verdict, plan, history.phases)
     return verdict_files.Judgement(
         run_id=plan.run_id,
         scenario=plan.scenario,
@@ -251,7 +252,8 @@ def _judgement(
         seed=plan.seed,
         verdict=verdict,
         reason=reason,
-        certificate=conclusions.excuse(items, verdict, plan, history.phases),
+        ended_by_violation=was_ended,
+        certificate=conclusions.excuse(items) if was_ended else items,
         checks=results,
         not_examined=not_examined,
         figures=measured,

@@ -9,12 +9,24 @@ from harness import errors, writing
 from harness.checks import judge_identity, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.figures import run_figures
+from harness.checks.progress import (
+    claim_progress,
+    leftover_preparations,
+    resource_leaks,
+    scheduler_books,
+)
 from harness.history import directories, files
 
 OLDEST_SCHEMA = 5
 """Oldest schema that is the same but for keys which were added later."""
 _OF_THE_JUDGES = frozenset({"schema", "judges"})
 """Keys that say who judged, not what was found."""
+CHECK_FAILED = "the check failed: "
+"""The reason of a check that raised an exception begins with this."""
+_AT_REST = frozenset(
+    {claim_progress.NAME, leftover_preparations.NAME, resource_leaks.NAME, scheduler_books.NAME}
+)
+"""Checks of runs that came to rest."""
 _NEWER_OF_ITEMS = frozenset({"needed"})
 """Keys of the certificate's items that verdicts of older schemas lack."""
 
@@ -32,6 +44,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     defects: list[str]
     remedies: list[str]
     seed: int
+    ended_by_violation: bool
+    """A violation ended the run, as planned, before it had its whole load and came to rest."""
     verdict: verdicts.Verdict
     reason: str
     certificate: list[certificate_items.Item]
@@ -44,6 +58,15 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     manifest: str
     """Digest of manifest.json, which has those of all files of the run; empty: it has none."""
     judges: judge_identity.Judges
+
+    def is_needed(self, check: verdicts.CheckResult) -> bool:
+        """Return False for the UNKNOWN of a check that judges runs at rest, of which this is none.
+
+        A check that failed is always needed.
+        """
+        is_excused = self.ended_by_violation and check.check in _AT_REST
+        is_unknown = check.verdict is verdicts.Verdict.UNKNOWN
+        return not (is_excused and is_unknown) or check.reason.startswith(CHECK_FAILED)
 
     def violations_of(self, check: str) -> int:
         """Return the number of violations that a check found; 0 if it did not run."""

@@ -37,7 +37,7 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
     certificate = ET.SubElement(suite, "testcase", classname=name, name="certificate")
     _add_certificate(certificate, judgement.certificate)
     for check in judgement.checks:
-        _add_check(suite, name, check)
+        _add_check(suite, name, check, is_needed=judgement.is_needed(check))
     for left in judgement.not_examined:
         case = ET.SubElement(suite, "testcase", classname=name, name=left.check)
         ET.SubElement(case, "skipped", message=f"not examined: {left.reason}")
@@ -62,16 +62,24 @@ def _add_certificate(case: ET.Element, items: Iterable[certificate_items.Item]) 
         if item.needed:
             ET.SubElement(case, "error", message=text)
         else:
-            lines.append(f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}: {text}")
+            lines.append(_not_needed(text))
     _add_output(case, lines)
 
 
-def _add_check(suite: ET.Element, name: str, check: verdicts.CheckResult) -> None:
+def _not_needed(text: str) -> str:
+    return f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}: {text}"
+
+
+def _add_check(
+    suite: ET.Element, name: str, check: verdicts.CheckResult, *, is_needed: bool
+) -> None:
     case = ET.SubElement(suite, "testcase", classname=name, name=check.check)
     match check.verdict:
         case verdicts.Verdict.INVALID:
             failure = ET.SubElement(case, "failure", message=check.reason)
             failure.text = "\n".join(violation.text for violation in check.violations)
+        case verdicts.Verdict.UNKNOWN if not is_needed:
+            ET.SubElement(case, "skipped", message=_not_needed(check.reason))
         case verdicts.Verdict.UNKNOWN:
             ET.SubElement(case, "error", message=check.reason)
         case verdicts.Verdict.VALID:

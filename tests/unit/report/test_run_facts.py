@@ -1,5 +1,6 @@
 """The head of a page: the subject by its right name, versions, date, and links to files."""
 
+import dataclasses
 import json
 import pathlib
 import xml.etree.ElementTree as ET
@@ -8,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import judging
+from harness.checks import check_registry, judging
 from harness.cli.terminal import displaying, outputs
 from harness.history import directories, plans, records
 from harness.report import publishing, run_facts
@@ -101,7 +102,8 @@ def _control(
         requirements=plans.Requirements(allocations_min=100, pods_running_min=0),
     )
     plan = plans.read(directory.plan)
-    plans.write(directory.plan, msgspec.structs.replace(plan, until_found=True))
+    plan = msgspec.structs.replace(plan, until_found=True, progress_s=1.0)
+    plans.write(directory.plan, plan)
     if is_found:
         phase = records.Phase(name="found", ts_ns=language.at(0))
         damages.before_the_end(phase)(directory)
@@ -121,10 +123,31 @@ def test_a_control_that_was_caught_needed_no_load(
     assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
     told = suite.findtext("testcase[@name='certificate']/system-out") or ""
     assert told.startswith(f"not needed, since a violation ended the run, as planned: {LOAD}")
+    assert (suite.findtext("testcase[@name='claim_progress']/skipped")) is not None
+    rest = page.texts.index("claim_progress")
+    assert page.texts[rest + 1] == run_facts.NOT_NEEDED
     document = json.loads(directory.verdict.read_bytes())
+    assert document["ended_by_violation"]
     assert [item["name"] for item in document["certificate"] if not item["needed"]] == ["load"]
     assert "not certified" not in directory.summary.read_text() + _shown(directory, capsys)
     assert f"  {told}\n" in _shown(directory, capsys, is_verbose=True)
+
+
+def test_a_check_that_failed_is_an_error_all_the_same(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    directory = _control(tmp_path, is_found=True)
+    checks = tuple(
+        dataclasses.replace(check, run=fail) if check.name == "claim_progress" else check
+        for check in check_registry.CHECKS
+    )
+    monkeypatch.setattr(check_registry, "CHECKS", checks)
+    judgement = judging.judge(directory)
+    [failed] = [check for check in judgement.checks if check.check == "claim_progress"]
+    assert judgement.is_needed(failed)
 
 
 def _shown(
