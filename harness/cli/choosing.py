@@ -10,6 +10,9 @@ import typer
 from harness import errors
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from harness.extensions import entry_points
     from harness.scenario import profiles
 
 PROCESSES_PER_CORE = 8
@@ -21,23 +24,33 @@ CORES_PER_KIND = 4
 
 
 def scenario_names() -> list[str]:
-    """Return the names of the shipped scenarios, for shell completion."""
+    """Return the names of the scenarios, for shell completion."""
     from harness.scenario import loading
 
-    return loading.shipped_names()
+    return [*loading.shipped_names(), *_plugins("scenarios", loading.every_name())]
 
 
 def profile_names() -> list[str]:
-    """Return the names of the shipped cluster profiles, for shell completion."""
+    """Return the names of the cluster profiles, for shell completion."""
     from harness.scenario import profiles
 
-    return profiles.shipped_names()
+    return [*profiles.shipped_names(), *_plugins("clusters", profiles.shipped_names())]
 
 
 def _defect_names() -> list[str]:
     from harness.run import known_defects
 
-    return list(known_defects.names())
+    return [*known_defects.names(), *_plugins("defects", known_defects.names())]
+
+
+def _plugins(kind: "entry_points.Kind", shipped: "Collection[str]") -> list[str]:
+    """Return the names of plug-ins; none if they cannot be found, of which completion is silent."""
+    from harness.extensions import discovery
+
+    try:
+        return discovery.usable(kind, shipped=shipped)
+    except errors.PluginError:
+        return []
 
 
 def remedy_names() -> list[str]:

@@ -6,7 +6,9 @@ import pytest
 
 from harness import errors
 from harness.checks import check_registry
-from harness.extensions import isolation
+from harness.cli import choosing
+from harness.explore.worlds import chosen_parts
+from harness.extensions import isolation, source_folders
 from harness.history import plans
 from harness.run import known_defects, run_plan
 from harness.scenario import loading, profiles
@@ -121,6 +123,24 @@ def test_defects_replace_the_part_that_they_are_subclasses_of() -> None:
     assert known_defects.describe("forgotten") == "Something is forgotten."
     with pytest.raises(errors.UsageError, match="both override attempt of the gatherer"):
         assembling.parts(["forgotten", "revision-compared-early"])
+
+
+@pytest.mark.usefixtures("acme")
+def test_explored_worlds_have_the_defects_of_plugins() -> None:
+    parts = chosen_parts.of(["forgotten", "released", "controller-claims-not-enqueued"])
+    assert parts.scheduler.gatherer.__name__ == "Forgotten"
+    assert parts.controller.releaser.__name__ == "Released"
+    assert parts.controller.enqueuer.__name__ == "InvertedDeletedEnqueuer"
+
+
+@pytest.mark.usefixtures("acme")
+def test_a_shell_completes_the_names_of_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {"pod-churn", "bursts"} < set(choosing.scenario_names())
+    assert choosing.scenario_names().count("pod-churn") == 1
+    assert {"embedded", "tiny"} < set(choosing.profile_names())
+    assert {"forgotten", "gather-not-atomic"} < set(choosing._defect_names())
+    monkeypatch.setenv(source_folders.VARIABLE, "/nowhere/at/all")
+    assert "bursts" not in choosing.scenario_names()
 
 
 @pytest.mark.usefixtures("acme")
