@@ -217,6 +217,62 @@ def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> N
     }
 
 
+# ----------------------------------------------------------------- the writes of the subject
+
+
+def _writes(directory: directories.RunDirectory) -> pathlib.Path:
+    return directory.operations(building.SCHEDULER)
+
+
+def _with_writes(tmp_path: pathlib.Path, *versions: int) -> directories.RunDirectory:
+    """A run whose scheduler kept a journal of its writes: of claim a, with these versions."""
+    changes = {"expected_writes": [building.SCHEDULER]}
+    directory = building.build(tmp_path / "run", "a+D1 . b+D2 p* b^p", changes=changes)
+    body: list[records.Body] = []
+    for op, version in enumerate(versions):
+        call = building.invocation(op, "resourceclaims/status", "a")
+        body.append(msgspec.structs.replace(call, verb="update"))
+        body.append(building.acknowledgement(op, "uid-a", version))
+    building.write(_writes(directory), body, process=building.SCHEDULER)
+    return directory
+
+
+def _items(directory: directories.RunDirectory) -> dict[str, tuple[bool, str]]:
+    return {item.name: (item.ok, item.reason) for item in judging.judge(directory).certificate}
+
+
+def test_the_subjects_writes_are_counted_and_were_observed(tmp_path: pathlib.Path) -> None:
+    items = _items(_with_writes(tmp_path, 1))
+    assert items["writes"] == (True, "1 acknowledged writes")
+    assert items["acknowledged"] == (True, "3 pods and claims created; 4 writes")
+
+
+def test_a_write_of_the_subject_that_was_not_observed(tmp_path: pathlib.Path) -> None:
+    items = _items(_with_writes(tmp_path, 1, 2))
+    reason = "update resourceclaims/status tests/a at resourceVersion 2 was acknowledged"
+    assert items["acknowledged"] == (False, f"scheduler: {reason} and never observed")
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (damages.missing(_writes), "scheduler left no journal of its writes"),
+        (damages.no_trailer(_writes), "the writes of scheduler have no trailer: the writer was not closed"),
+        (damages.torn(_writes), "the last line of the writes of scheduler is incomplete: the writer was killed"),
+    ],
+)  # fmt: skip
+def test_the_journal_of_the_subjects_writes_has_to_be_complete(
+    tmp_path: pathlib.Path, damage: damages.Damage, reason: str
+) -> None:
+    directory = _with_writes(tmp_path, 1)
+    damage(directory)
+    assert judging.judge(directory).verdict is verdicts.Verdict.UNKNOWN
+    assert _items(directory)["writes"] == (False, reason)
+
+
+# ----------------------------------------------------------------------------------- others
+
+
 def _recorder_says(tmp_path: pathlib.Path, damage: damages.Damage) -> str:
     [item] = [item for item in _judge(tmp_path, TEXT, damage).certificate if not item.ok]
     return item.reason

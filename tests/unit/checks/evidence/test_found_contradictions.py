@@ -211,13 +211,15 @@ def test_a_run_whose_record_was_cut_short_did_not_end(tmp_path: pathlib.Path) ->
     assert "the phase 'ended' is missing: the record of the run was cut short" in judgement.reason
 
 
-def _acknowledged(directory: directories.RunDirectory, rv: str, devices: list[str]) -> None:
-    """The load has updated claim a, and this is the answer."""
+def _acknowledged(
+    directory: directories.RunDirectory, rv: str, devices: list[str] | None, *, name: str = "a"
+) -> None:
+    """The load has updated a claim, and this is the answer."""
     call = msgspec.structs.replace(
-        building.invocation(99, "resourceclaims/status", "a"), verb="update"
+        building.invocation(99, "resourceclaims/status", name), verb="update"
     )
     answer = msgspec.structs.replace(
-        building.acknowledgement(99, "uid-a", 0), resource_version=rv, devices=devices
+        building.acknowledgement(99, f"uid-{name}", 0), resource_version=rv, devices=devices
     )
     damages.appended(damages.operations, call, answer)(directory)
 
@@ -235,6 +237,16 @@ def test_a_claim_has_the_devices_that_were_acknowledged(tmp_path: pathlib.Path) 
         "traffic-0: update resourceclaims/status tests/a at resourceVersion 2 was acknowledged "
         "with gpu.example/pool/D9, and observed otherwise"
     ) in judgement.reason
+
+
+@pytest.mark.parametrize("devices", [["gpu.example/pool/D9"], []])
+def test_only_the_write_that_differs_is_told(tmp_path: pathlib.Path, devices: list[str]) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 a^x b+D2")
+    _acknowledged(directory, "2", devices)
+    _acknowledged(directory, "3", ["gpu.example/pool/D2"], name="b")
+    _acknowledged(directory, "1", None)
+    [item] = [item for item in judging.judge(directory).certificate if not item.ok]
+    assert item.reason.startswith("traffic-0: update resourceclaims/status tests/a at resourceVer")
 
 
 def test_a_hold_in_a_changed_observation_is_no_violation(tmp_path: pathlib.Path) -> None:
