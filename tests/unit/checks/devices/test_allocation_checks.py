@@ -531,6 +531,19 @@ def test_a_gap_may_hide_the_version_that_would_explain_it(check: Any, resource: 
     assert answer.reason.startswith(f"versions of {resource} may be missing")
 
 
+def test_a_constraint_that_holds_does_not_hide_one_that_is_not_judged() -> None:
+    constraints = [{"requests": ["r"], **MATCH[0]}, {"requests": ["q"], **MATCH[0]}]
+    requests = [exactly("r"), exactly("q")]
+    results = [result("D1"), result("none", request="q")]
+    event = claim("c", *results, requests=requests, constraints=constraints)
+    assert "a device was in no slice" in why_not(claim_constraints, [*_world(), event])
+
+
+def test_a_constraint_of_an_unknown_kind_holds() -> None:
+    event = claim("c", result("D1"), constraints=[{"requests": ["r"]}])
+    assert judge(claim_constraints, [*_world(), event]).verdict is VALID
+
+
 def test_a_selector_that_the_judge_does_not_know_is_not_examined() -> None:
     known = claim("a", result("D1"))
     strange = claim("c", result("D1"), requests=[exactly("r", "ip('1.1.1.1').family() == 4")])
@@ -583,6 +596,20 @@ def test_equal_allocations_are_asked_about_once() -> None:
         (
             ["resourceclaims", "pods", "resourceslices"],
             {requested_results, granted_access, granted_shares, distinct_devices},
+        ),
+        (
+            ["resourceslices", "deviceclasses"],
+            {requested_results, granted_access, granted_shares, distinct_devices, selected_devices},
+        ),
+        (
+            ["resourceslices", "nodes"],
+            {
+                requested_results,
+                granted_access,
+                granted_shares,
+                distinct_devices,
+                reachable_devices,
+            },
         ),
         (
             ["resourceclaims", "pods", "resourceslices", "deviceclasses", "nodes"],

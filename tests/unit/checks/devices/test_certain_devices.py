@@ -179,6 +179,29 @@ def test_a_gap_may_hide_why_not_all_were_taken(resource: str) -> None:
     assert judge([*BEGIN, ONE], gap=resource).verdict is VALID
 
 
+def test_of_equal_claims_each_is_judged_by_what_its_scheduler_knew() -> None:
+    """The one knew the newest slice, without D2; the other one the slice before, with it."""
+    all_of = {"requests": [exactly(allocationMode="All")], "selector": on("n1")}
+    events = [*BEGIN, piece("D1", "D2"), piece("D1", "D2")]
+    events += [claim("a", result("D1"), **all_of), claim("b", result("D1"), **all_of)]
+    folded = placements.fold(events)
+    for views, wrong in (({"a": 3, "b": 4}, ["b"]), ({"a": 4, "b": 3}, ["a"]), ({"b": 4}, ["b"])):
+        known = {name: attempt_views.View(seen) for name, seen in views.items()}
+        answer = requested_results.check(folded.questions, folded.timelines, known, building.plan())
+        assert isinstance(answer, verdicts.CheckResult)
+        assert [item.objects[0].name for item in answer.violations] == wrong
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_all_devices_are_asked_for_beside_another_request(is_reversed: bool) -> None:
+    """A device that another request got is missing, too."""
+    requests = [exactly(allocationMode="All"), exactly("q")]
+    results = [result("D1"), result("D2", request="q")]
+    event = claim("c", *results, requests=requests[:: -1 if is_reversed else 1], selector=on("n1"))
+    found = judge([*BEGIN, event])
+    assert "request r asks for all devices and got 1 device, but not" in found.violations[0].text
+
+
 def test_equal_claims_may_have_been_chosen_from_different_pools() -> None:
     """The first one comes before the pool grows, the last one after the scheduler knew it."""
     grown = [listed(device_class()), listed(piece("D1")), ONE, piece("D1", "D2")]

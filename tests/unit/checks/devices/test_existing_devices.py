@@ -119,6 +119,11 @@ def test_a_scheduler_without_faults_lags_by_a_limited_time() -> None:
     assert judge(events, second_ns=lag_ns, faults=[FAULT]).verdict is VALID
 
 
+def test_of_equal_allocations_each_is_judged_by_its_own_time() -> None:
+    found = judge([piece("D1"), claim("a", result("D1")), piece("D2"), C], seen=3)
+    assert [item.objects[0].name for item in found.violations] == ["c"]
+
+
 def test_with_faults_only_what_was_never_listed_is_wrong() -> None:
     withdrawn = [piece("D1", count=2), gone(piece("D1")), C]
     assert judge(withdrawn, seen=2, faults=[FAULT]).verdict is VALID
