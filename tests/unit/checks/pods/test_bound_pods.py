@@ -169,3 +169,17 @@ def test_runs_owe_it_that_observe_nodes() -> None:
     assert not bound_pods.applies(plan)
     resources = ["resourceclaims", "pods", "nodes"]
     assert bound_pods.applies(msgspec.structs.replace(plan, resources=resources))
+
+
+def test_a_claim_that_was_recorded_before_is_known_at_the_binding() -> None:
+    waiting = [pod("p", generated={}), pod("p", generated={"made": "c"}), pod("p", generated={})]
+    events = [waiting[0], MINE, *waiting[1:], pod("p", generated={}, bound_to="n1")]
+    assert judge(events).verdict is VALID
+    assert judge([waiting[0], MINE, events[-1]]).verdict is INVALID
+
+
+def test_the_reason_counts_bindings() -> None:
+    assert judge([NEW, MINE, BOUND]).reason.startswith("1 binding examined; ")
+    other = [pod("q", "c"), claim("c", D1, selector=on("n1"), users=["p", "q"])]
+    both = judge([NEW, MINE, BOUND, *other, pod("q", "c", bound_to="n1")])
+    assert both.reason.startswith("2 bindings examined; ")

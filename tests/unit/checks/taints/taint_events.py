@@ -42,22 +42,33 @@ def piece(version: int, *devices: Object, uid: str = "s", gone: bool = False) ->
 
 
 def rule(
-    version: int, selector: Object | None, effect: str = "NoSchedule", *, gone: bool = False
+    version: int,
+    selector: Object | None,
+    effect: str = "NoSchedule",
+    *,
+    gone: bool = False,
+    name: str = "r",
 ) -> records.Body:
     spec: Object = {"taint": {"key": "k", "effect": effect}}
     if selector is not None:
         spec["deviceSelector"] = selector
     kind = "DELETED" if gone else "MODIFIED"
-    return observed(
-        "devicetaintrules", version, {"metadata": {"name": "r", "uid": "r"}, "spec": spec}, kind
-    )
+    meta = {"name": name, "uid": name}
+    return observed("devicetaintrules", version, {"metadata": meta, "spec": spec}, kind)
 
 
-def claim(version: int, *, allocated: str | None = None, tolerations: Sequence[Object] = ()) -> Any:
+def claim(
+    version: int,
+    *,
+    allocated: str | None = None,
+    tolerations: Sequence[Object] = (),
+    others: Sequence[Object] = (),
+) -> Any:
+    """A claim with one request, and `others`."""
     exactly: Object = {"tolerations": list(tolerations)} if tolerations else {}
     obj: Object = {
         "metadata": {"name": "c", "namespace": "n", "uid": "c"},
-        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}, *others]}},
     }
     if allocated:
         row = {"request": "r", "driver": DRIVER, "pool": POOL, "device": allocated}

@@ -63,6 +63,18 @@ CASES: dict[str, tuple[list[records.Body], attempt_views.View, bool]] = {
         view(1, 3),
         False,
     ),
+    "two rules, the first of which came back after the second": (
+        [
+            piece(1, CLEAN),
+            rule(2, {}),
+            rule(3, {}, gone=True),
+            rule(3, {}, name="s"),
+            rule(6, {}, gone=True, name="s"),
+            rule(6, {}),
+        ],
+        view(1, 3),
+        True,
+    ),
     "a rule that changed": (
         [piece(1, CLEAN), rule(2, {}), rule(6, {"device": "d"}, "NoExecute")],
         view(1, 3),
@@ -205,3 +217,19 @@ def test_runs_that_owe_it(changes: Object, expected: bool) -> None:
         changes["faults"] = [object()]
     assert tainted_devices.applies(msgspec.structs.replace(plan, **changes)) is expected
     assert not tainted_devices.applies(building.plan())
+
+
+def test_a_claim_of_which_one_request_tolerates_taints_is_not_examined() -> None:
+    other = {"name": "q", "exactly": {}}
+    body = [piece(1, TAINTED), claim(2, tolerations=[{"operator": "Exists"}], others=[other])]
+    assert judge([*body, claim(9, allocated="d")], view(1)).verdict is UNKNOWN
+    assert (
+        judge([piece(1, TAINTED), claim(2, others=[other]), ALLOCATED], view(1)).verdict is INVALID
+    )
+
+
+def test_a_violation_says_what_the_scheduler_had_seen() -> None:
+    of_slice = judge([piece(1, TAINTED), ALLOCATED], view(1)).violations[0].text
+    assert "versions of the slices from then on, up to the allocation" in of_slice
+    of_rule = judge([piece(1, CLEAN), rule(2, {}), ALLOCATED], view(1, 2)).violations[0].text
+    assert "from then on, those of the rules from 2 on, up to the allocation" in of_rule
