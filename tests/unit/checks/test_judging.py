@@ -122,6 +122,7 @@ def test_a_check_that_breaks_is_unknown_and_says_how(
         ("made-up", VALID),
         ("broken", UNKNOWN),
     ]
+    assert judgement.checks[1].examined_count == judgement.checks[1].violation_count == 0
 
 
 def test_a_violation_wins_over_a_check_that_breaks(

@@ -183,3 +183,18 @@ def test_the_reason_counts_bindings() -> None:
     other = [pod("q", "c"), claim("c", D1, selector=on("n1"), users=["p", "q"])]
     both = judge([NEW, MINE, BOUND, *other, pod("q", "c", bound_to="n1")])
     assert both.reason.startswith("2 bindings examined; ")
+
+
+def test_a_selector_that_the_judge_does_not_know_is_no_violation() -> None:
+    strange = claim("c", D1, selector=labelled("zone", "a", operator="Near"), users=["p"])
+    assert judge([NEW, strange, BOUND]).verdict is VALID
+
+
+def test_a_violation_names_the_pod_and_the_claims_that_there_are() -> None:
+    made = pod("p", "c", generated={})
+    found = judge([made, MINE, pod("p", "c", generated={}, bound_to="n1")])
+    [violation] = found.violations
+    assert [(item.kind, item.name) for item in violation.objects] == [
+        ("Pod", "p"),
+        ("ResourceClaim", "c"),
+    ]

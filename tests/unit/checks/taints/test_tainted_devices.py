@@ -217,6 +217,15 @@ def test_runs_that_owe_it(changes: Object, expected: bool) -> None:
         changes["faults"] = [object()]
     assert tainted_devices.applies(msgspec.structs.replace(plan, **changes)) is expected
     assert not tainted_devices.applies(building.plan())
+    settings["pools"]["changes"] = [{"kind": "publish"}]
+    others = msgspec.structs.replace(
+        building.plan(), settings=settings, expected_steps=["scheduler"]
+    )
+    assert not tainted_devices.applies(others)
+
+
+def test_of_two_views_the_older_versions_count() -> None:
+    assert view(3, 5).older(view(4, 2)) == view(4, 2).older(view(3, 5)) == view(3, 2)
 
 
 def test_a_claim_of_which_one_request_tolerates_taints_is_not_examined() -> None:
