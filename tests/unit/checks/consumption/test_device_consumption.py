@@ -94,6 +94,39 @@ def test_a_capacity_that_has_shrunk_is_not_the_schedulers_fault() -> None:
     assert consumption(*body, claim(4, "b", {"S": 1})).verdict is INVALID
 
 
+def _edited(body: Iterable[records.Body], old: str, new: str) -> list[records.Body]:
+    """The records with another text in their objects."""
+    return [
+        msgspec.structs.replace(
+            item, object=msgspec.Raw(bytes(item.object).replace(old.encode(), new.encode()))
+        )
+        for item in body
+        if isinstance(item, records.Observation)
+    ]
+
+
+def test_each_capacity_is_added_up_by_itself() -> None:
+    cores = '"capacity": {"cores": {"value": "4Gi"}, "memory"'
+    pool = _edited(slices(), '"capacity": {"memory"', cores)
+    shares = _edited(
+        [claim(2, "a", {"S": 2}), claim(3, "b", {"S": 2})],
+        '"consumedCapacity": {',
+        '"consumedCapacity": {"gpu.example/cores": "1Gi", ',
+    )
+    assert device_consumption.check(*read([*pool, *shares])).verdict is VALID
+    more = _edited(shares, '"1Gi"', '"3Gi"')
+    [violation] = device_consumption.check(*read([*pool, *more])).violations
+    assert violation.summary.startswith(f"cores of device {device_id('S')}: ")
+
+
+def test_a_slice_may_name_a_capacity_with_its_driver() -> None:
+    pool = _edited(slices(), '"memory"', '"gpu.example/memory"')
+    fits = [claim(2, "a", {"S": 1}), claim(3, "b", {"S": 3})]
+    assert device_consumption.check(*read([*pool, *fits])).verdict is VALID
+    over = [*fits, claim(4, "c", {"S": 1})]
+    assert device_consumption.check(*read([*pool, *over])).verdict is INVALID
+
+
 def test_a_capacity_that_grows_later_excuses_nothing() -> None:
     over = [claim(2, "a", {"S": 4}), claim(3, "b", {"S": 1})]
     assert consumption(*over, *slices(4, memory=9)).verdict is INVALID
@@ -136,6 +169,25 @@ def test_claims_are_named_that_have_a_device_at_that_time() -> None:
     named = [item.name for item in violation.objects if item.kind == "ResourceClaim"]
     assert named == ["b", "w"]
     assert "until 7" in violation.text
+
+
+def test_a_device_that_consumes_less_than_before_may_have_been_seen_so() -> None:
+    """Its slice changed before it was allocated; the scheduler knew one of both versions."""
+    less = _edited(slices(2), '"slots": {"value": "2"}}}]}', '"slots": {"value": "1"}}}]}')
+    body = [*slices(), less[0], claim(3, "a", {"W": None}), claim(4, "b", {"H1": None})]
+    assert device_consumption.check(*read(body)).verdict is VALID
+    over = [*slices(), claim(3, "a", {"W": None}), claim(4, "b", {"H1": None})]
+    assert device_consumption.check(*read(over)).verdict is INVALID
+    later = [*over, *_edited(slices(5), '"value": "2"', '"value": "1"')[:1], gone(6, "a")]
+    later += [claim(7, "a2", {"W": None})]
+    assert device_consumption.check(*read(later)).verdict is INVALID
+
+
+def test_the_reason_counts_shares_and_allocations() -> None:
+    result = consumption(claim(2, "a", {"S": 1}), claim(3, "b", {"H1": None}))
+    assert result.reason.startswith("1 shares of devices and 1 allocations of devices with counter")
+    over = consumption(claim(2, "a", {"S": 5}), claim(3, "b", {"W": None, "H1": None}))
+    assert ", and 1 more; among 1 shares" in over.reason
 
 
 def test_nothing_consumed_is_unknown() -> None:
