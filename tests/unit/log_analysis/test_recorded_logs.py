@@ -110,6 +110,25 @@ def test_compressed_data_that_ends_early_is_said(
     assert analysis.files[0].damage
 
 
+@pytest.mark.parametrize("form", ["gz", "xz", "zst"])
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
+def test_compressed_data_that_is_cut_in_the_middle_is_read_up_to_there(
+    recorded: bytes, tmp_path: pathlib.Path, form: str, part: float
+) -> None:
+    pack = {
+        "gz": lambda data: gzip.compress(data, 1),
+        "xz": lambda data: lzma.compress(data, preset=0),
+        "zst": zstandard.ZstdCompressor().compress,
+    }
+    packed = pack[form](recorded[: 2**20])
+    path = tmp_path / "log"
+    path.write_bytes(packed[: int(len(packed) * part)])
+    analysis = analyses.analyse([str(path)])
+    assert set(pairs(analysis)) <= set(FOUR)
+    assert analysis.files[0].damage
+    assert analysis.verdict.exit_code == (10 if pairs(analysis) else 20)
+
+
 def test_standard_input(recorded: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(recorded * 2)))
     analysis = analyses.analyse(["-"])
