@@ -33,7 +33,7 @@ def check(
     holds = history.holds.arrays(end_rv=history.last_rv + 1)
     alone, shares = _divided(holds, is_shareable)
     rows = np.concatenate([np.flatnonzero(alone), np.flatnonzero(shares)])
-    examined = holds.at(rows)
+    examined = holds if alone.all() else holds.at(rows)
     flags = np.arange(len(rows)) >= np.count_nonzero(alone)
     found = hold_conflicts.HoldConflicts(examined, flags)
     shown = _Shown(history.holds, rows)

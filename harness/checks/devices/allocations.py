@@ -6,6 +6,7 @@ there are far fewer grants than allocations, and what depends on the grant alone
 
 import array
 import dataclasses
+import sys
 from typing import NamedTuple
 
 import msgspec
@@ -97,7 +98,7 @@ class Allocations(folders.Folder):
     ) -> None:
         meta = seen.object.metadata
         if known is None or (known.name.namespace, known.name.name) != (meta.namespace, meta.name):
-            name = ClaimName(meta.namespace, meta.name, meta.uid)
+            name = ClaimName(sys.intern(meta.namespace), meta.name, meta.uid)
             known = self._claims[meta.uid] = _AllocatedClaim(name, allocation)
         self.claims.append(known.name)
         self.grant_numbers.append(self._recent_number(seen.object.spec.devices, allocation))

@@ -30,7 +30,7 @@ class HoldConflicts:
         """
         device, owner, start, end = holds.device, holds.claim, holds.from_rv, holds.until_rv
         rows = np.flatnonzero(end > start)
-        rows = rows[np.lexsort((rows, start[rows], device[rows]))]
+        rows = rows[np.lexsort((start[rows], device[rows]))]
         self._rows = rows
         self._device, self._owner = device[rows].astype(np.int64), owner[rows].astype(np.int64)
         self._start, self._end = start[rows], end[rows]
@@ -89,6 +89,8 @@ class HoldConflicts:
 
     def _count(self) -> Integers:
         """Return for each hold the number of earlier ones that it conflicts with."""
+        if self._are_apart():
+            return np.zeros(len(self._rows), dtype=np.int64)
         counts = self._overlapping(self._device)
         if counts.any():
             counts = counts - self._overlapping(self._device, self._owner)
@@ -97,6 +99,14 @@ class HoldConflicts:
             counts[shares] -= self._overlapping(self._device, among=shares)
             counts[shares] += self._overlapping(self._device, self._owner, among=shares)
         return counts
+
+    def _are_apart(self) -> bool:
+        """Return whether no hold begins before the one before it, of the same device, has ended.
+
+        Then none overlap at all, and most runs need no more sorting than this.
+        """
+        is_same = self._device[1:] == self._device[:-1]
+        return not bool((is_same & (self._start[1:] < self._end[:-1])).any())
 
     def _overlapping(self, *keys: Integers, among: Integers | None = None) -> Integers:
         """Return for each hold how many earlier ones of equal keys overlap with it."""

@@ -4,6 +4,7 @@ Order comes from resourceVersions only. If a gap in the watch hides when a hold 
 hold is assumed to be as short as the observations allow, so that doubt never becomes a violation.
 """
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
@@ -183,7 +184,8 @@ class HoldHistory(folders.Folder):
 
 def _begun(lives: dict[str, Life], meta: observed_metadata.Meta, ts_ns: int) -> Life:
     """Add an object that was not seen before."""
-    life = Life(meta.name, ts_ns, namespace=meta.namespace, number=len(lives))
+    namespace = sys.intern(meta.namespace)
+    life = Life(meta.name, ts_ns, namespace=namespace, number=len(lives))
     lives[meta.uid] = life
     return life
 
