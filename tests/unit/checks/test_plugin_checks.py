@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from harness.history import plans
 from tests.histories import archives, building
 from tests.support import plugin_packages, schemas
 
+ROOT = pathlib.Path(__file__).parents[3]
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 HEAD = """
 import time
@@ -202,3 +204,21 @@ def test_holds_are_a_table(tmp_path: pathlib.Path) -> None:
     assert list(frame.columns) == list(contracts.Hold.__struct_fields__)
     assert frame.isna().sum().sum() == 1
     assert frame.from_rv.tolist() == [3]
+
+
+def test_the_documented_check_does_what_it_promises() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/plug-ins.md").read_text(), re.DOTALL)
+    (code,) = [block for block in blocks if "api.CheckAnswer" in block]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    holds = [
+        contracts.Hold("d/p-1/a", "ns", "c", "u", [], True, False, 3, None),
+        contracts.Hold("d/p-2/a", "ns", "c", "u", [], True, False, 3, 9),
+        contracts.Hold("d/p-2/a", "ns", "d", "v", [], True, False, 10, None),
+    ]
+    counts = []
+    for given in ([], holds[:1], holds):
+        view = contracts.RunView(plan={}, holds=given, journal=lambda name: iter(()))
+        answer = names["OnePoolPerClaim"]().check(view)
+        counts.append((answer.examined, len(answer.violations)))
+    assert counts == [(0, 0), (1, 0), (2, 1)]
