@@ -100,6 +100,12 @@ def test_a_slice_with_devices_on_several_nodes_is_seen_on_each_of_them() -> None
         device("D2", nodeName="n2"),
         device("D3", allNodes=True),
     ]
-    event = piece(*devices, perDeviceNodeSelection=True)
-    spec = msgspec.convert(event.obj["spec"], observed_slices.SliceSpec)
-    assert set(pool_timelines.allocatable({"s": spec})) == {"D1", "D2", "D3"}
+    slices = {
+        "s": piece(*devices, generation=2, perDeviceNodeSelection=True),
+        "t": piece("D4", nodeName="n2"),
+    }
+    specs = {
+        name: msgspec.convert(event.obj["spec"], observed_slices.SliceSpec)
+        for name, event in slices.items()
+    }
+    assert set(pool_timelines.allocatable(specs)) == {"D1", "D2", "D3"}  # D4 is of the old one
