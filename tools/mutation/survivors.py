@@ -34,7 +34,9 @@ fails, the mutant has survived: `survivors.toml` says for each why no test can o
 does it for one package, and leaves the other rows.
 
 A survivor is `equivalent` if no input tells it from the code, or it changes only the `order` of
-what is told, the `text` of a reason, the `limit` of how much is told, or the `speed`.
+what is told, the `text` of a reason, the `limit` of how much is told, or the `speed`. `unexplained`
+ones have no reason yet; among them are those whose modules have to be imported with the change.
+Modules without a row have not been tried.
 
 | module | mutants | noticed | survivors |
 |---|---|---|---|
