@@ -3,9 +3,7 @@
 Decisions do not belong here. Commands import their packages when they run, so that `--help` is
 fast and importing locust, which patches modules, does not affect other commands.
 
-Contents: `campaign_options`, `campaigning`, `choosing`, `clusters`, `commands`, `compare_command`,
-`conforming`, `defects_command`, `evaluation`, `examining`, `explain_command`, `exploration`,
-`hunt_command`, `index_command`, `init_command`, `interruptions`, `log_paths`, `machines`, `main`,
-`nightly_command`, `parts`, `plugins_command`, `reproduce_command`, `run_commands`, `run_paths`,
-`schema_command`, `terminal`.
+Contents: `campaigns`, `choosing`, `clusters`, `commands`, `conforming`, `defects_command`,
+`evaluation`, `examining`, `exploration`, `init_command`, `interruptions`, `machines`, `main`,
+`parts`, `plugins_command`, `runs`, `schema_command`, `terminal`.
 """

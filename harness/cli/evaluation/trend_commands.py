@@ -122,7 +122,7 @@ def write_page(
     database: pathlib.Path, *, html: pathlib.Path | None, summary: pathlib.Path | None
 ) -> "tuple[trend_documents.Trend, pathlib.Path]":
     """Write the page and the summary; return the document and the path of the page."""
-    from harness.cli import campaigning
+    from harness.cli.campaigns import campaigning
     from harness.trends import (
         changes,
         databases,

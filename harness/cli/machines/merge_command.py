@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import campaigning, choosing, index_command
+from harness.cli import choosing
+from harness.cli.campaigns import campaigning
+from harness.cli.runs import index_command
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:

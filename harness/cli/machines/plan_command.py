@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import campaign_options, choosing
+from harness.cli import choosing
+from harness.cli.campaigns import campaign_options
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:

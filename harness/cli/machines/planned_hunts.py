@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from harness import errors
-from harness.cli import campaigning, choosing
+from harness.cli import choosing
+from harness.cli.campaigns import campaigning
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:

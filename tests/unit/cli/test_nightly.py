@@ -8,7 +8,7 @@ import pytest
 from harness.campaign import campaign_documents, nights, results, summaries
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
-from harness.cli import campaigning, nightly_command
+from harness.cli.campaigns import campaigning, nightly_command
 
 SUITE = '<testsuites><testsuite name="flake-hunt" tests="2"/></testsuites>'
 

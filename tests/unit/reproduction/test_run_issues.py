@@ -9,7 +9,7 @@ import pytest
 
 from harness import errors
 from harness.checks import judging
-from harness.cli import run_commands
+from harness.cli.runs import run_commands
 from harness.history import directories, plans, records
 from harness.reproduction.issue import run_issues
 from tests.histories import building, language

@@ -42,7 +42,7 @@ def make(
     import msgspec
 
     from harness.campaign import hunting, results
-    from harness.cli import index_command
+    from harness.cli.runs import index_command
     from harness.cli.terminal import annotations, displaying, tables
 
     plan = msgspec.structs.replace(plan, jobs=jobs)

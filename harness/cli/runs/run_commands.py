@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import choosing, run_paths
+from harness.cli import choosing
+from harness.cli.runs import run_paths
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def run(
     import json
 
     from harness import seeds
-    from harness.cli import index_command
+    from harness.cli.runs import index_command
     from harness.cli.terminal import annotations, displaying
     from harness.run import run_plan, runs
     from harness.scenario import loading
@@ -138,7 +139,7 @@ def check(
     Several give a line each; the exit code is 10 if one is INVALID, else that of a folder that is
     no run directory, else 20 if one is UNKNOWN.
     """
-    from harness.cli import index_command
+    from harness.cli.runs import index_command
     from harness.cli.terminal import displaying
 
     brought = witness or ()
@@ -226,7 +227,7 @@ def report(
     Of several, those that are no run directories are named, and the others are rendered.
     """
     from harness import errors
-    from harness.cli import index_command
+    from harness.cli.runs import index_command
     from harness.cli.terminal import displaying
 
     if len(directory) == 1:

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from harness import errors
-from harness.cli import campaign_options, choosing
+from harness.cli import choosing
+from harness.cli.campaigns import campaign_options
 from harness.cli.machines import planned_hunts
 from harness.cli.terminal import outputs
 
@@ -82,7 +83,7 @@ def hunt(
     """
     from harness import seeds
     from harness.campaign import results, summaries
-    from harness.cli import campaigning
+    from harness.cli.campaigns import campaigning
     from harness.scenario import profiles
 
     if plan is not None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness import errors
-from harness.cli import choosing, run_commands
+from harness.cli import choosing
+from harness.cli.runs import run_commands
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import glob
 import pathlib
 from collections.abc import Sequence
 
-from harness.cli import run_paths
+from harness.cli.runs import run_paths
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

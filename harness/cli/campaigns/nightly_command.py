@@ -53,7 +53,7 @@ def nightly(
     """
     from harness import seeds
     from harness.campaign import campaign_plan, nights, results, summaries
-    from harness.cli import campaigning
+    from harness.cli.campaigns import campaigning
     from harness.cli.evaluation import trend_commands
     from harness.scenario import loading
 

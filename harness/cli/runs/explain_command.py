@@ -9,7 +9,7 @@ import typer
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.cli import log_paths
+    from harness.cli.runs import log_paths
     from harness.report.explanations import documents
 
 _EPILOG = """Examples:
@@ -57,7 +57,7 @@ def explain(
     double, 20 if the logs do not tell.
     """
     from harness import errors
-    from harness.cli import log_paths
+    from harness.cli.runs import log_paths
 
     given = log_paths.chosen(logs)
     with outputs.chosen("json" if as_json else output, quiet=quiet) as out:
@@ -77,7 +77,7 @@ def explain(
 
 
 def _of_run(run: pathlib.Path) -> "log_paths.Logs":
-    from harness.cli import log_paths
+    from harness.cli.runs import log_paths
     from harness.log_analysis import run_logs
 
     return log_paths.Logs(run_logs.required(run), run)
