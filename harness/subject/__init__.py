@@ -12,6 +12,6 @@ processes also run stand-alone against any kubeconfig.
 Contents: `allocated_devices`, `allocation`, `assembling`, `assume_caches`, `binding`, `cel`,
 `claim_control`, `claim_writes`, `claims`, `defects`, `dynamic_resources`, `expressions`,
 `extended_resources`, `final_books`, `gathering`, `in_flight`, `leadership`, `misplaced_claims`,
-`nodes`, `panics`, `pod_claims`, `process`, `queueing`, `releases`, `remedies`, `replacements`,
-`schedulers`, `scheduling`, `scheduling_attempts`, `slice_tracking`, `telemetry`.
+`nodes`, `panics`, `plugin_defects`, `pod_claims`, `process`, `queueing`, `releases`, `remedies`,
+`replacements`, `schedulers`, `scheduling`, `scheduling_attempts`, `slice_tracking`, `telemetry`.
 """

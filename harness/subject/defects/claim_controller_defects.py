@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.subject import claims, replacements
+from harness.subject import claims, plugin_defects, replacements
 from harness.subject.claim_control import (
     controller_parts,
     created_claims,
@@ -10,7 +10,6 @@ from harness.subject.claim_control import (
     pod_syncing,
     releasing,
 )
-from harness.subject.defects import plugin_defects
 from harness.subject.defects.reported import controller_defects, mutation_cache
 
 Object = dict[str, Any]
