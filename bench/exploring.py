@@ -1,6 +1,7 @@
 """The explorer: schedules per second, memory, exhaustive search, and time to find each defect."""
 
 import dataclasses
+import os
 import statistics
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from harness.subject import defects
 SCENARIO = "four-claims-four-devices"
 UPSTREAM = ("assume-cache-shared-drain", "gather-not-atomic")
 SCHEDULES = 500
+WHOLE = 6000
 SEEDS = 20
 TIME_MAX_S = 20.0
 
@@ -28,6 +30,8 @@ def measure() -> Iterator[tuple[str, float, str]]:
     yield "growth of resident memory by 5,000 more schedules", _growth_mib(), "MiB"
     yield from _exhaust(1)
     yield from _exhaust(2)
+    for jobs in sorted({1, os.cpu_count() or 1}):
+        yield from _search_whole(jobs)
     for name in defects.names():
         for strategy in search_campaign.STRATEGIES:
             spent = [_seconds_to_finding(name, strategy, seed) for seed in range(SEEDS)]
@@ -60,6 +64,23 @@ def _exhaust(preemptions: int) -> Iterator[tuple[str, float, str]]:
     what = f"two-claims-one-device, all schedules of at most {preemptions} preemptions"
     yield f"{what} ({len(progress.distinct)} distinct)", progress.schedules, "schedules"
     yield what, time.perf_counter() - started, "s to exhaust"
+
+
+def _search_whole(jobs: int) -> Iterator[tuple[str, float, str]]:
+    """Measure the beginning of a whole search; the processes need a moment to start."""
+    hunt = dataclasses.replace(
+        _hunt((), search_campaign.EXHAUSTIVE, seed=1, schedules=WHOLE, until_found=False),
+        scenario="two-claims-one-device",
+        preemptions_max=None,
+        time_s=None,
+        jobs=jobs,
+    )
+    started = time.perf_counter()
+    *_, progress = search_campaign.explore(hunt)
+    what = f"two-claims-one-device whole, {jobs} processes, first {WHOLE:,} schedules"
+    yield what, progress.schedules / (time.perf_counter() - started), "schedules/s"
+    yield what, progress.given_up, "schedules cut"
+    yield what, progress.schedules_left or 0, "schedules left, at least"
 
 
 def _seconds_to_finding(name: str, strategy: str, seed: int) -> float:

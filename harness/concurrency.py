@@ -83,6 +83,12 @@ class Runtime(Protocol):
     def condition(self, name: str) -> Condition:
         """Return a new condition variable with its own lock."""
 
+    def reading(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+        """Return the lock, for a `with` block that changes nothing and does not wait."""
+
+    def glance(self, guard: Lock) -> None:
+        """Handle that the calling thread reads what a lock guards without taking the lock."""
+
     def spawn(self, name: str, target: Callable[[], None]) -> Thread:
         """Start a thread."""
 
@@ -114,6 +120,13 @@ class RealRuntime:
         """Return a `threading.Condition`; only controlled runtimes use the name."""
         del name
         return threading.Condition(threading.Lock())
+
+    def reading(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+        """Return the lock itself: readers exclude each other too."""
+        return guard
+
+    def glance(self, guard: Lock) -> None:
+        """Do nothing: the interpreter makes one read atomic."""
 
     def spawn(self, name: str, target: Callable[[], None]) -> Thread:
         """Start a daemon thread: a stuck thread must not keep the process from ending."""
@@ -166,6 +179,15 @@ def lock(name: str) -> Lock:
 def condition(name: str) -> Condition:
     """Return a new condition variable with its own lock."""
     return _runtime.condition(name)
+
+
+def reading(guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+    """Return the lock for a `with` block that only reads what it guards.
+
+    Two such blocks may come in either order, which spares an explorer half of the orders. The block
+    must not change anything, wait, notify, or take another lock.
+    """
+    return _runtime.reading(guard)
 
 
 def spawn(name: str, target: Callable[[], None]) -> Thread:
@@ -267,6 +289,7 @@ class Event:
 
     def is_set(self) -> bool:
         """Return whether `set` was called."""
+        _runtime.glance(self._changed)
         return self._set
 
     def set(self) -> None:
@@ -321,4 +344,5 @@ class Queue(Generic[T]):
             self._changed.notify_all()
 
     def __len__(self) -> int:
+        _runtime.glance(self._changed)
         return len(self._items)

@@ -26,12 +26,12 @@ class AllocatedDevices:
 
     def get(self) -> tuple[allocated_states.AllocatedState, int]:
         """Return a copy of what is allocated, and the revision of that copy."""
-        with self._guard:
+        with concurrency.reading(self._guard):
             return self._state.copy(), self._revision
 
     def revision(self) -> int:
         """Return the current revision, which every change increases."""
-        with self._guard:
+        with concurrency.reading(self._guard):
             return self._revision
 
     def on_add(self, obj: Object, *, initial: bool) -> None:

@@ -70,13 +70,13 @@ class AssumeCache:
 
     def get(self, key: str) -> Object | None:
         """Return the newest version of an object, or None if it is unknown."""
-        with self._changed:
+        with concurrency.reading(self._changed):
             entry = self._entries.get(key)
             return entry.latest if entry else None
 
     def objects(self) -> list[Object]:
         """Return the newest version of every object."""
-        with self._changed:
+        with concurrency.reading(self._changed):
             return [entry.latest for entry in self._entries.values()]
 
     def assume(self, obj: Object) -> None:

@@ -42,12 +42,12 @@ class InFlightClaims:
         return known is not None
 
     def __contains__(self, uid: str) -> bool:
-        with self._guard:
+        with concurrency.reading(self._guard):
             return uid in self._claims
 
     def listed(self) -> list[Object]:
         """Return the claims that are in flight now."""
-        with self._guard:
+        with concurrency.reading(self._guard):
             return list(self._claims.values())
 
 

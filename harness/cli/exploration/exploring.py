@@ -1,24 +1,23 @@
 """`flake-hunt explore`: search for failing interleavings in one process."""
 
-import collections
 import dataclasses
+import pathlib
 import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import choosing
+from harness.cli.exploration import search_texts
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.explore.search import search_campaign, tokens
+    from harness.explore.search import search_campaign, search_progress, tokens
+    from harness.explore.search.whole import search_files
     from harness.explore.worlds import world_specs
 
 _PROGRESS_S = 0.2
-_WINDOW_S = 60.0
 _TIME_S = 10.0
-_SATURATED = 0.02
-"""Share of distinct interleavings in recent runs below which the search counts as saturated."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -43,10 +42,23 @@ def explore(
         ),
     ] = None,
     preemptions: Annotated[
-        int,
-        typer.Option(min=0, help="exhaustive: largest number of preemptions."),
-    ] = 2,
-    jobs: Annotated[int, typer.Option(min=1, help="Number of processes (random and pct).")] = 1,
+        int | None,
+        typer.Option(
+            min=0,
+            help="exhaustive: largest number of preemptions (default: no limit, the whole world).",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Number of processes (not with --preemptions).")
+    ] = 1,
+    resume: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            help="exhaustive: go on with the search in this file, if there is one, and keep there "
+            "what is left when it is interrupted or at its limit.",
+            show_default=False,
+        ),
+    ] = None,
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
@@ -61,7 +73,9 @@ def explore(
 ) -> int:
     """Choose the interleavings of the scheduler's threads; exit code 10 at the first finding.
 
-    Exit code 20 if an exhaustive search did not finish.
+    Exit code 20 if an exhaustive search did not finish. Without --preemptions it searches the world
+    whole: one of all interleavings that differ only in the order of independent steps. That ends
+    for the smallest worlds only; --time and --schedules limit it.
 
     A finding is shrunk, explained step by step, and comes with a token for `flake-hunt replay`.
     """
@@ -88,10 +102,47 @@ def explore(
         sizes=tuple(_size(text) for text in override or ()),
     )
     hunt.require_possible()
+    search = _resumed(hunt, resume)
     with outputs.chosen(output, quiet=quiet) as out:
         out.note(f"seed {hunt.seed}")
-        progress = _watch(hunt, out)
+        try:
+            progress = _watch(hunt, search, out)
+        finally:
+            _keep(search, resume, out)
         return _show(hunt, progress, out)
+
+
+def _resumed(
+    hunt: "search_campaign.Hunt", path: pathlib.Path | None
+) -> "search_files.SearchFile | None":
+    """Return the whole search to go on with, or a new one; None: it is another search."""
+    from harness import errors
+    from harness.explore.search.whole import search_files
+
+    if not hunt.is_whole:
+        if path is not None:
+            raise errors.UsageError(
+                "expected --resume with --strategy exhaustive and without --preemptions, "
+                f"got it with {hunt.strategy}: only a whole search can be resumed"
+            )
+        return None
+    new = hunt.new_file()
+    return search_files.read(path, new) if path is not None and path.exists() else new
+
+
+def _keep(
+    search: "search_files.SearchFile | None", path: pathlib.Path | None, out: outputs.Output
+) -> None:
+    """Write what is left of a whole search, or remove its file if nothing is."""
+    from harness.explore.search.whole import search_files
+
+    if search is None or path is None:
+        return
+    if search.branches:
+        search_files.write(path, search)
+        out.note(f"what is left is in {path}; go on with the same command")
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _require_time(seconds: float | None) -> None:
@@ -143,59 +194,29 @@ def _size(text: str) -> tuple[str, int]:
     return key, int(value)
 
 
-def _watch(hunt: "search_campaign.Hunt", out: outputs.Output) -> "search_campaign.SearchProgress":
+def _watch(
+    hunt: "search_campaign.Hunt", search: "search_files.SearchFile | None", out: outputs.Output
+) -> "search_progress.SearchProgress":
     """Explore with a progress line; on Ctrl-C print the progress."""
     from harness.cli.terminal import displaying
-    from harness.explore.search import search_campaign
+    from harness.explore.search import search_campaign, search_progress
 
-    progress, meter, shown = search_campaign.SearchProgress(), _Meter(), 0.0
+    progress, meter, shown = search_progress.SearchProgress(), search_texts.Meter(), 0.0
     try:
         with displaying.status("exploring", out) as status:
-            for progress in search_campaign.explore(hunt):
+            for progress in search_campaign.explore(hunt, search):
                 now = time.monotonic()
                 if now - shown >= _PROGRESS_S:
                     shown = now
                     status(meter.line(progress, now))
     except KeyboardInterrupt:
-        print(f"interrupted after {_what(progress)}; nothing found so far", flush=True)
+        print(f"interrupted after {search_texts.what(progress)}; nothing found so far", flush=True)
         raise
     return progress
 
 
-class _Meter:
-    """Formats progress as a line, with rates over the last minute."""
-
-    def __init__(self) -> None:
-        self._seen: collections.deque[tuple[float, int, int]] = collections.deque(
-            [(time.monotonic(), 0, 0)]
-        )
-
-    def line(self, progress: "search_campaign.SearchProgress", now: float) -> str:
-        """Return schedules, distinct interleavings, findings, and rates on one line."""
-        runs, distinct = progress.schedules, len(progress.distinct)
-        self._seen.append((now, runs, distinct))
-        while now - self._seen[0][0] > _WINDOW_S:
-            self._seen.popleft()
-        then, runs_then, distinct_then = self._seen[0]
-        seconds = max(now - then, 1e-9)
-        new = distinct - distinct_then
-        saturated = ", saturated" * (new < _SATURATED * (runs - runs_then))
-        return (
-            f"{runs} schedules, {distinct} distinct, {progress.finding_count} findings, "
-            f"{(runs - runs_then) / seconds:.0f}/s, {60 * new / seconds:.0f} new/min{saturated}"
-        )
-
-
-def _what(progress: "search_campaign.SearchProgress") -> str:
-    given_up = f" ({progress.given_up} of them ended early in a state seen before)"
-    return (
-        f"{outputs.counted(progress.schedules, 'schedule')}{given_up * bool(progress.given_up)}, "
-        f"{outputs.counted(len(progress.distinct), 'distinct interleaving')}"
-    )
-
-
 def _show(
-    hunt: "search_campaign.Hunt", progress: "search_campaign.SearchProgress", out: outputs.Output
+    hunt: "search_campaign.Hunt", progress: "search_progress.SearchProgress", out: outputs.Output
 ) -> int:
     from harness.checks import verdicts
     from harness.cli.exploration import replaying
@@ -208,11 +229,13 @@ def _show(
         if out.is_json:
             out.document(_document(hunt, progress, code=code))
         else:
-            print(f"nothing found: {_what(progress)}{_covered(hunt, progress)}")
+            print(
+                f"nothing found: {search_texts.what(progress)}{search_texts.covered(hunt, progress)}"
+            )
         return code
     finding, decisions = progress.findings[0]
     if not out.is_json:
-        print(f"found after {_what(progress)}: {finding}", flush=True)
+        print(f"found after {search_texts.what(progress)}: {finding}", flush=True)
     if out.is_quiet and not out.is_json:
         return verdicts.Verdict.INVALID.exit_code
     with displaying.status("shrinking", out):
@@ -225,7 +248,7 @@ def _show(
 
 
 def _document(
-    hunt: "search_campaign.Hunt", progress: "search_campaign.SearchProgress", *, code: int
+    hunt: "search_campaign.Hunt", progress: "search_progress.SearchProgress", *, code: int
 ) -> dict[str, object]:
     return {
         "schema": 1,
@@ -235,9 +258,10 @@ def _document(
         "remedies": hunt.remedies,
         "strategy": hunt.strategy,
         "schedules": progress.schedules,
-        "distinct": len(progress.distinct),
+        "distinct": progress.distinct_count,
         "given_up": progress.given_up,
         "is_complete": progress.is_complete,
+        "schedules_left": progress.schedules_left,
         "exit_code": code,
         "finding": None,
         "token": None,
@@ -253,17 +277,3 @@ def _reproduced(token: "tokens.Token") -> dict[str, object]:
     finding = run.finding or ""
     story = list(stories.tell(run.moments, run.names, finding))
     return {"finding": finding, "token": str(token), "story": story}
-
-
-def _covered(hunt: "search_campaign.Hunt", progress: "search_campaign.SearchProgress") -> str:
-    from harness.explore.search import search_campaign
-
-    if hunt.strategy != search_campaign.EXHAUSTIVE:
-        return ""
-    most = outputs.counted(hunt.preemptions_max, "preemption")
-    if progress.is_complete:
-        return f"; the search is complete up to {most}"
-    return (
-        f"; the search is NOT complete up to {most}: "
-        "increase --time, lower --preemptions, or shrink the world with --set"
-    )

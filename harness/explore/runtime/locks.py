@@ -32,7 +32,13 @@ class LockRuntime(Protocol):
         """Suspend the running task until `wake`; return False on timeout."""
 
     def wake(self, task: tasks.Task) -> None:
-        """Make a blocked task runnable."""
+        """Make a blocked task runnable, which could not have gone on without this."""
+
+    def wake_to_compete(self, task: tasks.Task) -> None:
+        """Make a task runnable that waits for a lock, which it could have had earlier."""
+
+    def released(self, shared: tasks.Shared) -> None:
+        """Record that the running task has released a lock."""
 
 
 class ControlledLock(tasks.Shared):
@@ -50,25 +56,46 @@ class ControlledLock(tasks.Shared):
         """True if a task waits for the lock."""
         return bool(self._waiting)
 
+    @property
+    def is_blocking(self) -> bool:
+        """True while a task holds the lock."""
+        return self._held
+
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
         """Take the lock, at a choice point."""
         del timeout
         if not self._is_private:
-            self._runtime.point(self)
+            self._await_at_point(self if blocking else None)
         return self._take(blocking=blocking)
 
-    def _take(self, *, blocking: bool = True) -> bool:
+    def _await_at_point(self, obstacle: "ControlledLock | None") -> None:
+        if (running := self._runtime.running) is not None:
+            running.obstacle = obstacle
+        self._runtime.point(self)
+
+    def acquire_to_read(self) -> None:
+        """Take the lock, at a choice point, without changing what it guards."""
+        if not self._is_private:
+            self._await_at_point(self)
+        self._take(writes=False)
+
+    def _take(self, *, blocking: bool = True, writes: bool = True) -> bool:
         while self._held:
             if not blocking:
                 self._runtime.observe(self)
                 return False
             self._waiting.append(self._runtime.current)
+            self._runtime.current.obstacle = self
             self._runtime.block(f"lock {self._name}")
         self._held = True
         self._holder = holder = self._runtime.running
         if holder is not None:
+            holder.obstacle = None
             holder.held.append(self)
-        self._runtime.touch(self)
+        if writes:
+            self._runtime.touch(self)
+        else:
+            self._runtime.observe(self)
         return True
 
     def release(self) -> None:
@@ -76,9 +103,10 @@ class ControlledLock(tasks.Shared):
         self._held = False
         if self._holder is not None:
             self._holder.held.remove(self)
+        self._runtime.released(self)
         if self._waiting:
             for task in self._waiting:
-                self._runtime.wake(task)
+                self._runtime.wake_to_compete(task)
             self._waiting.clear()
 
     __enter__ = acquire
@@ -90,6 +118,19 @@ class ControlledLock(tasks.Shared):
         traceback: TracebackType | None,
     ) -> None:
         self.release()
+
+
+class ReadLock:
+    """A lock for a `with` block that changes nothing."""
+
+    def __init__(self, lock: ControlledLock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        self._lock.acquire_to_read()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class ControlledCondition(ControlledLock):
@@ -105,6 +146,7 @@ class ControlledCondition(ControlledLock):
         self._sleeping.append(task)
         self._runtime.touch(self)
         self.release()
+        task.obstacle = self
         notified = self._runtime.block(f"condition {self._name}", timeout=timeout)
         if not notified and task in self._sleeping:
             self._sleeping.remove(task)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 import greenlet
 
 from harness import concurrency
-from harness.explore.runtime import choices, locks, tasks, timers
+from harness.explore.runtime import choices, locks, observing, tasks, timers
 
 MAIN = "main"
 Record = Callable[[str, str, concurrency.StepFields], None]
@@ -34,15 +34,17 @@ class ControlledRuntime:
         time_max_ns: int = 5_000_000_000,
         private_locks: tuple[str, ...] = (),
         record: Record | None = None,
+        observer: observing.Observer | None = None,
     ) -> None:
         """Create a runtime.
 
         `choices_max`: raise TooLong beyond; `time_max_ns`: timers later than this never expire;
         `private_locks`: suffixes of the names of locks that guard data which no longer changes once
         a world is at rest, so that taking them is not a choice point; `record(task, step, fields)`:
-        called for every step.
+        called for every step; `observer`: is told what every turn of the explored part uses.
         """
         self._strategy, self._choices_max = strategy, choices_max
+        self._observer = observer or observing.Unobserved()
         self._private_locks, self._record = private_locks, record
         self.tape = choices.Tape()
         self._tasks: list[tasks.Task] = []
@@ -73,6 +75,17 @@ class ControlledRuntime:
         is_private = name.endswith(self._private_locks)
         return locks.ControlledCondition(self, name, self.first_past(), is_private=is_private)
 
+    def reading(self, guard: concurrency.Lock) -> contextlib.AbstractContextManager[bool | None]:
+        """Return the lock for a `with` block whose order among others like it does not matter."""
+        if isinstance(guard, locks.ControlledLock):
+            return locks.ReadLock(guard)
+        return guard
+
+    def glance(self, guard: concurrency.Lock) -> None:
+        """Record that the running task reads what a lock guards without taking the lock."""
+        if isinstance(guard, tasks.Shared):
+            self.observe(guard)
+
     def spawn(self, name: str, target: Callable[[], None]) -> tasks.Task:
         """Return a new task, which starts when it is chosen."""
         number = len(self._tasks)
@@ -82,11 +95,15 @@ class ControlledRuntime:
         task.glet = greenlet.greenlet(lambda: self._body(task, target), parent=self._hub)
         self._tasks.append(task)
         self._ready[task] = None
+        self._observer.enables(task)
         return task
 
     def _join(self, task: tasks.Task, timeout: float | None) -> None:
         """Let the running task wait for the end of one that it has spawned."""
-        if self.running is None or self._parents[task] is not self.running or task.done:
+        if self.running is None or self._parents[task] is not self.running:
+            return
+        if task.done:
+            self._observer.follows(task.ended_at)
             return
         self._joining[task] = self.running
         self.block(f"end of {task.name}", timeout=timeout)
@@ -109,10 +126,12 @@ class ControlledRuntime:
 
     def monotonic_ns(self) -> int:
         """Return virtual time, in nanoseconds."""
+        self._observer.uses(observing.NOW, writes=False)
         return self._timers.now_ns
 
     def wall_ns(self) -> int:
         """Return virtual time, as if it began with the epoch."""
+        self._observer.uses(observing.NOW, writes=False)
         return self._timers.now_ns
 
     def step(self, name: str, fields: concurrency.StepFields) -> None:
@@ -139,11 +158,33 @@ class ControlledRuntime:
         task = self.running
         if task is not None:
             task.past = shared.past = hash((task.past, shared.past))
+            self._observer.uses(shared.identity, writes=True)
+
+    def put(self, queue: tasks.Shared, end: int) -> int:
+        """Record that the running task appends to a queue; return the position, for `take`."""
+        return self._use_end(queue, end)
+
+    def take(self, queue: tasks.Shared, end: int, put_at: int) -> None:
+        """Record that the running task takes what was appended at a position."""
+        self._use_end(queue, end)
+        self._observer.follows(put_at)
+
+    def _use_end(self, queue: tasks.Shared, end: int) -> int:
+        if self.running is not None:
+            self.running.past = queue.past = hash((self.running.past, queue.past))
+            self._observer.uses(end, writes=True)
+        return self._observer.position()
 
     def observe(self, shared: tasks.Shared) -> None:
         """Record that the running task reads a shared object."""
         if self.running is not None:
             self.running.past = hash((self.running.past, shared.past))
+            self._observer.uses(shared.identity, writes=False)
+
+    def released(self, shared: tasks.Shared) -> None:
+        """Record that the running task has released a lock."""
+        if self.running is not None:
+            self._observer.releases(shared.identity)
 
     def state(self) -> int:
         """Return a hash of everything on which the rest of the run depends."""
@@ -180,10 +221,14 @@ class ControlledRuntime:
             self._hub.switch()
         current.past = hash((current.past, 1))
         early = self._timers.early()
-        if early or len(self._ready) > 1:
+        if not (early or len(self._ready) > 1):
+            self._begin_turn([current], 0, 0)
+        else:
             others = [task for task in self._ready if task is not current]
             options = [current, *others, *early]
-            task = options[self._choose(len(options), 1, options, len(early))]
+            chosen = self._choose(len(options), 1, options, len(early))
+            self._begin_turn(options, len(early), chosen)
+            task = options[chosen]
             if task is not current:
                 current.about_to = about_to
                 current.unchanged = [shared.past for shared in about_to]
@@ -220,6 +265,10 @@ class ControlledRuntime:
         self.tape.add(chosen, choice)
         return chosen
 
+    def _begin_turn(self, options: Sequence[tasks.Task], early: int, chosen: int) -> None:
+        if not self._observer.turn(options, early, chosen):
+            self._fail(choices.GivenUp())
+
     def _fail(self, error: BaseException) -> None:
         """End the run with an error, raised in a task or between turns."""
         if self.running is None:
@@ -237,12 +286,14 @@ class ControlledRuntime:
         abandons the run, and any exception of a task.
         """
         self._exploring, self._error = explore, None
+        self._observer.rests(self._tasks, ())
         try:
             while not self._is_finished and (self._ready or not until_idle):
                 task = self._next()
                 if task is None:
                     break
                 self._resume(task)
+            self._observer.rests(self._tasks, ())
         finally:
             self._exploring = False
         return [task for task in self._tasks if not task.done and task.deadline_ns is None]
@@ -252,7 +303,8 @@ class ControlledRuntime:
         self._is_finished = True
 
     def kill_all(self) -> None:
-        """End every task."""
+        """End every task, without choices or an observer."""
+        self._observer = observing.Unobserved()
         for task in self._tasks:
             if task.glet:  # started and not finished
                 self.running = task
@@ -262,16 +314,20 @@ class ControlledRuntime:
     def _next(self) -> tasks.Task | None:
         """Return the task to run when no task is running; None if all wait forever."""
         if not self._ready:
+            self._observer.rests(self._tasks, self._timers.early())
             self._let_time_pass()
         if not self._ready:
             return None
         early = self._timers.early() if self._exploring else []
         options = [*self._ready, *early]
-        if len(options) == 1 or not self._exploring:
+        if not self._exploring:
             return options[0]
-        task = options[self._choose(len(options), len(self._ready), options, len(early))]
-        self._take_over(task)
-        return task
+        chosen = 0
+        if len(options) > 1:
+            chosen = self._choose(len(options), len(self._ready), options, len(early))
+        self._begin_turn(options, len(early), chosen)
+        self._take_over(options[chosen])
+        return options[chosen]
 
     # ----------------------------------------------------------------------- turns
 
@@ -286,6 +342,8 @@ class ControlledRuntime:
     def _take_over(self, task: tasks.Task) -> None:
         """Make the task the running one; if it was waiting, its timer expires."""
         if task not in self._ready:
+            self._observer.uses(observing.NOW, writes=True)
+            self._observer.uses(observing.TIMERS, writes=True)
             self._timers.early_left -= 1
             self._let_time_be(task.deadline_ns or 0)
         self.running = task
@@ -298,7 +356,7 @@ class ControlledRuntime:
         except BaseException as error:  # noqa: BLE001 - re-raised by run()
             self._error = error
         finally:
-            task.done = True
+            task.done, task.ended_at = True, self._observer.position()
             self._ready.pop(task, None)
             self._timers.cancel(task)
             if (joining := self._joining.pop(task, None)) is not None and not joining.done:
@@ -310,14 +368,23 @@ class ControlledRuntime:
         del self._ready[task]
         task.waits_for, task.timed_out = what, False
         if timeout is not None:
+            self._observer.uses(observing.TIMERS, writes=True)
             self._timers.set(task, timeout)
         self._hub.switch()
         self.running = task
         return not task.timed_out
 
     def wake(self, task: tasks.Task) -> None:
-        """Make a blocked task runnable."""
+        """Make a blocked task runnable, which could not have gone on without this."""
+        if task not in self._ready:  # a timer may have woken it already
+            self._observer.enables(task)
+        self.wake_to_compete(task)
+
+    def wake_to_compete(self, task: tasks.Task) -> None:
+        """Make a task runnable that waits for a lock, which it could have had earlier."""
         self._ready[task] = None
+        if task.deadline_ns is not None:
+            self._observer.uses(observing.TIMERS, writes=True)
         self._timers.cancel(task)
         task.waits_for = ""
 

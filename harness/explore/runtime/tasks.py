@@ -8,10 +8,12 @@ from typing import Any, Protocol
 class Shared:
     """An object that several tasks use."""
 
-    __slots__ = ("past",)
+    __slots__ = ("identity", "past")
 
     def __init__(self, past: int) -> None:
         """Create the object with its initial past."""
+        self.identity = past
+        """Its name in every run that begins alike: no two objects begin with the same past."""
         self.past = past
         """A hash of everything that happened before the last change."""
 
@@ -27,8 +29,24 @@ class Held(Protocol):
     """A lock held by a task."""
 
     @property
+    def identity(self) -> int:
+        """The name of the lock, as of every shared object."""
+
+    @property
     def is_awaited(self) -> bool:
         """True if another task waits for the lock."""
+
+
+class Obstacle(Protocol):
+    """A shared object without which a task cannot go on: a lock, or a queue to take from."""
+
+    @property
+    def identity(self) -> int:
+        """The name of the object, as of every shared object."""
+
+    @property
+    def is_blocking(self) -> bool:
+        """True while no task can get it: the lock is held, or the queue is empty."""
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -47,7 +65,11 @@ class Task:
     """The locks that the task holds."""
     glet: Any = None
     """The greenlet; None until it is created."""
+    obstacle: Obstacle | None = None
+    """The object that the task takes as soon as it runs; None: it can go on in any case."""
     done: bool = False
+    ended_at: int = -1
+    """The number of the turn in which the task ended; -1: not in an observed one."""
     waits_for: str = ""
     """The object on which the task is blocked, for messages; empty if it is runnable."""
     deadline_ns: int | None = None
@@ -55,6 +77,11 @@ class Task:
     timed_out: bool = False
     wait_for_end: Callable[["Task", float | None], None] | None = None
     """Waits until a task has ended; set by the runtime."""
+
+    @property
+    def can_go_on(self) -> bool:
+        """True if the task, when it runs, does not have to wait at once."""
+        return self.obstacle is None or not self.obstacle.is_blocking
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until the task has ended, if the running task has spawned it.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harness import concurrency
 from harness.apiserver.storage import watch_cache
-from harness.explore.runtime import choices, scheduler, tasks
+from harness.explore.runtime import choices, observing, scheduler, tasks
 from harness.explore.worlds import world_specs
 from harness.subject import panics
 
@@ -52,8 +52,12 @@ def explore_once(
     defects: Sequence[str] = (),
     remedies: Sequence[str] = (),
     record: bool = False,
+    observer: observing.Observer | None = None,
 ) -> ExploredRun:
-    """Create a world and run it under the strategy to its end or the first finding."""
+    """Create a world and run it under the strategy to its end or the first finding.
+
+    `observer`: is told what every turn uses; None: no one is.
+    """
     moments: list[StoryStep] = []
     commits: list[tuple[int, watch_cache.Commit]] = []
 
@@ -61,7 +65,10 @@ def explore_once(
         moments.append(StoryStep(task, name, dict(fields)))
 
     runtime = scheduler.ControlledRuntime(
-        strategy, private_locks=spec.private_locks, record=on_step if record else None
+        strategy,
+        private_locks=spec.private_locks,
+        record=on_step if record else None,
+        observer=observer,
     )
     finding: str | None = None
     was_given_up, names = False, {}

@@ -10,21 +10,20 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from harness import errors, seeds, suggestions
-from harness.explore.runtime import choices
+from harness.explore.runtime import choices, observing
 from harness.explore.search import (
-    distinct_states,
     exhaustive,
     explored_run,
     random_strategies,
+    search_progress,
     tokens,
     worker_processes,
 )
+from harness.explore.search.whole import branches, frontier, search_files
 from harness.explore.worlds import world_catalogue, world_specs
 
 CHUNK = 50
 """Number of runs in one call of a worker process."""
-FINDINGS_KEPT = 100
-"""Maximum number of findings kept; further ones are only counted."""
 
 Make = Callable[[random.Random], choices.Strategy]
 STRATEGIES: dict[str, Make] = {
@@ -34,6 +33,9 @@ STRATEGIES: dict[str, Make] = {
     "pct": lambda stream: random_strategies.Pct(stream, depth=stream.randint(3, 6), length=80),
 }
 EXHAUSTIVE = "exhaustive"
+FIRST_LOOK_PREEMPTIONS, FIRST_LOOK_SCHEDULES = 2, 3000
+"""A whole search looks first where failures are likely: at this many schedules of few preemptions.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +51,9 @@ class Hunt:
     time_s: float | None
     """Time limit in seconds; None: no limit."""
     jobs: int = 1
-    """Number of processes; the exhaustive search uses one."""
-    preemptions_max: int = 2
-    """Maximum number of preemptions in the exhaustive search."""
+    """Number of processes; the exhaustive search with a bound uses one."""
+    preemptions_max: int | None = 2
+    """Maximum number of preemptions in the exhaustive search; None: no bound."""
     until_found: bool = True
     sizes: tuple[tuple[str, int], ...] = ()
     """Changed sizes of the scenario."""
@@ -61,6 +63,22 @@ class Hunt:
     def spec(self) -> world_specs.WorldSpec:
         """The world to explore. Raises ScenarioError if there is no such world."""
         return world_catalogue.sized(self.scenario, dict(self.sizes))
+
+    @property
+    def is_whole(self) -> bool:
+        """True if every interleaving is to be covered, without a bound."""
+        return self.strategy == EXHAUSTIVE and self.preemptions_max is None
+
+    def new_file(self) -> search_files.SearchFile:
+        """Return the file of a whole search that has not begun."""
+        return search_files.SearchFile(
+            code=search_files.code_digest(),
+            world=self.scenario,
+            sizes=dict(sorted(self.spec.values.items())),
+            defects=sorted(self.defects),
+            remedies=sorted(self.remedies),
+            branches=[branches.Branch()],
+        )
 
     def require_possible(self) -> None:
         """Raise ScenarioError or UsageError if there is no such scenario, size or strategy."""
@@ -83,84 +101,108 @@ class Hunt:
         )
 
 
-@dataclasses.dataclass(slots=True)
-class SearchProgress:
-    """Totals of the exploration so far."""
-
-    schedules: int = 0
-    given_up: int = 0
-    """Number of schedules abandoned in a state that another one had reached."""
-    distinct: distinct_states.Distinct = dataclasses.field(default_factory=distinct_states.Distinct)
-    """Interleavings that differ in more than the order of independent steps."""
-    findings: list[tuple[str, list[int]]] = dataclasses.field(default_factory=list)
-    """Descriptions of findings, with the decisions that lead to them."""
-    finding_count: int = 0
-    is_complete: bool = False
-    """True if every run within the bound was made."""
-
-    def add(self, outcome: "Outcome") -> None:
-        """Add a run."""
-        self.schedules += 1
-        if outcome.was_given_up:
-            self.given_up += 1
-        else:
-            self.distinct.add(outcome.state)
-        if outcome.finding is not None:
-            self.finding_count += 1
-            if len(self.findings) < FINDINGS_KEPT:
-                self.findings.append((outcome.finding, outcome.decisions))
+Outcomes = Generator[list[search_progress.Outcome], None, None]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
-    """The part of a run's result that is sent between processes."""
+def explore(
+    hunt: Hunt, search: search_files.SearchFile | None = None
+) -> Iterator[search_progress.SearchProgress]:
+    """Explore, repeatedly yielding the same growing progress; close the iterator to stop early.
 
-    decisions: list[int]
-    finding: str | None
-    state: int
-    was_given_up: bool
-
-
-Outcomes = Generator[list[Outcome], None, None]
-
-
-def explore(hunt: Hunt) -> Iterator[SearchProgress]:
-    """Explore, repeatedly yielding the same growing progress; close the iterator to stop early."""
-    progress, started = SearchProgress(), time.monotonic()
-    with contextlib.closing(_outcomes(hunt)) as outcomes:
+    `search`: a whole search to go on with, which is kept up to date; None: begin.
+    """
+    progress, started = search_progress.SearchProgress(), time.monotonic()
+    search = search or (hunt.new_file() if hunt.is_whole else None)
+    front = None if search is None else frontier.Frontier(search.branches)
+    if search is not None:
+        progress.schedules = progress.earlier = search.schedules
+        progress.given_up, progress.earlier_distinct = search.given_up, search.distinct
+    with contextlib.closing(_outcomes(hunt, front)) as outcomes:
         for batch in outcomes:
             for outcome in batch:
                 progress.add(outcome)
+            _keep(search, front, progress)
             yield progress
             if _is_over(hunt, progress, started):
                 return
     progress.is_complete = hunt.strategy == EXHAUSTIVE
+    _keep(search, front, progress)
     yield progress
 
 
-def _is_over(hunt: Hunt, progress: SearchProgress, started: float) -> bool:
+def _keep(
+    search: search_files.SearchFile | None,
+    front: frontier.Frontier | None,
+    progress: search_progress.SearchProgress,
+) -> None:
+    """Bring the file of a whole search, and the estimate, up to date."""
+    if search is None or front is None:
+        return
+    search.branches = [branch for branch in front.remaining if not branch.is_over]
+    search.schedules, search.given_up = progress.schedules, progress.given_up
+    search.distinct = progress.distinct_count
+    progress.left = front.left()
+
+
+def _is_over(hunt: Hunt, progress: search_progress.SearchProgress, started: float) -> bool:
     if hunt.until_found and progress.findings:
         return True
-    if hunt.schedules is not None and progress.schedules >= hunt.schedules:
+    made = progress.schedules - progress.earlier
+    if hunt.schedules is not None and made >= hunt.schedules:
         return True
     return hunt.time_s is not None and time.monotonic() - started >= hunt.time_s
 
 
-def _outcomes(hunt: Hunt) -> Outcomes:
+def _outcomes(hunt: Hunt, front: frontier.Frontier | None) -> Outcomes:
+    if hunt.jobs > 1 and front is not None:
+        return _search_in_processes(hunt, front)
     if hunt.jobs > 1 and hunt.strategy != EXHAUSTIVE:
         return _sample_in_processes(hunt)
-    return _explore_here(hunt)
+    return _explore_here(hunt, front)
 
 
-def _explore_here(hunt: Hunt) -> Outcomes:
+def _explore_here(hunt: Hunt, front: frontier.Frontier | None) -> Outcomes:
     make = functools.partial(_explore_once, hunt)
-    if hunt.strategy == EXHAUSTIVE:
-        outcomes = exhaustive.runs(make, preemptions_max=hunt.preemptions_max)
+    outcomes: Iterator[search_progress.Outcome]
+    if front is not None:
+        outcomes = itertools.chain(_first_look(hunt, front), front.search(make, _is_cut))
+    elif hunt.strategy == EXHAUSTIVE:
+        outcomes = exhaustive.runs(make, preemptions_max=hunt.preemptions_max or 0)
     else:
         outcomes = (_sample(hunt, number) for number in itertools.count())
     with _collecting_after_runs():
         for outcome in outcomes:
             yield [outcome]
+
+
+def _first_look(hunt: Hunt, front: frontier.Frontier) -> Iterator[search_progress.Outcome]:
+    """Make schedules of few preemptions, unless the whole search has begun."""
+    if not front.is_new:
+        return
+    make = functools.partial(_explore_once, hunt)
+    runs = exhaustive.runs(make, preemptions_max=FIRST_LOOK_PREEMPTIONS)
+    yield from itertools.islice(runs, FIRST_LOOK_SCHEDULES)
+
+
+def _search_in_processes(hunt: Hunt, front: frontier.Frontier) -> Outcomes:
+    with _collecting_after_runs():
+        for outcome in _first_look(hunt, front):
+            yield [outcome]
+    with worker_processes.pool(hunt.jobs) as pool:
+        yield from front.search_in(pool, hunt.jobs, functools.partial(_search_chunk, hunt))
+
+
+def _search_chunk(
+    hunt: Hunt, branch: branches.Branch
+) -> tuple[branches.Branch, list[search_progress.Outcome]]:
+    """Make some runs of a branch; return what is left of it, and the results."""
+    runs = branches.runs(branch, functools.partial(_explore_once, hunt), _is_cut)
+    return branch, list(itertools.islice(runs, CHUNK))
+
+
+def _is_cut(outcome: search_progress.Outcome) -> bool:
+    """Return whether a run ended at a finding, although its tasks could have gone on."""
+    return outcome.finding is not None
 
 
 def _sample_in_processes(hunt: Hunt) -> Outcomes:
@@ -172,22 +214,24 @@ def _sample_in_processes(hunt: Hunt) -> Outcomes:
             waiting.append(pool.submit(_sample_chunk, hunt, next(firsts)))
 
 
-def _sample_chunk(hunt: Hunt, first: int) -> list[Outcome]:
+def _sample_chunk(hunt: Hunt, first: int) -> list[search_progress.Outcome]:
     return [_sample(hunt, number) for number in range(first, first + CHUNK)]
 
 
-def _sample(hunt: Hunt, number: int) -> Outcome:
+def _sample(hunt: Hunt, number: int) -> search_progress.Outcome:
     """Execute one run. The same number draws the same random numbers in every process."""
     stream = seeds.Seeds(hunt.seed).stream("explore", number)
     return _explore_once(hunt, STRATEGIES[hunt.strategy](stream))
 
 
-def _explore_once(hunt: Hunt, strategy: choices.Strategy) -> Outcome:
+def _explore_once(
+    hunt: Hunt, strategy: choices.Strategy, observer: observing.Observer | None = None
+) -> search_progress.Outcome:
     run = explored_run.explore_once(
-        hunt.spec, strategy, defects=hunt.defects, remedies=hunt.remedies
+        hunt.spec, strategy, defects=hunt.defects, remedies=hunt.remedies, observer=observer
     )
     gc.collect(0)  # the run's world is garbage now
-    return Outcome(run.decisions, run.finding, run.state, run.was_given_up)
+    return search_progress.Outcome(run.decisions, run.finding, run.state, run.was_given_up)
 
 
 @contextlib.contextmanager

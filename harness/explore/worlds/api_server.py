@@ -75,6 +75,7 @@ class LocalServer:
         operation.
         """
         if self._undelivered is not None:
+            self._runtime.touch(self._objects)
             self._offer(self._undelivered.after_next_request(self._runtime.current))
         # The tasks that a write wakes are not known before its commit.
         self._runtime.point(*((self._objects,) if request.method == "GET" else ()))
@@ -93,12 +94,13 @@ class LocalServer:
 
     def _fault(self, kinds: Sequence[str]) -> str | None:
         """Return the fault of these kinds that the strategy chooses to happen now; None: none."""
-        if not kinds or not self._faults_left:
+        if not kinds:
             return None
-        self._runtime.touch(self._faults)
-        choice = self._runtime.decide(1 + len(kinds))
+        self._runtime.observe(self._faults)
+        choice = self._runtime.decide(1 + len(kinds)) if self._faults_left else 0
         if not choice:
             return None
+        self._runtime.touch(self._faults)
         self._faults_left -= 1
         return kinds[choice - 1]
 
@@ -158,7 +160,7 @@ class LocalServer:
         if target is None:
             raise ValueError(f"expected a watch request, got {request.path}")
         selection = asked.selection(target)
-        watch = local_watches.LocalWatch(selection, self._breaks)
+        watch = local_watches.LocalWatch(selection, self._runtime, self._breaks)
         version = asked.integer("resourceVersion") or 0
         with self._runtime.atomically():  # a commit in between would be missed
             self._begin(watch, version)
@@ -182,6 +184,7 @@ class LocalServer:
         fault = self._fault(self._of_claim_watches * is_of_claims or self._of_watches)
         if fault is None:
             return False
+        self._runtime.touch(self._objects)  # the next commit is not delivered
         is_expired = fault == EXPIRED_WATCH
         self._watches[resources.table_of(resource)].remove(watch)
         concurrency.step("api.watch.broken", resource=resource.plural, compacted=is_expired)

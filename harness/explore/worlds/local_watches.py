@@ -9,7 +9,7 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.server import http_framing
 from harness.apiserver.storage import watch_cache
 from harness.client import transports
-from harness.explore.runtime import tasks
+from harness.explore.runtime import queues, tasks
 
 
 class LocalWatch:
@@ -18,11 +18,14 @@ class LocalWatch:
     status = 200
 
     def __init__(
-        self, selection: watch_cache.Selection, breaks: Callable[["LocalWatch"], bool]
+        self,
+        selection: watch_cache.Selection,
+        runtime: queues.QueueRuntime,
+        breaks: Callable[["LocalWatch"], bool],
     ) -> None:
         self.selection, self._breaks = selection, breaks
-        self._lines: concurrency.Queue[bytes] = concurrency.Queue(
-            f"watch {selection.resource.plural}"
+        self._lines: queues.ControlledQueue[bytes] = queues.ControlledQueue(
+            runtime, f"watch {selection.resource.plural}"
         )
 
     def offer(self, commit: watch_cache.Commit) -> None:

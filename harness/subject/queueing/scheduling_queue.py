@@ -143,7 +143,7 @@ class SchedulingQueue:
 
     def pending(self) -> dict[str, int]:
         """Return the number of waiting pods by place, apart from those in flight."""
-        with self._changed:
+        with concurrency.reading(self._changed):
             counts = collections.Counter(queued.place for queued in self._pods.values())
         return {
             place.value: counts[place]
@@ -153,7 +153,7 @@ class SchedulingQueue:
 
     def incoming(self) -> Mapping[tuple[str, str], int]:
         """Return how many pods have come to a place because of an event, by both names."""
-        with self._changed:
+        with concurrency.reading(self._changed):
             return dict(self._incoming)
 
     def __len__(self) -> int:
@@ -166,7 +166,7 @@ class SchedulingQueue:
         return self._known_users(informers.key_of(event.subject))
 
     def _known_users(self, claim_key: str) -> list[queued_pods.QueuedPod]:
-        with self._changed:
+        with concurrency.reading(self._changed):
             uids = sorted(self._users.get(claim_key, ()))
             return [self._pods[uid] for uid in uids if uid in self._pods]
 

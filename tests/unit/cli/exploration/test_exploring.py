@@ -57,9 +57,33 @@ def test_a_finished_search_says_what_it_covers(flake_hunt: FlakeHunt) -> None:
 
 
 def test_an_unfinished_search_is_unknown(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt("explore", "--strategy", "exhaustive", "--schedules", "20")
+    code, out, _ = flake_hunt(
+        "explore", "--strategy", "exhaustive", "--preemptions", "2", "--schedules", "20"
+    )
     assert code == 20
     assert "NOT complete up to 2 preemptions" in out
+
+
+def test_a_whole_search_can_be_interrupted_and_resumed(
+    flake_hunt: FlakeHunt, tmp_path: pathlib.Path
+) -> None:
+    path = tmp_path / "search.json"
+    arguments = ["explore", "--strategy", "exhaustive", "--schedules", "10", "--resume", str(path)]
+    for total in (10, 20):
+        code, out, _ = flake_hunt(*arguments)
+        assert code == 20
+        assert f"nothing found: {total} schedules" in out
+        assert "NOT searched whole" in out
+        assert f"what is left is in {path}" in out
+    code, _, err = flake_hunt(*arguments, "--defect", "gather-not-atomic")
+    assert code == 2
+    assert "with defects gather-not-atomic, got none" in err
+
+
+def test_only_a_whole_search_can_be_resumed(flake_hunt: FlakeHunt) -> None:
+    code, _, err = flake_hunt("explore", "--resume", "search.json")
+    assert code == 2
+    assert "expected --resume with --strategy exhaustive and without --preemptions" in err
 
 
 def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> None:

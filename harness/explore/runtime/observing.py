@@ -1,0 +1,79 @@
+"""The view that a search has of a run besides its choices: turns, and the objects they use.
+
+A turn is everything that a task does from one place where it may be replaced to the next one. It
+is declared by the operations themselves: locks, queues, requests, watches, timers, the end of a
+task. They may declare more than they use, never less.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from harness.explore.runtime import tasks
+
+NOW, TIMERS = 0, -1
+"""Identities of virtual time, and of the timers, the next of which may expire early.
+
+Setting and cancelling a timer write TIMERS; to let one expire early writes both.
+"""
+EVERYTHING = -2
+"""Identity of what a turn uses that conflicts with every turn of another task."""
+
+
+class Observer(Protocol):
+    """Is told about every turn of the explored part of a run."""
+
+    def turn(self, options: Sequence[tasks.Task], timers: int, chosen: int) -> bool:
+        """Handle the beginning of a turn; return False to abandon the run.
+
+        `options`: the tasks that could take it; the last `timers` of them by letting their timer
+        expire; `chosen`: which one does.
+        """
+
+    def uses(self, identity: int, *, writes: bool) -> None:
+        """Handle a use of a shared object in this turn."""
+
+    def enables(self, task: tasks.Task) -> None:
+        """Handle that this turn lets a task go on which otherwise could not."""
+
+    def releases(self, identity: int) -> None:
+        """Handle that this turn releases a lock."""
+
+    def position(self) -> int:
+        """Return the number of this turn."""
+
+    def follows(self, position: int) -> None:
+        """Handle that this turn would not be possible without an earlier one."""
+
+    def rests(self, among: Sequence[tasks.Task], early: Sequence[tasks.Task]) -> None:
+        """Handle that none of the tasks can run: what follows comes after everything before.
+
+        `early`: the tasks whose timer expires now, if it might have expired earlier.
+        """
+
+
+class Unobserved:
+    """No one looks."""
+
+    def turn(self, options: Sequence[tasks.Task], timers: int, chosen: int) -> bool:
+        """Go on."""
+        del options, timers, chosen
+        return True
+
+    def uses(self, identity: int, *, writes: bool) -> None:
+        """Do nothing."""
+
+    def enables(self, task: tasks.Task) -> None:
+        """Do nothing."""
+
+    def releases(self, identity: int) -> None:
+        """Do nothing."""
+
+    def position(self) -> int:
+        """Return that there is no number."""
+        return -1
+
+    def follows(self, position: int) -> None:
+        """Do nothing."""
+
+    def rests(self, among: Sequence[tasks.Task], early: Sequence[tasks.Task]) -> None:
+        """Do nothing."""

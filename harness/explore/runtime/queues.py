@@ -1,0 +1,98 @@
+"""Queues of the controlled runtime between one that appends and one that takes.
+
+Taking an item depends on the append of this item, and on nothing that is appended later: the two
+ends are different objects to an observer (as channels are in Godefroid's "Partial-Order Methods
+for the Verification of Concurrent Systems", LNCS 1032, 1996). Taking is a choice point, and so is
+appending unless it is part of an atomic commit.
+"""
+
+import collections
+from typing import Generic, Protocol, TypeVar
+
+from harness import concurrency
+from harness.explore.runtime import tasks
+
+T = TypeVar("T")
+
+
+class QueueRuntime(Protocol):
+    """The part of the runtime that queues use."""
+
+    running: tasks.Task | None
+    """The running task; None in the explorer itself."""
+
+    @property
+    def current(self) -> tasks.Task:
+        """The running task; raises RuntimeError in the explorer itself, which must not wait."""
+
+    def first_past(self) -> int:
+        """Return the past of a new shared object."""
+
+    def point(self, *about_to: tasks.Shared) -> None:
+        """Allow another task to run here."""
+
+    def put(self, queue: tasks.Shared, end: int) -> int:
+        """Record that the running task appends to a queue; return the position, for `take`."""
+
+    def take(self, queue: tasks.Shared, end: int, put_at: int) -> None:
+        """Record that the running task takes what was appended at a position."""
+
+    def block(self, what: str, *, timeout: float | None = None) -> bool:
+        """Suspend the running task until `wake`; return False on timeout."""
+
+    def wake(self, task: tasks.Task) -> None:
+        """Make a blocked task runnable."""
+
+
+class ControlledQueue(tasks.Shared, Generic[T]):
+    """An unbounded first-in, first-out queue that can be closed."""
+
+    def __init__(self, runtime: QueueRuntime, name: str) -> None:
+        """Create an empty queue; `name` is for messages."""
+        super().__init__(runtime.first_past())
+        self._runtime, self._name = runtime, name
+        self._items: collections.deque[tuple[T, int]] = collections.deque()
+        self._closed_at: int | None = None
+        self._sleeping: collections.deque[tasks.Task] = collections.deque()
+        self._head, self._tail = hash((self.identity, 1)), hash((self.identity, 2))
+
+    @property
+    def is_blocking(self) -> bool:
+        """True while there is nothing to take."""
+        return not self._items and self._closed_at is None
+
+    def put(self, item: T) -> None:
+        """Append an item; ignored once the queue is closed."""
+        self._runtime.point(self)
+        position = self._runtime.put(self, self._tail)
+        if self._closed_at is None:
+            self._items.append((item, position))
+            self._wake(1)
+
+    def get(self) -> T:
+        """Remove and return the oldest item, waiting for one.
+
+        Raises Closed once the queue is closed and empty.
+        """
+        task = self._runtime.current
+        task.obstacle = self
+        self._runtime.point(self)
+        while self.is_blocking:
+            self._sleeping.append(task)
+            self._runtime.block(f"condition {self._name}")
+        task.obstacle = None
+        item, put_at = self._items.popleft() if self._items else (None, self._closed_at or 0)
+        self._runtime.take(self, self._head, put_at)
+        if item is None:
+            raise concurrency.Closed
+        return item
+
+    def close(self) -> None:
+        """Close the queue; remaining items can still be taken."""
+        self._runtime.point(self)
+        self._closed_at = self._runtime.put(self, self._tail)
+        self._wake(len(self._sleeping))
+
+    def _wake(self, count: int) -> None:
+        for _ in range(min(count, len(self._sleeping))):
+            self._runtime.wake(self._sleeping.popleft())

@@ -1,0 +1,67 @@
+"""The results of a search so far."""
+
+import dataclasses
+
+from harness.explore.search import distinct_states
+
+FINDINGS_KEPT = 100
+"""Maximum number of findings kept; further ones are only counted."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """The part of a run's result that is sent between processes."""
+
+    decisions: list[int]
+    finding: str | None
+    state: int
+    was_given_up: bool
+
+
+@dataclasses.dataclass(slots=True)
+class SearchProgress:
+    """Totals of the exploration so far."""
+
+    schedules: int = 0
+    given_up: int = 0
+    """Number of schedules abandoned where all that could follow had been tried before."""
+    distinct: distinct_states.Distinct = dataclasses.field(default_factory=distinct_states.Distinct)
+    """Interleavings that differ in more than the order of independent steps."""
+    findings: list[tuple[str, list[int]]] = dataclasses.field(default_factory=list)
+    """Descriptions of findings, with the decisions that lead to them."""
+    finding_count: int = 0
+    is_complete: bool = False
+    """True if every run within the bound was made."""
+    left: float | None = None
+    """Share of a whole search that is left, if all options were alike; None: another search."""
+    earlier: int = 0
+    """Number of schedules before the search was resumed."""
+    earlier_distinct: int = 0
+    """Number of distinct interleavings before the search was resumed."""
+
+    @property
+    def distinct_count(self) -> int:
+        """Number of distinct interleavings."""
+        return self.earlier_distinct + len(self.distinct)
+
+    @property
+    def schedules_left(self) -> int | None:
+        """Least number of schedules that are left, by what is known now; None: no telling.
+
+        It grows while races are found that ask for more.
+        """
+        if self.left is None or not 0 <= self.left < 1:
+            return None
+        return round(self.schedules * self.left / (1 - self.left))
+
+    def add(self, outcome: Outcome) -> None:
+        """Add a run."""
+        self.schedules += 1
+        if outcome.was_given_up:
+            self.given_up += 1
+        else:
+            self.distinct.add(outcome.state)
+        if outcome.finding is not None:
+            self.finding_count += 1
+            if len(self.findings) < FINDINGS_KEPT:
+                self.findings.append((outcome.finding, outcome.decisions))

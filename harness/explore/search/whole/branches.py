@@ -1,0 +1,94 @@
+"""Branches of the tree of all runs: each is searched by one process at a time.
+
+A search begins with one branch. A branch can give a part of itself away; from then on it tries
+everything at the places above that part, whether races ask for it or not, because the races that
+the part finds there are not told. So no two branches have to talk to each other.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from harness.explore.runtime import choices, observing
+from harness.explore.search.whole import covering, search_tree, turns
+
+R = TypeVar("R")
+Make = Callable[[choices.Strategy, observing.Observer], R]
+"""Makes one run with a strategy, which an observer sees."""
+IsCut = Callable[[R], bool]
+"""Returns whether a run ended early, although its tasks could have gone on."""
+
+
+class Branch(msgspec.Struct):
+    """A part of the tree of all runs, as far as it was searched."""
+
+    path: list[search_tree.Node] = []
+    """The places of the next run, as far as it is decided."""
+    share: float = 1.0
+    """Which share of the whole tree it was thought to be when it was given."""
+    first_new: int = 0
+    """Number of the first turn of the next run that no earlier run had."""
+    is_over: bool = False
+    """True if every run of the branch was made."""
+
+    def left(self) -> float:
+        """Return which share of the whole tree is left, if all options were alike."""
+        if self.is_over:
+            return 0.0
+        left, mass = 0.0, self.share
+        for node in self.path:
+            mass /= node.width
+            left += mass * node.left
+        return left + mass
+
+    def give(self) -> "Branch | None":
+        """Give a part of the branch away; None if it has only one run left."""
+        for place, node in enumerate(self.path):
+            if isinstance(node, search_tree.ValueNode):
+                continue
+            node.add_all()
+            if node.to_do:
+                return self._given(node, place)
+        return None
+
+    def _given(self, node: search_tree.TurnNode, place: int) -> "Branch":
+        above = [node.fixed() for node in self.path[:place]]
+        share = self.share
+        for other in (*self.path[:place], node):
+            share /= other.width
+        number = sum(isinstance(node, search_tree.TurnNode) for node in above)
+        below = self.path[place + 1 : place + 2]
+        is_known = bool(below) and isinstance(below[0], search_tree.TurnNode)
+        return Branch([*above, node.give(is_known=is_known)], share, number)
+
+
+def runs(branch: Branch, make: Make[R], is_cut: IsCut[R]) -> Iterator[R]:
+    """Make every run of the branch; before each result the branch is what is left after it."""
+    while not branch.is_over:
+        follower = covering.Covering(branch.path)
+        run = make(follower, follower)
+        _learn(branch, follower, was_cut=is_cut(run))
+        _advance(branch)
+        yield run
+
+
+def _learn(branch: Branch, run: covering.Covering, *, was_cut: bool) -> None:
+    """Have the other order of every race tried, and everything where the run was cut."""
+    nodes = [node for node in branch.path if isinstance(node, search_tree.TurnNode)]
+    for node, turn in zip(nodes, run.turns, strict=True):
+        node.note(turn.uses)
+    for race in turns.races(run.turns, run.refused, branch.first_new):
+        nodes[race.first].add(race)
+    if was_cut:
+        for node in nodes:
+            node.add_all()
+
+
+def _advance(branch: Branch) -> None:
+    """Go to the next run."""
+    path = branch.path
+    while path and not path[-1].go_on():
+        path.pop()
+    branch.is_over = not path
+    branch.first_new = sum(isinstance(node, search_tree.TurnNode) for node in path) - 1

@@ -1,0 +1,144 @@
+"""Strategy and observer of one run of a whole search: follow a path, then go on beyond it."""
+
+from collections.abc import Sequence
+
+from harness.explore.runtime import choices, observing, tasks
+from harness.explore.search.whole import search_tree, turns
+
+
+class Covering:
+    """Follows a path through the tree of runs, then goes where no earlier run has been."""
+
+    def __init__(self, path: list[search_tree.Node]) -> None:
+        """Create strategy and observer of one run; `path` is continued in place."""
+        self._path, self._place = path, 0
+        self.turns: list[turns.Turn] = []
+        self.refused: list[tuple[int, turns.Turn]] = []
+        """Turns that could not be taken, each with the number of turns before it."""
+        self._node: search_tree.TurnNode | None = None
+        self._announced: search_tree.TurnNode | None = None
+        self._enabled_by: dict[int, int] = {}
+        self._rested = 0
+
+    # ------------------------------------------------------------------ choices.Strategy
+
+    def choose(self, choice: choices.Choice) -> int:
+        """Return the next decision, or GIVE_UP where everything was tried before."""
+        if not choice.tasks:
+            return self._next_value(choice.options)
+        self._announced = self._next_node(choice.tasks, choice.timers)
+        return choices.GIVE_UP if self._announced is None else self._announced.decision or 0
+
+    def _next_value(self, options: int) -> int:
+        if self._place == len(self._path):
+            self._path.append(search_tree.ValueNode(options))
+        node = self._path[self._place]
+        if not isinstance(node, search_tree.ValueNode):
+            raise _changed()
+        self._place += 1
+        return node.decision
+
+    def _next_node(self, among: Sequence[tasks.Task], timers: int) -> search_tree.TurnNode | None:
+        if self._place == len(self._path) and not self._add_node(among, timers):
+            self._note_refused(among)
+            return None
+        node = self._path[self._place]
+        if not isinstance(node, search_tree.TurnNode) or len(among) <= (node.decision or 0):
+            raise _changed()
+        self._place += 1
+        return node
+
+    def _add_node(self, among: Sequence[tasks.Task], timers: int) -> bool:
+        """Continue the path; return False if nothing there can show anything new."""
+        options = possible(among, timers)
+        asleep = self._node.asleep_after(self.turns[-1].uses) if self._node else []
+        known = {key for key, _ in asleep}
+        awake = [key for key in options if key not in known]
+        if awake:
+            early = [key for key in awake[1:] if key[1]]
+            is_choice = len(among) > 1
+            node = search_tree.TurnNode([*options.items()], asleep, is_choice, awake[0], early)
+            self._path.append(node)
+        return bool(awake)
+
+    # ----------------------------------------------------------------- observing.Observer
+
+    def turn(self, options: Sequence[tasks.Task], timers: int, chosen: int) -> bool:
+        """Begin a turn; return False where everything was tried before."""
+        node, self._announced = self._announced, None
+        if node is None:
+            node = self._next_node(options, timers)
+        if node is not None:
+            self._node = node
+            self.turns.append(self._begun(options[chosen], node.chosen))
+        return node is not None
+
+    def _begun(self, task: tasks.Task, key: turns.Key) -> turns.Turn:
+        obstacle = None if key[1] else task.obstacle
+        return turns.Turn(
+            key=key,
+            held=frozenset(lock.identity for lock in task.held),
+            obstacle=obstacle.identity if obstacle else None,
+            is_vain=obstacle is not None and obstacle.is_blocking,
+            enabled_by=self._enabled_by.get(task.number, 0) | self._rested,
+        )
+
+    def uses(self, identity: int, *, writes: bool) -> None:
+        """Note a use."""
+        if self.turns:
+            used = self.turns[-1].uses
+            used[identity] = writes or used.get(identity, False)
+
+    def enables(self, task: tasks.Task) -> None:
+        """Note that the task could not go on without this turn."""
+        if self.turns:
+            bit = 1 << (len(self.turns) - 1)
+            self._enabled_by[task.number] = self._enabled_by.get(task.number, 0) | bit
+
+    def releases(self, identity: int) -> None:
+        """Note the release of a lock."""
+        if self.turns:
+            self.turns[-1].releases.add(identity)
+
+    def position(self) -> int:
+        """Return the number of this turn."""
+        return len(self.turns) - 1
+
+    def follows(self, position: int) -> None:
+        """Note a turn without which this one is not possible."""
+        if position >= 0 and self.turns:
+            self.turns[-1].enabled_by |= 1 << position
+
+    def rests(self, among: Sequence[tasks.Task], early: Sequence[tasks.Task]) -> None:
+        """Note that every later turn comes after all so far, and what might have come earlier."""
+        self._note_refused(among)
+        for task in early:
+            self._add_refused(task, (task.number, True), observing.EVERYTHING)
+        self._rested = (1 << len(self.turns)) - 1
+
+    def _note_refused(self, among: Sequence[tasks.Task]) -> None:
+        """Note the turns that tasks would take now, had another task not taken a lock before."""
+        for task in among:
+            if not (task.done or task.can_go_on) and task.obstacle is not None:
+                self._add_refused(task, (task.number, False), task.obstacle.identity)
+
+    def _add_refused(self, task: tasks.Task, key: turns.Key, used: int) -> None:
+        turn = self._begun(task, key)
+        turn.uses[used] = True
+        self.refused.append((len(self.turns), turn))
+
+
+def possible(among: Sequence[tasks.Task], timers: int) -> dict[turns.Key, int]:
+    """Return what can happen next, with the decision for it; timers that expire early last.
+
+    Tasks that would have to wait at once are left out, unless no other can do anything.
+    """
+    first_timer = len(among) - timers
+    ready = [index for index in range(first_timer) if among[index].can_go_on]
+    going = {(among[index].number, False): index for index in ready or range(first_timer)[:1]}
+    early = {(among[index].number, True): index for index in range(first_timer, len(among))}
+    return {**going, **early}
+
+
+def _changed() -> RuntimeError:
+    return RuntimeError("expected the same choices as in an earlier run that began alike")

@@ -1,0 +1,151 @@
+"""The turns of one run, which of them happened before which, and the races between them."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from harness.explore.runtime import observing
+
+Uses = dict[int, bool]
+"""Maps what a turn uses to whether it writes it."""
+Key = tuple[int, bool]
+"""A task that goes on next, or (True) whose timer expires early."""
+
+
+@dataclasses.dataclass(slots=True)
+class Turn:
+    """All that a task did from one place where it may be replaced to the next one."""
+
+    key: Key
+    held: frozenset[int]
+    """The locks that the task held at the beginning."""
+    obstacle: int | None
+    """The object that the task took as soon as it ran: a lock, or a queue with an item."""
+    is_vain: bool
+    """True if the task only found that it has to wait; then the turn could as well be left out."""
+    enabled_by: int
+    """Bit set of the earlier turns without which the task could not have gone on."""
+    uses: dict[int, bool] = dataclasses.field(default_factory=dict)
+    """Maps what the turn uses to whether it writes it."""
+    releases: set[int] = dataclasses.field(default_factory=set)
+    """The locks that the turn releases."""
+    before: int = 0
+    """Bit set of the turns that happened before this one, with this one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Race:
+    """Two turns of different tasks that conflict, and could have come in the other order."""
+
+    first: int
+    """Number of the turn that came first."""
+    initials: Sequence[Key]
+    """Turns that could come instead of it to have the other order; one of them is enough."""
+    preferred: Key
+    """The second turn."""
+
+
+def are_independent(one: Uses, other: Uses) -> bool:
+    """Return whether two turns of different tasks commute."""
+    if len(other) < len(one):
+        one, other = other, one
+    return not any(key in other and (writes or other[key]) for key, writes in one.items())
+
+
+def races(
+    turns: Sequence[Turn], refused: Sequence[tuple[int, Turn]], first_new: int
+) -> Iterator[Race]:
+    """Set what happened before each turn, and yield the races of turns from `first_new` on.
+
+    `refused`: turns that could not be taken when no task could run, because the lock was held, each
+    with the number of turns so far. They race as if they had been taken.
+    """
+    history = _History(turns)
+    left = list(refused)
+    for number, turn in enumerate(turns):
+        while left and left[0][0] == number:
+            yield from history.races(left.pop(0)[1], number, first_new)
+        yield from history.races(turn, number, first_new)
+        history.add(turn, number)
+    for number, turn in left:
+        yield from history.races(turn, number, first_new)
+
+
+class _History:
+    """The turns so far, by what they used."""
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        self._turns, self._count = turns, 0
+        self._users: dict[int, list[int]] = {}
+        self._last_of_task: dict[int, int] = {}
+        self._released: dict[int, int] = {}
+
+    def add(self, turn: Turn, number: int) -> None:
+        """Add the next turn."""
+        self._count = number + 1
+        self._last_of_task[turn.key[0]] = number
+        for used in turn.uses:
+            self._users.setdefault(used, []).append(number)
+        for lock in turn.releases & turn.held:
+            self._released[lock] = number
+
+    def races(self, turn: Turn, number: int, first_new: int) -> list[Race]:
+        """Set what happened before a turn; return its races if it is new."""
+        rivals = self._order(turn, number)
+        if number < first_new:
+            return []
+        return [self._race(rival, turn, number) for rival in rivals]
+
+    def _order(self, turn: Turn, number: int) -> list[int]:
+        """Set what happened before a turn; return the earlier turns that it races with."""
+        past, fixed, rivals = self._past(turn), 0, []
+        for earlier in self._conflicting(turn):
+            if past >> earlier & 1:
+                continue
+            if turn.obstacle in self._turns[earlier].held:
+                fixed |= self._turns[earlier].before
+            else:
+                rivals.append(earlier)
+                past |= self._turns[earlier].before
+        for used in turn.uses:
+            if used in self._released:
+                fixed |= self._turns[self._released[used]].before
+        turn.before = past | fixed | 1 << number
+        return rivals
+
+    def _past(self, turn: Turn) -> int:
+        """Return the turns without which this one could not have been taken, as a bit set."""
+        past = 0
+        if turn.key[0] in self._last_of_task:
+            past = self._turns[self._last_of_task[turn.key[0]]].before
+        for enabling in _bits(turn.enabled_by):
+            past |= self._turns[enabling].before
+        return past
+
+    def _conflicting(self, turn: Turn) -> list[int]:
+        """Return the earlier turns that use the same, if one of both writes it; latest first."""
+        if observing.EVERYTHING in turn.uses:
+            return list(reversed(range(self._count)))
+        found = {
+            earlier
+            for used, writes in turn.uses.items()
+            for earlier in self._users.get(used, ())
+            if writes or self._turns[earlier].uses[used]
+        }
+        return sorted(found, reverse=True)
+
+    def _race(self, first: int, turn: Turn, second: int) -> Race:
+        """Return a race, with what can come first if the second turn is to."""
+        between = range(first + 1, second)
+        later = [(n, self._turns[n]) for n in between if not self._turns[n].is_vain]
+        after = [(n, turn) for n, turn in later if not turn.before >> first & 1]
+        members = sum(1 << n for n, _ in after) | 1 << second
+        among = (*after, (second, turn))
+        initials = [it.key for n, it in among if it.before & members == 1 << n]
+        return Race(first, initials, turn.key)
+
+
+def _bits(numbers: int) -> Iterator[int]:
+    while numbers:
+        lowest = numbers & -numbers
+        yield lowest.bit_length() - 1
+        numbers ^= lowest

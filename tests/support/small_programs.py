@@ -1,0 +1,136 @@
+"""Small random programs whose interleavings can be enumerated: locks, conditions, lost updates,
+deadlocks, timers, queues.
+"""
+
+import dataclasses
+import functools
+import random
+from collections.abc import Callable, Sequence
+
+from harness import concurrency
+from harness.explore.runtime import choices, observing, scheduler
+from harness.explore.search import random_strategies
+
+Body = Callable[["Memory"], None]
+
+
+class Memory:
+    """State that the tasks of a program share, and their observations."""
+
+    def __init__(self) -> None:
+        self.locks = [concurrency.lock(f"lock-{index}") for index in range(2)]
+        self.changed = concurrency.condition("changed")
+        self.values = [0, 0]
+        self.signals = 0
+        self.own: dict[str, list[int]] = {}
+
+    def note(self, value: int) -> None:
+        """For the eyes of one task only: no other task can tell when it happens."""
+        self.own.setdefault(concurrency.current_thread_name(), []).append(value)
+
+    def outcome(self) -> tuple[object, ...]:
+        return (*self.values, tuple(sorted((name, *seen) for name, seen in self.own.items())))
+
+
+def increment(index: int, memory: Memory) -> None:
+    """Not atomic."""
+    with memory.locks[index]:
+        read = memory.values[index]
+    memory.note(read)
+    with memory.locks[index]:
+        memory.values[index] = read + 1
+
+
+def double(index: int, memory: Memory) -> None:
+    """Does not commute with an increment."""
+    with memory.locks[index]:
+        memory.values[index] *= 2
+
+
+def nested(index: int, memory: Memory) -> None:
+    """Two locks at once; in both orders, so that a deadlock is possible."""
+    with memory.locks[index], memory.locks[1 - index]:
+        memory.values[index] += memory.values[1 - index]
+
+
+def signal(weight: int, memory: Memory) -> None:
+    """Wakes one who waits."""
+    with memory.changed:
+        memory.signals = 2 * memory.signals + weight
+        memory.changed.notify()
+
+
+def await_signal(tenths: int, memory: Memory) -> None:
+    """Waits for a moment, then goes on anyway."""
+    with memory.changed:
+        memory.note(memory.changed.wait((1 + tenths) / 10))
+        memory.note(memory.signals)
+
+
+OPERATIONS = (increment, double, nested, signal, await_signal)
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    decisions: list[int]
+    options: list[int]
+    free: list[int]
+    outcome: tuple[object, ...] | None
+
+
+def program(seed: int) -> list[list[Body]]:
+    """Two or three tasks of one to three operations each."""
+    stream = random.Random(seed)
+    return [
+        [
+            functools.partial(stream.choice(OPERATIONS), stream.randrange(2))
+            for _ in range(stream.randint(1, 3))
+        ]
+        for _ in range(stream.choice((2, 2, 3)))
+    ]
+
+
+def made(
+    tasks: Sequence[Sequence[Body]],
+    strategy: choices.Strategy,
+    observer: observing.Observer | None = None,
+) -> Run:
+    """Make one run of a program."""
+    runtime = scheduler.ControlledRuntime(strategy, observer=observer)
+    with concurrency.install(runtime):
+        memory = Memory()
+
+        def body(operations: Sequence[Body]) -> None:
+            for operation in operations:
+                operation(memory)
+
+        for number, operations in enumerate(tasks):
+            concurrency.spawn(f"task-{number}", functools.partial(body, operations))
+        outcome: tuple[object, ...] | None = None
+        try:
+            waiting = runtime.run(explore=True)
+            outcome = (*memory.outcome(), tuple(task.name for task in waiting))
+        except choices.GivenUp:
+            pass
+        finally:
+            runtime.kill_all()
+    return Run(runtime.tape.decisions, runtime.tape.options, runtime.tape.free, outcome)
+
+
+def every_run(tasks: Sequence[Sequence[Body]], runs_max: int) -> list[Run] | None:
+    """Make every run of a program, without any reduction; None if there are more than allowed."""
+    runs: list[Run] = []
+    decisions: list[int] | None = []
+    while decisions is not None and len(runs) < runs_max:
+        run = made(tasks, random_strategies.Replay(decisions))
+        runs.append(run)
+        decisions = _next(run)
+    return runs if decisions is None else None
+
+
+def _next(run: Run) -> list[int] | None:
+    """Return the decisions of the next run, depth first; None: this was the last one."""
+    for place in reversed(range(len(run.decisions))):
+        if run.decisions[place] + 1 < run.options[place]:
+            return [*run.decisions[:place], run.decisions[place] + 1]
+    return None

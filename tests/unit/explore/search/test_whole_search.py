@@ -1,0 +1,232 @@
+"""The whole search: it reaches every outcome that an enumeration of all runs reaches, with fewer
+runs, in one piece or in branches. Shown on small random programs and on the scheduler.
+"""
+
+import functools
+import pathlib
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from harness import concurrency, errors
+from harness.explore.runtime import choices, queues, scheduler
+from harness.explore.search import exhaustive, search_campaign, search_progress
+from harness.explore.search.whole import branches, search_files
+from tests.support import small_programs
+
+pytestmark = pytest.mark.detection
+RUNS_MAX = 250
+SMALL = (
+    *(0, 4, 12, 13, 16, 21, 25, 31, 32, 39, 41, 43, 44, 45, 47, 49, 50, 54, 57, 60, 61, 63, 64),
+    *(65, 66, 71, 73, 76, 78, 79, 80, 82, 85, 88, 89, 91, 96, 100, 104, 108, 109, 111, 112, 113),
+)
+"""Seeds of programs with at most RUNS_MAX runs."""
+INSTRUCTIVE = {
+    11: "a timer that expires when all wait might have expired before another task's last turn",
+    151: "two tasks that wait for each other's lock, while what a third could do is known",
+    214: "a task that only finds that it has to wait is not one that goes on",
+    653: "a notification that reaches a task which its timer has woken enables nothing",
+}
+"""Seeds of larger programs, and what a search that overlooks it loses."""
+Program = Sequence[Sequence[small_programs.Body]]
+Outcomes = set[tuple[object, ...]]
+
+
+def never_cut(run: small_programs.Run) -> bool:
+    del run
+    return False
+
+
+def searched(tasks: Program) -> list[small_programs.Run]:
+    make = functools.partial(small_programs.made, tasks)
+    return list(branches.runs(branches.Branch(), make, never_cut))
+
+
+def searched_in_branches(tasks: Program) -> list[small_programs.Run]:
+    """In parts as different processes would have them, which go through a file after each run."""
+    make = functools.partial(small_programs.made, tasks)
+    waiting, runs = [branches.Branch()], []
+    while waiting:
+        stored = msgspec.json.encode(waiting.pop(0))
+        branch = msgspec.json.decode(stored, type=branches.Branch)
+        runs.append(next(branches.runs(branch, make, never_cut)))
+        if not branch.is_over:
+            given = branch.give() if len(waiting) < 4 else None
+            waiting += [branch, *([given] if given else [])]
+    return runs
+
+
+def outcomes(runs: Sequence[small_programs.Run]) -> Outcomes:
+    return {run.outcome for run in runs if run.outcome is not None}
+
+
+@pytest.mark.parametrize("seed", SMALL)
+def test_it_reaches_what_an_enumeration_reaches(seed: int) -> None:
+    tasks = small_programs.program(seed)
+    every = small_programs.every_run(tasks, RUNS_MAX)
+    assert every is not None
+    fewer = searched(tasks)
+    assert outcomes(fewer) == outcomes(every)
+    assert len(fewer) <= len(every)
+    assert len({tuple(run.decisions) for run in fewer}) == len(fewer)
+    assert outcomes(searched_in_branches(tasks)) == outcomes(every)
+
+
+@pytest.mark.parametrize("seed", INSTRUCTIVE)
+def test_it_reaches_what_the_other_search_reaches_without_a_bound(seed: int) -> None:
+    tasks = small_programs.program(seed)
+    make = functools.partial(small_programs.made, tasks)
+    other = list(exhaustive.runs(make, preemptions_max=99))
+    fewer = searched(tasks)
+    assert outcomes(fewer) == outcomes(other)
+    assert len(fewer) < len(other)
+
+
+def test_independent_tasks_have_one_order() -> None:
+    tasks = [[functools.partial(small_programs.double, index)] * 2 for index in range(2)]
+    every = small_programs.every_run(tasks, RUNS_MAX)
+    assert every is not None
+    assert (len(searched(tasks)), len(every) > 10) == (1, True)
+
+
+def test_a_lost_update_and_both_deadlocks_are_reached() -> None:
+    increments = [[functools.partial(small_programs.increment, 0)]] * 2
+    assert {outcome[0] for outcome in outcomes(searched(increments))} == {1, 2}
+    nested = [[functools.partial(small_programs.nested, index)] for index in range(2)]
+    assert {outcome[-1] for outcome in outcomes(searched(nested))} == {(), ("task-0", "task-1")}
+
+
+def test_readers_have_one_order_and_a_writer_may_come_between() -> None:
+    def read(memory: small_programs.Memory) -> None:
+        with concurrency.reading(memory.locks[0]):
+            memory.note(memory.values[0])
+
+    def write(memory: small_programs.Memory) -> None:
+        with memory.locks[0]:
+            memory.values[0] = 7
+
+    assert len(searched([[read], [read]])) == 1
+    seen = outcomes(searched([[read], [read], [write]]))
+    assert {tuple(value for _, value in outcome[2]) for outcome in seen} == {  # type: ignore[attr-defined]
+        (0, 0),
+        (0, 7),
+        (7, 0),
+        (7, 7),
+    }
+
+
+def queued(strategy: choices.Strategy, observer: object) -> tuple[list[int], bool]:
+    """Two tasks append to a queue from which a third one takes; return what it took."""
+    runtime = scheduler.ControlledRuntime(strategy, observer=observer)  # type: ignore[arg-type]
+    taken: list[int] = []
+    with concurrency.install(runtime):
+        queue: queues.ControlledQueue[int] = queues.ControlledQueue(runtime, "numbers")
+
+        def take() -> None:
+            taken.extend(queue.get() for _ in range(4))
+
+        def put(first: int) -> None:
+            queue.put(first)
+            queue.put(first + 1)
+
+        concurrency.spawn("taker", take)
+        for first in (10, 20):
+            concurrency.spawn(f"putter-{first}", functools.partial(put, first))
+        try:
+            runtime.run(explore=True)
+            return taken, False
+        except choices.GivenUp:
+            return taken, True
+        finally:
+            runtime.kill_all()
+
+
+def test_of_a_queue_only_the_order_of_appending_matters() -> None:
+    runs = list(branches.runs(branches.Branch(), queued, lambda _: False))
+    whole = [tuple(taken) for taken, was_given_up in runs if not was_given_up]
+    assert len(set(whole)) == len(whole) == 6
+
+
+# ------------------------------------------------------------------ the scheduler
+
+
+def hunt(**changes: object) -> search_campaign.Hunt:
+    settings: dict[str, object] = {
+        "scenario": "two-claims-one-device",
+        "defects": (),
+        "strategy": search_campaign.EXHAUSTIVE,
+        "seed": 1,
+        "schedules": None,
+        "time_s": None,
+        "preemptions_max": None,
+    }
+    return search_campaign.Hunt(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+def test_an_unfinished_search_is_not_called_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_campaign, "FIRST_LOOK_SCHEDULES", 0)
+    wanted = hunt(schedules=150)
+    *_, progress = search_campaign.explore(wanted)
+    assert progress.finding_count == 0
+    assert progress.distinct_count == progress.schedules - progress.given_up > 100
+    assert not progress.is_complete
+    assert (progress.schedules_left or 0) > 0
+
+
+def test_a_finding_can_be_replayed() -> None:
+    wanted = hunt(defects=("gather-not-atomic",))
+    *_, progress = search_campaign.explore(wanted)
+    (finding, decisions), *_ = progress.findings
+    assert search_campaign.replay(wanted.token(decisions)).finding == finding
+
+
+def test_an_interrupted_search_goes_on(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_campaign, "FIRST_LOOK_SCHEDULES", 0)
+    path, wanted = tmp_path / "search.json", hunt(schedules=20)
+    search = wanted.new_file()
+    once = made(wanted, search)
+    search_files.write(path, search)
+    again = search_files.read(path, wanted.new_file())
+    twice = made(wanted, again)
+    assert (once.schedules, twice.schedules, again.schedules) == (20, 40, 40)
+    in_one_go = made(hunt(schedules=40), wanted.new_file())
+    assert twice.distinct_count == in_one_go.distinct_count
+
+
+def made(
+    wanted: search_campaign.Hunt, search: search_files.SearchFile
+) -> search_progress.SearchProgress:
+    *_, progress = search_campaign.explore(wanted, search)
+    return progress
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"world": "answers-first"}, "with world two-claims-one-device, got answers-first"),
+        ({"sizes": {"claims": 3}}, "with sizes binders=2, claims=2, devices=1, got claims=3"),
+        ({"defects": ["gather-not-atomic"]}, "with defects none, got gather-not-atomic"),
+        ({"remedies": ["fence-predecessor"]}, "with remedies none, got fence-predecessor"),
+        ({"code": "0" * 16}, "of this version of the code"),
+        ({"version": 2}, "to have format flake-hunt-search 1, got flake-hunt-search 2"),
+    ],
+)
+def test_a_search_of_another_world_or_version_is_refused(
+    tmp_path: pathlib.Path, changes: dict[str, object], message: str
+) -> None:
+    expected = hunt().new_file()
+    path = tmp_path / "search.json"
+    search_files.write(path, msgspec.structs.replace(expected, **changes))
+    with pytest.raises(errors.UsageError, match=message):
+        search_files.read(path, expected)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"format": 3}'])
+def test_a_file_that_is_no_search_is_refused(tmp_path: pathlib.Path, content: bytes) -> None:
+    path = tmp_path / "search.json"
+    path.write_bytes(content)
+    with pytest.raises(errors.UsageError, match="to be a search that --resume has written"):
+        search_files.read(path, hunt().new_file())
