@@ -181,6 +181,14 @@ def test_a_finding_can_be_replayed() -> None:
     assert search_campaign.replay(wanted.token(decisions)).finding == finding
 
 
+def test_a_small_world_is_searched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_campaign, "FIRST_LOOK_SCHEDULES", 0)
+    wanted = hunt(scenario="one-claim-per-entry", sizes=(("entries", 1),))
+    *_, progress = search_campaign.explore(wanted)
+    assert (progress.is_complete, progress.finding_count, progress.left) == (True, 0, 0)
+    assert 100 < progress.distinct_count == progress.schedules - progress.given_up
+
+
 def test_an_interrupted_search_goes_on(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
