@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.client import apis
-from harness.explore.search import search_campaign, tokens
+from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
 from harness.subject import remedies
 from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
@@ -32,7 +32,7 @@ NO_REMEDY = [
 ]
 
 
-def explored(scenario: str, *chosen: str, **changes: object) -> search_campaign.SearchProgress:
+def explored(scenario: str, *chosen: str, **changes: object) -> search_progress.SearchProgress:
     arguments = {"strategy": "pct", "seed": 5, "schedules": SCHEDULES, **changes}
     wanted = search_campaign.Hunt(
         scenario=scenario,

@@ -6,7 +6,7 @@ The decisions of the run, as a token has them, are a schedule that always shows 
 import pytest
 
 from harness.catalogue import known
-from harness.explore.search import search_campaign, tokens
+from harness.explore.search import search_campaign, search_progress, tokens
 
 pytestmark = pytest.mark.detection
 NAMED = [(name, world) for name, facts in known.FACTS.items() for world in facts.worlds]
@@ -15,7 +15,7 @@ CORRECT_SCHEDULES = 30
 REPLAYS = 5
 
 
-def explored(world: str, *defects: str, schedules: int) -> search_campaign.SearchProgress:
+def explored(world: str, *defects: str, schedules: int) -> search_progress.SearchProgress:
     hunt = search_campaign.Hunt(
         scenario=world, defects=defects, strategy="pct", seed=3, schedules=schedules, time_s=None
     )

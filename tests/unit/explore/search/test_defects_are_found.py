@@ -14,7 +14,13 @@ from harness import clocks
 from harness.checks import judging, verdict_files, verdicts
 from harness.client import informers
 from harness.explore.output import html_page, run_directory, stories
-from harness.explore.search import causality_curve, search_campaign, shrink_world, tokens
+from harness.explore.search import (
+    causality_curve,
+    search_campaign,
+    search_progress,
+    shrink_world,
+    tokens,
+)
 from harness.explore.worlds import chosen_parts, small_world, world_catalogue
 from harness.report import rendering
 from harness.subject import assume_caches, schedulers
@@ -43,7 +49,7 @@ def undisturbed(scenario: str) -> tokens.Token:
     return tokens.Token(scenario=scenario, defects=(), decisions=())
 
 
-def explored(wanted: search_campaign.Hunt) -> search_campaign.SearchProgress:
+def explored(wanted: search_campaign.Hunt) -> search_progress.SearchProgress:
     *_, progress = search_campaign.explore(wanted)
     return progress
 

@@ -7,7 +7,7 @@ import pytest
 
 from harness import concurrency
 from harness.client import apis, informers
-from harness.explore.search import search_campaign
+from harness.explore.search import search_campaign, search_progress
 from harness.explore.worlds import world_catalogue
 from harness.subject import assume_caches, claims, dynamic_resources, pod_claims
 from harness.subject.allocation import allocators
@@ -21,7 +21,7 @@ Object = dict[str, Any]
 Replace = Callable[..., None]
 
 
-def explored(world: str, *defects: str, **changes: object) -> search_campaign.SearchProgress:
+def explored(world: str, *defects: str, **changes: object) -> search_progress.SearchProgress:
     arguments = {"strategy": "pct", "seed": 3, "schedules": 1500, "time_s": None, **changes}
     wanted = search_campaign.Hunt(scenario=world, defects=defects, **arguments)  # type: ignore[arg-type]
     *_, progress = search_campaign.explore(wanted)
