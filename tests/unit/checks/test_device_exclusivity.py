@@ -186,3 +186,20 @@ def test_counts_are_exact_and_lists_are_limited() -> None:
     assert len(result.others) <= check_results.OTHERS_MAX
     assert f"gpu.example/pool/D1: a{len(first)} and b{len(first)}" in result.others[0]
     assert not {f"a{pairs // 2} and" in line for line in result.others} & {True}
+
+
+@pytest.mark.parametrize(
+    ("text", "offered", "verdict", "examined"),
+    [
+        ("a+D1% b+D1%", True, verdicts.Verdict.VALID, 2),
+        ("a+D1% b+D1", True, verdicts.Verdict.INVALID, 2),
+        ("a+D1% b+D1%", False, verdicts.Verdict.INVALID, 2),
+        ("a+D1% b+D1", None, verdicts.Verdict.VALID, 1),
+    ],
+)
+def test_shares_overlap_with_shares_of_offered_devices_only(
+    text: str, offered: bool | None, verdict: verdicts.Verdict, examined: int
+) -> None:
+    folded = hold_history.fold(language.observe(text))
+    result = device_exclusivity.check(folded, lambda device: offered)
+    assert (result.verdict, result.examined_count) == (verdict, examined)
