@@ -82,7 +82,8 @@ def _reason(
         return "of no allocation is known what the scheduler had seen, so nothing was examined"
     told = f"{len(examined)} allocations examined"
     if found:
-        return f"{_summary(found[0])}, and {len(found) - 1} more; {told}"
+        more = f", and {len(found) - 1} more" * (len(found) > 1)
+        return f"{_summary(found[0])}{more}; {told}"
     return f"no tainted device was allocated; {told}"
 
 
