@@ -8,6 +8,7 @@ pyproject.toml lists.
 Contents: `api`, `apiserver`, `archive`, `campaign`, `catalogue`, `checks`, `cli`, `client`,
 `clocks`, `cluster`, `comparison`, `concurrency`, `conformance`, `errors`, `explore`, `extensions`,
 `fault_proxy`, `faults`, `history`, `log_analysis`, `metrics`, `model`, `private_files`,
-`processes`, `pytest_plugin`, `report`, `reproduction`, `run`, `scenario`, `seeds`, `statistics`,
-`subject`, `suggestions`, `tls_authorities`, `traffic`, `trends`, `worker_threads`, `writing`.
+`processes`, `pytest_plugin`, `querying`, `report`, `reproduction`, `run`, `scenario`, `seeds`,
+`statistics`, `subject`, `suggestions`, `tls_authorities`, `traffic`, `trends`, `worker_threads`,
+`writing`.
 """

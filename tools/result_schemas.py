@@ -15,6 +15,7 @@ from harness.campaign.sharding import merge_documents, shard_folders, sharded_pl
 from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
 from harness.extensions import listings
+from harness.querying import database
 from harness.report.explanations import documents as explanations
 from harness.statistics import power_tables
 from harness.trends import trend_documents
@@ -36,6 +37,7 @@ TYPES = {
     "trends": (trend_documents.Trend, "the output of flake-hunt trends page --output json"),
     "power": (power_tables.PowerTable, "the output of flake-hunt power --output json"),
     "plugins": (listings.PluginList, "the output of flake-hunt plugins --output json"),
+    "query": (database.QueryResult, "the output of flake-hunt query --output json"),
     "explanation": (explanations.Explanation, "the output of flake-hunt explain --json"),
 }
 """Name of a file -> its type and title."""

@@ -26,6 +26,7 @@ SUBCOMMANDS = {
     "machines.merge_command": ("merge",),
     "campaigns.nightly_command": ("nightly",),
     "runs.run_commands": ("run", "check", "report"),
+    "querying.query_command": ("query",),
     "runs.compare_command": ("compare",),
     "evaluation.power_command": ("power",),
     "evaluation.trend_commands": ("trends",),

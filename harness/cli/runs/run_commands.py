@@ -1,5 +1,6 @@
 """`flake-hunt run|check|report`: make one run, judge it again, render its report again."""
 
+import dataclasses
 import pathlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -130,8 +131,15 @@ def check(
             help="Part of an audit log of the API server to compare with the observations (may be repeated); the verdict is then only shown.",
         ),
     ] = None,
+    second_judge: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--second-judge",
+            help="Count the double allocations in SQL, too; a difference is UNKNOWN, and the verdict is only shown. Needs the extra analysis.",
+        ),
+    ] = False,
     output: outputs.Form = "text",
-    quiet: outputs.Quiet = False,  # noqa: FBT002 - typer turns it into a flag
+    quiet: outputs.Quiet = False,  # noqa: FBT002
     verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
     """Judge run directories again, from their content alone, and write their reports again.
@@ -139,11 +147,12 @@ def check(
     Several give a line each; the exit code is 10 if one is INVALID, else that of a folder that is
     no run directory, else 20 if one is UNKNOWN.
     """
+    from harness.cli.querying import second_judging
     from harness.cli.runs import index_command
     from harness.cli.terminal import displaying
 
-    brought = witness or ()
-    _require_files(brought)
+    brought = _Judging(witness or (), is_twice=second_judge)
+    brought.require()
     with (
         outputs.chosen(output, quiet=quiet, verbose=verbose) as out,
         index_command.refreshed_where_it_is(directory),
@@ -152,40 +161,58 @@ def check(
             return _check_all(directory, brought, out)
         examination, unwritten = _check(directory[0], brought)
         judgement, existing = examination.judgement, examination.history.directory
+        if second_judge:
+            out.note(second_judging.said(judgement))
         displaying.show(judgement, existing, out=out, unwritten=unwritten)
     return judgement.exit_code
 
 
-def _check(
-    path: pathlib.Path, witness: Sequence[pathlib.Path]
-) -> "tuple[judging.Examination, str]":
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Judging:
+    """The options of `check` that do more than judge a run by its own content."""
+
+    witness: Sequence[pathlib.Path]
+    is_twice: bool
+
+    def require(self) -> None:
+        """Raise UsageError for a witness that is no file, and without DuckDB if it is needed."""
+        _require_files(self.witness)
+        if self.is_twice:
+            from harness.querying import database
+
+            database.require_duckdb()
+
+
+def _check(path: pathlib.Path, asked: _Judging) -> "tuple[judging.Examination, str]":
     """Judge a run directory; return why its verdict and pages were not written, if so."""
     from harness import errors
     from harness.checks import judging
+    from harness.cli.querying import second_judging
     from harness.history import directories
     from harness.report import publishing
 
-    examination = judging.examine(directories.existing(path), witness=witness)
+    examination = judging.examine(directories.existing(path), witness=asked.witness)
+    if asked.is_twice:
+        examination = second_judging.judged_twice(examination)
     try:
-        if not witness:
+        if not (asked.witness or asked.is_twice):
             publishing.publish(examination)
     except (errors.StorageError, errors.UnwritableError) as error:
         return examination, str(error)
     return examination, ""
 
 
-def _check_all(
-    paths: Sequence[pathlib.Path], witness: Sequence[pathlib.Path], out: outputs.Output
-) -> int:
+def _check_all(paths: Sequence[pathlib.Path], asked: _Judging, out: outputs.Output) -> int:
     """Judge several run directories, with a line for each; return the worst exit code."""
     from harness import errors
+    from harness.cli.querying import second_judging
     from harness.cli.terminal import displaying
 
     documents: list[dict[str, Any]] = []
     codes: list[int] = []
     for path in paths:
         try:
-            examination, unwritten = _check(path, witness)
+            examination, unwritten = _check(path, asked)
         except errors.HarnessError as error:
             codes.append(type(error).exit_code)
             documents.append({"directory": str(path), "error": str(error)})
@@ -195,6 +222,8 @@ def _check_all(
             codes.append(judgement.exit_code)
             documents.append(displaying.document(judgement, existing))
             displaying.show_line(judgement, path, out=out, unwritten=unwritten)
+            if asked.is_twice:
+                out.note(f"         {second_judging.said(judgement)}")
     code = min(codes, key=_RANKS.index)
     if out.is_json:
         out.document({"schema": 1, "exit_code": code, "runs": documents})

@@ -1,0 +1,4 @@
+"""Runs asked by SQL: `flake-hunt query`, and the second judge of `flake-hunt check`.
+
+Contents: `query_command`, `second_judging`.
+"""

@@ -1,0 +1,167 @@
+"""The holds, folded from the observations by SQL alone, and the pairs that exclude each other.
+
+The definition is that of the README and not the code of the checks: a claim holds a device from the
+version that writes the device into `status.allocation` to the one that removes it or deletes the
+claim. If a gap in the watch hides the end, the hold ends right behind the last version before it.
+"""
+
+RELISTS = """
+CREATE VIEW relists AS
+WITH listed AS (
+    SELECT run, position, row_number() OVER (PARTITION BY run ORDER BY position) AS number
+    FROM observed WHERE resource = 'resourceclaims' AND type = 'LISTED'
+),
+lists AS (
+    SELECT o.run, o.position, o.count,
+        coalesce(
+            (SELECT arg_max(g.rv, g.position) FROM observed g WHERE g.run = o.run
+                AND g.record = 'gap' AND g.resource = o.resource AND g.position < o.position),
+            (SELECT max(e.rv) FROM observed e WHERE e.run = o.run AND e.resource = o.resource
+                AND e.position < o.position AND e.record IN ('observation', 'listed')),
+            0) AS certain_rv,
+        (SELECT count(*) FROM listed l
+            WHERE l.run = o.run AND l.position < o.position) AS before,
+        lead(o.position) OVER (PARTITION BY o.run ORDER BY o.position) AS next_position
+    FROM observed o
+    WHERE o.record = 'listed' AND o.purpose = 'relist' AND o.resource = 'resourceclaims'
+)
+SELECT lists.run, lists.position, certain_rv, next_position,
+    CASE WHEN count <= 0 THEN lists.position
+        ELSE coalesce(listed.position, 4611686018427387904) END AS ended
+FROM lists LEFT JOIN listed
+    ON listed.run = lists.run AND listed.number = lists.before + lists.count
+"""
+"""Lists of the claims after a gap: `certain_rv` is the last version before it."""
+VERSIONS = """
+CREATE VIEW claim_versions AS
+WITH seen AS (
+    SELECT * FROM observed
+    WHERE record = 'observation' AND resource = 'resourceclaims' AND type <> 'FINAL'
+),
+told AS (
+    SELECT s.run, s.position::DOUBLE AS place, s.uid, s.rv, s.ts_ns, s.type = 'DELETED' AS gone,
+        json_extract(s.content, '$.allocation.devices.results') AS results,
+        CASE WHEN s.type = 'LISTED' AND s.position <= r.ended THEN r.certain_rv + 1 END
+            AS released_rv
+    FROM seen s ASOF LEFT JOIN relists r ON s.run = r.run AND s.position > r.position
+),
+vanished AS (
+    SELECT r.run, r.ended + 0.5 AS place, u.uid, r.certain_rv + 1 AS rv, u.ts_ns, true AS gone,
+        NULL::JSON AS results, NULL::BIGINT AS released_rv
+    FROM relists r
+    JOIN (SELECT run, uid, min(position) AS position, max(ts_ns) AS ts_ns FROM seen
+            GROUP BY ALL) u
+        ON u.run = r.run AND u.position <= r.ended
+    WHERE (r.next_position IS NULL OR r.next_position > r.ended)
+        AND NOT EXISTS (
+            SELECT 1 FROM seen s WHERE s.run = r.run AND s.uid = u.uid AND s.type = 'LISTED'
+                AND s.position > r.position AND s.position <= r.ended)
+)
+SELECT *, row_number() OVER (PARTITION BY run, uid ORDER BY place) AS step
+FROM (SELECT * FROM told UNION ALL SELECT * FROM vanished)
+"""
+"""The versions of each claim in order; a claim that a list lacks has one without devices."""
+HOLDS = """
+CREATE VIEW holds AS
+WITH results AS (
+    SELECT run, uid, step, unnest(from_json(results, '["JSON"]')) AS result,
+        generate_subscripts(from_json(results, '["JSON"]'), 1) AS number
+    FROM claim_versions WHERE NOT gone AND json_type(results) = 'ARRAY'
+),
+fields AS (
+    SELECT run, uid, step, number,
+        concat_ws('/', json_extract_string(result, '$.driver'),
+            json_extract_string(result, '$.pool'), json_extract_string(result, '$.device'))
+            AS device,
+        coalesce(json_extract_string(result, '$.adminAccess') = 'true', false) AS admin,
+        coalesce(json_extract_string(result, '$.shareID'), '') <> '' AS part,
+        json_extract(result, '$.consumedCapacity')::VARCHAR AS consumed
+    FROM results
+),
+held AS (
+    SELECT run, uid, step, device, bool_or(NOT admin AND NOT part) AS exclusive,
+        bool_or(NOT admin AND part) AS shared,
+        coalesce(string_agg(consumed, ',' ORDER BY number) FILTER (NOT admin AND part), '')
+            AS consumed
+    FROM fields GROUP BY run, uid, step, device
+),
+runs_of_steps AS (
+    SELECT *, step - row_number() OVER (
+        PARTITION BY run, uid, device, exclusive, shared, consumed ORDER BY step) AS island
+    FROM held
+),
+islands AS (
+    SELECT run, uid, device, exclusive, shared, min(step) AS first, max(step) AS last
+    FROM runs_of_steps GROUP BY run, uid, device, exclusive, shared, consumed, island
+),
+names AS (
+    SELECT run, uid, first(namespace ORDER BY position) AS namespace,
+        first(name ORDER BY position) AS name
+    FROM observed WHERE resource = 'resourceclaims' AND uid IS NOT NULL GROUP BY run, uid
+)
+SELECT i.run, i.device, i.uid, n.namespace, n.name,
+    CASE WHEN i.exclusive THEN 'exclusive' WHEN i.shared THEN 'share' ELSE 'admin' END AS kind,
+    b.rv AS from_rv,
+    CASE WHEN e.step IS NOT NULL THEN
+        greatest(b.rv, CASE WHEN e.gone THEN e.rv ELSE coalesce(e.released_rv, e.rv) END)
+    END AS until_rv,
+    b.ts_ns AS from_ts_ns, e.ts_ns AS until_ts_ns
+FROM islands i
+JOIN claim_versions b ON b.run = i.run AND b.uid = i.uid AND b.step = i.first
+LEFT JOIN claim_versions e ON e.run = i.run AND e.uid = i.uid AND e.step = i.last + 1
+LEFT JOIN names n ON n.run = i.run AND n.uid = i.uid
+"""
+DEVICES = """
+CREATE VIEW offered_devices AS
+WITH slices AS (
+    SELECT run, json_extract_string(content, '$.driver') AS driver,
+        json_extract_string(content, '$.pool.name') AS pool,
+        unnest(from_json(json_extract(content, '$.devices'), '["JSON"]')) AS device
+    FROM observed
+    WHERE record = 'observation' AND resource = 'resourceslices'
+        AND type NOT IN ('DELETED', 'FINAL')
+        AND json_type(json_extract(content, '$.devices')) = 'ARRAY'
+)
+SELECT run, concat_ws('/', driver, pool, json_extract_string(device, '$.name')) AS device,
+    bool_or(coalesce(json_extract_string(device, '$.allowMultipleAllocations') = 'true', false))
+        AS shareable
+FROM slices GROUP BY ALL
+"""
+"""Devices of all versions of slices: shareable if one of them ever allowed it."""
+CONFLICTS = """
+WITH examined AS (
+    SELECT h.run, h.device, h.uid, h.from_rv, h.until_rv,
+        h.kind = 'share' AND o.shareable AS share
+    FROM holds h LEFT JOIN offered_devices o USING (run, device)
+    WHERE h.kind = 'exclusive' OR (h.kind = 'share' AND o.shareable IS NOT NULL)
+),
+events AS (
+    SELECT run, device, uid, coalesce(share, false) AS share, from_rv AS rv, 1 AS change
+    FROM examined WHERE until_rv IS NULL OR until_rv > from_rv
+    UNION ALL
+    SELECT run, device, uid, coalesce(share, false), until_rv, -1
+    FROM examined WHERE until_rv > from_rv
+),
+swept AS (
+    SELECT run, change, share,
+        sum(change) OVER (PARTITION BY run, device ORDER BY rv, change ROWS BETWEEN
+            UNBOUNDED PRECEDING AND CURRENT ROW) - 1 AS others,
+        sum(change) OVER (PARTITION BY run, device, uid ORDER BY rv, change ROWS BETWEEN
+            UNBOUNDED PRECEDING AND CURRENT ROW) - 1 AS own,
+        sum(change) OVER (PARTITION BY run, device, share ORDER BY rv, change ROWS BETWEEN
+            UNBOUNDED PRECEDING AND CURRENT ROW) - 1 AS shares,
+        sum(change) OVER (PARTITION BY run, device, uid, share ORDER BY rv, change ROWS BETWEEN
+            UNBOUNDED PRECEDING AND CURRENT ROW) - 1 AS own_shares
+    FROM events
+)
+SELECT run, first(number),
+    coalesce(sum(others - own - CASE WHEN share THEN shares - own_shares ELSE 0 END)
+        FILTER (change = 1), 0)::BIGINT
+FROM (SELECT run, count(*) AS number FROM examined GROUP BY run) LEFT JOIN swept USING (run)
+GROUP BY run
+"""
+"""For each run the number of examined holds, and of pairs that overlap though they may not.
+
+At each begin: the open holds of the device, without those of the claim itself and without shares
+that it may overlap with as a share.
+"""

@@ -1,0 +1,116 @@
+"""Reads the files of run directories into tables, as far as the views need them.
+
+A line that is no JSON is left out: the certificate of `flake-hunt check` is what tells damage.
+"""
+
+import json
+import pathlib
+from collections.abc import Iterable
+from typing import Any
+
+from harness.history import directories
+
+TABLES = """
+CREATE TABLE runs (
+    run VARCHAR, scenario VARCHAR, subject VARCHAR, defects VARCHAR[], seed UBIGINT,
+    created_wall_ns BIGINT, verdict VARCHAR, reason VARCHAR
+);
+CREATE TABLE observed (
+    run VARCHAR, position BIGINT, record VARCHAR, resource VARCHAR, type VARCHAR,
+    purpose VARCHAR, rv BIGINT, count BIGINT, ts_ns BIGINT, uid VARCHAR, namespace VARCHAR,
+    name VARCHAR, content JSON
+);
+CREATE TABLE calls (
+    run VARCHAR, process VARCHAR, record VARCHAR, op BIGINT, "user" VARCHAR, verb VARCHAR,
+    resource VARCHAR, namespace VARCHAR, name VARCHAR, ts_ns BIGINT, outcome VARCHAR,
+    status INTEGER, reason VARCHAR
+);
+CREATE TABLE steps (
+    run VARCHAR, process VARCHAR, seq BIGINT, ts_ns BIGINT, thread VARCHAR, name VARCHAR,
+    fields JSON
+);
+"""
+"""`position` orders the records of one run as the recorder wrote them."""
+_OBSERVED = """
+INSERT INTO observed
+SELECT ?, row_number() OVER (), record, resource, type, purpose,
+    coalesce(resource_version, after_resource_version), count, ts_ns,
+    json_extract_string(object, '$.metadata.uid'),
+    json_extract_string(object, '$.metadata.namespace'),
+    json_extract_string(object, '$.metadata.name'),
+    CASE resource
+        WHEN 'resourceslices' THEN json_extract(object, '$.spec')
+        WHEN 'resourceclaims' THEN json_extract(object, '$.status')
+        WHEN 'pods' THEN json_object(
+            'phase', json_extract_string(object, '$.status.phase'),
+            'node', json_extract_string(object, '$.spec.nodeName'))
+    END
+FROM read_json(?, format = 'newline_delimited', ignore_errors = true,
+    maximum_object_size = 67108864, columns = {
+        record: 'VARCHAR', resource: 'VARCHAR', type: 'VARCHAR', purpose: 'VARCHAR',
+        resource_version: 'BIGINT', after_resource_version: 'BIGINT', count: 'BIGINT',
+        ts_ns: 'BIGINT', object: 'JSON'})
+"""
+_CALLS = """
+INSERT INTO calls
+SELECT ?, ?, record, op, "user", verb, resource, namespace, name, ts_ns, outcome, status, reason
+FROM read_json(?, format = 'newline_delimited', ignore_errors = true, columns = {
+    record: 'VARCHAR', op: 'BIGINT', "user": 'VARCHAR', verb: 'VARCHAR', resource: 'VARCHAR',
+    namespace: 'VARCHAR', name: 'VARCHAR', ts_ns: 'BIGINT', outcome: 'VARCHAR',
+    status: 'INTEGER', reason: 'VARCHAR'})
+WHERE record IN ('invocation', 'completion')
+"""
+_STEPS = """
+INSERT INTO steps
+SELECT ?, ?, seq, ts_ns, thread, name, fields
+FROM read_json(?, format = 'newline_delimited', ignore_errors = true, columns = {
+    record: 'VARCHAR', seq: 'BIGINT', ts_ns: 'BIGINT', thread: 'VARCHAR', name: 'VARCHAR',
+    fields: 'JSON'})
+WHERE record = 'step'
+"""
+
+
+def load(connection: Any, directory: directories.RunDirectory, tables: Iterable[str]) -> None:
+    """Add a run to these of the TABLES. Raises duckdb.Error for a file that cannot be read."""
+    run = str(directory.path)
+    for table in tables:
+        match table:
+            case "runs":
+                _add_run(connection, directory)
+            case "observed":
+                for path in directory.all_observations():
+                    connection.execute(_OBSERVED, [run, _exactly(path)])
+            case "calls":
+                for path in directory.all_operations():
+                    connection.execute(_CALLS, [run, _process(path), _exactly(path)])
+            case "steps":
+                for path in directory.all_steps():
+                    connection.execute(_STEPS, [run, _process(path), _exactly(path)])
+
+
+def _add_run(connection: Any, directory: directories.RunDirectory) -> None:
+    plan, verdict = _document(directory.plan), _document(directory.verdict)
+    values = [plan.get(key) for key in ("scenario", "subject", "defects", "seed")]
+    values += [plan.get("created_wall_ns"), verdict.get("verdict"), verdict.get("reason")]
+    connection.execute(
+        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [str(directory.path), *values]
+    )
+
+
+def _document(path: pathlib.Path) -> dict[str, Any]:
+    """Return a JSON object of a run; empty if the file is missing or is none."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _process(path: pathlib.Path) -> str:
+    """Return the process of `operations-<process>.jsonl`."""
+    return path.name.partition("-")[2].removesuffix(".jsonl")
+
+
+def _exactly(path: pathlib.Path) -> str:
+    """Return the path as a pattern of DuckDB that matches this file alone."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in str(path))

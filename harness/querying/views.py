@@ -1,0 +1,78 @@
+"""The views that queries read: their SQL, their columns with units, and the tables behind them."""
+
+import re
+
+from harness.querying import hold_views
+
+COLUMNS = {
+    "runs": "run, scenario, subject, defects (list), seed, created_wall_ns, verdict, reason",
+    "claims": "run, uid, namespace, name, from_rv, from_ts_ns, allocated_rv, allocated_ts_ns, "
+    "gone_rv, gone_ts_ns",
+    "pods": "run, uid, namespace, name, node, from_rv, from_ts_ns, running_ts_ns, gone_rv, "
+    "gone_ts_ns",
+    "holds": "run, device (driver/pool/device), uid, namespace, name (of the claim), kind "
+    "(exclusive, share or admin), from_rv, until_rv (exclusive), from_ts_ns, until_ts_ns",
+    "operations": "run, process, op, user, verb, resource, namespace, name, started_ts_ns, "
+    "ended_ts_ns, outcome, status (HTTP), reason",
+    "steps": "run, process, seq, ts_ns, thread, name, fields (JSON)",
+}
+"""View -> its columns, in order, as the help shows them."""
+UNITS = (
+    "run: path of the run directory; *_rv: resourceVersion (BIGINT); *_ts_ns: monotonic "
+    "nanoseconds of the run's machine (BIGINT); created_wall_ns: Unix time in nanoseconds; "
+    "all others are text or whole numbers; NULL: never, or not known"
+)
+_TABLE_OF = {
+    "runs": "runs",
+    "claims": "observed",
+    "pods": "observed",
+    "holds": "observed",
+    "operations": "calls",
+    "steps": "steps",
+}
+_CLAIMS = """
+CREATE VIEW claims AS
+SELECT run, uid, any_value(namespace) AS namespace, any_value(name) AS name,
+    min(rv) AS from_rv, min(ts_ns) AS from_ts_ns,
+    min(rv) FILTER (json_exists(content, '$.allocation')) AS allocated_rv,
+    min(ts_ns) FILTER (json_exists(content, '$.allocation')) AS allocated_ts_ns,
+    max(rv) FILTER (type = 'DELETED') AS gone_rv,
+    max(ts_ns) FILTER (type = 'DELETED') AS gone_ts_ns
+FROM observed
+WHERE record = 'observation' AND resource = 'resourceclaims' AND type <> 'FINAL'
+GROUP BY run, uid
+"""
+_PODS = """
+CREATE VIEW pods AS
+SELECT run, uid, any_value(namespace) AS namespace, any_value(name) AS name,
+    any_value(json_extract_string(content, '$.node')) AS node,
+    min(rv) AS from_rv, min(ts_ns) AS from_ts_ns,
+    min(ts_ns) FILTER (json_extract_string(content, '$.phase') = 'Running') AS running_ts_ns,
+    max(rv) FILTER (type = 'DELETED') AS gone_rv,
+    max(ts_ns) FILTER (type = 'DELETED') AS gone_ts_ns
+FROM observed
+WHERE record = 'observation' AND resource = 'pods' AND type <> 'FINAL'
+GROUP BY run, uid
+"""
+_OPERATIONS = """
+CREATE VIEW operations AS
+SELECT i.run, i.process, i.op, i."user", i.verb, i.resource, i.namespace, i.name,
+    i.ts_ns AS started_ts_ns, c.ts_ns AS ended_ts_ns, c.outcome, c.status, c.reason
+FROM (SELECT * FROM calls WHERE record = 'invocation') i
+LEFT JOIN (SELECT * FROM calls WHERE record = 'completion') c USING (run, process, op)
+"""
+ALL = (
+    hold_views.RELISTS,
+    hold_views.VERSIONS,
+    hold_views.HOLDS,
+    hold_views.DEVICES,
+    _CLAIMS,
+    _PODS,
+    _OPERATIONS,
+)
+
+
+def tables_of(query: str) -> list[str]:
+    """Return the tables behind the views that a query can read: those whose names are in it."""
+    words = set(re.findall(r"\w+", query.lower()))
+    return sorted({table for view, table in _TABLE_OF.items() if view in words})

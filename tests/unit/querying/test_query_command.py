@@ -1,0 +1,116 @@
+"""`flake-hunt query` and `flake-hunt check --second-judge`, as a user calls them."""
+
+import json
+import pathlib
+import sys
+
+import jsonschema
+import pytest
+
+from harness.cli import commands
+from harness.querying import second_judge, views
+from tests.histories import building
+
+pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
+SCHEMA = pathlib.Path(__file__).parents[3] / "harness/schemas/query.json"
+HISTORY = "p:a,b a+D1 a^p p>n p* b+D1 a~"
+
+
+@pytest.fixture
+def run(tmp_path: pathlib.Path) -> pathlib.Path:
+    return building.build(tmp_path / "run", HISTORY).path
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def asked(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["flake-hunt", *map(str, arguments)])
+        code = commands.run()
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return asked
+
+
+def test_a_table(run: pathlib.Path, ask) -> None:
+    code, out, _ = ask("query", run, "select name, until_rv from holds order by from_rv")
+    assert (code, out) == (0, "name  until_rv\na     7\nb\n2 rows\n")
+
+
+def test_a_json_document(run: pathlib.Path, ask) -> None:
+    code, out, _ = ask("query", run, "select defects, 1.5::decimal as d from runs", "-o", "json")
+    document = json.loads(out)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    assert code == 0
+    assert document == {"schema": 1, "columns": ["defects", "d"], "rows": [[[], "1.500"]]}
+
+
+def test_csv(run: pathlib.Path, ask) -> None:
+    _, out, _ = ask("query", run, "select name, node from pods", "--output", "csv")
+    assert out == "name,node\np,n\n"
+
+
+@pytest.mark.parametrize("view", views.COLUMNS)
+def test_every_view_has_the_columns_of_the_help(view: str, run: pathlib.Path, ask) -> None:
+    code, out, err = ask("query", run, f"select * from {view}", "-o", "json")
+    assert code == 0, err
+    described = views.COLUMNS[view]
+    while "(" in described:
+        before, _, after = described.partition("(")
+        described = before + after.partition(")")[2]
+    assert json.loads(out)["columns"] == [name.strip() for name in described.split(",")]
+
+
+def test_several_runs(tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:
+    other = building.build(tmp_path / "other", HISTORY).path
+    _, out, _ = ask(
+        "query", run, other, "select count(distinct run) as n from operations", "-o", "csv"
+    )
+    assert out == "n\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("select x from holds", "cannot be executed"),
+        ("selec", "cannot be executed"),
+        ("drop view holds", "expected a single SELECT, got DROP"),
+        ("select 1; select 2", "expected a single SELECT, got SELECT, SELECT"),
+        ("", "expected a single SELECT, got nothing"),
+        ("copy (select 1) to '/tmp/never.csv'", "expected a single SELECT, got COPY"),
+        ("set enable_external_access = true", "expected a single SELECT, got SET"),
+        ("select * from read_text('/etc/hostname')", "cannot be executed"),
+        ("select * from '/etc/passwd.csv'", "cannot be executed"),
+    ],
+)
+def test_what_is_refused(statement: str, why: str, run: pathlib.Path, ask) -> None:
+    code, out, err = ask("query", run, statement)
+    assert (code, out) == (2, "")
+    assert why in err
+    assert err.count("\n") == 1
+
+
+def test_without_duckdb(run: pathlib.Path, ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    for arguments in (("query", run, "select 1"), ("check", run, "--second-judge")):
+        code, _, err = ask(*arguments)
+        assert code == 2
+        assert "pip install 'flake-hunt[analysis]'" in err
+
+
+def test_judges_that_agree(run: pathlib.Path, ask) -> None:
+    written = (run / "verdict.json").exists()
+    code, out, _ = ask("check", "--second-judge", run)
+    assert code == 10
+    assert "second-judge: SQL agrees: 1 double allocations among 2 allocations" in out
+    assert (run / "verdict.json").exists() == written
+
+
+def test_judges_that_do_not_agree(run: pathlib.Path, ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second_judge, "counts", lambda runs: [second_judge.Count(2, 0)])
+    code, out, _ = ask("check", "--second-judge", "--output", "json", run)
+    document = json.loads(out)
+    assert (code, document["verdict"]) == (20, "UNKNOWN")
+    assert document["certificate"][-1]["name"] == "second-judge"
+    assert "the check counted 1 double allocations" in document["reason"]
+    assert "but SQL 0 double allocations" in document["reason"]

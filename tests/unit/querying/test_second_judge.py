@@ -1,0 +1,95 @@
+"""The second judge folds holds in SQL and must count what the check counts."""
+
+import pathlib
+import random
+
+import pytest
+
+from harness.checks import device_exclusivity
+from harness.checks.consumption import declared_devices
+from harness.checks.holds import hold_history
+from harness.history import directories, histories, records
+from harness.querying import second_judge
+from tests.histories import building, dense_histories, shared_devices
+
+pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
+HISTORIES = 150
+LENGTH = 40
+
+
+def _checked(run: directories.RunDirectory) -> second_judge.Count:
+    declared = declared_devices.DeclaredDevices()
+    body = histories.load(run.path).observations()
+    folded = hold_history.fold(body or (), declared)
+    found = device_exclusivity.check(folded, declared.is_shareable)
+    return second_judge.Count(found.examined_count, found.violation_count)
+
+
+def _run(path: pathlib.Path, body: list[records.Body], **changes: object):
+    return building.build(path, "", observations=body, changes=changes)
+
+
+def test_random_histories_with_gaps(tmp_path: pathlib.Path) -> None:
+    stream = random.Random(16)
+    texts = [dense_histories.draw(stream, LENGTH) for _ in range(HISTORIES)]
+    runs = [_run(tmp_path / str(n), dense_histories.observe(text)) for n, text in enumerate(texts)]
+    checked = [_checked(run) for run in runs]
+    assert any(item.doubled for item in checked)
+    counted = second_judge.counts(runs)
+    assert [
+        text for text, one, two in zip(texts, counted, checked, strict=True) if one != two
+    ] == []
+
+
+def test_a_history_without_allocations(tmp_path: pathlib.Path) -> None:
+    run = building.build(tmp_path / "run", "")
+    assert second_judge.counts([run]) == [second_judge.Count(0, 0)]
+
+
+def test_a_double_allocation(tmp_path: pathlib.Path) -> None:
+    run = building.build(tmp_path / "run", "c1+D0 c2+D0 c1~ c3+D0")
+    assert second_judge.counts([run]) == [_checked(run)] == [second_judge.Count(3, 2)]
+
+
+def test_a_device_that_is_given_back_and_given_again(tmp_path: pathlib.Path) -> None:
+    run = building.build(tmp_path / "run", "c1+D0 c1~ c2+D0")
+    assert second_judge.counts([run]) == [_checked(run)] == [second_judge.Count(2, 0)]
+
+
+def test_random_shares(tmp_path: pathlib.Path) -> None:
+    bodies = [_shares(random.Random(seed)) for seed in range(HISTORIES)]
+    runs = [_run(tmp_path / str(number), body) for number, body in enumerate(bodies)]
+    checked = [_checked(run) for run in runs]
+    assert any(item.doubled for item in checked)
+    assert second_judge.counts(runs) == checked
+
+
+def _shares(stream: random.Random) -> list[records.Body]:
+    found = shared_devices.slices()
+    live: list[str] = []
+    for rv in range(10, 40):
+        if live and stream.random() < 0.3:
+            found.append(shared_devices.gone(rv, live.pop(stream.randrange(len(live)))))
+            continue
+        live.append(f"c{rv}")
+        taken = {stream.choice("SSXZ"): stream.choice([None, 1, 1])}
+        found.append(shared_devices.claim(rv, live[-1], taken))
+    return found
+
+
+def test_a_difference_is_named_with_both_counts(tmp_path: pathlib.Path) -> None:
+    run = building.build(tmp_path / "run", "c1+D0 c2+D0")
+    compared = second_judge.compare(run, second_judge.Count(2, 0))
+    assert not compared.ok
+    assert compared.reason == (
+        "the check counted 0 double allocations among 2 allocations, "
+        "but SQL 1 double allocations among 2 allocations"
+    )
+
+
+def test_observations_that_sql_cannot_read(tmp_path: pathlib.Path) -> None:
+    run = building.build(tmp_path / "run", "c1+D0")
+    run.observations.rename(run.path / "observations.jsonl.zst")
+    compared = second_judge.compare(run, second_judge.Count(1, 0))
+    assert not compared.ok
+    assert "DuckDB cannot read them" in compared.reason
