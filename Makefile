@@ -1,7 +1,8 @@
 # One line a target; `make` alone says what there is. Everything happens in .venv, made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help setup flake-hunt test wheel-test lint types e2e-kind e2e-local e2e-client-go mutation nightly doctor bench report clean
+.PHONY: help setup flake-hunt test wheel-test lint types e2e-kind e2e-local e2e-client-go mutation nightly doctor bench report docs container clean
 PYTHON ?= python3
+ENGINE ?= docker
 BIN := .venv/bin
 ARGS ?=
 RUN ?= reports/latest
@@ -64,6 +65,15 @@ bench: .venv/.dev-installed  ## figures and ratios; nothing is asserted
 report: .venv/.installed  ## render the newest run again (RUN=reports/<scenario>/<run>)
 	$(BIN)/flake-hunt report $(RUN)
 
+docs: build/docs-venv/.installed  ## the documentation site, in build/site; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --strict $(ARGS)
+
+container:  ## build the container image, and make one run in it on a read-only root (ENGINE=podman)
+	$(ENGINE) build -f Containerfile -t flake-hunt .
+	mkdir -p reports
+	$(ENGINE) run --rm --init --read-only --tmpfs /tmp --user "$$(id -u):$$(id -g)" -v "$(CURDIR)/reports:/reports" \
+	  flake-hunt run pod-churn $(ARGS)
+
 clean:  ## remove the environment, caches and reports
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -83,4 +93,10 @@ clean:  ## remove the environment, caches and reports
 .venv/.dev-installed: .venv/.installed
 	@echo "Installing the tools for development into .venv: another minute or more the first time."
 	$(PIP) -e '.[dev]'
+	@touch $@
+
+build/docs-venv/.installed: pyproject.toml constraints.txt
+	@echo "Installing MkDocs into build/docs-venv: half a minute the first time."
+	$(PYTHON) -m venv build/docs-venv
+	build/docs-venv/bin/pip install $(QUIET) --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@

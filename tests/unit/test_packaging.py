@@ -58,7 +58,7 @@ def test_the_wheel_has_every_tracked_file(built: pathlib.Path) -> None:
 def test_the_wheel_has_one_top_level_package(built: pathlib.Path) -> None:
     (wheel,) = built.glob("*.whl")
     tops = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"harness"}
+    assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == {"harness"}
 
 
 def test_the_source_distribution_has_every_tracked_file(built: pathlib.Path) -> None:
@@ -86,9 +86,10 @@ def test_python_m_harness_is_the_command(arguments: list[str]) -> None:
 
 def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["dev"], *extras["docs"]]
     pinned = {_plain(line.partition("==")[0]) for line in pins()}
-    names = {_plain(re.split(r"[<>=~! ]", requirement)[0]) for requirement in wanted}
+    names = {_plain(re.split(r"[<>=~! \[]", requirement)[0]) for requirement in wanted}
     assert names - pinned == set()
 
 
@@ -104,3 +105,9 @@ def pins() -> list[str]:
 def test_pins_are_names_and_versions_only() -> None:
     assert pins()
     assert [line for line in pins() if not re.fullmatch(r"[\w.-]+==[\w.+!-]+(\s*;.*)?", line)] == []
+
+
+def test_the_wheel_brings_the_manual_page(built: pathlib.Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert [name for name in names if name.endswith(".data/data/share/man/man1/flake-hunt.1")]

@@ -13,7 +13,12 @@ PROGRAMS = sorted(
     set(re.findall(r"\.venv/bin/python ((?:tools/\S+?\.py)|-m [\w.]+)", CONTRIBUTING))
 )
 
-NO_ARGUMENTS = {"-m tests.fuzzing.costs", "-m tests.histories.golden", "tools/result_schemas.py"}
+NO_ARGUMENTS = {
+    "-m tests.fuzzing.costs",
+    "-m tests.histories.golden",
+    "tools/man_page.py",
+    "tools/result_schemas.py",
+}
 """Programs that need no arguments."""
 
 
@@ -34,6 +39,7 @@ def test_the_programs_are_named() -> None:
         "-m tests.fuzzing.costs",
         "-m tests.histories.doctor",
         "-m tests.histories.golden",
+        "tools/man_page.py",
         "tools/mutations.py",
         "tools/protobuf_numbers.py",
         "tools/result_schemas.py",

@@ -20,7 +20,7 @@ NIGHTS = ROOT / "examples" / "flake-hunt.yml"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yml"))
 SCHEMA = pathlib.Path(__file__).with_name("workflow.schema.json.gz")
 TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-MAKE_CALLS_MAX = 3
+MAKE_CALLS_MAX = 5
 PINNED = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 
 

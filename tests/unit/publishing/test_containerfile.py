@@ -1,0 +1,90 @@
+"""The Containerfile: stages, user, what a read-only root needs. `make container` builds it."""
+
+import fnmatch
+import json
+import pathlib
+import re
+import shlex
+import tomllib
+
+ROOT = pathlib.Path(__file__).parents[3]
+Instruction = tuple[str, str]
+
+
+def instructions() -> list[Instruction]:
+    """Name and arguments of each instruction; continued lines are joined."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "Containerfile").read_text(), flags=re.M)
+    lines = text.replace("\\\n", " ").splitlines()
+    found = [line.partition(" ") for line in lines if line.strip()]
+    return [(name, arguments.strip()) for name, _, arguments in found]
+
+
+def stages() -> list[list[Instruction]]:
+    """The instructions of each stage, each beginning with FROM."""
+    found: list[list[Instruction]] = []
+    for instruction in instructions():
+        if instruction[0] == "FROM":
+            found.append([])
+        found[-1].append(instruction)
+    return found
+
+
+def arguments_of(name: str) -> list[str]:
+    """Arguments of the instructions of one name in the last stage."""
+    return [arguments for found, arguments in stages()[-1] if found == name]
+
+
+def test_one_stage_builds_and_the_other_gets_the_wheels_only() -> None:
+    build, last = stages()
+    assert build[0][1].endswith(" AS build")
+    assert [arguments for name, arguments in last if name in ("COPY", "ADD")] == [
+        "--from=build /wheels /wheels"
+    ]
+
+
+def test_the_base_image_is_one_release_that_flake_hunt_supports() -> None:
+    images = {stage[0][1].split()[0] for stage in stages()}
+    (image,) = images
+    found = re.fullmatch(r"docker\.io/library/python:3\.(\d+)-slim-\w+", image)
+    assert found, image
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert int(found[1]) >= int(wanted.removeprefix(">=3."))
+
+
+def test_it_does_not_run_as_root() -> None:
+    (user,) = arguments_of("USER")
+    assert all(int(number) > 0 for number in user.split(":"))
+    names = [name for name, _ in stages()[-1]]
+    assert names.index("USER") > max(at for at, name in enumerate(names) if name == "RUN")
+
+
+def test_a_read_only_root_is_enough() -> None:
+    assert "HOME=/tmp" in arguments_of("ENV")
+    assert arguments_of("VOLUME") == ["/reports"]
+    assert arguments_of("WORKDIR") == ["/"]
+    assert not any("PYTHONDONTWRITEBYTECODE" in arguments for arguments in arguments_of("ENV"))
+    assert "compileall" in " ".join(arguments_of("RUN"))
+
+
+def test_it_starts_the_command() -> None:
+    (command,) = map(json.loads, arguments_of("ENTRYPOINT"))
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert command == [*scripts]
+
+
+def test_every_version_is_pinned_and_the_last_stage_installs_without_the_network() -> None:
+    (wheel,) = [arguments for name, arguments in stages()[0] if name == "RUN"]
+    words = shlex.split(wheel)
+    assert words[words.index("-c") + 1] == "constraints.txt"
+    assert "--no-index" in arguments_of("RUN")[0]
+
+
+def test_what_the_wheel_needs_is_not_ignored() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    needed = {*wheel["packages"], *wheel["force-include"], *wheel["shared-data"], "constraints.txt"}
+    needed |= {"README.md", "pyproject.toml", *project["project"]["license-files"]}
+    tops = {name.partition("/")[0] for name in needed}
+    assert [name for name in tops if any(fnmatch.fnmatch(name, out) for out in ignored)] == []
+    assert {".git", ".venv", "reports"} <= {*ignored}
