@@ -117,6 +117,9 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "remedy.reallocation-seen": lambda f: f"notices that the devices of {f['claim']} have changed",
     "remedy.took-over": lambda f: f"begins to lead, with {f['claims']} claims fenced",
     "remedy.name-taken": lambda f: f"finds that there is a claim {f['claim_name']} already",
+    "remedy.pod-unseen": lambda f: (
+        f"syncs claim {f['claim_name']} again later: it is reserved for pods that are not known yet"
+    ),
     "remedy.write-refused": lambda f: (
         f"no longer leads and does not send {f['method']} {f['path']}"
     ),

@@ -37,12 +37,18 @@ from harness.subject.claim_control import (
     event_recording,
     feature_gates,
     pod_syncing,
+    releasing,
     work_queues,
 )
 
 SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list of each informer, in seconds."""
-_RETRIED = (pod_syncing.ClaimCreationError, apis.ApiError, transports.TransportError)
+_RETRIED = (
+    pod_syncing.ClaimCreationError,
+    releasing.UnsettledError,
+    apis.ApiError,
+    transports.TransportError,
+)
 WORKERS = 4
 """Default number of workers. Upstream has 50, but threads of one interpreter share one core."""
 

@@ -14,6 +14,10 @@ from harness.subject.telemetry import klog
 Object = dict[str, Any]
 
 
+class UnsettledError(Exception):
+    """A claim that has to be synced again, although no request failed."""
+
+
 class Releaser:
     """Drops reservations, deallocates claims, and deletes generated claims."""
 

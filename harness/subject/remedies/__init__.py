@@ -8,10 +8,11 @@ The cost of a remedy is in its named steps: one `remedy.listed` or `remedy.read`
 that reads, `remedy.fenced` for each write, `remedy.postponed` for each try that failed;
 `remedy.settled` has the time that a claim stayed in flight (`waited_ms`), and `remedy.took-over`
 the time before the first pod. `remedy.outcome-unknown`, `remedy.reallocation-seen`,
-`remedy.write-refused`, `remedy.writes-ended` and `remedy.name-taken` say what gave rise to it.
+`remedy.write-refused`, `remedy.writes-ended`, `remedy.name-taken` and `remedy.pod-unseen` say what
+gave rise to it.
 
-Contents: `compare_devices`, `derive_claim_names`, `fence_predecessor`, `keep_in_flight`,
-`settled_claims`.
+Contents: `ask_again`, `compare_devices`, `derive_claim_names`, `fence_predecessor`,
+`keep_in_flight`, `settled_claims`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ from harness import errors
 from harness.subject import replacements, schedulers
 from harness.subject.claim_control import controller_parts
 from harness.subject.remedies import (
+    ask_again,
     compare_devices,
     derive_claim_names,
     fence_predecessor,
@@ -43,6 +45,9 @@ CATALOGUE = replacements.Catalogue(
         ),
         "derive-claim-names": replacements.Replacement(
             "pod_syncer", derive_claim_names.DerivingPodSyncer, controller_parts.ControllerParts
+        ),
+        "ask-again-for-unseen-pods": replacements.Replacement(
+            "releaser", ask_again.AskingReleaser, controller_parts.ControllerParts
         ),
     },
 )

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
+from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
 from harness.explore.worlds.scheduling import extended_claims
@@ -71,6 +73,46 @@ class ForeignConsumer(controlled_world.ControlledWorld):
         return None if names == wanted else f"leaked: reserved for {names}, expected {wanted}"
 
 
+class PodUnknownToInformer(controlled_world.ControlledWorld):
+    """A claim is reserved for a pod that is deleted soon; no one else uses the claim.
+
+    If the watch of pods has to list again, the list may come before the pod is there or after it
+    is gone, so that the controller's informer never knows of it and reports no deletion. When the
+    claim's event is handled in between, a live GET finds the pod, and the reservation is kept.
+    """
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device, and the claim."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(1))
+        yield world_fixtures.claim(CLAIM)
+
+    def scheduler_names(self) -> Sequence[str]:
+        """Return no name: the claim is allocated by another client."""
+        return ()
+
+    def begin(self) -> None:
+        """Start the other client."""
+        concurrency.spawn("other-client", self._use_once)
+
+    def _use_once(self) -> None:
+        """Create a pod, reserve the claim for it, and delete the pod."""
+        namespace = world_fixtures.NAMESPACE
+        pod = self.api.create(apis.PODS, world_fixtures.pod("pod-1", CLAIM), namespace=namespace)
+        claim = self.api.get(apis.CLAIMS, CLAIM, namespace=namespace)
+        user = {"resource": "pods", "name": "pod-1", "uid": pod["metadata"]["uid"]}
+        status = world_fixtures.allocated("device-0", [user])
+        self.api.update_status(apis.CLAIMS, {**claim, "status": status})
+        self.api.delete(apis.PODS, "pod-1", namespace=namespace, grace_period_s=0)
+
+    def unfinished(self) -> str | None:
+        """Return whether the claim is still reserved for the pod, which is gone."""
+        claim = self.store.get(resources.CLAIMS, world_fixtures.NAMESPACE, CLAIM).document()
+        names = [entry["name"] for entry in claim["status"].get("reservedFor") or ()]
+        return f"leaked: reserved for {names}, which is gone" if names else None
+
+
 class FinishedExtendedPods(controlled_world.ControlledWorld):
     """A pod with an extended resource has finished, and the next one waits for its device."""
 
@@ -121,6 +163,14 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=ForeignConsumer,
         sizes={},
         private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+    "pod-unknown-to-informer": world_specs.WorldSpec(
+        title="H9: a pod comes and goes between two lists of the controller, which reads it in between",
+        make=PodUnknownToInformer,
+        sizes={"faults_max": world_specs.Size(1, 0)},
+        faults=("expire-watch",),
+        private_locks=controlled_world.PRIVATE_LOCKS,
+        hazard=world_specs.Hazard("H9", remedy="ask-again-for-unseen-pods"),
     ),
     "finished-extended-pods": world_specs.WorldSpec(
         title="a pod with an extended resource finishes, and the next one waits for its device",

@@ -13,6 +13,7 @@ HYPOTHESES = {
     "compare-devices-on-update": "H2",
     "fence-predecessor": "H3",
     "derive-claim-names": "H8",
+    "ask-again-for-unseen-pods": "H9",
 }
 
 
@@ -34,8 +35,9 @@ def test_a_remedy_replaces_one_part_by_a_kind_of_it(name: str) -> None:
 
 def test_each_remedy_is_for_one_part() -> None:
     of_scheduler = remedies.of_part(remedies.names(), "scheduler")
-    assert remedies.of_part(remedies.names(), "claim-controller") == ["derive-claim-names"]
-    assert {*of_scheduler, "derive-claim-names"} == set(remedies.names())
+    of_controller = ["derive-claim-names", "ask-again-for-unseen-pods"]
+    assert remedies.of_part(remedies.names(), "claim-controller") == of_controller
+    assert {*of_scheduler, *of_controller} == set(remedies.names())
     remedies.require_part(of_scheduler, "scheduler")
     with pytest.raises(errors.UsageError, match="expected a remedy of the claim-controller, got"):
         remedies.require_part(of_scheduler, "claim-controller")
