@@ -70,7 +70,6 @@ def _problems(found: FaultRecords) -> Iterator[str]:
     yield from _idle_nemeses(found.planned, counts)
     yield from _not_planned(found)
     yield from _outside(found)
-    yield from (f"{item.fault}: {item.error}" for item in found.windows if item.error)
 
 
 def _of_plan(fault: plans.PlannedFault, applied: int, counted: int | None) -> Iterator[str]:

@@ -85,6 +85,15 @@ def test_a_nemesis_without_any_effect(tmp_path: pathlib.Path, required: bool) ->
         assert judgement.verdict is verdicts.Verdict.VALID
 
 
+def test_the_faults_of_another_nemesis_do_not_suffice(tmp_path: pathlib.Path) -> None:
+    drawn = [
+        building.fault("lose-response", drawn_by="chaos"),
+        building.fault("drop-watch", drawn_by="night"),
+    ]
+    reason = _reason(_judged(tmp_path, faults=drawn))
+    assert reason == "no fault that night has drawn took effect"
+
+
 def test_a_fault_that_failed(tmp_path: pathlib.Path) -> None:
     why = "it could not be healed: the carrier does not answer"
 
@@ -209,3 +218,37 @@ def test_an_effect_after_the_fault_was_healed(tmp_path: pathlib.Path) -> None:
     assert _reason(judgement) == (
         "lose-response took effect before it began or after it was healed"
     )
+
+
+def _answer(begun_ns: int, *windows: tuple[int, int]) -> tuple[bool, str]:
+    """Return the answer about a fault that took effect once, in the first of its windows."""
+    application = records.FaultApplied(fault="drop", kind="drop-watch", begun_ns=begun_ns)
+    found = fault_records.FaultRecords(
+        planned=[building.fault("drop-watch", name="drop")],
+        applications=[application],
+        windows=[
+            records.FaultWindow(
+                fault="drop", kind="drop-watch", begun_ns=begun, ended_ns=ended, applied_count=count
+            )
+            for count, (begun, ended) in zip((1, 0), windows, strict=False)
+        ],
+        exists=True,
+        is_complete=True,
+    )
+    return fault_records.answer(found)
+
+
+@pytest.mark.parametrize("begun_ns", [10, 20])
+def test_a_window_has_its_beginning_and_its_end(begun_ns: int) -> None:
+    assert _answer(begun_ns, (10, 20)) == (True, "drop: once; healed")
+
+
+@pytest.mark.parametrize("begun_ns", [9, 21])
+def test_what_is_outside_is_not_in_order(begun_ns: int) -> None:
+    ok, reason = _answer(begun_ns, (10, 20))
+    assert not ok
+    assert reason == "drop took effect before it began or after it was healed"
+
+
+def test_one_of_several_windows_is_enough() -> None:
+    assert _answer(15, (10, 20), (30, 40)) == (True, "drop: once; healed")

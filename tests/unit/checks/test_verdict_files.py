@@ -1,0 +1,146 @@
+"""verdict.json: which documents are read, and which are the verdict on the evidence beside them."""
+
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness import errors
+from harness.checks import judging, verdict_files, verdicts
+from harness.checks.progress import claim_progress
+from harness.history import directories
+from tests.histories import building
+
+VALID, UNKNOWN = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN
+Document = dict[str, Any]
+
+
+@pytest.fixture
+def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
+    """A run with three violations of one check, and its verdict."""
+    made = building.build(tmp_path / "run", "a+D1 b+D1 c+D1")
+    verdict_files.write(made, judging.judge(made))
+    return made
+
+
+def _change(directory: directories.RunDirectory, change: Callable[[Document], Any]) -> None:
+    document = msgspec.json.decode(directory.verdict.read_bytes())
+    change(document)
+    directory.verdict.write_bytes(msgspec.json.encode(document))
+
+
+def _require(directory: directories.RunDirectory) -> None:
+    verdict_files.require_own(directory, judging.judge(directory))
+
+
+@pytest.mark.parametrize("schema", [5, 6, verdicts.SCHEMA_VERSION])
+def test_these_schemas_are_read(directory: directories.RunDirectory, schema: int) -> None:
+    _change(directory, lambda document: document.update(schema=schema))
+    assert verdict_files.read(directory)["schema"] == schema
+
+
+@pytest.mark.parametrize("schema", [4, verdicts.SCHEMA_VERSION + 1])
+def test_others_are_not(directory: directories.RunDirectory, schema: int) -> None:
+    _change(directory, lambda document: document.update(schema=schema))
+    with pytest.raises(errors.VerdictError, match=f"expected schema 5 to 7, got {schema}"):
+        verdict_files.read(directory)
+
+
+def _age(document: Document) -> None:
+    """Leave out what verdicts of schema 5 did not say."""
+    document["schema"] = 5
+    for key in ("judges", "manifest", "ended_by_violation"):
+        del document[key]
+    for item in document["certificate"]:
+        del item["needed"]
+
+
+def test_an_older_verdict_may_lack_newer_keys(directory: directories.RunDirectory) -> None:
+    _change(directory, _age)
+    _require(directory)
+
+
+def test_one_of_this_schema_may_not(directory: directories.RunDirectory) -> None:
+    _change(directory, lambda document: document.pop("manifest"))
+    with pytest.raises(errors.VerdictError, match="it was edited"):
+        _require(directory)
+
+
+def test_other_judges_may_say_the_same(directory: directories.RunDirectory) -> None:
+    _change(directory, lambda document: document["judges"].update(digest="sha256:0"))
+    _require(directory)
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda document: document.update(verdict="VALID"),
+        lambda document: document["checks"][0].update(violation_count=1),
+        lambda document: document["certificate"][0].update(ok=False),
+        lambda document: document.update(another="key"),
+    ],
+    ids=["verdict", "count", "certificate", "key"],
+)
+def test_an_edited_verdict(
+    directory: directories.RunDirectory, edit: Callable[[Document], Any], is_old: bool
+) -> None:
+    if is_old:
+        _change(directory, _age)
+    _change(directory, edit)
+    with pytest.raises(errors.VerdictError, match="it was edited"):
+        _require(directory)
+
+
+def test_a_verdict_on_another_run(directory: directories.RunDirectory) -> None:
+    _change(directory, lambda document: document.update(run_id="another"))
+    with pytest.raises(errors.VerdictError, match="got that on 'another'"):
+        _require(directory)
+
+
+@pytest.mark.parametrize("edit", [{}, {"observations.jsonl": "sha256:0"}], ids=["none", "other"])
+def test_the_evidence_has_changed(
+    directory: directories.RunDirectory, edit: dict[str, str]
+) -> None:
+    name = directory.observations.name
+    known = verdict_files.read(directory)["evidence"]
+    del known[name]
+    _change(directory, lambda document: document.update(evidence=known | edit))
+    with pytest.raises(errors.VerdictError, match=f"changed since \\({name} differ\\)"):
+        _require(directory)
+
+
+def test_the_violations_of_a_check_are_counted(directory: directories.RunDirectory) -> None:
+    judgement = judging.judge(directory)
+    [check] = judgement.checks
+    other = msgspec.structs.replace(check, check="another", violation_count=50)
+    several = msgspec.structs.replace(judgement, checks=[check, other])
+    assert check.violation_count == several.violations_of(check.check) == 3
+    assert several.violations_of("another") == 50
+    assert several.violations_of("a third one") == 0
+
+
+@pytest.mark.parametrize(
+    ("was_ended", "name", "verdict", "reason", "is_needed"),
+    [
+        (True, claim_progress.NAME, UNKNOWN, "the run did not come to rest", False),
+        (True, claim_progress.NAME, UNKNOWN, f"{verdict_files.CHECK_FAILED}KeyError()", True),
+        (True, claim_progress.NAME, VALID, "every claim got its devices", True),
+        (True, "device_exclusivity", UNKNOWN, "nothing was examined", True),
+        (False, claim_progress.NAME, UNKNOWN, "the run did not come to rest", True),
+    ],
+)
+def test_only_the_answers_about_rest_are_not_needed(
+    directory: directories.RunDirectory,
+    was_ended: bool,
+    name: str,
+    verdict: verdicts.Verdict,
+    reason: str,
+    is_needed: bool,
+) -> None:
+    judgement = judging.judge(directory)
+    check = msgspec.structs.replace(judgement.checks[0], check=name, verdict=verdict, reason=reason)
+    ended = msgspec.structs.replace(judgement, ended_by_violation=was_ended)
+    assert ended.is_needed(check) is is_needed
