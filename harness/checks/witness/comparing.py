@@ -139,10 +139,9 @@ def _of_writes(
 def _compare(seen: watched_writes.Seen, write: audit_events.Write) -> str:
     """Return what the audit log has instead, in words; empty if it tells the same."""
     one, two = seen.state, write.state
-    is_listed = seen.type in ("LISTED", "FINAL")
     if one.uid != two.uid:
         return f"has a write of {audit_history.text_of(two)} ({two.uid})"
-    if seen.is_deletion != write.is_deletion and not (is_listed and not write.is_deletion):
+    if seen.is_deletion != write.is_deletion:
         return f"has {_told(write)}"
     parts = one.differing(two)
     if not parts:

@@ -1,9 +1,11 @@
 """Histories of one line and what the check has to say about each: one row, one rule."""
 
+import msgspec
 import pytest
 
 from harness.checks import check_results, device_exclusivity, verdicts
 from harness.checks.holds import hold_columns, hold_conflicts, hold_history
+from harness.history import records
 from tests.histories import language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -203,3 +205,36 @@ def test_shares_overlap_with_shares_of_offered_devices_only(
     folded = hold_history.fold(language.observe(text))
     result = device_exclusivity.check(folded, lambda device: offered)
     assert (result.verdict, result.examined_count) == (verdict, examined)
+
+
+@pytest.mark.parametrize(
+    ("text", "device", "again"),
+    [
+        ("a+D1% b+D1", "A share of device", "and again to claim tests/b"),
+        ("a+D1 b+D1%", "Device", "and a share of it to claim tests/b"),
+        ("a=D1,D2% b=D1,D2%", "Device", "and again to claim tests/b"),
+    ],
+)
+def test_a_violation_tells_shares_from_whole_devices(text: str, device: str, again: str) -> None:
+    body = [
+        msgspec.structs.replace(
+            item, object=msgspec.Raw(bytes(item.object).replace(b'"D2"', b'"D1"'))
+        )
+        if isinstance(item, records.Observation)
+        else item
+        for item in language.observe(text)
+    ]
+    folded = hold_history.fold(body)
+    [violation] = verdicts.double_allocations([device_exclusivity.check(folded, lambda _: True)])
+    assert violation.text.startswith(f"{device} gpu.example/pool/D1 was allocated to claim tests/a")
+    assert again in violation.text
+
+
+def test_pods_are_told_in_order() -> None:
+    names = [f"p{number}" for number in range(10)]
+    [violation] = verdicts.double_allocations(
+        [_check(" ".join(["a+D1", *(f"a^{name}" for name in reversed(names)), "b+D1"]))]
+    )
+    assert violation.holders[0].pods == names
+    assert [item.name for item in violation.objects if item.kind == "Pod"] == names
+    assert f"Pods: {', '.join(names)} and none yet." in violation.text

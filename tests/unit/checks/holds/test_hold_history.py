@@ -4,11 +4,13 @@ who has what.
 
 import collections
 import itertools
+from typing import Any
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.checks import device_exclusivity
 from harness.checks.holds import hold_columns, hold_conflicts, hold_history
 from harness.history import records
 from tests.histories import language
@@ -291,3 +293,38 @@ def test_only_pods_are_the_pods_of_a_hold() -> None:
     ]
     (hold,) = hold_history.fold(body).holds
     assert hold.pods == {"q"}
+
+
+def _listed(purpose: Any, version: int, *, resource: str = language.CLAIMS) -> records.Listed:
+    return records.Listed(
+        resource=resource, purpose=purpose, resource_version=version, count=0, ts_ns=0
+    )
+
+
+def test_a_list_that_is_older_than_what_was_seen_does_not_shorten_the_history() -> None:
+    body = [*language.observe("a+D1 . . b+D1"), _listed("final", 2, resource="nodes")]
+    folded = hold_history.fold(body)
+    assert folded.last_rv == 4
+    assert device_exclusivity.check(folded, lambda _: None).violation_count == 1
+
+
+def test_the_history_goes_on_to_the_revision_of_the_last_list() -> None:
+    assert hold_history.fold([_listed("final", 7)]).last_rv == 7
+
+
+def test_a_version_before_that_of_a_list_comes_too_late_after_it() -> None:
+    events = [item for item in language.observe("a+D1 b+D2 . c+D3") if _is_added(item)]
+    folded = hold_history.fold([_listed("first", 2), *events])
+    assert folded.stream(language.CLAIMS).disordered == [1]
+
+
+def test_an_older_list_does_not_set_the_order_back() -> None:
+    first, second, third = (
+        item for item in language.observe("a+D1 b+D2 . c+D3") if _is_added(item)
+    )
+    folded = hold_history.fold([first, third, _listed("relist", 1), second])
+    assert folded.stream(language.CLAIMS).disordered == [2]
+
+
+def _is_added(item: records.Body) -> bool:
+    return isinstance(item, records.Observation) and item.type == "ADDED"

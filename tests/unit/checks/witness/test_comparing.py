@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+import pytest
 
 from harness.checks.holds import hold_history
 from harness.checks.witness import audit_events, audit_history, comparing, watched_writes
@@ -194,3 +195,67 @@ def test_another_version_of_the_api_is_compared_by_its_devices() -> None:
     assert not compare(seen, told).difference_count
     told[0]["responseObject"]["status"] = {}
     assert "with another status" in texts(compare(seen, told))
+
+
+def test_only_two_different_states_dispute_an_observation() -> None:
+    told = audit_logs.events(TEXT)
+    changed = compare(language.observe(TEXT.replace("b+D2", "b+D3")), told)
+    assert [(item.resource, item.version, item.uid) for item in changed.disputed] == [
+        (language.CLAIMS, version, "uid-b") for version in (4, 6, 6)
+    ]
+    lost = compare(language.observe(TEXT), told[1:])
+    assert lost.difference_count
+    assert not lost.disputed
+
+
+def test_the_first_differences_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "KEPT_MAX", 4)
+    monkeypatch.setattr(comparing, "DISPUTED_MAX", 2)
+    found = comparing.Comparison()
+    found.note(
+        comparing.Difference(
+            what=str(number), version=0, watch="", audit="", uid="u" if number % 2 else ""
+        )
+        for number in range(9)
+    )
+    assert found.difference_count == 9
+    assert [item.what for item in found.differences] == ["0", "1", "2", "3"]
+    assert [item.what for item in found.disputed] == ["1", "3"]
+
+
+def test_a_deletion_that_is_an_update_in_the_log_is_named() -> None:
+    told, seen = audit_logs.events("a+D1 a~"), language.observe("a+D1 a~")
+    told[1] |= {"verb": "update"}
+    assert "at revision 2: the watch saw it with gpu.example/pool/D1 (DELETED)" in texts(
+        compare(seen, told)
+    )
+
+
+def test_without_a_final_list_no_hold_is_compared() -> None:
+    seen = [
+        item
+        for item in language.observe("a+D1 b+D2")
+        if not (isinstance(item, records.Listed) and item.purpose == "final")
+    ]
+    found = compare(seen, audit_logs.events("a+D1 b+D2"))
+    assert (found.difference_count, found.holds, found.writes) == (0, 0, 2)
+
+
+def test_a_hold_that_ended_with_the_first_list_is_not_compared() -> None:
+    later = [
+        msgspec.structs.replace(item, resource_version=2)
+        if isinstance(item, records.Listed)
+        else item
+        for item in language.observe(".2")
+    ]
+    found = compare(later, audit_logs.events("a+D1 a~"))
+    assert not found.difference_count, texts(found)
+
+
+def test_a_hold_that_ended_with_the_final_list_has_an_end() -> None:
+    watched = watched_writes.WatchedWrites()
+    [hold] = hold_history.fold(language.observe("a+D1 a-D1"), watched).holds
+    events = [audit_events.decode(audit_logs.line(item)) for item in audit_logs.events("a+D1 a-D1")]
+    audited = audit_history.fold(events, namespace=language.NAMESPACE)
+    found = comparing.compare(audited, watched, [(hold.uid, hold.device, hold.from_rv, None)])
+    assert "held from 1 to the end, the audit log has it held from 1 until 2" in texts(found)
