@@ -259,3 +259,25 @@ def test_a_hold_that_ended_with_the_final_list_has_an_end() -> None:
     audited = audit_history.fold(events, namespace=language.NAMESPACE)
     found = comparing.compare(audited, watched, [(hold.uid, hold.device, hold.from_rv, None)])
     assert "held from 1 to the end, the audit log has it held from 1 until 2" in texts(found)
+
+
+def test_a_hold_that_ends_and_begins_again_with_one_commit_is_one() -> None:
+    """The watch's fold ends an admin's hold where the exclusive one begins."""
+    text = "a+D1! a=D1"
+    found = compare(language.observe(text), audit_logs.events(text))
+    assert (found.difference_count, found.holds) == (0, 1), texts(found)
+
+
+def test_each_hold_of_a_device_by_a_claim_is_compared() -> None:
+    text = "a+D1 a-D1 a+D1 . a-D1"
+    watched = watched_writes.WatchedWrites()
+    first, second = hold_history.fold(language.observe(text), watched).holds
+    events = [audit_events.decode(audit_logs.line(event)) for event in audit_logs.events(text)]
+    audited = audit_history.fold(events, namespace=language.NAMESPACE)
+    wrong = [
+        (first.uid, first.device, first.from_rv, first.until_rv),
+        (second.uid, second.device, second.from_rv, 4),
+    ]
+    assert "from 3 until 4, the audit log has it held" in texts(
+        comparing.compare(audited, watched, wrong)
+    )

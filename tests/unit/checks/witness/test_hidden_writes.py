@@ -54,6 +54,10 @@ def observation(resource: str, kind: Any, value: dict[str, Any]) -> records.Obse
 
 
 def differences(seen: list[records.Body], told: list[dict[str, Any]]) -> list[str]:
+    return [item.text for item in compare(seen, told).differences]
+
+
+def compare(seen: list[records.Body], told: list[dict[str, Any]]) -> comparing.Comparison:
     watched = watched_writes.WatchedWrites()
     folded = hold_history.fold(seen, watched)
     holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
@@ -61,7 +65,7 @@ def differences(seen: list[records.Body], told: list[dict[str, Any]]) -> list[st
     audited = audit_history.fold(events, namespace=language.NAMESPACE)
     found = comparing.compare(audited, watched, holds)
     assert found.difference_count == len(found.differences)
-    return [item.text for item in found.differences]
+    return found
 
 
 def told(resource: str, verb: str, answer: Any, **changes: Any) -> dict[str, Any]:
@@ -262,3 +266,122 @@ def test_a_request_that_may_have_written_does_not_confirm_a_write(
     (text,) = differences(watch(PODS, BOUND_LIFE), log)
     assert text.startswith("pod tests/x at revision 3")
     assert reason in text
+
+
+# ------------------------------------------------------------- what a write must not explain
+
+
+def test_a_state_that_no_binding_leaves_behind_disputes_the_observation() -> None:
+    seen = watch(PODS, _changed(BOUND_LIFE, 1, "spec", {"priority": 1}))
+    [disputed] = compare(seen, [*BOUND_LOG, binding("n1")]).disputed
+    assert (disputed.version, disputed.uid) == (2, "uid-x")
+    assert not compare(seen, BOUND_LOG).disputed, "a write that is missing tells no other state"
+
+
+def test_a_binding_is_no_deletion() -> None:
+    life: Life = [*BOUND_LIFE, ("DELETED", state(4, node="n1", phase="Running"))]
+    (text,) = differences(watch(PODS, life), [*BOUND_LOG, binding("n1")])
+    assert text.startswith("pod tests/x at revision 4")
+
+
+def test_the_end_of_a_pod_is_not_that_of_a_claim_of_its_name() -> None:
+    life: Life = [("ADDED", state(1)), ("DELETED", state(2))]
+    ends = {
+        resource: told(resource, "delete", {"kind": "Status", "status": "Success"})
+        for resource in (CLAIMS, PODS)
+    }
+    created = told(CLAIMS, "create", life[0][1])
+    assert not differences(watch(CLAIMS, life), [created, ends[CLAIMS]])
+    (text,) = differences(watch(CLAIMS, life), [created, ends[PODS]])
+    assert text.startswith("claim tests/x at revision 2")
+
+
+def test_a_binding_before_the_first_list_is_not_missed_after_it() -> None:
+    bound, running = state(2, node="n1"), state(3, node="n1", phase="Running")
+    seen = [
+        listed(PODS, "first", 2, 1),
+        observation(PODS, "LISTED", bound),
+        *watch(PODS, [("MODIFIED", running)])[1:],
+    ]
+    log = [*BOUND_LOG[:1], binding("n1"), told(PODS, "patch", running, subresource="status")]
+    assert not differences(seen, log)
+
+
+TARGET = {"conditions": [{"type": "DisruptionTarget", "status": "True"}]}
+EVICTION = told(PODS, "create", STATUS, subresource="eviction", code=201)
+
+
+def test_an_eviction_explains_one_change_of_the_conditions() -> None:
+    life: Life = [("ADDED", state(1)), ("MODIFIED", state(2, **TARGET))]
+    log = [told(PODS, "create", life[0][1])]
+    assert not differences(watch(PODS, life), [*log, EVICTION])
+    again: Life = [*life, ("MODIFIED", state(3))]
+    (text,) = differences(watch(PODS, again), [*log, EVICTION])
+    assert text.startswith("pod tests/x at revision 3")
+    collected = told(PODS, "deletecollection", {"kind": "PodList", "items": [life[0][1]]})
+    (text,) = differences(watch(PODS, life), [*log, collected])
+    assert text.startswith("pod tests/x at revision 2")
+
+
+def test_an_end_that_the_log_has_with_its_revision_is_named_once() -> None:
+    marked = state(2, meta=GRACE | {"deletionGracePeriodSeconds": 30})
+    seen = [
+        *watch(PODS, [("ADDED", state(1)), ("MODIFIED", marked)])[:-2],
+        listed(PODS, "final", 90),
+    ]
+    gone = told(PODS, "delete", state(4, meta=GRACE | {"deletionGracePeriodSeconds": 0}))
+    (text,) = differences(seen, [told(PODS, "create", state(1)), EVICTION, gone])
+    assert text == (
+        "pod tests/x at revision 4: the watch saw nothing, the audit log has its deletion"
+    )
+
+
+def test_an_object_is_as_the_update_that_ended_it_sent_it() -> None:
+    labels = {"labels": {"a": "b"}}
+    life = _changed(CLAIM_LIFE, 2, "metadata", labels)
+    log = [*CLAIM_LOG[:2], told(CLAIMS, "update", state(2, meta=GRACE | labels))]
+    assert not differences(watch(CLAIMS, life), log)
+
+
+def test_an_object_of_which_only_the_end_was_seen() -> None:
+    found = differences(watch(CLAIMS, CLAIM_LIFE[2:]), CLAIM_LOG)
+    assert [text.partition(":")[0] for text in found] == [
+        "claim tests/x at revision 1",
+        "claim tests/x at revision 2",
+    ]
+
+
+def test_a_binding_explains_nothing_without_the_pod_before_it() -> None:
+    found = differences(watch(PODS, BOUND_LIFE[1:]), [*BOUND_LOG, binding("n1")])
+    assert "pod tests/x at revision 2" in found[0]
+    assert "the audit log has no such write" in found[0]
+
+
+# ------------------------------------------------------------------------------ unknown ends
+
+
+def _held(life: Life) -> Life:
+    result = {"request": "r", "driver": "d", "pool": "p", "device": "D1"}
+    status = {"allocation": {"devices": {"results": [result]}}}
+    return [(kind, copy.deepcopy(value) | {"status": status}) for kind, value in life]
+
+
+@pytest.mark.parametrize(
+    ("until", "agrees"), [(None, True), (4, True), (3, True), (2, False), (1, False)]
+)
+def test_a_hold_ends_after_the_last_write_that_shows_it(until: int | None, agrees: bool) -> None:
+    life = _held(CLAIM_LIFE)
+    sent = copy.deepcopy(life[2][1])
+    sent["metadata"]["resourceVersion"] = "2"
+    log = [
+        told(CLAIMS, verb, value)
+        for verb, value in zip(
+            ["create", "delete", "update"], [life[0][1], life[1][1], sent], strict=True
+        )
+    ]
+    events = (audit_events.decode(audit_logs.line(event)) for event in log)
+    audited = audit_history.fold(events, namespace=language.NAMESPACE)
+    watched = watched_writes.WatchedWrites()
+    hold_history.fold(watch(CLAIMS, life), watched)
+    found = comparing.compare(audited, watched, [("uid-x", "d/p/D1", 1, until)])
+    assert [agrees] == [not found.difference_count], found.differences
