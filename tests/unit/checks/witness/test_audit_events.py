@@ -112,6 +112,9 @@ def test_a_deleted_collection_names_each_object() -> None:
         (claim("update", stage="Panic"), "panic"),
         (claim("update", code=504), "status 504"),
         (claim("update", code=408), "status 408"),
+        (claim("update", code=399), "status 399"),
+        (claim("update", code=500), "status 500"),
+        (claim("update", code=300), "status 300"),
         (claim("update", responseObject=None, level="Metadata"), "level Metadata"),
         (
             claim("update", responseObject=None, annotations={"audit.k8s.io/truncated": "true"}),
@@ -142,7 +145,9 @@ def test_a_request_whose_write_does_not_show_is_unclear(event: dict[str, Any], r
     [
         claim("get"),
         claim("list"),
+        claim("update", code=400),
         claim("update", code=409),
+        claim("update", code=499),
         claim("create", code=422),
         claim("update", stage="RequestReceived", responseStatus=None),
         claim("update", stage="ResponseStarted"),
@@ -208,3 +213,18 @@ def test_deep_objects_are_unclear_and_no_error() -> None:
         return
     (fact,) = audit_events.facts(event)
     assert isinstance(fact, audit_events.Unclear)
+
+
+@pytest.mark.parametrize("code", [200, 299])
+def test_any_success_is_a_write(code: int) -> None:
+    (fact,) = facts(claim("update", code=code))
+    assert isinstance(fact, audit_events.Write)
+
+
+def test_a_binding_by_the_old_path_has_its_name_in_its_body() -> None:
+    sent = {"metadata": {"name": "a"}, "target": {"kind": "Node", "name": "n1"}}
+    event = pod("create", STATUS, subresource="binding", code=201, requestObject=sent)
+    event["objectRef"] |= {"resource": "bindings", "name": ""}
+    (fact,) = facts(event)
+    assert isinstance(fact, audit_events.Hidden)
+    assert fact.name == "a"

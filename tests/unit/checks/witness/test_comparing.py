@@ -237,7 +237,7 @@ def test_without_a_final_list_no_hold_is_compared() -> None:
         for item in language.observe("a+D1 b+D2")
         if not (isinstance(item, records.Listed) and item.purpose == "final")
     ]
-    found = compare(seen, audit_logs.events("a+D1 b+D2"))
+    found = compare(seen, audit_logs.events("a+D1 b+D2 c+D3"))
     assert (found.difference_count, found.holds, found.writes) == (0, 0, 2)
 
 
@@ -280,4 +280,24 @@ def test_each_hold_of_a_device_by_a_claim_is_compared() -> None:
     ]
     assert "from 3 until 4, the audit log has it held" in texts(
         comparing.compare(audited, watched, wrong)
+    )
+
+
+def test_what_a_list_after_a_gap_shows_is_an_observation_without_a_write() -> None:
+    found = compare(language.observe("a+D1 [ b+D2 ]"), audit_logs.events("a+D1"))
+    assert texts(found).startswith(
+        "claim tests/b at revision 2: the watch saw it with gpu.example/pool/D2 (LISTED), "
+        "the audit log has no such write"
+    )
+
+
+def test_the_last_revision_before_a_gap_must_have_been_seen() -> None:
+    seen = [
+        item
+        for item in language.observe("a+D1 a~ [ . ]")
+        if not (isinstance(item, records.Observation) and item.type == "DELETED")
+    ]
+    found = compare(seen, audit_logs.events("a+D1 a~"))
+    assert texts(found) == (
+        "claim tests/a at revision 2: the watch saw nothing, the audit log has its deletion"
     )

@@ -7,6 +7,7 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.checks.certificate import certificate_items
+from harness.checks.witness import comparing, testimony
 from harness.history import directories
 from tests.histories import audit_logs, building
 
@@ -118,3 +119,54 @@ def test_a_run_that_observed_nothing_has_nothing_to_compare(tmp_path: pathlib.Pa
     found = item(empty)
     assert found is not None
     assert (found.ok, "nothing to compare" in found.reason) == (False, True)
+
+
+def difference(version: int) -> comparing.Difference:
+    return comparing.Difference(what=f"claim n/{version}", version=version, watch="a", audit="b")
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, "1 difference: claim n/7 at revision 7: the watch a, the audit log b"),
+        (2, "2 differences: claim n/7 at revision 7: the watch a, the audit log b; claim n/8"),
+    ],
+)
+def test_differences_are_counted(count: int, told: str) -> None:
+    ok, reason = testimony.answer(heard([difference(7 + number) for number in range(count)]))
+    assert not ok
+    assert reason.startswith(told)
+    assert "more" not in reason
+    assert "begins" not in reason
+
+
+def test_the_first_differences_are_told() -> None:
+    _, reason = testimony.answer(heard([difference(7 + number) for number in range(9)]))
+    assert reason.count("the watch a") == testimony.SHOWN_MAX
+    assert reason.endswith(f"and {9 - testimony.SHOWN_MAX} more")
+
+
+@pytest.mark.parametrize(
+    ("versions", "is_late"), [([0], False), ([5, 9], False), ([0, 9], False), ([4, 9], True)]
+)
+def test_a_log_is_late_if_a_difference_is_before_its_first_write(
+    versions: list[int], is_late: bool
+) -> None:
+    _, reason = testimony.answer(heard([difference(version) for version in versions]))
+    assert ("the log begins at revision 5 only" in reason) is is_late
+
+
+def heard(found: list[comparing.Difference]) -> testimony.Testimony:
+    """Two witnesses that differ; the log begins at revision 5."""
+    compared = comparing.Comparison(writes=9, confirmed=1)
+    compared.note(found)
+    return testimony.Testimony(
+        files=1,
+        events=9,
+        size_bytes=9,
+        damaged=0,
+        notes=[],
+        unclear="",
+        first_rv=5,
+        comparison=compared,
+    )
