@@ -1,4 +1,4 @@
-"""What checks read from claims, pods, slices and rules: derived values, and defaults of the API."""
+"""Values that checks derive from claims, pods, slices and rules, and defaults of the API."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What writes without a revision must not explain, and where holds of unknown ends may end."""
+"""Observations that no hidden write explains, and holds whose claim ended unseen."""
 
 import copy
 
