@@ -66,7 +66,8 @@ class Cluster:
 
     def __init__(self, home: pathlib.Path) -> None:
         self.home = home
-        self.env = {**os.environ, "XDG_STATE_HOME": str(home), "HOME": str(home)}
+        folders = dict.fromkeys(("XDG_STATE_HOME", "HOME", "TMPDIR"), str(home))
+        self.env = {**os.environ, **folders}
         up = self.run("up", "--name", "e2e", "--nodes", "2", "--devices-per-node", "2")
         assert up.returncode == 0, up.stderr
         self.said = up.stdout
