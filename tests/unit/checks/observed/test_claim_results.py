@@ -11,11 +11,13 @@ SHARE = {"shareID": "s", "consumedCapacity": {"memory": "1Gi"}}
 OTHER = {"shareID": "t", "consumedCapacity": {"memory": "2Gi"}}
 PLAIN: dict[str, Any] = {}
 ADMIN = {"adminAccess": True}
-WHOLE = claim_results.EXCLUSIVE
-ONE = claim_results.Held(shared=True, consumed=(("memory", "1Gi"),))
-TWO = claim_results.Held(shared=True, consumed=(("memory", "1Gi"), ("memory", "2Gi")))
+WHOLE = claim_results.Held(exclusive=True, shared=False)
+ONE = claim_results.Held(exclusive=False, shared=True, consumed=(("memory", "1Gi"),))
+TWO = claim_results.Held(
+    exclusive=False, shared=True, consumed=(("memory", "1Gi"), ("memory", "2Gi"))
+)
 BOTH = claim_results.Held(exclusive=True, shared=True, consumed=(("memory", "1Gi"),))
-NOT = claim_results.Held()
+NOT = claim_results.Held(exclusive=False, shared=False)
 
 
 def held(*results: dict[str, Any]) -> dict[str, claim_results.Held]:

@@ -1,5 +1,6 @@
 """One pass over the records gives each folder what it wants to see, decoded once."""
 
+import gc
 import json
 from collections.abc import Callable
 from typing import Any
@@ -189,6 +190,7 @@ def test_a_line_is_decoded_like_its_record(resource: str, fields: dict[str, Any]
         line(json.dumps({"metadata": META})).replace(b'"object":', b'"object" :'),
         line(json.dumps({"metadata": META}), more=',"resource":"pods"'),
         b" " + line(json.dumps({"metadata": META})),
+        line(json.dumps({"metadata": META}), resource="p\\u006fds"),
     ],
 )
 def test_a_line_of_another_form_is_decoded_as_its_record(unusual: bytes) -> None:
@@ -207,3 +209,20 @@ def test_claims_share_equal_specs_and_allocations() -> None:
     one, two = (observations.decode_line(line(content)).object for _ in range(2))
     assert one.spec is two.spec
     assert one.status.allocation is two.status.allocation
+
+
+def test_of_no_records_only_the_end_is_seen() -> None:
+    folder = Everything()
+    folders.fold([], folder)
+    assert folder.seen == ["end 0"]
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_the_collector_of_cycles_is_as_it_was(is_enabled: bool) -> None:
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        folders.fold([observed("pods")], Everything())
+        assert gc.isenabled() is is_enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()

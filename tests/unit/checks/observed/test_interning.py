@@ -41,3 +41,16 @@ def test_values_belong_to_one_part_only(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(made) == 2
     # A part that is forgotten may leave its identity to another one, with another value.
     assert [lengths.of([0] * size) for size in range(1_000)] == list(range(1_000))
+
+
+def test_the_part_that_was_asked_for_last_is_not_taken_for_another_one() -> None:
+    decoded: list[bytes] = []
+
+    def decode(content: bytes) -> list[bytes]:
+        decoded.append(content)
+        return [content]
+
+    parts = interning.RepeatedParts(decode)
+    asked = [b"[1]", b"[1]", b"[2]", b"[1]", b"[3]", b"[3]"]
+    assert [parts.of(msgspec.Raw(content)) for content in asked] == [[item] for item in asked]
+    assert decoded == [b"[1]", b"[2]", b"[3]"]
