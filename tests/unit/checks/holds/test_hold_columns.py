@@ -63,6 +63,8 @@ def test_the_arrays_say_the_same(seed: int) -> None:
     arrays = hold_columns.of(holds).arrays(end_rv=99)
     names = [arrays.device_names[code] for code in arrays.device.tolist()]
     assert names == [hold.device for hold in holds]
+    assert arrays.exclusive.tolist() == [hold.exclusive for hold in holds]
+    assert arrays.shared.tolist() == [hold.shared for hold in holds]
     assert arrays.until_rv.tolist() == [
         99 if hold.until_rv is None else hold.until_rv for hold in holds
     ]

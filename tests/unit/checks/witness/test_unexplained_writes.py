@@ -94,6 +94,9 @@ def test_an_end_that_the_log_has_with_its_revision_is_named_once() -> None:
         *lives.watch(lives.PODS, [("ADDED", lives.state(1)), ("MODIFIED", marked)])[:-2],
         lives.listed(lives.PODS, "final", 90),
     ]
+    collected = lives.told(
+        lives.PODS, "deletecollection", {"kind": "PodList", "items": [lives.state(1)]}
+    )
     gone = lives.told(
         lives.PODS,
         "delete",
@@ -103,7 +106,7 @@ def test_an_end_that_the_log_has_with_its_revision_is_named_once() -> None:
         seen,
         [
             lives.told(lives.PODS, "create", lives.state(1)),
-            EVICTION,
+            collected,
             gone,
         ],
     )
