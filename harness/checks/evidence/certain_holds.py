@@ -95,15 +95,14 @@ def _certain(
     """Yield the undisputed observations in order, and what ends the holds that are in doubt."""
     kept, more = _without_disputed(states)
     about_claims = [*(item for item in doubts if _is_about_claims(item)), *more]
-    whole = {item.uid for item in about_claims if item.uid and item.from_rv <= 0}
-    disputed = {(item.from_rv, item.uid) for item in about_claims}
+    certain = _undoubted(kept, about_claims)
+    first = {state.uid: state.rv for state in reversed(certain)}
     entries: list[tuple[int, int, int, Sequence[records.Body]]] = [
-        (item.from_rv, 0, number, _forget(item)) for number, item in enumerate(about_claims)
+        (item.from_rv, 0, number, _forget(item))
+        for number, item in enumerate(about_claims)
+        if not item.uid or first.get(item.uid, item.from_rv) < item.from_rv
     ]
-    for number, state in enumerate(kept):
-        is_disputed = (state.rv, state.uid) in disputed or (state.rv, "") in disputed
-        if state.uid not in whole and not is_disputed:
-            entries.append((state.rv, 1, number, [state.record]))
+    entries += [(state.rv, 1, number, [state.record]) for number, state in enumerate(certain)]
     entries.sort(key=lambda entry: entry[:3])
     for rv, _, _, body in entries:
         if end_rv is not None and rv >= end_rv:
@@ -137,6 +136,19 @@ def _without_disputed(
         if state.is_gone:
             gone.add(state.uid)
     return kept, doubts
+
+
+def _undoubted(states: Iterable[_State], doubts: Sequence[contradictions.Doubt]) -> list[_State]:
+    """Return the states that no doubt disputes, of claims whose whole lives are not in doubt."""
+    whole = {item.uid for item in doubts if item.uid and item.from_rv <= 0}
+    disputed = {(item.from_rv, item.uid) for item in doubts}
+    return [
+        state
+        for state in states
+        if state.uid not in whole
+        and (state.rv, state.uid) not in disputed
+        and (state.rv, contradictions.EVERY) not in disputed
+    ]
 
 
 def _is_about_claims(doubt: contradictions.Doubt) -> bool:

@@ -5,13 +5,15 @@ In some of the doctored histories a device was held twice; what showed it was ta
 
 import json
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import pytest
 
 from harness.checks import judging, verdicts
+from harness.checks.evidence import wholeness
+from harness.checks.observed import folders
 from harness.history import directories, records
 from tests.histories import building, damages, dense_histories, language
 
@@ -283,6 +285,25 @@ def test_an_allocation_that_has_a_manager_is_there(tmp_path: pathlib.Path, is_lo
     assert _missing(judgement) == ({"lives"} if is_lost else set())
     told = "has no allocation, but kube-scheduler manages the fields of one" in judgement.reason
     assert told is is_lost
+
+
+def test_a_claim_without_the_allocation_that_has_a_manager_is_in_doubt_for_its_whole_life() -> None:
+    body = language.observe("a+D1 a^x")
+    value = msgspec.json.decode(next(_claims(body)).object)
+    _manages_an_allocation(value)
+    _without_allocation(value)
+    text = json.dumps(value)
+    for written in (text, text.replace("f:allocation", "f:alloc\\u0061tion")):
+        assert msgspec.json.decode(written) == value
+        whole = wholeness.Wholeness()
+        raw = msgspec.Raw(written.encode())
+        folders.fold([msgspec.structs.replace(next(_claims(body)), object=raw)], whole)
+        assert whole.found.count("lives") == 1
+        assert {doubt.from_rv for doubt in whole.found.doubts if doubt.uid} == {0}
+
+
+def _claims(body: list[records.Body]) -> Iterator[records.Observation]:
+    return (item for item in body if isinstance(item, records.Observation))
 
 
 def test_an_acknowledged_version_that_was_not_observed_is_named(tmp_path: pathlib.Path) -> None:
