@@ -4,6 +4,7 @@ import json
 import pathlib
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from harness.checks import (
@@ -14,7 +15,8 @@ from harness.checks import (
     verdict_files,
     verdicts,
 )
-from harness.history import plans
+from harness.checks.certificate import certificate_items
+from harness.history import plans, records
 from harness.report import publishing
 from tests.histories import building
 
@@ -138,3 +140,53 @@ def test_every_outlet_shows_what_was_not_examined(
     ]
     assert "no cloud was observed" in directory.report.read_text(encoding="utf-8")
     assert "not examined: no cloud was observed" in directory.junit.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("until_found", "phases", "verdict", "was_ended"),
+    [
+        (True, ["starting", "load", "found", "ended"], INVALID, True),
+        (True, ["starting", "load", "found", "ended"], VALID, False),
+        (True, ["starting", "load", "found", "ended"], UNKNOWN, False),
+        (True, ["starting", "load", "ended"], INVALID, False),
+        (True, [], INVALID, False),
+        (False, ["starting", "load", "found", "ended"], INVALID, False),
+    ],
+)
+def test_only_a_violation_ends_a_run_as_planned(
+    until_found: bool, phases: list[str], verdict: verdicts.Verdict, was_ended: bool
+) -> None:
+    plan = msgspec.structs.replace(building.plan(), until_found=until_found)
+    done = [records.Phase(name=name, ts_ns=0) for name in phases]
+    assert conclusions.was_ended_as_planned(verdict, plan, done) is was_ended
+
+
+@pytest.mark.parametrize(
+    ("name", "ok", "needed"),
+    [
+        ("load", False, False),
+        ("load", True, True),
+        ("contention", False, False),
+        ("order", False, True),
+        ("order", True, True),
+    ],
+)
+def test_a_run_that_a_violation_ended_owes_no_amounts(name: str, ok: bool, needed: bool) -> None:
+    item = certificate_items.Item(name=name, question="?", ok=ok, reason="because")
+    assert [(one.ok, one.needed) for one in conclusions.excuse([item])] == [(ok, needed)]
+
+
+@pytest.mark.parametrize(
+    ("ok", "reason"),
+    [
+        (True, "nothing was examined by one, two"),
+        (False, "too few; nothing was examined by one, two"),
+    ],
+)
+def test_what_was_wrong_with_the_load_is_still_told(ok: bool, reason: str) -> None:
+    load, other = (
+        certificate_items.Item(name=name, question="?", ok=ok, reason="too few")
+        for name in ("load", "order")
+    )
+    found = conclusions.require_examined([load, other], [], ["one", "two"])
+    assert [(item.ok, item.reason) for item in found] == [(False, reason), (ok, "too few")]

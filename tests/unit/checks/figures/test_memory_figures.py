@@ -1,0 +1,39 @@
+"""Memory of processes at the marks that a run reached."""
+
+from harness.checks.figures import memory_figures
+from harness.history import records
+
+MIB = 2**20
+
+
+def sample(process: str, pods_ran: int, mib: float) -> records.MemoryUsed:
+    return records.MemoryUsed(
+        process=process, resident_bytes=int(mib * MIB), pods_ran=pods_ran, ts_ns=pods_ran
+    )
+
+
+SAMPLES = [
+    records.Phase(name="load", ts_ns=0),
+    sample("scheduler", 10, 50),
+    sample("recorder", 10, 20),
+    sample("scheduler", 1_000, 60.06),
+    sample("scheduler", 1_001, 90),
+    sample("scheduler", 10_000, 80),
+    sample("recorder", 999, 21),
+]
+
+
+def test_the_first_sample_from_a_mark_on_counts() -> None:
+    assert memory_figures.measure(SAMPLES) == [
+        memory_figures.ProcessMemory(
+            process="scheduler", mib={1_000: 60.1, 10_000: 80.0}, most_mib=90.0
+        ),
+        memory_figures.ProcessMemory(process="recorder", mib={}, most_mib=21.0),
+    ]
+
+
+def test_only_growth_from_mark_to_mark_is_told() -> None:
+    one = memory_figures.ProcessMemory(process="one", mib={1_000: 5.0}, most_mib=5.0)
+    assert memory_figures.lines([*memory_figures.measure(SAMPLES), one]) == [
+        "scheduler: 60.1 MiB at 1,000 pods, 80 MiB at 10,000 pods"
+    ]
