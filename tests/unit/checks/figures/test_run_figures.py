@@ -2,8 +2,12 @@
 
 import pathlib
 
-from harness.checks import judging
+import msgspec
+import pytest
+
+from harness.checks import check_registry, device_exclusivity, judging, verdicts
 from harness.checks.figures import run_figures
+from harness.checks.progress import claim_progress, resource_leaks
 from tests.histories import building
 
 
@@ -34,3 +38,38 @@ def test_of_nothing_there_is_nothing_to_say(tmp_path: pathlib.Path) -> None:
     assert found.scheduling_seconds is None
     assert found.allocations_per_s is None
     assert found.claim_to_allocation == run_figures.Latency(count=0)
+
+
+def test_quantiles_of_waits(tmp_path: pathlib.Path) -> None:
+    """Waits of 1, 3, 5, …, 19 ms: the claim that came last waits least."""
+    numbers = range(10)
+    words = [f"a{number}=" for number in numbers]
+    words += [f"a{number}+D{number}" for number in reversed(numbers)]
+    assert _figures(tmp_path, " ".join(words)).claim_to_allocation == run_figures.Latency(
+        count=10, p50_ms=10.0, p90_ms=17.2, p99_ms=18.8, max_ms=19.0
+    )
+
+
+def test_violations_are_counted_by_their_checks(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {device_exclusivity.NAME: 4, claim_progress.NAME: 2, resource_leaks.NAME: 1, "other": 8}
+
+    def check(name: str, count: int) -> check_registry.Check:
+        answer = verdicts.NotExamined(check=name, promise="", reason="").as_unknown()
+        counted = msgspec.structs.replace(answer, violation_count=count)
+        return check_registry.Check(name, "", lambda given: counted)
+
+    monkeypatch.setattr(check_registry, "CHECKS", tuple(check(*item) for item in found.items()))
+    figures = _figures(tmp_path, "a+D1")
+    assert (figures.double_allocations, figures.stuck, figures.violations) == (4, 3, 15)
+    monkeypatch.setattr(check_registry, "CHECKS", ())
+    figures = _figures(tmp_path / "none", "a+D1")
+    assert (figures.double_allocations, figures.stuck, figures.violations) == (0, 0, 0)
+
+
+def test_only_what_the_plan_has_is_measured(tmp_path: pathlib.Path) -> None:
+    assert _figures(tmp_path, "a+D1").prepared_claims is not None
+    directory = building.build(tmp_path / "none", "a+D1", changes={"expected_preparations": []})
+    figures = judging.judge(directory).figures
+    assert (figures.prepared_claims, figures.changed_pools) == (None, None)
