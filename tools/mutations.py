@@ -7,7 +7,7 @@ changes one comparison, condition, number or call of a module, or of all modules
 the other, runs the tests that run its line, and prints the changes with which all tests pass. A
 survivor is a change without effect, which tests/mutation/survivors.toml explains, or a test that is
 missing: then the exit code is 1. Without TESTS it runs those of the module's package. The files
-are not touched. FLAKE_HUNT_HISTORIES (200 if it is not set) limits the random histories.
+are not touched. FLAKE_HUNT_HISTORIES (300 if it is not set) limits the random histories.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from mutation import sessions, survivors
 
-_HISTORIES = "200"
+_HISTORIES = "300"
 """The fewest with which the tests against brute force find enough of each kind."""
 _SLOW_IMPORTS = ("msgspec", "numpy", "pandas", "pytest", "zstandard")
 """Every child needs them. None is of the repository, whose modules may be mutants."""

@@ -20,13 +20,14 @@ SAMPLES = [
     sample("scheduler", 1_001, 90),
     sample("scheduler", 10_000, 80),
     sample("recorder", 999, 21),
+    sample("scheduler", 100_000, 85),
 ]
 
 
 def test_the_first_sample_from_a_mark_on_counts() -> None:
     assert memory_figures.measure(SAMPLES) == [
         memory_figures.ProcessMemory(
-            process="scheduler", mib={1_000: 60.1, 10_000: 80.0}, most_mib=90.0
+            process="scheduler", mib={1_000: 60.1, 10_000: 80.0, 100_000: 85.0}, most_mib=90.0
         ),
         memory_figures.ProcessMemory(process="recorder", mib={}, most_mib=21.0),
     ]
@@ -35,5 +36,5 @@ def test_the_first_sample_from_a_mark_on_counts() -> None:
 def test_only_growth_from_mark_to_mark_is_told() -> None:
     one = memory_figures.ProcessMemory(process="one", mib={1_000: 5.0}, most_mib=5.0)
     assert memory_figures.lines([*memory_figures.measure(SAMPLES), one]) == [
-        "scheduler: 60.1 MiB at 1,000 pods, 80 MiB at 10,000 pods"
+        "scheduler: 60.1 MiB at 1,000 pods, 80 MiB at 10,000 pods, 85 MiB at 100,000 pods"
     ]

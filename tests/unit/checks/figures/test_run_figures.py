@@ -8,6 +8,7 @@ import pytest
 from harness.checks import check_registry, device_exclusivity, judging, verdicts
 from harness.checks.figures import run_figures
 from harness.checks.progress import claim_progress, resource_leaks
+from harness.history import records
 from tests.histories import building
 
 
@@ -73,3 +74,20 @@ def test_only_what_the_plan_has_is_measured(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "none", "a+D1", changes={"expected_preparations": []})
     figures = judging.judge(directory).figures
     assert (figures.prepared_claims, figures.changed_pools) == (None, None)
+
+
+def test_one_allocation_takes_no_time(tmp_path: pathlib.Path) -> None:
+    found = _figures(tmp_path, "a= b= . a+D1")
+    assert (found.scheduling_seconds, found.allocations_per_s) == (None, None)
+    assert found.claim_to_allocation.count == 1, "b never had a device"
+
+
+def test_memory_comes_from_the_record_of_the_processes(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1")
+    first, *others = building.processes()
+    sample = records.MemoryUsed(process="recorder", resident_bytes=2**20, pods_ran=0, ts_ns=0)
+    directory.processes.unlink()
+    assert judging.judge(directory).figures.memory == []
+    building.write(directory.processes, [first, sample, *others], process="run")
+    [memory] = judging.judge(directory).figures.memory
+    assert (memory.process, memory.most_mib) == ("recorder", 1.0)

@@ -202,6 +202,18 @@ def test_devices_that_share_counters_are_taken_together() -> None:
     assert plain.find(ONE) == ("n", [D1])
 
 
+def test_only_the_counted_devices_of_a_pool_share_its_counters() -> None:
+    mixed, other = counted(1, 1), counted(1)
+    mixed["spec"]["devices"].append({"name": "d2"})
+    other["metadata"] |= {"name": "slice-q", "uid": "uid-slice-q"}
+    other["spec"]["pool"] |= {"name": "q"}
+    supplied = supply(mixed, other)
+    supplied.take("n", [D0])
+    assert supplied.find(ONE) == ("n", [D2])
+    supplied.take("n", [D2])
+    assert supplied.find(ONE) == ("n", [worlds.device("q", 0)])
+
+
 @pytest.mark.parametrize(("slots", "expected"), [(3, ("n", [D1])), (2, None)])
 def test_a_device_is_idle_if_its_counters_suffice(slots: int, expected: Any) -> None:
     one = supply(counted(1, 2, slots=slots), claims=[held("a", D0)])
