@@ -35,6 +35,8 @@ def test_the_first_sample_from_a_mark_on_counts() -> None:
 
 def test_only_growth_from_mark_to_mark_is_told() -> None:
     one = memory_figures.ProcessMemory(process="one", mib={1_000: 5.0}, most_mib=5.0)
-    assert memory_figures.lines([*memory_figures.measure(SAMPLES), one]) == [
-        "scheduler: 60.1 MiB at 1,000 pods, 80 MiB at 10,000 pods, 85 MiB at 100,000 pods"
+    two = memory_figures.ProcessMemory(process="two", mib={1_000: 5.0, 10_000: 6.5}, most_mib=7.0)
+    assert memory_figures.lines([*memory_figures.measure(SAMPLES), one, two]) == [
+        "scheduler: 60.1 MiB at 1,000 pods, 80 MiB at 10,000 pods, 85 MiB at 100,000 pods",
+        "two: 5 MiB at 1,000 pods, 6.5 MiB at 10,000 pods",
     ]
