@@ -188,6 +188,7 @@ def test_the_reason_counts_shares_and_allocations() -> None:
     assert result.reason.startswith("1 shares of devices and 1 allocations of devices with counter")
     over = consumption(claim(2, "a", {"S": 5}), claim(3, "b", {"W": None, "H1": None}))
     assert ", and 1 more; among 1 shares" in over.reason
+    assert "more" not in consumption(claim(2, "a", {"S": 9})).reason
 
 
 def test_nothing_consumed_is_unknown() -> None:
