@@ -13,8 +13,8 @@ import pytest
 
 from harness import errors
 from harness.checks import check_inputs, check_registry, judging, verdict_files, verdicts
-from harness.history import directories, plans
-from tests.histories import building, damages
+from harness.history import directories, plans, records
+from tests.histories import building, damages, language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 
@@ -158,6 +158,23 @@ def test_no_checks_at_all_are_unknown(
 ) -> None:
     monkeypatch.setattr(check_registry, "CHECKS", ())
     assert judging.judge(building.build(tmp_path / "run", "a+D1")).verdict is UNKNOWN
+
+
+@pytest.mark.parametrize("until_found", [True, False])
+def test_only_a_run_that_a_violation_ended_as_planned_needs_no_load(
+    tmp_path: pathlib.Path, until_found: bool
+) -> None:
+    directory = building.build(
+        tmp_path / "run",
+        "a+D1 b+D1",
+        requirements=plans.Requirements(allocations_min=100, pods_running_min=0),
+        changes={"until_found": until_found},
+    )
+    damages.before_the_end(records.Phase(name="found", ts_ns=language.at(0)))(directory)
+    judgement = judging.judge(directory)
+    assert judgement.ended_by_violation is until_found
+    missing = [item.name for item in judgement.certificate if not item.needed]
+    assert missing == (["load"] if until_found else [])
 
 
 # ------------------------------------------------------------------------------- verdict.json

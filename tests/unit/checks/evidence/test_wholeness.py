@@ -73,6 +73,16 @@ def test_a_list_after_a_gap_shows_the_newest_versions() -> None:
     assert whole.found.count(object_lives.LAWFUL) == whole.found.count(object_lives.FINAL) == 0
 
 
+def test_an_event_that_comes_again_is_noticed_of_each_object() -> None:
+    names = string.ascii_lowercase[:12]
+    body = language.observe(" ".join(f"{name}= {name}^p" for name in names))
+    again = [
+        item for item in body if isinstance(item, records.Observation) and item.type == "MODIFIED"
+    ]
+    assert len(again) == len(names)
+    assert _whole([*body, *again]).found.count(object_lives.LAWFUL) == len(names)
+
+
 def _uid(item: records.Observation) -> str:
     uid: str = msgspec.json.decode(item.object)["metadata"]["uid"]
     return uid
@@ -152,10 +162,10 @@ def test_without_versions_there_are_no_numbers() -> None:
 
 
 def test_numbers_above_and_below_all_known_ones_are_not_among_them() -> None:
-    wanted = _versions(("u", 2), ("u", 5), ("u", 9)).numbers()
+    wanted = _versions(("u", 2), ("u", 3), ("u", 5), ("u", 7), ("u", 9)).numbers()
     known = _versions(("u", 7), ("u", 5), ("u", 3)).numbers()
-    assert observed_versions.are_among(wanted, known).tolist() == [False, True, False]
-    assert observed_versions.are_among(wanted, known[:0]).tolist() == [False, False, False]
+    assert observed_versions.are_among(wanted, known).tolist() == [False, True, True, True, False]
+    assert not observed_versions.are_among(wanted, known[:0]).any()
 
 
 def test_writes_are_looked_for_after_a_version() -> None:
