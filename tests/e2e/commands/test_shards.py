@@ -19,7 +19,8 @@ def test_a_shard_that_was_killed_is_unknown_by_name_and_healed(tmp_path: pathlib
     code, output = running.run(tmp_path, "plan", scenario, *words, "-o", "plan.json")
     assert code == 0, output
     shard = ("hunt", "--plan", "plan.json", "--shard", "1/1", "--jobs", "1")
-    with running.started(tmp_path, *shard) as command:
+    folder = {"TMPDIR": str(tmp_path)}  # what is left there is not for other tests to prune
+    with running.started(tmp_path, *shard, env=folder) as command:
         clocks.wait_until(
             lambda: any(path.read_bytes() for path in results(tmp_path)),
             timeout_s=running.TIMEOUT_S,

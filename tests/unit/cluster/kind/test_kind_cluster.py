@@ -5,6 +5,7 @@
 import contextlib
 import pathlib
 import stat
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 
@@ -35,6 +36,7 @@ def use(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.setattr(kind_cluster, "SETTLE_S", 0.3)
 
