@@ -5,13 +5,11 @@ CPU time of one process, the best of three; the command's includes its imports.
 
 import pathlib
 import random
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 
+from bench import cpu_time
 from harness.comparison import comparing
 from harness.report import reports_index
 from tests.histories import archives
@@ -26,12 +24,12 @@ def measure() -> Iterator[tuple[str, float, str]]:
         paths = [_campaign(reports, name) for name in ("a", "b")]
         command = [sys.executable, "-m", "harness", "compare", *map(str, paths)]
         what = f"compare two campaigns of {RUNS} runs"
-        yield f"{what}: the command", _of_command([*command, "--quiet"]), "s CPU"
-        yield what, _best(lambda: comparing.compare(paths, seed=1)), "s CPU"
+        yield f"{what}: the command", cpu_time.of_command([*command, "--quiet"]), "s CPU"
+        yield what, cpu_time.of_call(lambda: comparing.compare(paths, seed=1)), "s CPU"
     with tempfile.TemporaryDirectory() as folder:
         reports = pathlib.Path(folder)
         archives.repeated(archives.run(reports, "run"), INDEXED, figures=lambda _: {})
-        seconds = _best(lambda: reports_index.write(reports))
+        seconds = cpu_time.of_call(lambda: reports_index.write(reports))
         yield f"index of {INDEXED:,} runs", seconds, "s CPU"
         size = (reports / reports_index.NAME).stat().st_size
         yield f"index of {INDEXED:,} runs: the page", size / 2**20, "MiB"
@@ -48,22 +46,3 @@ def _figures(drawn: random.Random) -> Callable[[int], dict[str, float]]:
         "allocations_per_s": drawn.gauss(100, 5),
         "pod_to_running": drawn.gauss(90, 9),
     }
-
-
-def _of_command(command: list[str]) -> float:
-    spent = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(spent)
-
-
-def _best(call: Callable[[], object], times: int = 3) -> float:
-    spent = []
-    for _ in range(times):
-        started = time.process_time()
-        call()
-        spent.append(time.process_time() - started)
-    return min(spent)

@@ -4,13 +4,11 @@ CPU time, the best of three; the commands' includes their imports.
 """
 
 import pathlib
-import resource
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from bench import cpu_time
 from harness.campaign.sharding import merged_campaigns, sharded_plans
 from tests.support import shards
 
@@ -25,11 +23,11 @@ def measure() -> Iterator[tuple[str, float, str]]:
         root = pathlib.Path(folder)
         given = shards.every_folder(root, plan)
         yield f"merge {what}: the command", _of_command(given, root / "command"), "s CPU"
-        yield f"merge {what}", _best(lambda: _merge(given, root / "merged")), "s CPU"
+        yield f"merge {what}", cpu_time.of_call(lambda: _merge(given, root / "merged")), "s CPU"
         path = root / "plan.json"
         yield (
             f"write and read the plan of {what}",
-            _best(lambda: _write_and_read(path, plan)),
+            cpu_time.of_call(lambda: _write_and_read(path, plan)),
             "s CPU",
         )
         yield f"the plan of {what}", path.stat().st_size / 2**20, "MiB"
@@ -48,19 +46,4 @@ def _write_and_read(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None
 
 def _of_command(given: list[str], target: pathlib.Path) -> float:
     command = [sys.executable, "-m", "harness", "merge", *given, "-o", str(target), "--quiet"]
-    spent = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(spent)
-
-
-def _best(call: Callable[[], object], times: int = 3) -> float:
-    spent = []
-    for _ in range(times):
-        started = time.process_time()
-        call()
-        spent.append(time.process_time() - started)
-    return min(spent)
+    return cpu_time.of_command(command)

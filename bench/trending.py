@@ -4,13 +4,12 @@ CPU time of one process, the best of three; the command's includes its imports.
 """
 
 import pathlib
-import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 
+from bench import cpu_time
 from harness.trends import changes, databases, night_series
 from tests.histories import nights
 
@@ -30,7 +29,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
                 database.add(nights.night(number, runs=RUNS, scenarios=scenarios, speed=speed))
         what = f"{NIGHTS:,} nights of {2 * SCENARIOS * RUNS} runs"
         command = [sys.executable, "-m", "harness", "trends", "page", "--database", str(path)]
-        yield f"the page of {what}: the command", _of_command(command), "s CPU"
+        yield f"the page of {what}: the command", cpu_time.of_command(command), "s CPU"
         started = time.process_time()
         with databases.opened(path) as database:
             read = database.nights()
@@ -46,13 +45,3 @@ def measure() -> Iterator[tuple[str, float, str]]:
     found = changes.find(night_series.of_nights(calm), len(calm))
     share = 100 * len({change.found for change in found}) / CALM
     yield f"{CALM:,} nights without a change: false alarms, at most 1 %", share, "%"
-
-
-def _of_command(command: list[str]) -> float:
-    spent = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(spent)
