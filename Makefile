@@ -14,6 +14,8 @@ QUIET := $(shell test -t 2 || echo --quiet)
 PIP := $(BIN)/pip install $(QUIET) --disable-pip-version-check -c constraints.txt
 # Images of Python often set it: every process of every run would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# In the container of a Podman without root, the user's own number would be another user's: it could not write the reports.
+KEEP_ID = $(if $(and $(findstring podman,$(ENGINE)),$(filter-out 0,$(shell id -u))),--userns=keep-id)
 SUMMARY ?= $(or $(GITHUB_STEP_SUMMARY),reports/nightly.md)
 
 help:  ## this list
@@ -71,8 +73,8 @@ docs: build/docs-venv/.installed  ## the documentation site, in build/site; a de
 container:  ## build the container image, and make one run in it on a read-only root (ENGINE=podman)
 	$(ENGINE) build -f Containerfile -t flake-hunt .
 	mkdir -p reports
-	$(ENGINE) run --rm --init --read-only --tmpfs /tmp --user "$$(id -u):$$(id -g)" -v "$(CURDIR)/reports:/reports" \
-	  flake-hunt run pod-churn $(ARGS)
+	$(ENGINE) run --rm --init --read-only --tmpfs /tmp --user "$$(id -u):$$(id -g)" $(KEEP_ID) \
+	  -v "$(CURDIR)/reports:/reports" flake-hunt run pod-churn $(ARGS)
 
 clean:  ## remove the environment, caches and reports
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
@@ -87,7 +89,7 @@ clean:  ## remove the environment, caches and reports
 
 .venv/.installed: .venv/bin/python pyproject.toml constraints.txt
 	@echo "Installing Flake Hunt and the packages that it needs into .venv: a minute or more the first time."
-	$(PIP) -e .
+	$(PIP) -e '.[kind]'
 	@touch $@
 
 .venv/.dev-installed: .venv/.installed

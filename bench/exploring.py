@@ -14,7 +14,8 @@ from harness.subject import defects
 SCENARIO = "four-claims-four-devices"
 UPSTREAM = ("assume-cache-shared-drain", "gather-not-atomic")
 SCHEDULES = 500
-WHOLE = 6000
+WHOLE_MAX = 20_000
+WHOLE_WORLDS = ("all-or-one", "pod-arrives-during-binding", "four-claims-two-devices")
 SEEDS = 20
 TIME_MAX_S = 20.0
 
@@ -31,7 +32,9 @@ def measure() -> Iterator[tuple[str, float, str]]:
     yield from _exhaust(1)
     yield from _exhaust(2)
     for jobs in sorted({1, os.cpu_count() or 1}):
-        yield from _search_whole(jobs)
+        yield from _search_whole("two-claims-one-device", jobs)
+    for scenario in WHOLE_WORLDS:
+        yield from _search_whole(scenario, os.cpu_count() or 1)
     for name in defects.names():
         for strategy in search_campaign.STRATEGIES:
             spent = [_seconds_to_finding(name, strategy, seed) for seed in range(SEEDS)]
@@ -66,21 +69,28 @@ def _exhaust(preemptions: int) -> Iterator[tuple[str, float, str]]:
     yield what, time.perf_counter() - started, "s to exhaust"
 
 
-def _search_whole(jobs: int) -> Iterator[tuple[str, float, str]]:
-    """Measure the beginning of a whole search; the processes need a moment to start."""
+def _search_whole(scenario: str, jobs: int) -> Iterator[tuple[str, float, str]]:
+    """Measure a whole search up to a limit; the processes need a moment to start."""
     hunt = dataclasses.replace(
-        _hunt((), search_campaign.EXHAUSTIVE, seed=1, schedules=WHOLE, until_found=False),
-        scenario="two-claims-one-device",
+        _hunt((), search_campaign.EXHAUSTIVE, seed=1, schedules=WHOLE_MAX, until_found=False),
+        scenario=scenario,
         preemptions_max=None,
         time_s=None,
         jobs=jobs,
     )
-    started = time.perf_counter()
+    process, started = psutil.Process(), time.perf_counter()
+    before = process.memory_info().rss
     *_, progress = search_campaign.explore(hunt)
-    what = f"two-claims-one-device whole, {jobs} processes, first {WHOLE:,} schedules"
-    yield what, progress.schedules / (time.perf_counter() - started), "schedules/s"
+    spent_s = time.perf_counter() - started
+    end = "to search it whole" if progress.is_complete else f"for {WHOLE_MAX:,} schedules"
+    what = f"{scenario} whole, {jobs} {'process' if jobs == 1 else 'processes'}"
+    yield what, progress.schedules / spent_s, "schedules/s"
+    yield what, progress.schedules, "schedules"
     yield what, progress.given_up, "schedules cut"
-    yield what, progress.schedules_left or 0, "schedules left, at least"
+    yield what, spent_s, f"s {end}"
+    yield what, float(process.memory_info().rss - before) / 2**20, "MiB of growth here"
+    if not progress.is_complete:
+        yield what, progress.schedules_left or 0, "schedules left, at least"
 
 
 def _seconds_to_finding(name: str, strategy: str, seed: int) -> float:

@@ -9,11 +9,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
+from bench import cpu_time
 from harness.checks import device_exclusivity, judging, observed_runs
 from harness.checks.holds import (
     hold_arrays,
@@ -53,10 +53,12 @@ def measure() -> Iterator[tuple[str, float, str]]:
                 yield from _of_run(directory.path, count)
     for count in (100_000, 1_000_000):
         history = _history(count)
-        seconds = _best(functools.partial(device_exclusivity.check, history, lambda _: None))
+        seconds = cpu_time.of_call(
+            functools.partial(device_exclusivity.check, history, lambda _: None)
+        )
         yield f"exclusivity among {count:,} holds of {DEVICES:,} devices", seconds, "s CPU"
     table = _one_device(2_000)
-    seconds = _best(lambda: hold_conflicts.HoldConflicts(table))
+    seconds = cpu_time.of_call(lambda: hold_conflicts.HoldConflicts(table))
     yield "count the 1,999,000 pairs of a device in 2,000 claims", seconds * 1e3, "ms CPU"
 
 
@@ -68,8 +70,12 @@ def _of_run(path: pathlib.Path, count: int) -> Iterator[tuple[str, float, str]]:
         ("decoded and folded into holds", lambda: folders.fold(_decoded(history), _empty())),
         ("decoded and folded for all checks", lambda: observed_runs.observe(history)),
     ):
-        yield f"{count:,} holds: watch lines {what}", lines / _best(call) / 1e3, "k lines/s"
-    seconds = _best(lambda: judging.judge(history.directory))
+        yield (
+            f"{count:,} holds: watch lines {what}",
+            lines / cpu_time.of_call(call) / 1e3,
+            "k lines/s",
+        )
+    seconds = cpu_time.of_call(lambda: judging.judge(history.directory))
     yield f"{count:,} holds: judged by all checks", seconds, "s CPU"
     yield from _of_report(judging.examine(history.directory), count)
 
@@ -87,7 +93,7 @@ def _of_process(path: pathlib.Path, count: int) -> Iterator[tuple[str, float, st
 def _of_report(examination: judging.Examination, count: int) -> Iterator[tuple[str, float, str]]:
     """Measure the page and the trace of a run that is judged already."""
     directory = examination.history.directory
-    seconds = _best(lambda: rendering.write(examination))
+    seconds = cpu_time.of_call(lambda: rendering.write(examination))
     yield f"{count:,} holds: report and trace, after judging", seconds, "s CPU"
     for path in (directory.report, directory.pages()[-1]):
         yield f"{count:,} holds: {path.name}", path.stat().st_size / 2**20, "MiB"
@@ -133,12 +139,3 @@ def _one_device(claims: int) -> hold_arrays.HoldArrays:
         )
         for number in range(claims)
     ).arrays(end_rv=claims)
-
-
-def _best(call: Callable[[], object], times: int = 3) -> float:
-    spent = []
-    for _ in range(times):
-        started = time.process_time()
-        call()
-        spent.append(time.process_time() - started)
-    return min(spent)

@@ -8,9 +8,9 @@ records have 2.4 kB and become 34 times smaller.
 import functools
 import pathlib
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from bench import cpu_time
 from harness.history import journal_reader, journal_writer, records
 from tests.histories import large
 
@@ -26,9 +26,9 @@ def measure() -> Iterator[tuple[str, float, str]]:
         body = journal_reader.read(directory.observations).records
         for form in FORMS:
             path = pathlib.Path(folder, directory.new_observations(form).name)
-            seconds = _best(functools.partial(_write, path, body))
+            seconds = cpu_time.of_call(functools.partial(_write, path, body))
             yield f"write {len(body):,} records, compression {form}", _micro(seconds, body), _COST
-            seconds = _best(functools.partial(_read, path))
+            seconds = cpu_time.of_call(functools.partial(_read, path))
             yield f"read their lines, compression {form}", _micro(seconds, body), _COST
             sizes.append(path.stat().st_size)
             yield f"their size, compression {form}", sizes[-1] / len(body), "bytes/record"
@@ -58,12 +58,3 @@ def _read(path: pathlib.Path) -> None:
 def _without_objects(line: bytes) -> object:
     """Decode header and trailer only, because reading is measured and not decoding."""
     return None if line.startswith(b'{"record":"o') else journal_reader.decode_record(line)
-
-
-def _best(call: Callable[[], object], times: int = 3) -> float:
-    spent = []
-    for _ in range(times):
-        started = time.process_time()
-        call()
-        spent.append(time.process_time() - started)
-    return min(spent)

@@ -7,11 +7,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
+from bench import cpu_time
 from harness.checks import judging
 from harness.checks.witness import audit_files, audit_history
 from harness.history import directories, histories, plans
@@ -36,15 +36,15 @@ def measure() -> Iterator[tuple[str, float, str]]:
 
 
 def _of_run(directory: directories.RunDirectory, which: str) -> Iterator[tuple[str, float, str]]:
-    alone = _best(lambda: judging.judge(directory))
+    alone = cpu_time.of_call(lambda: judging.judge(directory))
     memory = _memory(directory)
     lines = _witnessed(directory)
     plan = plans.read(directory.plan)
-    folding = _best(lambda: _fold(directory, plan.namespace))
+    folding = cpu_time.of_call(lambda: _fold(directory, plan.namespace))
     size = sum(path.stat().st_size for path in directory.audit_logs())
     yield f"{which}: lines of the audit log folded", lines / folding / 1e3, "k lines/s"
     yield f"{which}: the audit log, {size / lines:,.0f} bytes a line", size / 2**20, "MiB"
-    seconds = _best(lambda: judging.judge(directory))
+    seconds = cpu_time.of_call(lambda: judging.judge(directory))
     yield f"{which}: judged without the log", alone, "s CPU"
     yield f"{which}: judged with it", seconds, "s CPU"
     yield f"{which}: memory of judging without it", memory, "MiB"
@@ -75,12 +75,3 @@ def _memory(directory: directories.RunDirectory) -> float:
         check=True,
     )
     return int(done.stdout) / 1024
-
-
-def _best(call: Callable[[], object], times: int = 3) -> float:
-    spent = []
-    for _ in range(times):
-        started = time.process_time()
-        call()
-        spent.append(time.process_time() - started)
-    return min(spent)

@@ -14,6 +14,7 @@ for those of final books (see `subject.final_books`).
 
 import collections
 import contextlib
+import enum
 import random
 import threading
 import time
@@ -24,6 +25,19 @@ from typing import Any, Generic, Protocol, TypeVar
 T = TypeVar("T")
 StepFields = Mapping[str, Any]
 StepListener = Callable[[str, StepFields], None]
+Part = tuple[str, ...]
+"""Name of a part of what a lock guards, such as the entry of a key."""
+
+
+class Use(enum.IntEnum):
+    """How something shared is used. Two uses commute if they are alike and not WRITE."""
+
+    READ = 0
+    WRITE = 1
+    ADD = 2
+    """Changes of which the order does not matter, such as adding to a set."""
+    IN_PARTS = 3
+    """Of a lock: the uses of its parts tell more."""
 
 
 class Lock(Protocol):
@@ -86,6 +100,12 @@ class Runtime(Protocol):
     def reading(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
         """Return the lock, for a `with` block that changes nothing and does not wait."""
 
+    def in_parts(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+        """Return the lock, for a `with` block that names each part that it uses."""
+
+    def uses(self, guard: Lock, how: Use, part: Part) -> None:
+        """Handle that the calling thread uses a part of what a lock guards."""
+
     def glance(self, guard: Lock) -> None:
         """Handle that the calling thread reads what a lock guards without taking the lock."""
 
@@ -124,6 +144,13 @@ class RealRuntime:
     def reading(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
         """Return the lock itself: readers exclude each other too."""
         return guard
+
+    def in_parts(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+        """Return the lock itself."""
+        return guard
+
+    def uses(self, guard: Lock, how: Use, part: Part) -> None:
+        """Do nothing."""
 
     def glance(self, guard: Lock) -> None:
         """Do nothing: the interpreter makes one read atomic."""
@@ -188,6 +215,34 @@ def reading(guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
     must not change anything, wait, notify, or take another lock.
     """
     return _runtime.reading(guard)
+
+
+def in_parts(guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+    """Return the lock for a `with` block that names every part that it uses, by the three below.
+
+    Two such blocks may come in either order unless they use one part, which spares an explorer most
+    orders. Parts used must be named again after each wait. A block in which another lock is taken
+    counts as one that uses everything.
+    """
+    return _runtime.in_parts(guard)
+
+
+def reads(guard: Lock, *part: str) -> None:
+    """Declare that a part of what the lock guards is read, with or without the lock."""
+    _runtime.uses(guard, Use.READ, part)
+
+
+def writes(guard: Lock, *part: str) -> None:
+    """Declare that a part of what the lock guards is read or changed."""
+    _runtime.uses(guard, Use.WRITE, part)
+
+
+def adds(guard: Lock, *part: str) -> None:
+    """Declare changes of a part whose order among others like them does not matter.
+
+    It matters to those that read or write the part.
+    """
+    _runtime.uses(guard, Use.ADD, part)
 
 
 def spawn(name: str, target: Callable[[], None]) -> Thread:

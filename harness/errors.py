@@ -8,6 +8,7 @@ HarnessError                 the harness could not do its work                  
 │   ├── DataDirectoryError   data folder of an API server damaged, in use, or not one
 │   ├── RunDirectoryError    run directory missing or not one
 │   ├── VerdictError         verdict missing, damaged, or not about this evidence
+│   ├── MissingExtraError    library of an extra of the package not installed
 │   ├── PluginError          plug-in missing, ambiguous, broken, or its answer of no use
 │   └── UnwritableError      no permission to write a file or folder
 ├── StorageError             disk full or broken
@@ -55,6 +56,15 @@ class RunDirectoryError(UsageError):
 
 class VerdictError(UsageError):
     """A verdict is missing, damaged, or not about the evidence beside it."""
+
+
+class MissingExtraError(UsageError):
+    """A library that an extra of the package installs is missing."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(
+            f"expected {library}, which is not installed: pip install 'flake-hunt[{extra}]'"
+        )
 
 
 class PluginError(UsageError):

@@ -26,24 +26,26 @@ PAGES = (
     "SECURITY.md",
     "clusters/README.md",
     "docs/api.md",
+    "docs/live-views.md",
     "docs/plug-ins.md",
     "examples/README.md",
     "reports/README.md",
     "scenarios/README.md",
 )
 """Paths in the repository, and on the site."""
+STYLE = "docs/site.css"
 
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)")
 
 
 def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
-    """Replace the files of `docs_dir` by the documents, and by the files that they link to."""
+    """Replace the files of `docs_dir` by the documents, what they link to, and the style."""
     from mkdocs.structure.files import File
 
     for file in list(files):
         if file.src_dir == config.docs_dir:
             files.remove(file)
-    for path in (*PAGES, *linked_files()):
+    for path in (*PAGES, *linked_files(), STYLE):
         files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
     return files
 

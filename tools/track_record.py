@@ -1,10 +1,11 @@
 """Measure how fast each known defect is found, and write the track record.
 
 worlds      search each world that finds a defect, with several seeds (CPU seconds of one core)
+random      search random worlds for each defect, with several seeds (CPU seconds of one core)
 campaigns   take the controls of campaigns that have ended (seconds of a run)
 page        write the tables in scenarios/README.md
 
-The figures are in harness/catalogue/track_record.json. `worlds` and `campaigns` write the page too.
+The figures are in harness/catalogue/track_record.json. Each of the first three writes the page too.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import msgspec
 from harness.campaign import campaign_documents, results
 from harness.campaign.purposes import Purpose
 from harness.catalogue import known, track_record
-from harness.explore.search import search_campaign
+from harness.explore.search import random_worlds, search_campaign
 
 ROOT = pathlib.Path(__file__).parents[1]
 RECORD = ROOT / "harness" / "catalogue" / track_record.FILE
@@ -32,6 +33,9 @@ SECTION = re.compile(
 """The part of the page that this program writes."""
 LIMIT_S = 60.0
 """A search that lasts longer counts as one that has not found the defect."""
+RANDOM_LIMIT_S = 120.0
+"""The same for random worlds, in CPU seconds."""
+RANDOM_PLACE = "random-worlds"
 
 Figures = dict[str, list[track_record.Detection]]
 
@@ -51,6 +55,24 @@ def _search(defect: str, world: str, seed: int) -> float | None:
     for progress in search_campaign.explore(hunt):
         found = bool(progress.findings)
     return time.process_time() - started if found else None
+
+
+def searched_at_random(defect: str, *, searches: int) -> track_record.Detection:
+    """Search random worlds with several seeds, and without being told the world."""
+    seconds = [_search_at_random(defect, seed) for seed in range(1, searches + 1)]
+    return _detection(track_record.RANDOM, RANDOM_PLACE, seconds)
+
+
+def _search_at_random(defect: str, seed: int) -> float | None:
+    """Return the CPU seconds until the first finding; None: there was none in time."""
+    started = time.process_time()
+    for progress in random_worlds.explore(random_worlds.RandomHunt(seed=seed, defects=(defect,))):
+        used_s = time.process_time() - started
+        if progress.found is not None:
+            return used_s
+        if used_s >= RANDOM_LIMIT_S:
+            return None
+    return None
 
 
 def runs(campaign: pathlib.Path) -> list[results.RunResult]:
@@ -88,13 +110,21 @@ def _detection(kind: str, place: str, seconds: Sequence[float | None]) -> track_
 
 
 def save(new: Figures) -> None:
-    """Put new figures in the place of older ones of the same defect and place; write the page."""
+    """Put new figures in the place of older ones of the same defect and place; write the page.
+
+    Figures of places that do not show the defect any more are dropped.
+    """
     detections = collections.defaultdict(list, track_record.recorded().detections)
     for defect, items in new.items():
         places = {(item.kind, item.place) for item in items}
         kept = [item for item in detections[defect] if (item.kind, item.place) not in places]
         detections[defect] = sorted([*kept, *items], key=lambda item: (item.kind, item.place))
-    record = track_record.TrackRecord(detections=dict(sorted(detections.items())))
+    showing = {row.name: {*row.scenarios, *row.worlds, RANDOM_PLACE} for row in known.listed()}
+    left = {
+        defect: [item for item in items if item.place in showing.get(defect, ())]
+        for defect, items in sorted(detections.items())
+    }
+    record = track_record.TrackRecord(detections=left)
     text = msgspec.json.format(msgspec.json.encode(record), indent=1).decode()
     RECORD.write_text(text + "\n", encoding="utf-8")
     track_record.recorded.cache_clear()
@@ -114,15 +144,17 @@ def page(text: str) -> str:
 
 def table(rows: Iterable[known.KnownDefect]) -> str:
     """Return a table of defects."""
-    head = "| defect | part | check | releases | in runs | in a world | command |\n"
-    return head + "|---|---|---|---|---|---|---|\n" + "".join(map(_row, rows))
+    head = "| defect | part | check | releases | in runs | in a world | random worlds | command |\n"
+    return head + "|---|---|---|---|---|---|---|---|\n" + "".join(map(_row, rows))
 
 
 def _row(row: known.KnownDefect) -> str:
     name = f"`{row.name}`" + f" ({', '.join(row.issues)})" * bool(row.issues)
     check = f"{row.guarantee} `{row.check}`"
     by_kind = [_shown(row.detections, kind) for kind in (track_record.SCENARIO, track_record.WORLD)]
-    cells = (name, row.part, check, row.releases or "none", *by_kind, f"`{row.command}`")
+    at_random = _shown_random(row.detections)
+    releases = row.releases or "none"
+    cells = (name, row.part, check, releases, *by_kind, at_random, f"`{row.command}`")
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -136,6 +168,14 @@ def _shown(detections: list[track_record.Detection], kind: str) -> str:
     return f"`{item.place}`: {figures}"
 
 
+def _shown_random(detections: list[track_record.Detection]) -> str:
+    found = [item for item in detections if item.kind == track_record.RANDOM]
+    return ", ".join(
+        f"{item.found} of {item.attempts}" + f", {_seconds(item.median_s)}" * bool(item.found)
+        for item in found
+    )
+
+
 def _seconds(seconds: float | None) -> str:
     return "" if seconds is None else f"{track_record.shown(seconds)} s"
 
@@ -146,10 +186,12 @@ def main() -> None:
     match options.what:
         case "worlds":
             save(_worlds(options.defect, searches=options.searches))
+        case "random":
+            save(_at_random(options.defect, searches=options.searches))
         case "campaigns":
             save(controls(itertools.chain.from_iterable(map(runs, options.folder))))
         case _:
-            save({})
+            PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _worlds(defects: Sequence[str], *, searches: int) -> Figures:
@@ -162,6 +204,15 @@ def _worlds(defects: Sequence[str], *, searches: int) -> Figures:
     return figures
 
 
+def _at_random(defects: Sequence[str], *, searches: int) -> Figures:
+    figures = {}
+    for defect in defects or sorted(known.FACTS):
+        found = searched_at_random(defect, searches=searches)
+        figures[defect] = [found]
+        print(f"{defect} in random worlds: {found.found} of {searches}", flush=True)
+    return figures
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -170,6 +221,9 @@ def _options() -> argparse.Namespace:
     worlds = commands.add_parser("worlds")
     worlds.add_argument("defect", nargs="*", metavar="DEFECT", help="known defects (default: all)")
     worlds.add_argument("--searches", type=int, default=20, help="searches of each world")
+    at_random = commands.add_parser("random")
+    at_random.add_argument("defect", nargs="*", metavar="DEFECT", help="defects (default: all)")
+    at_random.add_argument("--searches", type=int, default=3, help="searches for each defect")
     campaigns = commands.add_parser("campaigns")
     campaigns.add_argument("folder", nargs="+", type=pathlib.Path, help="folder of a campaign")
     commands.add_parser("page")

@@ -29,6 +29,7 @@ SHORT = (
     *("--set", "load.pods_running_min=1"),
     *("--set", "load.reuse_min=0"),
 )
+KINDS = {"scenarios", "clusters", "traffic", "checks", "subjects", "faults", "defects"}
 SCENARIO = """
 schema_version = 1
 name = "small"
@@ -65,14 +66,17 @@ class Installed:
         """Run `flake-hunt` and return its output. Raises CheckError like `run`."""
         return self.run("flake-hunt", *arguments, expect=expect)
 
-    def run(self, program: str, *arguments: str, expect: tuple[int, ...] = (VALID,)) -> str:
+    def run(
+        self, program: str, *arguments: str, expect: tuple[int, ...] = (VALID,), **variables: str
+    ) -> str:
         """Run a program and return its output. Raises CheckError for an unexpected exit code."""
         started = time.monotonic()
         environment = {key: value for key, value in os.environ.items() if key not in NOT_INHERITED}
+        environment["PATH"] = f"{self.binaries}:{environment['PATH']}"
         done = subprocess.run(
             [self.binaries / program, *arguments],
             cwd=self.folder,
-            env={**environment, "XDG_STATE_HOME": str(self.folder / "state")},
+            env={**environment, "XDG_STATE_HOME": str(self.folder / "state"), **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -125,6 +129,8 @@ def use(installed: Installed) -> None:
     exploration(installed)
     cluster(installed)
     examples(installed)
+    plugins(installed)
+    nights_and_shards(installed)
 
 
 def version(installed: Installed) -> None:
@@ -195,14 +201,45 @@ def cluster(installed: Installed) -> None:
 
 
 def examples(installed: Installed) -> None:
-    """Lay the examples down, run their tests, and install and use their package of plug-ins."""
+    """Lay the examples down and run their tests, which use both schedulers and the users."""
     installed.flake_hunt("init", ".")
     tests = ("-q", "-n", "2", "-p", "no:locust", "test_scheduler.py")
     print(installed.run("python", "-m", "pytest", "-rs", *tests).rstrip(), flush=True)
+
+
+def plugins(installed: Installed) -> None:
+    """Install the package of plug-ins among the examples, and use one of each kind."""
     pip = ("-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-deps")
     installed.run("python", *pip, "./my-plugins")
     installed.flake_hunt("plugins")
-    installed.flake_hunt("run", "two-nodes", "--subject", "my-scheduler")
+    scheduler = ("--subject", "my-scheduler", "--cluster", "short-memory", "--reports", "mine")
+    installed.flake_hunt("run", "two-nodes", *scheduler)
+    bug = ("--defect", "in-flight-forgotten", "--until-found", "--reports", "bug")
+    installed.flake_hunt("run", "two-nodes", "--locustfile", "impatient", *bug, expect=(INVALID,))
+    used = {
+        plugin["kind"]
+        for folder in ("mine", "bug")
+        for plugin in json.loads(installed.require(f"{folder}/two-nodes/*/plan.json").read_text())[
+            "plugins"
+        ]
+    }
+    if used != KINDS:
+        raise CheckError(f"expected a plug-in of each kind in the runs, got {sorted(used)}")
+
+
+def nights_and_shards(installed: Installed) -> None:
+    """Use what the examples for CI and Slurm call: trends, and the shards of a plan."""
+    database = ("--database", "trends.sqlite")
+    installed.flake_hunt("trends", "add", "reports", *database)
+    installed.flake_hunt("trends", "page", *database, "--html", "trends.html")
+    installed.require("trends.html")
+    installed.flake_hunt("plan", "small.toml", "--repeat", "2", "--shards", "2", "-o", "plan.json")
+    for task in ("1", "2"):
+        script = ("/bin/bash", "campaign.sbatch")
+        installed.run(*script, expect=(VALID, UNKNOWN), SLURM_ARRAY_TASK_ID=task)
+    installed.flake_hunt("merge", "reports", "-o", "merged", expect=(VALID, UNKNOWN))
+    if json.loads(installed.require("merged/merge.json").read_text())["missing_shards"]:
+        raise CheckError("expected that no shard is missing")
 
 
 def main(python: str) -> int:

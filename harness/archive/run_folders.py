@@ -39,6 +39,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     defects: list[str]
     cluster: str
     boot_id: str
+    pid: int = 0
     created_wall_ns: int
     until_found: bool
     settings: msgspec.Raw
@@ -48,6 +49,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cluster_profile: dict[str, Any] = {}
     again: list[str] = []
     jobs: int = 0
+    campaign: str = ""
 
     @property
     def subject_name(self) -> str:

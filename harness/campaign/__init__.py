@@ -4,5 +4,6 @@ pytest-xdist spreads them over the cores; each worker has its own cluster and ex
 the other on it. The processes of one run belong to `run`, judging belongs to `checks`.
 
 Contents: `campaign_documents`, `campaign_pages`, `campaign_plan`, `hunting`, `nights`, `plugin`,
-`purposes`, `results`, `run_outcomes`, `sequential_stopping`, `sharding`, `summaries`.
+`purposes`, `results`, `run_outcomes`, `run_scheduling`, `sequential_stopping`, `sharding`,
+`summaries`.
 """

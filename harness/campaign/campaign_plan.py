@@ -13,6 +13,7 @@ from harness.history import subject_names
 from harness.run import known_defects, run_plan
 from harness.run.fault_planning import planning
 from harness.scenario import loading, profiles, specs
+from harness.traffic import locustfiles
 
 SCHEMA_VERSION = 2
 PYTHON = subject_names.PYTHON
@@ -84,8 +85,13 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Carrier of faults of traffic, as `--fault-carrier` takes it."""
     jobs: int = 0
     """Number of runs that are made at once; 0: one, without a worker process for it."""
+    pid: int = 0
+    """The process that makes the campaign; 0 in plans of older versions."""
+    boot_id: str = ""
     started: str = ""
     """Time in UTC, `2026-01-31T23:59:59Z`; empty in plans of older versions."""
+    locustfile: str = ""
+    """Locustfile or traffic plug-in of all runs; empty: those of the scenarios."""
     until_decided: str = ""
     """The question that ends the runs of a subject, such as `0.01@0.95`; empty: all are made."""
     done: list[int] = []
@@ -113,6 +119,7 @@ def plan(
     fault_carrier: planning.CarrierChoice = "auto",
     again: Sequence[str] = (),
     until_decided: str = "",
+    locustfile: str = "",
 ) -> CampaignPlan:
     """Return the plan of a campaign.
 
@@ -120,8 +127,8 @@ def plan(
     `subjects` replace the schedulers of the scenarios in all runs except controls; `remedies`
     change the Python scheduler in these runs, and `release` makes it like that one. `again` are
     the arguments of `flake-hunt` that repeat the campaign. With `until_decided`, `repeat` is the
-    most runs of each subject. Raises ScenarioError or UsageError for
-    runs that cannot work.
+    most runs of each subject. `locustfile` has the users of all runs. Raises ScenarioError or
+    UsageError for runs that cannot work.
     """
     known_defects.require_known(defects or ())
     profile = cluster or profiles.load("embedded")
@@ -129,7 +136,7 @@ def plan(
     runs: list[PlannedRun] = []
     versions: dict[str, str] = {}
     for name in scenarios:
-        loaded = loading.load(name)
+        loaded = loading.load(name, overrides=locustfiles.override(locustfile))
         resolved = run_plan.plan(
             loaded,
             seed=seed,
@@ -165,6 +172,7 @@ def plan(
         fault_carrier=fault_carrier,
         started=clocks.wall_text(),
         until_decided=until_decided,
+        locustfile=locustfile,
         again=list(again),
         versions=versions,
         runs=[

@@ -1,7 +1,9 @@
 """Executes a campaign: runs pytest with xdist in this process and collects the results."""
 
+import os
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,6 +14,7 @@ from harness.campaign import (
     plugin,
     purposes,
     results,
+    run_scheduling,
     sequential_stopping,
     summaries,
 )
@@ -40,6 +43,7 @@ def hunt(
     Raises KeyboardInterrupt when interrupted, and HarnessError if pytest itself fails.
     """
     campaign = folder / plugin.PLAN_NAME
+    plan = msgspec.structs.replace(plan, pid=os.getpid(), boot_id=clocks.boot_id())
     campaign_plan.write(campaign, plan)
     if plan.runs and len(plan.done) == len(plan.runs):
         return results.in_plan_order(kept)
@@ -99,12 +103,21 @@ class _Collector:
         self._planned = {run.id: run for run in plan.runs}
         self._path, self._listener = path, listener
         self._stopping = sequential_stopping.Stopping(plan, path.parent)
+        self._scheduling: run_scheduling.RunScheduling | None = None
         self.results: list[results.RunResult] = []
         self.failure: errors.HarnessError | None = None
         """Why a result could not be written; None: all were.
 
         It is not raised in a hook, where it would become an internal error of pytest.
         """
+
+    @pytest.hookimpl(tryfirst=True, optionalhook=True)
+    def pytest_xdist_make_scheduler(
+        self, config: pytest.Config, log: Any
+    ) -> run_scheduling.RunScheduling:
+        """Return what hands the runs to the workers."""
+        self._scheduling = run_scheduling.RunScheduling(config, log)
+        return self._scheduling
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the results of a test, when one of its phases has ended in a worker."""
@@ -120,12 +133,16 @@ class _Collector:
         try:
             with self._path.open("ab") as file:
                 file.write(msgspec.json.encode(result) + b"\n")
-            self._stopping.see(result)
+            if self._stopping.see(result) and self._scheduling is not None:
+                self._scheduling.drop(self._is_needed)
         except OSError as error:
             self.failure = writing.explain(error, self._path)
         except errors.HarnessError as error:
             self.failure = error
         self._listener(result)
+
+    def _is_needed(self, name: str) -> bool:
+        return self._stopping.is_needed(self._planned[name])
 
 
 def _broken(

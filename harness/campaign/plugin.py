@@ -27,6 +27,7 @@ from harness.history import directories
 from harness.run import run_plan, runs
 from harness.scenario import loading, profiles
 from harness.seeds import Seeds
+from harness.traffic import locustfiles
 
 RESULT = "flake-hunt-result"
 """Name of the test property with the result of one attempt, in JSON."""
@@ -142,7 +143,8 @@ class RunItem(pytest.Item):
 
     def _execute(self, attempt: int) -> tuple[directories.RunDirectory, verdict_files.Judgement]:
         """Plan and execute one attempt on the worker's cluster; retries get derived seeds."""
-        loaded = loading.load(self._run.scenario)
+        users = locustfiles.override(self._plan.locustfile)
+        loaded = loading.load(self._run.scenario, overrides=users)
         profile = profiles.restore(self._plan.cluster)
         seed = Seeds(self._run.seed).derive(attempt) if attempt else self._run.seed
         plan = run_plan.plan(

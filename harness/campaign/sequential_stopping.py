@@ -6,6 +6,7 @@ count as neither. Controls take no part.
 """
 
 import collections
+import dataclasses
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -117,19 +118,25 @@ class Stopping:
         self._made: dict[int, list[results.RunResult]] = collections.defaultdict(list)
         self._decided: list[Key] = []
 
-    def see(self, result: results.RunResult) -> None:
-        """Take a result, and write the file if it decides.
+    def see(self, result: results.RunResult) -> bool:
+        """Take a result; write the file and return True if it decides.
 
         Raises StorageError or UnwritableError if the file cannot be written.
         """
         self._made[result.number].append(result)
         key = _key(result)
         if self._asked is None or key not in self._groups or key in self._decided:
-            return
-        found = _decision(self._asked, key, self._groups[key], self._made)
-        if found.answer is not Answer.UNDECIDED:
-            self._decided.append(key)
-            writing.replace(self._path, msgspec.json.encode(self._decided))
+            return False
+        count = _count(self._asked, self._groups[key], self._made)
+        if count.answer is Answer.UNDECIDED:
+            return False
+        self._decided.append(key)
+        writing.replace(self._path, msgspec.json.encode(self._decided))
+        return True
+
+    def is_needed(self, run: campaign_plan.PlannedRun) -> bool:
+        """Return whether the subject of a run is not decided."""
+        return _key_of_plan(run) not in self._decided
 
 
 def _groups(plan: campaign_plan.CampaignPlan) -> dict[Key, list[campaign_plan.PlannedRun]]:
@@ -155,12 +162,20 @@ def _by_number(found: Iterable[results.RunResult]) -> dict[int, list[results.Run
     return made
 
 
-def _decision(
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Count:
+    """The runs of a subject, up to the one that decides."""
+
+    rate: rates.Rate
+    inconclusive: int
+    answer: Answer
+
+
+def _count(
     asked: Question,
-    key: Key,
     planned: Sequence[campaign_plan.PlannedRun],
     made: Mapping[int, Sequence[results.RunResult]],
-) -> Decision:
+) -> _Count:
     rate, inconclusive, answer = rates.Rate(0, 0), 0, Answer.UNDECIDED
     for run in _in_order(planned, made):
         if run.verdict not in (verdicts.Verdict.VALID, verdicts.Verdict.INVALID):
@@ -171,6 +186,17 @@ def _decision(
         answer = confidence_sequences.answer_now(asked, rate)
         if answer is not Answer.UNDECIDED:
             break
+    return _Count(rate, inconclusive, answer)
+
+
+def _decision(
+    asked: Question,
+    key: Key,
+    planned: Sequence[campaign_plan.PlannedRun],
+    made: Mapping[int, Sequence[results.RunResult]],
+) -> Decision:
+    count = _count(asked, planned, made)
+    rate, inconclusive, answer = count.rate, count.inconclusive, count.answer
     low, high = confidence_sequences.interval(rate, asked.confidence)
     purpose, scenario, subject, hypothesis = key
     return Decision(

@@ -2,7 +2,9 @@
 
 import dataclasses
 
-MUTANT = ""
+from harness.catalogue import release_ranges
+
+MUTANT = release_ranges.NEVER
 """The releases of a defect that was never shipped."""
 
 
@@ -15,7 +17,7 @@ class DefectFacts:
     guarantee."""
     issues: tuple[str, ...] = ()
     """Where it was reported, as `kubernetes#136269`."""
-    releases: str = MUTANT
-    """The releases that have it, as prose; empty: none, it is a mutant."""
+    releases: release_ranges.Releases = MUTANT
+    """The releases that have it; none: it is a mutant."""
     worlds: tuple[str, ...] = ()
     """Worlds of `flake-hunt explore` in which it is found within seconds."""

@@ -11,6 +11,7 @@ from harness.catalogue import (
     defect_facts,
     guarantees,
     node_facts,
+    played_releases,
     reported_facts,
     scheduler_facts,
     track_record,
@@ -38,7 +39,9 @@ class KnownDefect(msgspec.Struct, frozen=True, kw_only=True):
     check: str
     issues: list[str]
     releases: str
-    """Empty: it was never shipped."""
+    """The releases that have it, as prose; empty: it was never shipped."""
+    as_releases: list[str]
+    """Those of `--as` that have it."""
     scenarios: list[str]
     worlds: list[str]
     detections: list[track_record.Detection]
@@ -78,7 +81,8 @@ def _row(name: str, part: str, scenarios: list[str]) -> KnownDefect:
         guarantee=guarantees.LETTERS[facts.check],
         check=facts.check,
         issues=list(facts.issues),
-        releases=facts.releases,
+        releases="" if facts.releases == defect_facts.MUTANT else str(facts.releases),
+        as_releases=played_releases.of(name),
         scenarios=scenarios,
         worlds=list(facts.worlds),
         detections=detections,

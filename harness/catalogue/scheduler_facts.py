@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from harness.catalogue import defect_facts
+from harness.catalogue import defect_facts, release_ranges
 
 _BINDING = "pod-arrives-during-binding"
 _RACES = (_BINDING, "four-claims-two-devices")
@@ -11,7 +11,9 @@ _RACES = (_BINDING, "four-claims-two-devices")
 FACTS: Mapping[str, defect_facts.DefectFacts] = {
     "admin-access-for-all": defect_facts.DefectFacts(check="granted_access"),
     "admin-device-twice": defect_facts.DefectFacts(
-        check="distinct_devices", issues=("kubernetes#131269",), releases="up to 1.32"
+        check="distinct_devices",
+        issues=("kubernetes#131269",),
+        releases=release_ranges.Releases(last="1.32"),
     ),
     "assume-cache-early-return": defect_facts.DefectFacts(
         check="device_exclusivity", worlds=("two-claims-one-device", *_RACES)
@@ -19,7 +21,7 @@ FACTS: Mapping[str, defect_facts.DefectFacts] = {
     "assume-cache-shared-drain": defect_facts.DefectFacts(
         check="device_exclusivity",
         issues=("kubernetes#136269",),
-        releases="1.32 to 1.35.0",
+        releases=release_ranges.Releases(first="1.32", last="1.35.0"),
         worlds=_RACES,
     ),
     "bound-before-reserved": defect_facts.DefectFacts(
@@ -33,7 +35,7 @@ FACTS: Mapping[str, defect_facts.DefectFacts] = {
     "extended-claim-not-awaited": defect_facts.DefectFacts(
         check="device_exclusivity",
         issues=("kubernetes#133302",),
-        releases="before 1.34.0",
+        releases=release_ranges.Releases(words="1.34 in development"),
         worlds=("extended-claims",),
     ),
     "extended-claim-not-recorded": defect_facts.DefectFacts(check="extended_claims"),
@@ -41,8 +43,14 @@ FACTS: Mapping[str, defect_facts.DefectFacts] = {
     "gather-not-atomic": defect_facts.DefectFacts(
         check="device_exclusivity",
         issues=("kubernetes#136269",),
-        releases="1.32 to 1.35.0",
+        releases=release_ranges.Releases(first="1.32", last="1.35.0"),
         worlds=_RACES,
+    ),
+    "in-flight-overwritten": defect_facts.DefectFacts(
+        check="device_exclusivity",
+        issues=("kubernetes#137897",),
+        releases=release_ranges.Releases(last="1.35"),
+        worlds=("claim-named-twice",),
     ),
     "in-flight-removed-first": defect_facts.DefectFacts(
         check="device_exclusivity", worlds=("two-claims-one-device", *_RACES)
@@ -58,19 +66,25 @@ FACTS: Mapping[str, defect_facts.DefectFacts] = {
     "revision-compared-early": defect_facts.DefectFacts(check="device_exclusivity", worlds=_RACES),
     "selectors-not-asked": defect_facts.DefectFacts(check="selected_devices"),
     "shares-not-gathered": defect_facts.DefectFacts(
-        check="device_consumption", issues=("kubernetes#139034",), releases="1.34"
+        check="device_consumption",
+        issues=("kubernetes#139034",),
+        releases=release_ranges.Releases(first="1.34", last="1.34"),
     ),
     "slice-deletions-unseen": defect_facts.DefectFacts(check="existing_devices"),
     "slice-tracker-shared-drain": defect_facts.DefectFacts(
         check="tainted_devices",
         issues=("kubernetes#140005",),
-        releases="1.34.2 to 1.36.2 and newer, with DRADeviceTaintRules",
+        releases=release_ranges.Releases(
+            first="1.34.2", last="1.36.2", is_open=True, given="with DRADeviceTaintRules"
+        ),
         worlds=("taint-rule",),
     ),
     "slice-tracker-unlocked-merge": defect_facts.DefectFacts(
         check="tainted_devices",
         issues=("kubernetes#140005",),
-        releases="1.34.2 to 1.36.2 and newer, with DRADeviceTaintRules",
+        releases=release_ranges.Releases(
+            first="1.34.2", last="1.36.2", is_open=True, given="with DRADeviceTaintRules"
+        ),
         worlds=("taint-rule",),
     ),
     "whole-devices-shared": defect_facts.DefectFacts(check="granted_shares"),

@@ -12,15 +12,16 @@ import msgspec
 FILE = "track_record.json"
 SCENARIO = "scenario"
 WORLD = "world"
+RANDOM = "random"
 
 
 class Detection(msgspec.Struct, frozen=True, kw_only=True):
     """The attempts to find one defect in one place."""
 
-    kind: Literal["scenario", "world"]
-    """A scenario of runs, or a world of `flake-hunt explore`."""
+    kind: Literal["scenario", "world", "random"]
+    """A scenario of runs, a world of `flake-hunt explore`, or its random worlds."""
     place: str
-    """Name of the scenario or world."""
+    """Name of the scenario or world; of random worlds, `random-worlds`."""
     attempts: int
     found: int
     """Attempts that found the defect."""
@@ -45,8 +46,12 @@ def recorded() -> TrackRecord:
 
 
 def best(detections: list[Detection]) -> Detection | None:
-    """Return the most reliable detection, of equals the fastest; None if there is none."""
-    proven = [item for item in detections if item.median_s is not None]
+    """Return the most reliable detection, of equals the fastest; None if there is none.
+
+    Random worlds do not count: they are for what has no place of its own.
+    """
+    placed = [item for item in detections if item.kind != RANDOM]
+    proven = [item for item in placed if item.median_s is not None]
     return min(proven, key=_rank, default=None)
 
 

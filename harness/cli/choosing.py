@@ -3,6 +3,7 @@
 import math
 import os
 import pathlib
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -72,6 +73,20 @@ def require_number(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"expected a finite number, got {value}")
     return value
+
+
+_UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_TIME = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(s|m|h|)")
+
+
+def seconds(text: str | float) -> float:
+    """Parse a time: a number of seconds, or one with the unit s, m or h."""
+    found = _TIME.fullmatch(str(text))
+    if found is None:
+        raise typer.BadParameter(
+            f"expected a number of seconds, or a time as 90s, 30m or 2h, got {text!r}"
+        )
+    return float(found[1]) * _UNITS_S[found[2]]
 
 
 def of_cluster(*names: str, **settings: Any) -> Any:
@@ -169,6 +184,16 @@ Jobs = Annotated[
         help=f"Number of concurrent runs (default: one per core; on kind one per {CORES_PER_KIND} cores).",
     ),
 ]
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(
+        "--metrics-port",
+        metavar="PORT",
+        min=0,
+        max=65535,
+        help="Serve /metrics for Prometheus on this port of 127.0.0.1; 0: any free port.",
+    ),
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help=f"Allow more than {PROCESSES_PER_CORE} processes per core."),
@@ -182,6 +207,15 @@ UntilDecided = Annotated[
         metavar="RATE@CONFIDENCE",
         help="Repeat runs until it is decided, with this confidence, whether fewer than this share of them fail: "
         "0.01@0.95.",
+    ),
+]
+
+Locustfile = Annotated[
+    str,
+    typer.Option(
+        "--locustfile",
+        metavar="FILE",
+        help="Locustfile, or name of a traffic plug-in, with other users for scenarios of the profile churn.",
     ),
 ]
 

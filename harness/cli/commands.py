@@ -26,7 +26,9 @@ SUBCOMMANDS = {
     "machines.merge_command": ("merge",),
     "campaigns.nightly_command": ("nightly",),
     "runs.run_commands": ("run", "check", "report"),
-    "querying.query_command": ("query",),
+    "watching.watch_command": ("watch",),
+    "watching.trace_command": ("trace",),
+    "querying.query_command": ("query", "export"),
     "runs.compare_command": ("compare",),
     "evaluation.power_command": ("power",),
     "evaluation.trend_commands": ("trends",),
@@ -43,7 +45,7 @@ SUBCOMMANDS = {
     "init_command": ("init",),
     "schema_command": ("schema",),
     "parts.cluster_parts": ("apiserver", "scheduler", "claim-controller"),
-    "parts.harness_parts": ("kubelet", "record", "fault-proxy"),
+    "parts.harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
 }
 """Module -> the subcommands that it adds, in the order of the help."""
 

@@ -30,7 +30,7 @@ def defects(
 ) -> int:
     """List the known defects: the guarantee that each breaks, what shows it, and how fast.
 
-    The times were measured on an idle machine with two cores: seconds of a run until it was
+    The times were measured on two cores, some of them on busy ones: seconds of a run until it was
     caught, CPU seconds of a search until it was found. With a name: all that is known about it.
     """
     from harness.catalogue import known
@@ -64,12 +64,13 @@ def _show(listed: "list[known.KnownDefect]") -> None:
     from harness.cli.terminal import displaying
 
     table = rich.table.Table(box=None, pad_edge=False)
-    for title in ("defect", "part", "breaks", "reported", "shown by", "found", "median", "worst"):
+    titles = ("defect", "part", "breaks", "reported", "releases", "shown by", "found", "median")
+    for title in (*titles, "worst"):
         table.add_column(title, no_wrap=title in ("defect", "found"), overflow="fold")
     for row in listed:
         issues = ", ".join(row.issues) or "no, a mutant"
         figures = _figures(track_record.best(row.detections))
-        table.add_row(row.name, row.part, row.guarantee, issues, *figures)
+        table.add_row(row.name, row.part, row.guarantee, issues, row.releases, *figures)
     displaying.console().print(table)
     print(
         f"\n{outputs.counted(len(listed), 'known defect')}. `flake-hunt defects NAME` tells more."
@@ -94,6 +95,7 @@ def _described(row: "known.KnownDefect") -> str:
         ("breaks", f"{row.guarantee} {row.check}"),
         ("reported", ", ".join(row.issues) or "no: a mutant"),
         ("releases", row.releases or "none"),
+        ("--as", ", ".join(row.as_releases) or "no release"),
         *((f"{item.kind} {item.place}", " ".join(_figures(item)[1:])) for item in row.detections),
         ("try", f"flake-hunt {row.command}"),
         ("", " ".join(row.description.split())),

@@ -2,11 +2,13 @@
 
 Each change is delivered once and in order, on the informer's thread. After a gap (410 Gone) a new
 list is compared with the copy; objects that are missing are delivered as deletions of their last
-known state, like `DeletedFinalStateUnknown` in client-go.
+known state, like `DeletedFinalStateUnknown` in client-go. A list is not in the order of versions: a
+handler that goes by the highest version that it has seen needs to know where a list begins and ends
+(`ListHandler`).
 """
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeGuard
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import msgspec
 
@@ -38,6 +40,17 @@ class EventHandler(Protocol):
 
     def on_delete(self, last: Object) -> None:
         """Handle the deletion of an object; `last` is its last known state."""
+
+
+@runtime_checkable
+class ListHandler(Protocol):
+    """An event handler that is told where the events of a list begin and end."""
+
+    def on_list_begin(self) -> None:
+        """Handle that the next events are those of a list, in any order."""
+
+    def on_list_end(self, version: str) -> None:
+        """Handle that all events up to this resource version, the list's, have come."""
 
 
 class StateHandler:
@@ -193,13 +206,21 @@ class Informer:
             is_cached=self._lists_cached and not self._synced.is_set(),
         )
         concurrency.step("informer.listed", informer=self._name, count=len(listing.items))
-        present = {key_of(obj): obj for obj in listing.items}
+        list_handlers = [item for item in self._handlers if isinstance(item, ListHandler)]
+        for handler in list_handlers:
+            handler.on_list_begin()
+        self._replace({key_of(obj): obj for obj in listing.items})
+        for handler in list_handlers:
+            handler.on_list_end(listing.resource_version)
+        self._version = listing.resource_version
+        self._synced.set()
+
+    def _replace(self, present: dict[str, Object]) -> None:
+        """Deliver how the listed objects differ from the copy."""
         for key in [key for key in self._objects if key not in present]:
             self._delete(key, self._objects[key])
         for key, obj in present.items():
             self._put(key, obj)
-        self._version = listing.resource_version
-        self._synced.set()
 
     def _follow(self) -> None:
         watch = self._watch = self._api.watch(

@@ -6,6 +6,7 @@ plan.json                   seed and resolved options
 cluster.json                the cluster that ran, and its versions
 processes.jsonl             starts, ends, phases
 operations-<process>.jsonl  API calls
+traffic-workers.jsonl       workers of the load on other hosts; only if the scenario has some
 preparations-<kubelet>.jsonl  claims that were prepared and unprepared on nodes
 pool-changes-<kubelet>.jsonl  changes of device pools; only in runs whose scenario has some
 observations.jsonl          commits that the API server published; compressed: ….jsonl.zst
@@ -29,6 +30,7 @@ from harness import errors, writing
 from harness.history import zstd_frames
 
 _SUFFIXES = {"none": "", "zstd": zstd_frames.SUFFIX}
+TRAFFIC_WORKERS = "traffic-workers.jsonl"
 _ADVICE = "name the folder of one run, reports/<scenario>/<run>"
 
 
@@ -89,6 +91,11 @@ class RunDirectory:
         """Return the file of Invocation, Completion and Waited records of one process."""
         return self.path / f"operations-{process}.jsonl"
 
+    @property
+    def traffic_workers(self) -> pathlib.Path:
+        """WorkerJoined, WorkerLeft and WorkerRefused records of the load on other hosts."""
+        return self.path / TRAFFIC_WORKERS
+
     def steps(self, process: str) -> pathlib.Path:
         """Return the file of Step records of one process of the subject."""
         return self.path / f"steps-{process}.jsonl"
@@ -119,7 +126,8 @@ class RunDirectory:
 
     def journals(self) -> list[pathlib.Path]:
         """Return every journal that exists."""
-        single = [path for path in (self.processes, self.faults) if os.path.lexists(path)]
+        alone = (self.processes, self.faults, self.traffic_workers)
+        single = [path for path in alone if os.path.lexists(path)]
         by_kubelets = [*self.all_preparations(), *self.all_pool_changes()]
         by_clients = [*self.all_operations(), *by_kubelets, *self.all_steps()]
         return [*single, *self.all_observations(), *by_clients]

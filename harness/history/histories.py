@@ -3,6 +3,8 @@
 Missing and damaged files raise no error; readers note the damage for the certificate. A file of
 another run, or of another boot of the host (whose clocks cannot be compared), counts as damaged,
 and so does a file that was changed after the run, as its manifest shows: nothing rests on it.
+Workers of the load may run on other hosts, if the plan says so and traffic-workers.jsonl names
+theirs: the times in their files are read as times of the run's clock, see `clock_domains`.
 """
 
 import dataclasses
@@ -13,7 +15,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness import errors
-from harness.history import directories, files, journal_reader, manifests, plans, records
+from harness.history import (
+    clock_domains,
+    directories,
+    files,
+    journal_reader,
+    manifests,
+    plans,
+    records,
+)
 from harness.model import naming
 
 DAMAGED_HASHED_MAX = 2**30
@@ -32,14 +42,15 @@ class EvidenceReader(journal_reader.Reader):
         may_be_cut_off: bool = False,
         change: str = "",
         decode: journal_reader.Decode | None = None,
+        domain: clock_domains.ClockDomain | None = None,
     ) -> None:
         """`may_be_cut_off`: the writer could not close the file (see `History.cut_off`).
 
         `change`: how the file was changed after the run; empty: it was not. `decode`: see
-        `journal_reader.Reader`; None: as records.
+        `journal_reader.Reader`; None: as records. `domain`: the writer's clock; None: the run's.
         """
         super().__init__(path, decode=decode)
-        self._plan, self.may_be_cut_off = plan, may_be_cut_off
+        self._plan, self._domain, self.may_be_cut_off = plan, domain, may_be_cut_off
         self.damage = f"{path.name} {change}" if change else ""
         """The damage that ended the iteration, with file and line; empty if there was none."""
 
@@ -47,7 +58,8 @@ class EvidenceReader(journal_reader.Reader):
         if self.damage:
             return
         try:
-            yield from super().__iter__()
+            found = super().__iter__()
+            yield from map(self._domain.on_run_clock, found) if self._domain else found
         except errors.HistoryError as error:
             self.damage = str(error)
         except OSError as error:
@@ -77,11 +89,18 @@ class EvidenceReader(journal_reader.Reader):
             raise errors.HistoryError(
                 f"{self.path.name}: expected a file of run {self._plan.run_id} (plan.json), got one of run {header.run_id}"
             )
-        if header.boot_id != self._plan.boot_id:
+        domain = self._domain
+        if header.boot_id == (domain.boot_id if domain else self._plan.boot_id):
+            return
+        if domain:
             raise errors.HistoryError(
-                f"{self.path.name}: written on another boot of the host than plan.json: "
-                "its times cannot be compared"
+                f"{self.path.name}: written on another boot of {domain.host} than "
+                f"{directories.TRAFFIC_WORKERS} says"
             )
+        raise errors.HistoryError(
+            f"{self.path.name}: written on another boot of the host than plan.json: "
+            "its times cannot be compared"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +137,20 @@ class History:
             if isinstance(item, records.ProcessEnded)
             and (item.lease_lost or (item.fault and item.exit_code < 0))
         )
+
+    @functools.cached_property
+    def remote_workers(self) -> clock_domains.RemoteWorkers:
+        """The workers of the load on other hosts; a problem if there is no record of them."""
+        if not self.plan.remote_operations:
+            return clock_domains.RemoteWorkers(domains={}, problems=())
+        name = directories.TRAFFIC_WORKERS
+        reader = self._reader(self.directory.traffic_workers)
+        if reader is None:
+            missing = f"{name} is missing: it tells on which hosts the load ran"
+            return clock_domains.RemoteWorkers(domains={}, problems=(missing,))
+        found = clock_domains.fold(reader, self.plan)
+        ok, reason = reader.ended_in_order(f"records of {name}")
+        return found if ok else dataclasses.replace(found, problems=(*found.problems, reason))
 
     def expected_operations(self) -> list[str]:
         """Return the names of the processes that must leave an operations file."""
@@ -192,7 +225,7 @@ class History:
         """
         for path in self.directory.journals():
             if path not in self._readers:
-                reader = EvidenceReader(path, self.plan, change=self._change(path))
+                reader = self._new_reader(path)
                 next(iter(reader), None)
                 self._readers[path] = reader
         return [
@@ -228,10 +261,26 @@ class History:
         if not os.path.lexists(path):
             return None
         cut_off = bool(process) and process in self.cut_off
-        self._readers[path] = EvidenceReader(
-            path, self.plan, may_be_cut_off=cut_off, change=self._change(path), decode=decode
-        )
+        self._readers[path] = self._new_reader(path, may_be_cut_off=cut_off, decode=decode)
         return self._readers[path]
+
+    def _new_reader(
+        self,
+        path: pathlib.Path,
+        *,
+        may_be_cut_off: bool = False,
+        decode: journal_reader.Decode | None = None,
+    ) -> EvidenceReader:
+        of_calls = {self.directory.operations(name): name for name in self.plan.remote_operations}
+        name = of_calls.get(path)
+        return EvidenceReader(
+            path,
+            self.plan,
+            may_be_cut_off=may_be_cut_off,
+            change=self._change(path),
+            decode=decode,
+            domain=self.remote_workers.domains.get(name) if name else None,
+        )
 
     def _change(self, path: pathlib.Path) -> str:
         others = [found for found in self.directory.all_observations() if found != path]

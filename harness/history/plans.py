@@ -88,12 +88,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The provider: `embedded`, `local`, `kind` or `kubeconfig`."""
     namespace: str
     boot_id: str
+    pid: int = 0
+    """The process that makes the run; 0 in plans of older versions."""
     created_wall_ns: int
     until_found: bool
     """End the run at the first double allocation, as for positive controls."""
     requirements: Requirements
     expected_operations: list[str]
     """Names of the processes that must leave an operations file with a trailer."""
+    remote_operations: list[str] = []
+    """Names of those of them that may run on other hosts; traffic-workers.jsonl tells on which."""
     expected_steps: list[str]
     """Names of the processes that must leave a steps file with a trailer."""
     expected_writes: list[str] = []

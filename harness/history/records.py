@@ -344,6 +344,50 @@ class PoolChanged(
     ts_ns: Int62
 
 
+class WorkerJoined(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="worker-joined"
+):
+    """A worker of the traffic on another host, or its own, is ready for the load.
+
+    Written by Locust's master, whose clock is that of the run. `offset_ns` is added to a time of
+    the worker's clock to get the run's; it was estimated by round trips, and is wrong by at most
+    `uncertainty_ns`.
+    """
+
+    process: str
+    """`traffic-0`, …: the journal of its calls has this name."""
+    host: str
+    boot_id: str
+    pid: int
+    offset_ns: Int62
+    uncertainty_ns: Int62
+    ts_ns: Int62
+
+
+class WorkerLeft(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="worker-left"):
+    """A worker of the traffic has ended, or is not heard of any more."""
+
+    process: str
+    host: str
+    lost: str = ""
+    """Why the journal of its calls may be incomplete; empty: all of it has arrived."""
+    offset_ns: Int62 | None = None
+    """A second estimate, at its end; None: there is none."""
+    uncertainty_ns: Int62 = 0
+    ts_ns: Int62
+
+
+class WorkerRefused(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="worker-refused"
+):
+    """A worker of the traffic was sent away before it did anything."""
+
+    host: str
+    pid: int
+    reason: str
+    ts_ns: Int62
+
+
 Body: TypeAlias = (
     Invocation
     | Completion
@@ -366,5 +410,8 @@ Body: TypeAlias = (
     | PrepareFailed
     | ContainerStarted
     | PoolChanged
+    | WorkerJoined
+    | WorkerLeft
+    | WorkerRefused
 )
 Record: TypeAlias = Header | Trailer | Body

@@ -3,5 +3,5 @@
 The metrics themselves belong to the part that counts; here are only families, their text form, and
 `/metrics` and `/healthz`.
 
-Contents: `metric_families`, `metrics_servers`.
+Contents: `instruments`, `metric_families`, `metrics_servers`, `process_families`.
 """

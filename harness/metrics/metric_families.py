@@ -1,10 +1,11 @@
-"""Metric families and their text form, as Prometheus reads it."""
+"""Metric families and their text form, as Prometheus reads it.
+
+The form is that of https://prometheus.io/docs/instrumenting/exposition_formats/.
+"""
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
-
-from harness import concurrency
+from collections.abc import Iterable, Mapping
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = tuple[str, ...]
@@ -26,62 +27,8 @@ class Family:
     """Of a histogram: the sums, by the labels without `le`."""
 
 
-class Counter:
-    """A number for each combination of labels that only grows; used by several threads."""
-
-    def __init__(self, name: str, text: str, label_names: Labels) -> None:
-        """`text` is the help text."""
-        self._name, self._help, self._label_names = name, text, label_names
-        self._guard = concurrency.lock(f"metrics.{name}")
-        self._values: dict[Labels, float] = {}
-
-    def add(self, *labels: str, amount: float = 1) -> None:
-        """Add an amount for these values of the labels."""
-        with self._guard:
-            self._values[labels] = self._values.get(labels, 0) + amount
-
-    def collect(self) -> Family:
-        """Return the present values."""
-        with self._guard:
-            values = dict(self._values)
-        return Family(self._name, self._help, "counter", self._label_names, values)
-
-
-class Histogram:
-    """Counts of values by their size, for each combination of labels; used by several threads."""
-
-    def __init__(
-        self, name: str, text: str, label_names: Labels, *, buckets: Sequence[float]
-    ) -> None:
-        """`text` is the help text; `buckets` are the upper limits, without infinity."""
-        self._name, self._help, self._label_names = name, text, label_names
-        self._limits = (*buckets, math.inf)
-        self._guard = concurrency.lock(f"metrics.{name}")
-        self._counts: dict[Labels, list[int]] = {}
-        self._sums: dict[Labels, float] = {}
-
-    def observe(self, value: float, *labels: str) -> None:
-        """Count a value for these values of the labels."""
-        with self._guard:
-            counts = self._counts.setdefault(labels, [0] * len(self._limits))
-            for index, limit in enumerate(self._limits):
-                counts[index] += value <= limit
-            self._sums[labels] = self._sums.get(labels, 0.0) + value
-
-    def collect(self) -> Family:
-        """Return the present counts."""
-        with self._guard:
-            samples: dict[Labels, float] = {
-                (*labels, _limit(limit)): float(count)
-                for labels, counts in self._counts.items()
-                for limit, count in zip(self._limits, counts, strict=True)
-            }
-            sums = dict(self._sums)
-        names = (*self._label_names, "le")
-        return Family(self._name, self._help, "histogram", names, samples, sums)
-
-
-def _limit(limit: float) -> str:
+def limit_text(limit: float) -> str:
+    """Return the upper limit of a bucket, as the label `le` has it."""
     return "+Inf" if math.isinf(limit) else f"{limit:g}"
 
 
@@ -91,7 +38,8 @@ def render(families: Iterable[Family]) -> str:
 
 
 def _rendered(family: Family) -> str:
-    lines = [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
+    text = family.help.replace("\\", r"\\").replace("\n", r"\n")
+    lines = [f"# HELP {family.name} {text}", f"# TYPE {family.name} {family.kind}"]
     is_histogram = family.kind == "histogram"
     name = f"{family.name}_bucket" if is_histogram else family.name
     samples = family.samples.items()
@@ -107,7 +55,12 @@ def _rendered(family: Family) -> str:
 def _line(name: str, label_names: Labels, labels: Labels, value: float) -> str:
     pairs = zip(label_names, labels, strict=True)
     text = ",".join(f'{key}="{_escaped(label)}"' for key, label in pairs)
-    return f"{name}{{{text}}} {value:g}" if text else f"{name} {value:g}"
+    return f"{name}{{{text}}} {_number(value)}" if text else f"{name} {_number(value)}"
+
+
+def _number(value: float) -> str:
+    """Return a value with all of its digits: six, as `:g` has, are too few for a counter."""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def _escaped(label: str) -> str:

@@ -62,7 +62,7 @@ FROM (SELECT * FROM told UNION ALL SELECT * FROM vanished)
 """
 """The versions of each claim in order; a claim that a list lacks has one without devices."""
 HOLDS = """
-CREATE VIEW holds AS
+CREATE VIEW run_holds AS
 WITH results AS (
     SELECT run, uid, step, unnest(from_json(results, '["JSON"]')) AS result,
         generate_subscripts(from_json(results, '["JSON"]'), 1) AS number
@@ -112,7 +112,7 @@ LEFT JOIN claim_versions e ON e.run = i.run AND e.uid = i.uid AND e.step = i.las
 LEFT JOIN names n ON n.run = i.run AND n.uid = i.uid
 """
 DEVICES = """
-CREATE VIEW offered_devices AS
+CREATE VIEW run_devices AS
 WITH slices AS (
     SELECT run, json_extract_string(content, '$.driver') AS driver,
         json_extract_string(content, '$.pool.name') AS pool,
@@ -128,40 +128,62 @@ SELECT run, concat_ws('/', driver, pool, json_extract_string(device, '$.name')) 
 FROM slices GROUP BY ALL
 """
 """Devices of all versions of slices: shareable if one of them ever allowed it."""
-CONFLICTS = """
-WITH examined AS (
-    SELECT h.run, h.device, h.uid, h.from_rv, h.until_rv,
-        h.kind = 'share' AND o.shareable AS share
-    FROM holds h LEFT JOIN offered_devices o USING (run, device)
-    WHERE h.kind = 'exclusive' OR (h.kind = 'share' AND o.shareable IS NOT NULL)
+EXCLUSIVITY = """
+CREATE VIEW exclusivity AS
+WITH examined AS NOT MATERIALIZED (
+    SELECT h.run, h.device, h.uid, h.from_rv,
+        coalesce(h.until_rv, 9223372036854775807) AS until_rv,
+        coalesce(h.kind = 'share' AND d.shareable, false) AS share
+    FROM holds h LEFT JOIN devices d USING (run, device)
+    WHERE h.kind = 'exclusive' OR (h.kind = 'share' AND d.shareable IS NOT NULL)
+),
+lasting AS NOT MATERIALIZED (SELECT * FROM examined WHERE until_rv > from_rv),
+touched AS (
+    SELECT DISTINCT run, device FROM (
+        SELECT run, device, from_rv < lag(until_rv) OVER (
+            PARTITION BY run, device ORDER BY from_rv) AS early
+        FROM lasting)
+    WHERE early
+),
+ordered AS (
+    SELECT *, max(until_rv) OVER (PARTITION BY run, device ORDER BY from_rv
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached,
+        lead(from_rv) OVER (PARTITION BY run, device ORDER BY from_rv) AS next_rv
+    FROM lasting SEMI JOIN touched USING (run, device)
+),
+overlapping AS (
+    SELECT * FROM ordered
+    WHERE from_rv < reached OR next_rv < greatest(reached, until_rv)
 ),
 events AS (
-    SELECT run, device, uid, coalesce(share, false) AS share, from_rv AS rv, 1 AS change
-    FROM examined WHERE until_rv IS NULL OR until_rv > from_rv
+    SELECT run, device, uid, share, from_rv AS rv, 1 AS change FROM overlapping
     UNION ALL
-    SELECT run, device, uid, coalesce(share, false), until_rv, -1
-    FROM examined WHERE until_rv > from_rv
+    SELECT run, device, uid, share, until_rv, -1 FROM overlapping
 ),
 swept AS (
     SELECT run, change, share,
-        sum(change) OVER (PARTITION BY run, device ORDER BY rv, change ROWS BETWEEN
-            UNBOUNDED PRECEDING AND CURRENT ROW) - 1 AS others,
-        sum(change) OVER (PARTITION BY run, device, uid ORDER BY rv, change ROWS BETWEEN
-            UNBOUNDED PRECEDING AND CURRENT ROW) - 1 AS own,
-        sum(change) OVER (PARTITION BY run, device, share ORDER BY rv, change ROWS BETWEEN
-            UNBOUNDED PRECEDING AND CURRENT ROW) - 1 AS shares,
-        sum(change) OVER (PARTITION BY run, device, uid, share ORDER BY rv, change ROWS BETWEEN
-            UNBOUNDED PRECEDING AND CURRENT ROW) - 1 AS own_shares
+        sum(change) OVER device - 1 AS others,
+        sum(CASE WHEN share THEN change END) OVER device - 1 AS shares,
+        sum(change) OVER claim - 1 AS own,
+        sum(CASE WHEN share THEN change END) OVER claim - 1 AS own_shares
     FROM events
+    WINDOW
+        device AS (PARTITION BY run, device ORDER BY rv, change
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
+        claim AS (PARTITION BY run, device, uid ORDER BY rv, change
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+),
+doubled AS (
+    SELECT run, sum(others - own - CASE WHEN share THEN shares - own_shares ELSE 0 END) AS pairs
+    FROM swept WHERE change = 1 GROUP BY run
 )
-SELECT run, first(number),
-    coalesce(sum(others - own - CASE WHEN share THEN shares - own_shares ELSE 0 END)
-        FILTER (change = 1), 0)::BIGINT
-FROM (SELECT run, count(*) AS number FROM examined GROUP BY run) LEFT JOIN swept USING (run)
-GROUP BY run
+SELECT run, examined, coalesce(pairs, 0)::BIGINT AS double_allocations
+FROM (SELECT run, count(*) AS examined FROM examined GROUP BY run) LEFT JOIN doubled USING (run)
 """
 """For each run the number of examined holds, and of pairs that overlap though they may not.
 
 At each begin: the open holds of the device, without those of the claim itself and without shares
-that it may overlap with as a share.
+that it may overlap with as a share. Holds that overlap with none are left out before, because all
+others are sorted twice: first those of devices whose holds, in order, all end before the next one
+begins, then those that begin when all before them have ended, and end before the next one begins.
 """

@@ -8,10 +8,10 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
-from harness.history import directories
+from harness.history import clock_domains, directories
 
 TABLES = """
-CREATE TABLE runs (
+CREATE TABLE run_documents (
     run VARCHAR, scenario VARCHAR, subject VARCHAR, defects VARCHAR[], seed UBIGINT,
     created_wall_ns BIGINT, verdict VARCHAR, reason VARCHAR
 );
@@ -25,12 +25,14 @@ CREATE TABLE calls (
     resource VARCHAR, namespace VARCHAR, name VARCHAR, ts_ns BIGINT, outcome VARCHAR,
     status INTEGER, reason VARCHAR
 );
-CREATE TABLE steps (
+CREATE TABLE taken_steps (
     run VARCHAR, process VARCHAR, seq BIGINT, ts_ns BIGINT, thread VARCHAR, name VARCHAR,
     fields JSON
 );
 """
 """`position` orders the records of one run as the recorder wrote them."""
+NAMES = ("run_documents", "observed", "calls", "taken_steps")
+"""The tables."""
 _OBSERVED = """
 INSERT INTO observed
 SELECT ?, row_number() OVER (), record, resource, type, purpose,
@@ -53,7 +55,8 @@ FROM read_json(?, format = 'newline_delimited', ignore_errors = true,
 """
 _CALLS = """
 INSERT INTO calls
-SELECT ?, ?, record, op, "user", verb, resource, namespace, name, ts_ns, outcome, status, reason
+SELECT ?, ?, record, op, "user", verb, resource, namespace, name, ts_ns + ?, outcome, status,
+    reason
 FROM read_json(?, format = 'newline_delimited', ignore_errors = true, columns = {
     record: 'VARCHAR', op: 'BIGINT', "user": 'VARCHAR', verb: 'VARCHAR', resource: 'VARCHAR',
     namespace: 'VARCHAR', name: 'VARCHAR', ts_ns: 'BIGINT', outcome: 'VARCHAR',
@@ -61,7 +64,7 @@ FROM read_json(?, format = 'newline_delimited', ignore_errors = true, columns = 
 WHERE record IN ('invocation', 'completion')
 """
 _STEPS = """
-INSERT INTO steps
+INSERT INTO taken_steps
 SELECT ?, ?, seq, ts_ns, thread, name, fields
 FROM read_json(?, format = 'newline_delimited', ignore_errors = true, columns = {
     record: 'VARCHAR', seq: 'BIGINT', ts_ns: 'BIGINT', thread: 'VARCHAR', name: 'VARCHAR',
@@ -75,17 +78,21 @@ def load(connection: Any, directory: directories.RunDirectory, tables: Iterable[
     run = str(directory.path)
     for table in tables:
         match table:
-            case "runs":
+            case "run_documents":
                 _add_run(connection, directory)
             case "observed":
                 for path in directory.all_observations():
-                    connection.execute(_OBSERVED, [run, _exactly(path)])
+                    connection.execute(_OBSERVED, [run, exactly(path)])
             case "calls":
+                domains = clock_domains.of_directory(directory)
                 for path in directory.all_operations():
-                    connection.execute(_CALLS, [run, _process(path), _exactly(path)])
-            case "steps":
+                    domain = domains.get(_process(path))
+                    offset_ns = domain.offset_ns if domain else 0
+                    values = [run, _process(path), offset_ns, exactly(path)]
+                    connection.execute(_CALLS, values)
+            case "taken_steps":
                 for path in directory.all_steps():
-                    connection.execute(_STEPS, [run, _process(path), _exactly(path)])
+                    connection.execute(_STEPS, [run, _process(path), exactly(path)])
 
 
 def _add_run(connection: Any, directory: directories.RunDirectory) -> None:
@@ -93,7 +100,7 @@ def _add_run(connection: Any, directory: directories.RunDirectory) -> None:
     values = [plan.get(key) for key in ("scenario", "subject", "defects", "seed")]
     values += [plan.get("created_wall_ns"), verdict.get("verdict"), verdict.get("reason")]
     connection.execute(
-        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [str(directory.path), *values]
+        "INSERT INTO run_documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [str(directory.path), *values]
     )
 
 
@@ -111,6 +118,6 @@ def _process(path: pathlib.Path) -> str:
     return path.name.partition("-")[2].removesuffix(".jsonl")
 
 
-def _exactly(path: pathlib.Path) -> str:
+def exactly(path: pathlib.Path) -> str:
     """Return the path as a pattern of DuckDB that matches this file alone."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in str(path))

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from harness import errors
 from harness.history import directories
-from harness.querying import database, hold_views
+from harness.querying import database
 
 NAME = "second-judge"
+_COUNTS = "SELECT run, examined, double_allocations FROM exclusivity"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def counts(runs: Sequence[directories.RunDirectory]) -> list[Count]:
     duckdb = database.require_duckdb()
     with database.opened(runs, ["observed"]) as connection:
         try:
-            rows = connection.execute(hold_views.CONFLICTS).fetchall()
+            rows = connection.execute(_COUNTS).fetchall()
         except duckdb.Error as error:
             raise errors.UsageError(f"the holds cannot be folded by SQL: {error}") from error
     found = {run: Count(examined, doubled) for run, examined, doubled in rows}

@@ -45,13 +45,25 @@ def _violations(judgement: verdict_files.Judgement) -> Iterator[str]:
 
 
 def _gaps(judgement: verdict_files.Judgement) -> Iterator[str]:
-    """Yield the items of the certificate that do not hold; a violation needs none of them."""
-    if judgement.verdict is verdicts.Verdict.UNKNOWN:
-        gaps = [item for item in judgement.certificate if not item.ok]
-        for item in gaps:
-            yield f"- not certified: {in_markdown(f'{item.question} {item.reason}')}"
-        if gaps:
-            yield ""
+    """Yield the certificate's items that do not hold, and checks that have no answer.
+
+    A violation needs none of them.
+    """
+    if judgement.verdict is not verdicts.Verdict.UNKNOWN:
+        return
+    gaps = [
+        f"not certified: {item.question} {item.reason}"
+        for item in judgement.certificate
+        if not item.ok
+    ]
+    gaps += [
+        f"no answer: {check.check}: {check.reason.removeprefix(f'{check.check}: ')}"
+        for check in judgement.checks
+        if check.verdict is verdicts.Verdict.UNKNOWN
+    ]
+    yield from (f"- {in_markdown(gap)}" for gap in gaps)
+    if gaps:
+        yield ""
 
 
 def _facts(

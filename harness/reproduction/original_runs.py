@@ -72,6 +72,7 @@ def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Sc
             pools=_shared(scenario.pools, plan.run_id),
             subject=_unresolved(scenario.subject),
             faults=_drawn(plan, scenario),
+            traffic=scenario.traffic.model_copy(update={"workers": "local"}),
             controls=[],
             remedies=[],
             plain_hunt=False,

@@ -5,7 +5,6 @@ recorder are separate processes; this package only starts, watches and stops the
 the work of `campaign`.
 
 Contents: `cluster_logs`, `convergence`, `demanded_checks`, `execution`, `fault_planning`,
-`faulting`, `goals`, `known_defects`, `leaders`, `memory_sampling`, `progressing`, `rerun_command`,
-`run_children`, `run_journal`, `run_plan`, `run_processes`, `runs`, `scheduler_commands`,
-`selectors`, `spotting`, `subjects`, `supervising`, `used_plugins`.
+`faulting`, `goals`, `known_defects`, `progressing`, `rerun_command`, `run_plan`, `run_processes`,
+`runs`, `scheduler_commands`, `selectors`, `spotting`, `subjects`, `supervision`, `used_plugins`.
 """

@@ -1,6 +1,9 @@
 """The phases of a run on a cluster: fixtures, processes, waiting for the goal, tear-down."""
 
+import contextlib
+
 from harness import clocks, errors, processes, writing
+from harness.checks.progress import claim_progress
 from harness.client import apis, backoffs, transports
 from harness.cluster import cluster_records, interfaces, providers
 from harness.cluster.fixtures import fake_world
@@ -9,15 +12,14 @@ from harness.run import (
     cluster_logs,
     convergence,
     goals,
-    memory_sampling,
     progressing,
     run_plan,
     run_processes,
     spotting,
     subjects,
-    supervising,
 )
 from harness.run.faulting import conductor, staging
+from harness.run.supervision import memory_sampling, supervising
 from harness.scenario import possibility, profiles, subject_specs, traffic_specs
 from harness.traffic import launching
 
@@ -87,7 +89,8 @@ class Execution:
         try:
             self._run_phases()
         except (errors.ProcessError, errors.ClusterError, errors.StorageError) as error:
-            self._note_early_end(error)
+            if not self._has_waited_after_crash(str(error)):
+                self._note_early_end(error)
         except OSError as error:
             if not writing.is_of_writing(error):
                 raise
@@ -143,6 +146,8 @@ class Execution:
         if self._faults is not None:
             self._faults.start()
         self._processes.start_traffic()
+        if self._scenario.traffic.is_remote:
+            self._progress.note(launching.invitation(self._scenario.traffic))
 
     # ---------------------------------------------------------------------- faults
 
@@ -171,7 +176,9 @@ class Execution:
     def _wait_for_traffic(self) -> None:
         """Wait until all traffic has ended, or until the scenario's timeout."""
         self._phase("load")
-        self._wait("the traffic to end", self._traffic_has_ended)
+        traffic = self._scenario.traffic
+        longer_s = traffic.workers_wait_s if traffic.is_remote else 0
+        self._wait("the traffic to end", self._traffic_has_ended, longer_s=longer_s)
 
     def _traffic_has_ended(self) -> bool:
         traffic = self._scenario.traffic
@@ -201,6 +208,23 @@ class Execution:
         self._phase("progress")
         self._wait("progress", lambda: self._convergence.is_at_rest() or self._is_still())
 
+    def _has_waited_after_crash(self, why: str) -> bool:
+        """Give the pods their time after the scheduler has crashed; return False if it has not.
+
+        Those that could run stand still then. Only runs whose progress is judged wait.
+        """
+        names = subjects.process_names(self._scenario.subject)
+        if self._plan.progress_s is None or self._supervisor.crashed not in names:
+            return False
+        self._supervisor.phase(claim_progress.CRASHED, detail=why)
+        self._heal_faults()
+        self._owe_progress()
+        with contextlib.suppress(errors.WaitTimeoutError):
+            clocks.wait_until(
+                self._is_still, timeout_s=self._scenario.timeout_s, why="the pods to stand still"
+            )
+        return True
+
     def _owe_progress(self) -> None:
         """Note that progress is owed from now on, if it is judged."""
         self._owed_ns = clocks.monotonic_ns()
@@ -212,7 +236,7 @@ class Execution:
         allowed_s = self._plan.progress_s + convergence.MARGIN_S
         return self._convergence.still_s(self._owed_ns) > allowed_s
 
-    def _wait(self, why: str, condition: processes.Condition) -> None:
+    def _wait(self, why: str, condition: processes.Condition, *, longer_s: float = 0) -> None:
         """Wait for a condition, or for a violation if the run is to end there.
 
         A timeout ends the phase, not the run: the evidence up to then is judged. If progress is
@@ -228,7 +252,7 @@ class Execution:
         try:
             self._supervisor.wait_until(
                 came_true,
-                timeout_s=self._scenario.timeout_s + 2 * (self._plan.progress_s or 0),
+                timeout_s=self._scenario.timeout_s + 2 * (self._plan.progress_s or 0) + longer_s,
                 why=why,
             )
         except errors.WaitTimeoutError as error:

@@ -7,7 +7,7 @@ import secrets
 import subprocess
 from collections.abc import Sequence
 
-from harness import clocks
+from harness import clocks, errors
 from harness.cluster import providers
 from harness.cluster.fixtures import fake_objects
 from harness.history import plans
@@ -63,10 +63,12 @@ def plan(
     forms see `subjects.parse`. `release` of Kubernetes: empty for the default. `binaries` is the
     folder of a kube-scheduler. Raises UsageError or ScenarioError for a run that cannot work.
     """
+    launching.require_locust()
     known_defects.require_known(loaded.scenario.controls)
     known_remedies.require_known(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
     selectors.require_satisfiable(loaded.scenario)
+    launching.require_bindable(loaded.scenario.traffic)
     profile = providers.suited(cluster or profiles.load("embedded"), loaded.scenario)
     provider = providers.usable(profile)
     run_id = secrets.token_hex(4)
@@ -93,6 +95,7 @@ def plan(
         provider=profile.provider,
         choice=fault_carrier,
     )
+    _require_local_load(scenario, faults)
     kubelets = client_calls.kubelets(scenario)
     changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
     resolved = plans.Plan(
@@ -116,6 +119,9 @@ def plan(
         known_to_fail=scenario.known_to_fail,
         requirements=_requirements(scenario),
         expected_operations=[*launching.process_names(scenario.traffic), *kubelets],
+        remote_operations=(
+            launching.process_names(scenario.traffic) if scenario.traffic.is_remote else []
+        ),
         expected_preparations=kubelets,
         expected_steps=subjects.python_parts(subject),
         expected_writes=subjects.python_parts(subject),
@@ -160,6 +166,19 @@ def plan(
     )
     demanded_checks.require_examinable(resolved)
     return resolved
+
+
+def _require_local_load(scenario: specs.Scenario, faults: planning.PlannedFaults) -> None:
+    """Raise UsageError for faults in calls of remote workers, which pass by the fault proxy."""
+    if not scenario.traffic.is_remote or faults.carrier != "proxy":
+        return
+    for fault in faults.faults:
+        if fault.carrier == "proxy" and "traffic" in fault.clients:
+            raise errors.UsageError(
+                f"faults: expected no fault in calls of the load with remote workers, got "
+                f"{fault.name}, whose carrier is a proxy on this host: use an embedded cluster, or "
+                "--workers local"
+            )
 
 
 def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:

@@ -13,8 +13,9 @@ from harness import writing
 from harness.cluster import interfaces
 from harness.history import directories, plans
 from harness.model import naming
-from harness.run import known_defects, run_plan, scheduler_commands, subjects, supervising
+from harness.run import known_defects, run_plan, scheduler_commands, subjects
 from harness.run.fault_planning import client_calls
+from harness.run.supervision import supervising
 from harness.scenario import pool_changes, subject_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching

@@ -6,6 +6,7 @@ the evidence up to then is judged all the same.
 """
 
 import contextlib
+import os
 import pathlib
 from collections.abc import Iterator
 
@@ -18,7 +19,8 @@ from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories, manifests, plans
 from harness.report import publishing
-from harness.run import execution, progressing, run_plan, supervising
+from harness.run import execution, progressing, run_plan
+from harness.run.supervision import supervising
 from harness.scenario import loading, profiles
 
 
@@ -37,7 +39,7 @@ def run(
     """
     progress = progress or progressing.Silent()
     writing.replace(directory.scenario, loaded.text.encode())
-    plans.write(directory.plan, plan)
+    plans.write(directory.plan, msgspec.structs.replace(plan, pid=os.getpid()))
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:
         _describe(chosen, plan, directory)

@@ -119,6 +119,8 @@ class ClaimSpec(Spec):
     """The requests, instead of the keys above; empty: one, with the keys above."""
     constraints: Annotated[list[ConstraintSpec], pydantic.Field(max_length=REQUESTS_MAX)] = []
     """Constraints that the devices satisfy together."""
+    annotations: Annotated[dict[str, str], pydantic.Field(max_length=8)] = {}
+    """Annotations of the claim, and of what a template says of its claims."""
     parameters: dict[ParameterName, str] = {}
     """Opaque parameters for the driver, for all requests; containers get each as `user_<key>` in
     their environment. `{claim}` in a value stands for the claim's name (of a generated claim: its
@@ -181,7 +183,7 @@ class ClaimSpec(Spec):
     @pydantic.model_validator(mode="after")
     def _require_consistent(self) -> Self:
         if self.requests and _differs(
-            self, but={"requests", "constraints", "parameters", "weight"}
+            self, but={"requests", "constraints", "parameters", "annotations", "weight"}
         ):
             raise ValueError(
                 "expected requests without devices, selectors and admin_access beside them: move "

@@ -71,6 +71,9 @@ class PoolKindSpec(Spec):
 
     name: Annotated[str, pydantic.Field(pattern=r"^[a-z][a-z0-9]{0,15}$")]
     """Name of the kind: the end of its pools' names, and the attribute `kind` of its devices."""
+    driver: Annotated[str, pydantic.Field(pattern=r"^([a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?)?$")] = ""
+    """Name of another driver, whose pool on a node is named after the node, as those of most
+    drivers are; empty: that of all pools, whose names end with the kind."""
     place: Place = "node"
     """Where devices can be used. node: one pool on each node. zone: one pool in each zone, by a
     `nodeSelector`. cluster: one pool for all nodes. device: one pool whose devices name one node

@@ -29,7 +29,35 @@ def schema(kind: str) -> documents.Document:
     shelf = SHELVES[kind]
     described: dict[str, Any] = pydantic.TypeAdapter(shelf.kind).json_schema(mode="validation")
     head = {"$schema": DIALECT, "title": f"Flake Hunt: {shelf.noun}"}
-    return {**described, **head}
+    return {**_by_tag(described), **head}
+
+
+def _by_tag(node: Any) -> Any:
+    """Return a schema in which one key of a table decides which of several forms it must have.
+
+    Where no form of `oneOf` fits, validators say that of the whole table. With a condition for each
+    form, they name the key that is wrong. Editors complete the keys of the forms in `anyOf`, whose
+    last form takes everything.
+    """
+    if isinstance(node, list):
+        return [_by_tag(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    changed = {key: _by_tag(value) for key, value in node.items()}
+    if "discriminator" not in changed:
+        return changed
+    discriminator, forms = changed.pop("discriminator"), changed.pop("oneOf")
+    tag, forms_of = discriminator["propertyName"], discriminator["mapping"]
+    conditions: dict[str, Any] = {}
+    for value, form in sorted(forms_of.items(), reverse=True):
+        conditions = {
+            "if": {"properties": {tag: {"const": value}}, "required": [tag]},
+            "then": {"$ref": form},
+            **({"else": conditions} if conditions else {}),
+        }
+    known = {tag: {"enum": sorted(forms_of)}}
+    shape = {"type": "object", "required": [tag], "properties": known}
+    return {**changed, **shape, **conditions, "anyOf": [*forms, {}]}
 
 
 def text(kind: str) -> str:

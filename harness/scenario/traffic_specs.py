@@ -1,5 +1,7 @@
 """The traffic of a scenario: which objects are created, and how many and how fast."""
 
+import ipaddress
+import re
 from typing import Annotated, Literal, TypeAlias
 
 import pydantic
@@ -19,12 +21,62 @@ Users = Annotated[int, pydantic.Field(ge=1, le=USERS_MAX)]
 Pods = Annotated[int, pydantic.Field(ge=1, le=PODS_MAX)]
 
 
-class AllAtOnceTraffic(Spec):
+_ADDRESS = re.compile(r"(?:\[(?P<six>[^]]+)\]|(?P<four>[^:]+)):(?P<port>\d{1,5})")
+
+
+def _require_address(text: str) -> str:
+    host, port = split_address(text)
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        host = ""
+    if not host or not 0 < port <= 65535:
+        raise ValueError(
+            f"expected an IP address and a port, such as 127.0.0.1:5557, got {text!r:.60}"
+        )
+    return text
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Return host and port of `HOST:PORT` or `[IPV6]:PORT`; an empty host if it is neither."""
+    match = _ADDRESS.fullmatch(text)
+    return (match["six"] or match["four"], int(match["port"])) if match else ("", 0)
+
+
+BindAddress = Annotated[str, pydantic.AfterValidator(_require_address)]
+
+
+class WorkerKeys(Spec):
+    """The keys of every profile about the processes in which its users run."""
+
+    processes: Processes = 2
+    """Locust worker processes."""
+    workers: Literal["local", "remote"] = "local"
+    """Place of the worker processes: children of the run, or started elsewhere by `flake-hunt
+    traffic-worker`, on as many hosts as you like."""
+    bind: BindAddress = "127.0.0.1:5557"
+    """With remote workers: address and port at which the run expects them."""
+    bind_is_open: bool = False
+    """Accept remote workers at an address of `bind` that other hosts can reach. There is no
+    authentication: every program that reaches the port can get the plan and make load."""
+    workers_wait_s: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 60.0
+    """Seconds in which all remote workers have to join."""
+
+    @property
+    def is_remote(self) -> bool:
+        """True if the workers are started elsewhere."""
+        return self.workers == "remote"
+
+    @property
+    def is_bound_to_loopback(self) -> bool:
+        """True if no other host can reach the address of `bind`."""
+        return ipaddress.ip_address(split_address(self.bind)[0]).is_loopback
+
+
+class AllAtOnceTraffic(WorkerKeys):
     """Claims and their pods, all created before scheduling starts (upstream's UsesAllResources)."""
 
     profile: Literal["all-at-once"]
-    processes: Processes = 2
-    """Locust worker processes."""
     users: Users = 16
     """Users in all processes together; each creates its part of the objects."""
     pods: Pods = 800
@@ -44,12 +96,10 @@ class AllAtOnceTraffic(Spec):
         return self.interval_s * self.pods
 
 
-class ChurnTraffic(Spec):
+class ChurnTraffic(WorkerKeys):
     """Every user repeats: create a pod with a claim template, wait for Running, delete it."""
 
     profile: Literal["churn"]
-    processes: Processes = 2
-    """Locust worker processes."""
     users: Users = 48
     """Users in all processes together; more than devices, so that devices are always scarce."""
     duration_s: Seconds = 6.0
@@ -62,6 +112,9 @@ class ChurnTraffic(Spec):
     """Mean seconds for which a Running pod is kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
     """Seconds for which a user waits for Running before it deletes the pod."""
+    gives_up: bool = True
+    """false: a user whose pod does not run within `wait_s` leaves it there and creates nothing
+    more, so that a pod that could run and never does is found."""
     force_delete: bool = False
     """Delete pods with a grace period of zero, so that they are gone before their containers have
     stopped."""
@@ -70,6 +123,8 @@ class ChurnTraffic(Spec):
     its finished pod when its next one has finished, too; the last one stays to the end."""
     claims_per_pod: Annotated[int, pydantic.Field(ge=1, le=8)] = 1
     """Claims of each pod, each from a template of its own."""
+    one_template: bool = False
+    """All claims of a pod come from the same template."""
     claims_lost: Probability = 0.0
     """Probability that a user deletes one of the claims of a pod as soon as they are recorded."""
     locustfile: str = ""
@@ -82,12 +137,10 @@ class ChurnTraffic(Spec):
         return max(self.duration_s, self.duration_max_s) + self.wait_s
 
 
-class SharedTraffic(Spec):
+class SharedTraffic(WorkerKeys):
     """Every user repeats: create a claim and several pods for it, wait for Running, delete all."""
 
     profile: Literal["shared"]
-    processes: Processes = 2
-    """Locust worker processes."""
     users: Users = 24
     """Users in all processes together; more than devices, so that devices are always scarce."""
     pods_per_claim: Annotated[int, pydantic.Field(ge=1, le=RESERVATIONS_MAX)] = 4
@@ -101,6 +154,12 @@ class SharedTraffic(Spec):
     """Mean seconds for which the Running pods are kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
     """Seconds for which a user waits for Running before it deletes the pods and the claim."""
+    gives_up: bool = True
+    """false: a user whose pods do not run within `wait_s` leaves them there and creates nothing
+    more, so that a pod that could run and never does is found."""
+    rounds: Annotated[int, pydantic.Field(ge=1, le=1000)] = 1
+    """Sets of pods that use a claim, one after another, before it is deleted: it is freed when the
+    pods of one set are gone, and allocated again for the next."""
     bound_by_hand: bool = False
     """Only the first pod of a claim is scheduled. Once it runs, the others are created with its
     node in `spec.nodeName`; the claim controller reserves the claim for them."""
@@ -114,7 +173,7 @@ class SharedTraffic(Spec):
         return max(self.duration_s, self.duration_max_s) + self.wait_s
 
 
-class LimitTraffic(Spec):
+class LimitTraffic(WorkerKeys):
     """More pods for one claim than it can be reserved for; they wait for places and leave them.
 
     All pods are created at once. None ends before the claim is full; then each runs for a moment
@@ -122,8 +181,6 @@ class LimitTraffic(Spec):
     """
 
     profile: Literal["limit"]
-    processes: Processes = 2
-    """Locust worker processes."""
     users: Users = 16
     """Users in all processes together; each creates its part of the pods."""
     pods: Pods = 300

@@ -40,6 +40,10 @@ class CacheEvent:
 
 
 _KIND = "ResourceClaim"
+_LATEST, _API, _EVENTS = "latest", "api", "events"
+"""The parts of the cache: of each key the newest version and the informer's, and the events that
+are not delivered, with their emitting thread.
+"""
 
 
 class AssumeError(Exception):
@@ -70,13 +74,14 @@ class AssumeCache:
 
     def get(self, key: str) -> Object | None:
         """Return the newest version of an object, or None if it is unknown."""
-        with concurrency.reading(self._changed):
+        with concurrency.in_parts(self._changed):
+            concurrency.reads(self._changed, _LATEST, key)
             entry = self._entries.get(key)
             return entry.latest if entry else None
 
     def objects(self) -> list[Object]:
         """Return the newest version of every object."""
-        with concurrency.reading(self._changed):
+        with self._changed:
             return [entry.latest for entry in self._entries.values()]
 
     def assume(self, obj: Object) -> None:
@@ -86,7 +91,7 @@ class AssumeCache:
         newer version.
         """
         try:
-            with self._changed:
+            with concurrency.in_parts(self._changed):
                 self._assume(informers.key_of(obj), obj)
             key, version = informers.key_of(obj), version_of(obj)
             klog.info(5, "Assumed object", description=_KIND, cacheKey=key, version=version)
@@ -95,9 +100,12 @@ class AssumeCache:
 
     def restore(self, key: str) -> None:
         """Discard the assumed version of an object and return to the informer's version."""
-        with self._changed:
+        with concurrency.in_parts(self._changed):
+            concurrency.reads(self._changed, _API, key)
+            concurrency.reads(self._changed, _LATEST, key)
             entry = self._entries.get(key)
             if entry is not None and entry.latest is not entry.api:
+                concurrency.writes(self._changed, _LATEST, key)
                 self._push_update(entry.latest, entry.api)
                 entry.latest = entry.api
         klog.info(5, "Restored object", description=_KIND, cacheKey=key)
@@ -107,14 +115,14 @@ class AssumeCache:
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
         """Add an object from the informer."""
-        with self._changed:
+        with concurrency.in_parts(self._changed):
             self._learn(obj, initial=initial)
         self._emit()
 
     def on_update(self, old: Object, new: Object) -> None:
         """Store a newer version from the informer."""
         del old
-        with self._changed:
+        with concurrency.in_parts(self._changed):
             self._learn(new, initial=False)
         self._emit()
 
@@ -127,11 +135,16 @@ class AssumeCache:
         self._emit()
 
     def _learn(self, obj: Object, *, initial: bool) -> None:
-        entry = self._entries.get(informers.key_of(obj))
+        key = informers.key_of(obj)
+        concurrency.reads(self._changed, _LATEST, key)
+        concurrency.writes(self._changed, _API, key)
+        entry = self._entries.get(key)
         if entry is None:
-            self._entries[informers.key_of(obj)] = _Entry(obj, obj)
+            concurrency.writes(self._changed, _LATEST, key)
+            self._entries[key] = _Entry(obj, obj)
             self._push(obj, lambda handler: handler.on_add(obj, initial=initial))
         elif version_of(obj) > version_of(entry.latest):
+            concurrency.writes(self._changed, _LATEST, key)
             self._push_update(entry.latest, obj)
             entry.latest = entry.api = obj
         else:
@@ -151,11 +164,13 @@ class AssumeCache:
             entry.api = obj
 
     def _assume(self, key: str, obj: Object) -> None:
+        concurrency.reads(self._changed, _LATEST, key)
         entry = self._entries.get(key)
         if entry is None:
             raise UnknownObjectError(f"{key} is not known")
         if version_of(obj) < version_of(entry.latest):
             raise AssumeError(f"{key} is out of sync: a newer version is known")
+        concurrency.writes(self._changed, _LATEST, key)
         self._push_update(entry.latest, obj)
         entry.latest = obj
 
@@ -165,6 +180,7 @@ class AssumeCache:
         self._push(new, lambda handler: handler.on_update(old, new))
 
     def _push(self, obj: Object, call: Callable[[informers.EventHandler], None]) -> None:
+        concurrency.writes(self._changed, _EVENTS)
         self._events.extend(CacheEvent(obj, handler, call) for handler in self._handlers)
 
     def _emit(self) -> None:
@@ -180,22 +196,31 @@ class AssumeCache:
             raise
 
     def _begin_emitting(self) -> bool:
-        """Become the emitting thread; wait while another one is emitting."""
-        with self._changed:
+        """Become the emitting thread; wait while another one is emitting.
+
+        Return False if there is nothing to deliver and none to wait for.
+        """
+        with concurrency.in_parts(self._changed):
+            concurrency.reads(self._changed, _EVENTS)
+            if not self._emitting and not self._events:
+                return False
             while self._emitting:
                 self._changed.wait()
+            concurrency.writes(self._changed, _EVENTS)
             self._emitting = True
         return True
 
     def _next_event(self) -> CacheEvent | None:
         """Take the oldest event; if there is none, stop emitting under the same lock."""
-        with self._changed:
+        with concurrency.in_parts(self._changed):
+            concurrency.writes(self._changed, _EVENTS)
             if self._events:
                 return self._events.popleft()
             self._end_emitting()
             return None
 
     def _end_emitting(self) -> None:
+        concurrency.writes(self._changed, _EVENTS)
         self._emitting = False
         self._changed.notify()
 

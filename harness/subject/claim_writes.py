@@ -47,12 +47,16 @@ def reserve_by_patch(api: apis.Api, claim: Object, pod: Object) -> Object:
     return _patch_reservations(api, claim, claims.reservation_of(pod))
 
 
-def remove_reservation(api: apis.Api, claim: Object, pod: Object) -> None:
-    """Remove the pod from `reservedFor`; an error is only recorded as a step, as upstream."""
+def remove_reservation(api: apis.Api, claim: Object, pod: Object) -> Object | None:
+    """Remove the pod from `reservedFor`; return the claim as stored.
+
+    An error is only recorded as a step, as upstream, and None returned.
+    """
     try:
-        _patch_reservations(api, claim, {"$patch": "delete", "uid": claims.uid_of(pod)})
+        return _patch_reservations(api, claim, {"$patch": "delete", "uid": claims.uid_of(pod)})
     except (apis.ApiError, transports.TransportError) as error:
         concurrency.step("unreserve.failed", claim=claims.uid_of(claim), reason=str(error))
+        return None
 
 
 def _patch_reservations(api: apis.Api, claim: Object, entry: Object) -> Object:

@@ -53,6 +53,7 @@ class SchedulerParts:
 
     assume_cache: type[assume_caches.AssumeCache] = assume_caches.AssumeCache
     allocated: type[allocated_devices.AllocatedDevices] = allocated_devices.AllocatedDevices
+    in_flight_claims: type[in_flight.InFlightClaims] = in_flight.InFlightClaims
     gatherer: type[gathering.Gatherer] = gathering.Gatherer
     plugin: type[dynamic_resources.DynamicResources] = dynamic_resources.DynamicResources
     claim_binder: type[claim_binding.ClaimBinder] = claim_binding.ClaimBinder
@@ -106,7 +107,7 @@ class Scheduler:
         self._api, self._options = api, options
         self._reports = reports or pod_reports.NoReports()
         allocated = self._allocated = parts.allocated()
-        flight = self._in_flight = in_flight.InFlightClaims()
+        flight = self._in_flight = parts.in_flight_claims()
         self._inventory = inventories.Inventory()
         self._nodes = node_lists.NodeList()
         self._queue = parts.queue(

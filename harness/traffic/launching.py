@@ -3,10 +3,12 @@
 This module imports neither locust nor gevent, so that other packages can import it.
 """
 
+import importlib.util
 import pathlib
 import socket
 import sys
 
+from harness import errors
 from harness.history import directories
 from harness.scenario import traffic_specs
 
@@ -21,7 +23,21 @@ DIRECTORY_VARIABLE = "FLAKE_HUNT_RUN_DIRECTORY"
 """Environment variable with the path of the run directory."""
 KUBECONFIG_VARIABLE = "FLAKE_HUNT_KUBECONFIG"
 """Environment variable with the path of the kubeconfig."""
+WORKER_LOST = 3
+"""Exit code of Locust's master when a worker has died, or is missing."""
+USER_FAILED = 4
+"""Exit code of Locust's master when a user of a plug-in has failed."""
+UNWRITABLE = 5
+"""Exit code of Locust's master when the journal of a remote worker cannot be written."""
+_NEVER_S = 10**6
+"""Seconds; the master of remote workers has a time limit of its own, which names them."""
 _LOCUSTFILE = pathlib.Path(__file__).with_name("locustfile.py")
+
+
+def require_locust() -> None:
+    """Raise MissingExtraError if Locust, which makes the load, is not installed."""
+    if importlib.util.find_spec("locust") is None:
+        raise errors.MissingExtraError("Locust", "traffic")
 
 
 def process_names(traffic: traffic_specs.TrafficSpec) -> list[str]:
@@ -35,25 +51,21 @@ def process_name(index: int) -> str:
 
 
 def command(traffic: traffic_specs.TrafficSpec) -> list[str]:
-    """Return the command line of Locust's master, which forks its workers.
+    """Return the command line of Locust's master, which forks its workers unless they are remote.
 
     It exits with 0 when all work was done and journaled, whatever the API server answered: that is
     judged from the journals.
     """
     options = {
         "locustfile": str(_LOCUSTFILE),
-        "processes": traffic.processes,
+        **(_remote_workers(traffic) if traffic.is_remote else _local_workers(traffic)),
         "users": traffic.users,
         "spawn-rate": traffic.users,
         "stop-timeout": STOP_TIMEOUT_S,
-        "master-bind-host": "127.0.0.1",
-        "master-bind-port": (port := _free_port()),
-        "master-port": port,
-        "expect-workers-max-wait": WORKERS_WAIT_S,
         "exit-code-on-error": 0,
         "loglevel": "INFO",
     }
-    flags = ["--headless", "--only-summary"]
+    flags = ["--headless", "--only-summary", *(["--master"] if traffic.is_remote else [])]
     return [
         sys.executable,
         "-m",
@@ -61,6 +73,51 @@ def command(traffic: traffic_specs.TrafficSpec) -> list[str]:
         *flags,
         *(part for name, value in options.items() for part in (f"--{name}", str(value))),
     ]
+
+
+def _local_workers(traffic: traffic_specs.TrafficSpec) -> dict[str, str | int]:
+    return {
+        "processes": traffic.processes,
+        "master-bind-host": "127.0.0.1",
+        "master-bind-port": (port := free_port()),
+        "master-port": port,
+        "expect-workers-max-wait": WORKERS_WAIT_S,
+    }
+
+
+def _remote_workers(traffic: traffic_specs.TrafficSpec) -> dict[str, str | int]:
+    host, port = traffic_specs.split_address(traffic.bind)
+    return {
+        "expect-workers": traffic.processes,
+        "master-bind-host": f"[{host}]" if ":" in host else host,
+        "master-bind-port": port,
+        "expect-workers-max-wait": _NEVER_S,
+    }
+
+
+def require_bindable(traffic: traffic_specs.TrafficSpec) -> None:
+    """Raise UsageError if remote workers cannot be expected at the address of the scenario."""
+    if not traffic.is_remote:
+        return
+    host, port = traffic_specs.split_address(traffic.bind)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise errors.UsageError(
+                f"traffic.bind: expected an address of this host with a free port, got "
+                f"{traffic.bind} ({error.strerror}): name another one with --traffic-bind HOST:PORT"
+            ) from error
+
+
+def invitation(traffic: traffic_specs.TrafficSpec) -> str:
+    """Return how to start the remote workers, in words."""
+    return (
+        f"expecting {traffic.processes} workers at {traffic.bind}: "
+        f"flake-hunt traffic-worker --master {traffic.bind} --kubeconfig FILE"
+    )
 
 
 def enough_file(directory: directories.RunDirectory) -> pathlib.Path:
@@ -80,7 +137,7 @@ def environment(directory: directories.RunDirectory, kubeconfig: pathlib.Path) -
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Return a free port for the messages between Locust's master and workers.
 
     If another program takes it meanwhile, the workers cannot connect and the run ends with an

@@ -18,16 +18,13 @@ from locust import env, events, runners
 from harness import processes
 from harness.extensions import loading
 from harness.history import directories, plans
-from harness.traffic import launching, plugged_users, profiles, users, workers
+from harness.traffic import assignments, launching, user_classes, users, workers
+from harness.traffic.remote import master as remote_master
 
 DONE = "flake-hunt-done"
 """Type of the message with which a worker reports that all its users are done."""
 FAILED = "flake-hunt-failed"
 """Type of the message with which a worker reports that a user of a plug-in has failed."""
-WORKER_LOST = 3
-"""Exit code of the master when a worker has died."""
-USER_FAILED = 4
-"""Exit code of the master when a user of a plug-in has failed."""
 CHECK_INTERVAL_S = 1.0
 """Seconds between two checks for lost workers."""
 QUIT_INTERVAL_S = 0.05
@@ -37,12 +34,7 @@ QUIT_TIMEOUT_S = launching.STOP_TIMEOUT_S + 5.0
 
 _directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
 _traffic = plans.read(_directory.plan).settings["traffic"]
-_USERS: dict[str, type[users.ClaimUser]] = (
-    plugged_users.classes(_traffic["locustfile"])
-    if _traffic.get("locustfile")
-    else {"User": type("User", (profiles.BY_PROFILE[_traffic["profile"]],), {})}
-)
-globals().update(_USERS)  # Locust finds user classes by searching this module
+globals().update(user_classes.of(_traffic))  # Locust finds user classes by searching this module
 # Right after the fork: a worker that has not connected when its master is killed would otherwise
 # try to connect for minutes.
 os.register_at_fork(after_in_child=functools.partial(processes.die_with, os.getpid()))
@@ -52,6 +44,8 @@ os.register_at_fork(after_in_child=functools.partial(processes.die_with, os.getp
 def on_init(environment: env.Environment, **_: Any) -> None:
     """Set up the master or a worker; Locust calls this once per process, after the fork."""
     match environment.runner:
+        case runners.MasterRunner() as master if _traffic.get("workers") == "remote":
+            remote_master.Master(environment, master, _directory)
         case runners.MasterRunner() as master:
             _Master(environment, master)
         case runners.WorkerRunner() as runner:
@@ -77,14 +71,14 @@ class _Master:
     def _on_failed(self, msg: Any, **_: Any) -> None:
         """Quit with an error: without this user, the load is not the one that was asked for."""
         logging.error("%s", msg.data)
-        self._environment.process_exit_code = USER_FAILED
+        self._environment.process_exit_code = launching.USER_FAILED
         self._runner.quit()
 
     def _look_for_lost_workers(self) -> None:
         """Quit with an error when a worker is lost; Locust would continue and exit with 0."""
         while not self._runner.clients.missing:
             gevent.sleep(CHECK_INTERVAL_S)
-        self._environment.process_exit_code = WORKER_LOST
+        self._environment.process_exit_code = launching.WORKER_LOST
         self._runner.quit()
 
     def _wait_for_workers(self, **_: Any) -> None:
@@ -105,7 +99,7 @@ def _is_running(worker: psutil.Process) -> bool:
 
 
 def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) -> None:
-    worker = workers.Worker()
+    worker = workers.Worker(assignments.of_environment())
     users.ClaimUser.worker = worker
     worker.on_done = lambda: runner.send_message(DONE, {"worker": worker.index})
     add = environment.events.spawning_complete.add_listener

@@ -3,6 +3,7 @@
 Imports neither locust nor gevent: the users are imported by a process of their own.
 """
 
+import json
 import pathlib
 
 from harness import errors
@@ -26,6 +27,18 @@ def resolved(scenario: specs.Scenario) -> specs.Scenario:
     return scenario.model_copy(
         update={"traffic": traffic.model_copy(update={"locustfile": reference})}
     )
+
+
+def override(reference: str) -> list[str]:
+    """Return the change of a scenario that gives it a locustfile; none for an empty reference.
+
+    The path of a file becomes absolute: workers read it, too.
+    """
+    if not reference:
+        return []
+    path = pathlib.Path(reference)
+    chosen = str(path.resolve()) if path.is_file() else reference
+    return [f"traffic.locustfile={json.dumps(chosen)}"]
 
 
 def used(scenario: specs.Scenario) -> list[plans.UsedPlugin]:

@@ -3,7 +3,7 @@
 Names are chosen here and never generated, so that a call that was sent twice shows as a 409.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.client import apis
@@ -19,14 +19,22 @@ _ENTRY = "device"
 """Name of the first entry in a pod's `spec.resourceClaims`; further ones get a number."""
 
 
-def claim(name: str, spec: Object, *, run_id: str) -> Object:
+def claim(
+    name: str, spec: Object, *, run_id: str, annotations: Mapping[str, str] | None = None
+) -> Object:
     """Return a ResourceClaim."""
     return {
         "apiVersion": apis.CLAIMS.api_version,
         "kind": apis.CLAIMS.kind,
-        "metadata": {"name": name, "labels": {RUN_LABEL: run_id}},
+        "metadata": {"name": name, **_marks(run_id, annotations)},
         "spec": spec,
     }
+
+
+def _marks(run_id: str, annotations: Mapping[str, str] | None) -> Object:
+    """Return the run's label, and the annotations if there are any."""
+    marks: Object = {"labels": {RUN_LABEL: run_id}}
+    return {**marks, "annotations": dict(annotations)} if annotations else marks
 
 
 def owned_devices(driver: str, number: int, count: int) -> str:
@@ -44,13 +52,15 @@ def template_name(entry: int, owner: str = "", *, kind: int = 0) -> str:
     return f"{TEMPLATE}{number}" + (f"-{owner}" if owner else "")
 
 
-def template(name: str, spec: Object, *, run_id: str) -> Object:
-    """Return a ResourceClaimTemplate."""
+def template(
+    name: str, spec: Object, *, run_id: str, annotations: Mapping[str, str] | None = None
+) -> Object:
+    """Return a ResourceClaimTemplate; the annotations are those of its claims."""
     return {
         "apiVersion": apis.CLAIM_TEMPLATES.api_version,
         "kind": apis.CLAIM_TEMPLATES.kind,
         "metadata": {"name": name, "labels": {RUN_LABEL: run_id}},
-        "spec": {"metadata": {"labels": {RUN_LABEL: run_id}}, "spec": spec},
+        "spec": {"metadata": _marks(run_id, annotations), "spec": spec},
     }
 
 

@@ -49,6 +49,8 @@ class ChurnUser(users.ClaimUser):
             self._lose_claim(pod, traffic)
             if self.wait_running(pod, timeout_s=traffic.wait_s):
                 self.hold(traffic.hold_s)
+            elif not traffic.gives_up:
+                raise users.PodLeft
             self.delete_pods([pod], timeout_s=traffic.wait_s)
 
     def _complete(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
@@ -56,7 +58,8 @@ class ChurnUser(users.ClaimUser):
         runs_s = self.hold_time_s(traffic.hold_s)
         if self.create(apis.PODS, self.worker.objects.pod(pod, runs_s=runs_s)):
             self._lose_claim(pod, traffic)
-            self.wait_succeeded(pod, timeout_s=traffic.wait_s)
+            if not self.wait_succeeded(pod, timeout_s=traffic.wait_s) and not traffic.gives_up:
+                raise users.PodLeft
             self.delete_pods(self._finished, timeout_s=traffic.wait_s)
             self._finished = [pod]
 
@@ -86,11 +89,21 @@ class SharedUser(users.ClaimUser):
             number += 1
             owner = self.worker.objects.claim_owner()
             if self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner)):
-                self._share(claim, owner)
+                self._use_in_turn(claim, owner)
 
-    def _share(self, claim: str, owner: str) -> None:
+    def _use_in_turn(self, claim: str, owner: str) -> None:
+        """Let one set of pods after another use the claim, then delete it."""
         traffic: Any = self.worker.scenario.traffic
-        pods = [f"{claim}-{index}" for index in range(traffic.pods_per_claim)]
+        for number in range(traffic.rounds):
+            if not number or self.worker.is_time_left:
+                prefix = claim if traffic.rounds == 1 else f"{claim}-{number}"
+                self._share(claim, owner, prefix)
+        self.delete(apis.CLAIMS, claim)
+
+    def _share(self, claim: str, owner: str, prefix: str) -> None:
+        """Create pods for a claim, keep them for a time once all run, and delete them."""
+        traffic: Any = self.worker.scenario.traffic
+        pods = [f"{prefix}-{index}" for index in range(traffic.pods_per_claim)]
         scheduled = pods[:1] if traffic.bound_by_hand else pods
         self._create_pods(scheduled, claim, owner)
         if traffic.bound_by_hand:
@@ -102,8 +115,9 @@ class SharedUser(users.ClaimUser):
             for pod in pods[1:] if traffic.completes else ():
                 self.wait_succeeded(pod, timeout_s=traffic.wait_s)
             self.hold(traffic.hold_s)
+        elif not traffic.gives_up:
+            raise users.PodLeft
         self.delete_pods(pods, timeout_s=traffic.wait_s)
-        self.delete(apis.CLAIMS, claim)
 
     def _all_run(self, pods: Sequence[str], *, timeout_s: float) -> bool:
         """Wait until all pods are Running; `timeout_s` applies to all of them together."""

@@ -29,10 +29,12 @@ class RunObjects:
     def templates(self) -> Iterator[objects.Object]:
         """Yield the ResourceClaimTemplates."""
         kinds = range(len(self._scenario.claim_kinds))
-        for owner, entry, kind in itertools.product(self._owners(), range(self._entries), kinds):
+        entries = sorted(set(self._templates))
+        for owner, entry, kind in itertools.product(self._owners(), entries, kinds):
             name = objects.template_name(entry, owner, kind=kind)
             spec = self._claim_spec(name, owner, kind)
-            yield objects.template(name, spec, run_id=self._run_id)
+            marks = self._scenario.claim_kinds[kind].annotations
+            yield objects.template(name, spec, run_id=self._run_id, annotations=marks)
 
     def claim_owner(self) -> str:
         """Return the scheduler for all pods of the next claim; empty: each pod has its own."""
@@ -44,7 +46,11 @@ class RunObjects:
         `number` decides of which kind it is; None: of the next kind.
         """
         kind = self._next_kind() if number is None else self._scenario.claim_kind(number)
-        return objects.claim(name, self._claim_spec(name, owner, kind), run_id=self._run_id)
+        spec, marks = (
+            self._claim_spec(name, owner, kind),
+            self._scenario.claim_kinds[kind].annotations,
+        )
+        return objects.claim(name, spec, run_id=self._run_id, annotations=marks)
 
     def pod(
         self,
@@ -82,6 +88,12 @@ class RunObjects:
         """Return the number of claims of a pod with templates."""
         return getattr(self._scenario.traffic, "claims_per_pod", 1)
 
+    @property
+    def _templates(self) -> list[int]:
+        """Return the number of the template of each entry."""
+        is_one = getattr(self._scenario.traffic, "one_template", False)
+        return [0 if is_one else entry for entry in range(self._entries)]
+
     def _owners(self) -> list[str]:
         return self._names if self._has_owners else [""]
 
@@ -95,7 +107,7 @@ class RunObjects:
         return objects.uses_templates(
             [
                 objects.template_name(entry, owner, kind=self._next_kind())
-                for entry in range(self._entries)
+                for entry in self._templates
             ]
         )
 

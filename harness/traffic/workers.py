@@ -5,32 +5,27 @@ It consists of plan, client, journal and watch, and of the signals to begin and 
 
 import functools
 import itertools
-import os
-import pathlib
 from collections.abc import Callable, Iterator
 
 import gevent.event
 
 from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
-from harness.history import directories, journal_writer, plans
 from harness.scenario import specs, traffic_specs
-from harness.traffic import attempts, launching, objects, run_objects, watching
+from harness.traffic import assignments, attempts, launching, objects, run_objects, watching
 
 
 class Worker:
     """A worker process of the traffic."""
 
-    def __init__(self) -> None:
-        directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
-        self.plan = plans.read(directory.plan)
+    def __init__(self, given: assignments.Assignment) -> None:
+        self.plan = given.plan
         self.scenario = specs.Scenario.model_validate(self.plan.settings)
         self.objects = run_objects.RunObjects(self.plan, self.scenario)
-        self.index, self.journal = self._claim_journal(directory)
+        self.index, self.journal = given.index, given.journal
         self.seeds = seeds.Seeds(self.plan.seed)
-        kubeconfig = pathlib.Path(os.environ[launching.KUBECONFIG_VARIABLE])
-        self.transport = transports.connect(kubeconfig)
-        self._enough = launching.enough_file(directory)
+        self.transport = transports.connect(given.kubeconfig)
+        self._is_enough = given.is_enough
         self.watch = watching.PodWatch(apis.Api(self.transport), namespace=self.plan.namespace)
         self.released = gevent.event.Event()
         self.stopping = False
@@ -99,7 +94,7 @@ class Worker:
         now_ns = clocks.monotonic_ns()
         if self.stopping or now_ns >= self._most_ns:
             return False
-        return now_ns < self._least_ns or not self._enough.exists()
+        return now_ns < self._least_ns or not self._is_enough()
 
     def next_user_name(self) -> str:
         """Return a new user name, such as `traffic-0/user-7`."""
@@ -117,19 +112,3 @@ class Worker:
         traffic = self.scenario.traffic
         total = getattr(traffic, "pods", 0)
         return iter(range(self.index, total, traffic.processes))
-
-    def _claim_journal(self, directory: directories.RunDirectory) -> tuple[int, journaling.Journal]:
-        """Open the first journal that no other worker has opened; return its index and the journal.
-
-        Locust's own worker index is not known before the load begins.
-        """
-        for index in range(self.scenario.traffic.processes):
-            name = launching.process_name(index)
-            try:
-                writer = journal_writer.Writer(
-                    directory.operations(name), process=name, run_id=self.plan.run_id
-                )
-            except FileExistsError:
-                continue
-            return index, journaling.Journal(writer)
-        raise errors.ProcessError("expected no more workers than the plan has journals for")

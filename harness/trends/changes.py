@@ -262,9 +262,10 @@ def _median(values: Sequence[float]) -> float:
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def _importance(change: Change) -> tuple[bool, bool, Key]:
+def _importance(change: Change) -> tuple[bool, bool, Key, int]:
     """Return the order within a night: what is worse, and rates, come first."""
-    return not change.is_worse, change.measure != night_series.RATE, change.key
+    is_figure = change.measure != night_series.RATE
+    return not change.is_worse, is_figure, change.key, night_series.order(change.measure)
 
 
 def _counted(rate: rates.Rate) -> str:

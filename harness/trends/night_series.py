@@ -55,6 +55,11 @@ MEASURES = (
 )
 
 
+def order(measure: str) -> int:
+    """Return the place of a measure's name among all: the rate is the first one."""
+    return [RATE, *(item.name for item in MEASURES)].index(measure)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class RatePoint:
     """The verdicts of one night."""

@@ -13,6 +13,8 @@ from harness.trends.night_series import Series
 SCHEMA_VERSION = 1
 WORSE_EXIT_CODE = 10
 """Exit code of `--fail-when-worse` if the newest night is worse."""
+_NAMED_MAX = 3
+"""Measures that the summary names beside the first change."""
 
 
 class NightRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,9 +185,17 @@ def _summary(nights: Sequence[Night], newest: Sequence[Change]) -> str:
     about = f"The night of {night.started} ({night.verdict})"
     worse = [change for change in newest if change.is_worse]
     if worse:
-        more = f", and {len(worse) - 1} more for the worse" if len(worse) > 1 else ""
-        return f"{about} got worse: {worse[0].text}{more}."
+        return f"{about} got worse: {worse[0].text}{_more(worse[1:])}."
     if len(nights) == 1:
         return f"{about} is the first one: there is nothing to compare it with."
     better = f"; better in {len(newest)} figures" if newest else ""
     return f"{about} is not found to be worse than the nights before it{better}."
+
+
+def _more(worse: Sequence[Change]) -> str:
+    """Return how many changes there are, and some of their measures."""
+    if not worse:
+        return ""
+    names = sorted({change.measure for change in worse}, key=night_series.order)
+    shown = "; ".join(names[:_NAMED_MAX]) + "; …" * (len(names) > _NAMED_MAX)
+    return f"; and {len(worse)} more for the worse ({shown})"

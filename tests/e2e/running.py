@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import psutil
 
@@ -59,13 +59,18 @@ class Command:
     """A command that was started."""
 
     def __init__(
-        self, folder: pathlib.Path, *arguments: str, env: Mapping[str, str] | None = None
+        self,
+        folder: pathlib.Path,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
     ) -> None:
+        """`prefix`: a program that starts the command, with its arguments."""
         self._mark = uuid.uuid4().hex
         self.output = folder / f"output-{self._mark}.txt"
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "harness.cli.main", *arguments],
+                [*prefix, sys.executable, "-m", "harness.cli.main", *arguments],
                 cwd=folder,
                 env={
                     **os.environ,
@@ -119,10 +124,13 @@ class Command:
 
 @contextlib.contextmanager
 def started(
-    folder: pathlib.Path, *arguments: str, env: Mapping[str, str] | None = None
+    folder: pathlib.Path,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    prefix: Sequence[str] = (),
 ) -> Iterator[Command]:
     """A command that leaves nothing behind, whatever the test does."""
-    command = Command(folder, *arguments, env=env)
+    command = Command(folder, *arguments, env=env, prefix=prefix)
     try:
         yield command
     finally:

@@ -74,13 +74,13 @@ def test_scenario_cluster_subject_and_check_of_a_package(
     code, text = running.run(folder, "check", str(directory))
     assert code == 20, text
     plain = " ".join(text.split())
-    assert "one_pool_per_claim: the run owes this check of my-plugins 0.1.0" in plain
+    assert "no answer: one_pool_per_claim: the run owes this check of my-plugins 0.1.0" in plain
 
 
 def test_users_and_a_known_defect_of_a_package(folder: pathlib.Path) -> None:
-    options = ["--locustfile", "impatient", "--defect", "in-flight-forgotten", "--until-found"]
-    code, text = running.run(folder, "run", "two-nodes", *options)
-    assert code == 10, text
+    options = ["--locustfile", "impatient", "--defect", "in-flight-forgotten", "--repeat", "0"]
+    code, text = running.run(folder, "hunt", "two-nodes", *options)
+    assert code == 0, text
     assert used(the_run(folder)) >= {("traffic", "impatient"), ("defects", "in-flight-forgotten")}
 
 

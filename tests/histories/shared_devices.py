@@ -57,8 +57,14 @@ def claim(rv: int, name: str, taken: Taken) -> records.Body:
             consumed = {f"{DRIVER}/memory": f"{memory}Gi"}
             result |= {"shareID": f"share-{name}-{device}", "consumedCapacity": consumed}
         results.append(result)
+    return allocated(rv, name, results)
+
+
+def allocated(rv: int, name: str, results: list[Object], kind: str = "MODIFIED") -> records.Body:
+    """A version of a claim with these results of its allocation."""
     status = {"allocation": {"devices": {"results": results}}} if results else {}
-    return _observation("resourceclaims", rv, {"metadata": _meta(rv, name), "status": status})
+    obj = {"metadata": _meta(rv, name), "status": status}
+    return _observation("resourceclaims", rv, obj, kind)
 
 
 def gone(rv: int, name: str) -> records.Body:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.client import apis
-from harness.subject import in_flight, schedulers, scheduling_attempts
+from harness.subject import schedulers, scheduling_attempts
 from harness.subject.allocation import inventories
 from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import demands
@@ -28,7 +28,7 @@ class World:
         parts = parts or schedulers.SchedulerParts()
         self.server, self.api = server, apis.Api(server)
         self.allocated = parts.allocated()
-        self.flight = in_flight.InFlightClaims()
+        self.flight = parts.in_flight_claims()
         self.extended = demands.ExtendedResources(lambda: self.activated.append("all"))
         self.cache = parts.assume_cache([self.allocated])
         self.gatherer = parts.gatherer(self.allocated, self.flight)

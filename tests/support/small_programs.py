@@ -22,14 +22,22 @@ class Memory:
         self.changed = concurrency.condition("changed")
         self.values = [0, 0]
         self.signals = 0
+        self.flags = [0, 0]
+        self.total = self.inner = 0
         self.own: dict[str, list[int]] = {}
 
     def note(self, value: int) -> None:
         """For the eyes of one task only: no other task can tell when it happens."""
         self.own.setdefault(concurrency.current_thread_name(), []).append(value)
 
+    def _notes(self) -> tuple[object, ...]:
+        return tuple(sorted((name, *seen) for name, seen in self.own.items()))
+
     def outcome(self) -> tuple[object, ...]:
-        return (*self.values, tuple(sorted((name, *seen) for name, seen in self.own.items())))
+        return (*self.values, self._notes(), self.total, self.inner, *self.flags)
+
+
+Operation = Callable[[int, Memory], None]
 
 
 def increment(index: int, memory: Memory) -> None:
@@ -70,6 +78,100 @@ def await_signal(tenths: int, memory: Memory) -> None:
 OPERATIONS = (increment, double, nested, signal, await_signal)
 
 
+def change_part(index: int, memory: Memory) -> None:
+    """Does not commute with another change of this part."""
+    guard = memory.locks[0]
+    with concurrency.in_parts(guard):
+        concurrency.writes(guard, "value", str(index))
+        memory.note(memory.values[index])
+        memory.values[index] = 2 * memory.values[index] + 1
+
+
+def read_part(index: int, memory: Memory) -> None:
+    guard = memory.locks[0]
+    with concurrency.in_parts(guard):
+        concurrency.reads(guard, "value", str(index))
+        memory.note(memory.values[index])
+
+
+def glance_at_part(index: int, memory: Memory) -> None:
+    """In the middle of what its task does with the other lock."""
+    with memory.locks[1]:
+        concurrency.reads(memory.locks[0], "value", str(index))
+        memory.note(memory.values[index])
+
+
+def add(index: int, memory: Memory) -> None:
+    """Commutes with another addition."""
+    guard = memory.locks[0]
+    with concurrency.in_parts(guard):
+        concurrency.adds(guard, "total")
+        memory.total += 1 + index
+
+
+def read_total(index: int, memory: Memory) -> None:
+    """One task in two changes it, too."""
+    guard = memory.locks[0]
+    with concurrency.in_parts(guard):
+        concurrency.reads(guard, "total")
+        memory.note(memory.total)
+        if index:
+            concurrency.adds(guard, "total")
+            memory.total += 10
+
+
+def change_whole(index: int, memory: Memory) -> None:
+    """Uses every part."""
+    with memory.locks[0]:
+        memory.values.reverse()
+        memory.total *= 1 + index
+
+
+def read_whole(index: int, memory: Memory) -> None:
+    with concurrency.reading(memory.locks[0]):
+        memory.note(memory.values[index] + memory.total)
+
+
+def part_then_lock(index: int, memory: Memory) -> None:
+    """Another task may want the lock of the part meanwhile."""
+    guard = memory.locks[0]
+    with concurrency.in_parts(guard):
+        concurrency.writes(guard, "value", str(index))
+        memory.values[index] += 1
+        with memory.locks[1]:
+            memory.inner += 1
+            memory.note(memory.inner)
+        memory.note(memory.values[index])
+
+
+def lock_then_part(index: int, memory: Memory) -> None:
+    """The other order of the two locks, so that a deadlock is possible."""
+    with memory.locks[1]:
+        memory.inner *= 2
+        change_part(index, memory)
+
+
+def signal_part(index: int, memory: Memory) -> None:
+    with concurrency.in_parts(memory.changed):
+        concurrency.writes(memory.changed, "signal", str(index))
+        memory.flags[index] += 1
+        memory.changed.notify()
+
+
+def await_part(index: int, memory: Memory) -> None:
+    """Waits for a moment, then goes on anyway; or forever."""
+    with concurrency.in_parts(memory.changed):
+        memory.note(memory.changed.wait(None if index else 0.1))
+        concurrency.reads(memory.changed, "signal", str(index))
+        memory.note(memory.flags[index])
+
+
+PART_OPERATIONS = (
+    *(change_part, read_part, glance_at_part, add, read_total, change_whole, read_whole),
+    *(part_then_lock, lock_then_part, signal_part, await_part),
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Run:
     decisions: list[int]
@@ -78,12 +180,12 @@ class Run:
     outcome: tuple[object, ...] | None
 
 
-def program(seed: int) -> list[list[Body]]:
+def program(seed: int, operations: Sequence[Operation] = OPERATIONS) -> list[list[Body]]:
     """Two or three tasks of one to three operations each."""
     stream = random.Random(seed)
     return [
         [
-            functools.partial(stream.choice(OPERATIONS), stream.randrange(2))
+            functools.partial(stream.choice(operations), stream.randrange(2))
             for _ in range(stream.randint(1, 3))
         ]
         for _ in range(stream.choice((2, 2, 3)))

@@ -25,12 +25,14 @@ DOCUMENTS = [
     "clusters/README.md",
     "scenarios/README.md",
     "reports/README.md",
+    "docs/live-views.md",
     "docs/plug-ins.md",
 ]
 THIS_FILE = "tests/unit/test_documents.py"
 COMMAND = re.compile(r"flake-hunt +(-?-?[a-z][^\n`]*)")
 END_OF_COMMAND = re.compile(r"\s{2,}|\s#|;|\s\|\s")
 CODE = re.compile(r"^```[^\n]*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 TEXT = (".py", ".md", ".toml", ".yml", ".yaml", ".j2", "Makefile")
 MARKDOWN = re.compile(r"\b[\w-]+\.md\b")
 WRITTEN_BY_COMMANDS = {"nightly.md", "summary.md"}
@@ -132,6 +134,21 @@ def test_every_path_and_link_is_there(document: str) -> None:
     missing = [link for link in links if not (ROOT / document).parent.joinpath(link).exists()]
     missing += [path for path in PATH.findall(text) if not (ROOT / path).exists()]
     assert missing == []
+
+
+def headings(document: pathlib.Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub and the site make them."""
+    found = re.findall(r"^#+ (.*)$", FENCED.sub("", document.read_text()), re.MULTILINE)
+    plain = (re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in found)
+    return {re.sub(r"[\s-]+", "-", heading) for heading in plain}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_link_to_a_heading_finds_it(document: str) -> None:
+    path = ROOT / document
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", path.read_text())
+    there = {name: headings(path.parent / name if name else path) for name, _ in links}
+    assert [f"{name}#{anchor}" for name, anchor in links if anchor not in there[name]] == []
 
 
 def test_no_document_is_named_that_is_not_in_the_repository() -> None:

@@ -44,6 +44,7 @@ def test_the_programs_are_named() -> None:
         "tools/protobuf_numbers.py",
         "tools/result_schemas.py",
         "tools/schemas.py",
+        "tools/three_nights.py",
         "tools/track_record.py",
     ]
 

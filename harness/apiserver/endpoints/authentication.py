@@ -6,6 +6,8 @@ import hmac
 from harness.apiserver.endpoints import request_attributes
 from harness.apiserver.errors import status_errors
 
+_MONITORING_PATHS = frozenset({"/metrics"})
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class User:
@@ -41,8 +43,11 @@ class Authenticator:
 
 
 def require_permission(user: User, asked: request_attributes.Attributes) -> None:
-    """Raise 403 if the user may only read and the request writes."""
-    if not user.may_write and not asked.is_read:
+    """Raise 403 if the user may only read and the request writes, or asks for the metrics.
+
+    In Kubernetes the metrics are for administrators and the group `system:monitoring`.
+    """
+    if not user.may_write and not (asked.is_read and asked.path not in _MONITORING_PATHS):
         raise _forbidden(user, asked)
 
 

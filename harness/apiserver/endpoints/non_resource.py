@@ -1,4 +1,7 @@
-"""Non-resource paths: health checks, `/version`, discovery and OpenAPI; 404 for unknown paths."""
+"""Non-resource paths: health checks, `/version`, discovery and OpenAPI; 404 for unknown paths.
+
+`/metrics` is answered by `server.metrics`.
+"""
 
 from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import (

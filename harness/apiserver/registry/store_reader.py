@@ -66,6 +66,10 @@ class StoreReader:
         tables = self._objects.tables()
         return [(resource, list(table.values())) for resource, table in tables.items()]
 
+    def counts(self) -> dict[resources.ResourceType, int]:
+        """Return the number of objects of each resource."""
+        return {resource: len(table) for resource, table in self._objects.tables().items()}
+
     def commits_after(
         self, resource: resources.ResourceType, version: int
     ) -> list[watch_cache.Commit]:

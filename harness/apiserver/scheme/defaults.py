@@ -18,6 +18,7 @@ from harness.apiserver.scheme.json_document import Document
 Rule = Callable[[Document], None]
 MODE = 0o644
 """File mode of the files in a volume."""
+_INT32_MAX = 2**31 - 1
 _HOST = r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _PART = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
 _IMAGE = re.compile(
@@ -61,12 +62,6 @@ CONSTANTS: dict[str, Document] = {
         "suspend": False,
         "successfulJobsHistoryLimit": 3,
         "failedJobsHistoryLimit": 1,
-    },
-    "batch.v1.JobSpec": {
-        "backoffLimit": 6,
-        "completionMode": "NonIndexed",
-        "suspend": False,
-        "podReplacementPolicy": "TerminatingOrFailed",
     },
     "core.v1.ConfigMapVolumeSource": {"defaultMode": MODE},
     "core.v1.Container": _TERMINATION_MESSAGE,
@@ -224,10 +219,29 @@ def _secret(secret: Document) -> None:
         secret.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
 
 
-def _job_spec(spec: Document) -> None:
-    if "completions" not in spec and "parallelism" not in spec:
+def _job(job: Document) -> None:
+    """Set the defaults of a Job; the template of a CronJob has none of them.
+
+    A limit for each index takes the place of the limit for all, and a failure policy needs pods
+    that are replaced only when they have failed.
+    """
+    spec = job.setdefault("spec", {})
+    if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
-    spec.setdefault("parallelism", 1)
+    is_limited = spec.get("backoffLimitPerIndex") is not None
+    is_failing = spec.get("podFailurePolicy") is not None
+    for name, value in {
+        "parallelism": 1,
+        "backoffLimit": _INT32_MAX if is_limited else 6,
+        "completionMode": "NonIndexed",
+        "suspend": False,
+        "podReplacementPolicy": "Failed" if is_failing else "TerminatingOrFailed",
+    }.items():
+        if spec.get(name) is None:
+            spec[name] = value
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if labels and not job["metadata"].get("labels"):
+        job["metadata"]["labels"] = dict(labels)
 
 
 def _service_spec(spec: Document) -> None:
@@ -269,7 +283,7 @@ RULES: dict[str, Rule] = {
     "apps.v1.StatefulSetUpdateStrategy": _rolling_update(
         "apps.v1.RollingUpdateStatefulSetStrategy"
     ),
-    "batch.v1.JobSpec": _job_spec,
+    "batch.v1.Job": _job,
     "core.v1.Container": _pulling("imagePullPolicy", "image"),
     "core.v1.EphemeralContainer": _pulling("imagePullPolicy", "image"),
     "core.v1.ImageVolumeSource": _pulling("pullPolicy", "reference"),

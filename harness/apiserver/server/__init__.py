@@ -5,6 +5,6 @@ of the data directory (`persistence`), and anything that depends on a certain re
 
 Contents: `admin_kubeconfigs`, `audit`, `chunked_responses`, `connections`, `event_faults`,
 `event_queues`, `fault_facts`, `group_commit`, `http_framing`, `http_parsing`, `identities`,
-`listeners`, `output_files`, `process`, `request_lifecycle`, `send_queue`, `server_limits`,
-`servers`, `stale_reads`, `watch_streams`.
+`listeners`, `metrics`, `output_files`, `process`, `request_lifecycle`, `send_queue`,
+`server_limits`, `servers`, `stale_reads`, `watch_streams`.
 """

@@ -28,6 +28,7 @@ from harness.apiserver.server import (
     watch_streams,
 )
 from harness.apiserver.server.audit import audit_entries
+from harness.apiserver.server.metrics import request_metrics, server_families
 from harness.faults import admin_api, injection
 
 Step = Callable[[], None]
@@ -71,6 +72,9 @@ class RequestLifecycle:
         self._older: stale_reads.OlderState | None = None
         self._has_head = False
         """True if the head of the response is sent, so that there can be no other response."""
+        self._count = request_metrics.RequestCount(
+            server.metrics, self._request, self._asked, server.time_s()
+        )
 
     def begin(self) -> None:
         """Respond, now or later; every error becomes a response."""
@@ -135,7 +139,13 @@ class RequestLifecycle:
 
     def _serve(self, user: authentication.User) -> None:
         target = self._asked.target
-        if target is None:
+        if target is None and self._request.path == server_families.PATH:
+            self._respond(
+                server_families.answer(
+                    self._request.method, self._server.metrics, self._server.store
+                )
+            )
+        elif target is None:
             self._respond(non_resource.answer(self._request))
         elif self._asked.verb == "watch":
             self._watch(target)
@@ -157,12 +167,15 @@ class RequestLifecycle:
         self._connection.follow(watch, keep_alive=self._incoming.keep_alive)
         if self._entry is not None:
             self._entry.started(200)
-            watch.on_end = functools.partial(self._note_end, self._entry)
+        watch.on_end = self._note_end
+        self._count.begin_watch()
         self._has_head = True
         watch.start()
 
-    def _note_end(self, entry: audit_entries.AuditEntry) -> None:
-        entry.completed(200)
+    def _note_end(self) -> None:
+        self._count.end_watch()
+        if self._entry is not None:
+            self._entry.completed(200)
         self._server.turn.end_soon()
 
     def _respond(self, answer: responses.Response) -> None:
@@ -176,6 +189,7 @@ class RequestLifecycle:
 
     def _finish(self, answer: responses.Response) -> None:
         """Send the response and close the connection unless the client keeps it alive."""
+        self._count.end(answer.status)
         is_head = self._request.method == "HEAD"
         if answer.pieces is not None:
             if self._is_chunked(answer) and not is_head:
@@ -234,6 +248,7 @@ class RequestLifecycle:
             case injection.Reject() as action:
                 self._finish(_injected(action))
             case injection.Lose():
+                self._count.end(answer.status if answer is not None else None)
                 self._connection.end()
             case injection.Truncate() if answer is not None:
                 self._truncate(answer)
@@ -265,6 +280,7 @@ class RequestLifecycle:
 
     def _truncate(self, answer: responses.Response) -> None:
         """Send the head and half of the body, then reset the connection."""
+        self._count.end(answer.status)
         is_chunked, answer = self._is_chunked(answer), answer.whole()
         half = len(answer.body) // 2
         if is_chunked:

@@ -17,6 +17,7 @@ from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.server import group_commit, http_framing, server_limits, stale_reads
 from harness.apiserver.server.audit import audit_log
+from harness.apiserver.server.metrics import request_metrics
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
 
@@ -76,6 +77,7 @@ class Server:
         self.authenticator = authentication.Authenticator(token, read_only_token)
         self.turn = group_commit.GroupCommit(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
+        self.metrics = request_metrics.RequestMetrics()
         self.framer = http_framing.EventFramer()
         self.unread = server_limits.Unread(parts.limits)
         self._parts = parts
@@ -214,6 +216,7 @@ class Server:
                 self._parts.journal.settle()
         except OSError as error:
             self.fail(error)
+        self.metrics.settle(self._loop.time())
         return not self._has_failed
 
     def fail(self, error: OSError) -> None:

@@ -46,6 +46,16 @@ def at(given: str) -> Location:
     return _Remote.of(given) if "://" in given else _Local(pathlib.Path(given).resolve())
 
 
+def matching(given: str) -> Sequence[Location]:
+    """Return the location of a path or URL; of a URL with `*`, as shells have it, all that match.
+
+    Raises UsageError for a URL that cannot be read here; HistoryError if it cannot be listed.
+    """
+    if "://" in given and "*" in given:
+        return _Remote.of(given).matching()
+    return [at(given)]
+
+
 class _Local:
     """A folder of this machine."""
 
@@ -99,6 +109,15 @@ class _Remote:
             return None
         except Exception as error:
             raise errors.HistoryError(f"{self.name}/{file}: cannot be read ({error})") from error
+
+    def matching(self) -> Sequence["_Remote"]:
+        """Return the folders whose paths match this one, sorted by path."""
+        try:
+            found = self._system.glob(self._path, detail=True)
+        except Exception as error:
+            raise errors.HistoryError(f"{self.name}: cannot be listed ({error})") from error
+        paths = sorted(path for path, entry in found.items() if entry["type"] == "directory")
+        return [_Remote(self._system, path, self._system.unstrip_protocol(path)) for path in paths]
 
     def folder(self, name: str) -> "_Remote":
         return _Remote(self._system, f"{self._path}/{name}", f"{self.name}/{name}")

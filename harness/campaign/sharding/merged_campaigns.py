@@ -70,7 +70,7 @@ def read(given: Sequence[str]) -> GivenShards:
     damaged: list[merge_documents.MergedFolder] = []
     empty: list[str] = []
     for name in dict.fromkeys(given):
-        places = list(_places(locations.at(name)))
+        places = [place for location in locations.matching(name) for place in _places(location)]
         empty += [] if places else [name]
         for place in places:
             item = _record(place)

@@ -27,7 +27,9 @@ def operations(given: certificate_items.Evidence) -> certificate_items.ItemResul
     found = given.operations
     if found.problems:
         return False, "; ".join(found.problems)
-    return True, f"{found.calls} calls, {found.unknown} with unknown outcome"
+    remote = given.history.remote_workers.summary
+    more = f"; {remote}" if remote else ""
+    return True, f"{found.calls} calls, {found.unknown} with unknown outcome{more}"
 
 
 def writes(given: certificate_items.Evidence) -> certificate_items.ItemResult:

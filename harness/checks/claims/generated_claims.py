@@ -1,4 +1,4 @@
-"""The check of generated claims: each entry of a pod has one claim, which the pod names.
+"""The check of generated claims: each entry of a pod has one claim, which the pod names for it.
 
 The API says of `resourceClaimTemplateName`: "The template will be used to create a new
 ResourceClaim, which will be bound to this pod … The pod name and resource name, along with a
@@ -36,8 +36,8 @@ def check(
     plan: plans.Plan,
     faults: fault_records.FaultRecords,
 ) -> verdicts.Answer:
-    """Return INVALID with all second claims and all unnamed ones, VALID without any."""
-    found = [*_second(lives, pods, _Excuses(plan, faults)), *_unnamed(pods)]
+    """Return INVALID with all second, unnamed and mixed up claims, VALID without any."""
+    found = [*_second(lives, pods, _Excuses(plan, faults)), *_unnamed(pods), *_mixed(lives, pods)]
     return findings.answer(
         NAME,
         PROMISE,
@@ -119,3 +119,21 @@ def _missing(pod: pod_lives.PodLife) -> Sequence[str]:
     if pod.bound_by_user or not pod.is_certain:
         return ()
     return [entry for entry in pod.templates if entry not in pod.recorded]
+
+
+def _mixed(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
+    """Find claims of one entry that the pod's status names for another one."""
+    for (uid, entry), claims in lives.generated.items():
+        pod = pods.pods.get(uid)
+        if pod is None:
+            continue
+        for item in claims:
+            others = [key for key, name in pod.latest.items() if name == item.claim.name]
+            for other in sorted({*others} - {entry}):
+                yield findings.Finding(
+                    summary=f"pod {pod.name} names the claim of {entry} for {other}",
+                    text=f"The status of pod {pod} names claim {item.claim} for entry {other}, but "
+                    f"it was created for entry {entry} at resourceVersion {item.from_version}",
+                    versions=(item.from_version,),
+                    objects=(pod.involved, verdicts.involved_claim(item.claim)),
+                )

@@ -22,6 +22,8 @@ class PodLife:
     bound_by_user: bool
     """Its first version names its node: no scheduler has bound it."""
     bound_version: int | None = None
+    latest: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
+    """Entry -> name of its generated claim, in the last version of the status with any."""
     recorded: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
     """Entry -> claim in its status, in the version in which it was bound."""
     ended_version: int | None = None
@@ -91,6 +93,7 @@ class PodLives(folders.Folder):
         if seen.is_gone:
             life.gone_version = seen.version
             return
+        life.latest = _recorded(pod) or life.latest
         if pod.spec.node_name and life.bound_version is None:
             life.bound_version = seen.version
             life.recorded = _recorded(pod)

@@ -4,8 +4,9 @@ Safety is judged apart, in `device_exclusivity`; claims that are kept for no pod
 `resource_leaks`. The evidence is the state of pods, claims and
 slices at the end of the run. Objects in it that could go on are stuck if nothing has moved for the
 plan's `progress_s`: no pod was created, started to run or was removed, and no fault was healed.
-Pods for which no device is left may wait. No other check reads a clock; this one reads the
-recorder's monotonic clock, because its promise is about time.
+Pods for which no device is left may wait. If the scheduler has crashed, its pods are stuck in the
+same way: a run gives them their time after the crash. No other check reads a clock; this one reads
+the recorder's monotonic clock, because its promise is about time.
 """
 
 import itertools
@@ -22,6 +23,8 @@ HEALED = "faults healed"
 """Phase in which all faults of a run have been healed."""
 STARTING, LOAD, STOPPING = "starting the scheduler", "load", "stopping"
 """Phases of every run."""
+CRASHED = "scheduler crashed"
+"""Phase of a run whose scheduler has ended by itself: no pod goes on from then on."""
 UNFINISHED = ("ended early", "found")
 """Phases of a run that was given no time to make progress."""
 DOUBTS_MAX = 20

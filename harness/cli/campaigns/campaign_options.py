@@ -77,6 +77,7 @@ def planned(
     is_forced: bool,
     again: list[str],
     until_decided: str = "",
+    locustfile: str = "",
 ) -> "campaign_plan.CampaignPlan":
     """Return the plan of the campaign that the options describe.
 
@@ -106,6 +107,7 @@ def planned(
         defects=defects or None,
         again=again,
         until_decided=until_decided,
+        locustfile=locustfile,
     )
 
 
@@ -126,5 +128,11 @@ def _require_bearable(names: list[str], *, is_forced: bool) -> None:
     from harness.scenario import loading
 
     for name in names:
-        processes = loading.load(name).scenario.traffic.processes
+        traffic = loading.load(name).scenario.traffic
+        if traffic.is_remote:
+            raise errors.UsageError(
+                f"expected scenarios with local workers in a campaign, got {name} with "
+                'traffic.workers = "remote": make single runs of it with `flake-hunt run`'
+            )
+        processes = traffic.processes
         choosing.require_bearable(f"traffic.processes of {name}", processes, is_forced=is_forced)

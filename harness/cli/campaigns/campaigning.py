@@ -34,26 +34,32 @@ def make(
     out: outputs.Output,
     folder: pathlib.Path | None = None,
     kept: "Sequence[results.RunResult]" = (),
+    metrics_port: int | None = None,
 ) -> CampaignOutcome:
     """Make the runs of the plan and show their results; the index of the reports has them.
 
-    `folder` None: a new one; `kept` are the results that a folder has already.
+    `folder` None: a new one; `kept` are the results that a folder has already. `metrics_port`:
+    serve their metrics there; None: nowhere.
     """
     import msgspec
 
     from harness.campaign import hunting, results
     from harness.cli.runs import index_command
     from harness.cli.terminal import annotations, displaying, tables
+    from harness.cli.watching import metrics_serving
 
     plan = msgspec.structs.replace(plan, jobs=jobs)
-    folder = folder or hunting.new_folder(reports, plan.seed)
-    with (
-        index_command.refreshed(reports),
-        displaying.keeping_evidence(folder),
-        tables.campaign_progress(len(plan.runs) - len(plan.done), out) as listener,
-    ):
-        found = hunting.hunt(plan, folder, listener=listener, kept=kept)
-        document = tables.show(found, plan, folder=folder, out=out)
+    metrics = metrics_serving.CampaignMetrics()
+    with metrics_serving.serving(metrics_port, metrics, out):
+        folder = folder or hunting.new_folder(reports, plan.seed)
+        metrics.follow(folder)
+        with (
+            index_command.refreshed(reports),
+            displaying.keeping_evidence(folder),
+            tables.campaign_progress(len(plan.runs) - len(plan.done), out) as listener,
+        ):
+            found = hunting.hunt(plan, folder, listener=listener, kept=kept)
+            document = tables.show(found, plan, folder=folder, out=out)
     annotations.of_campaign(results.rows(found))
     return CampaignOutcome(results=found, folder=folder, document=document)
 

@@ -29,6 +29,7 @@ def hunt(
     defect: campaign_options.Controls = None,
     remedy: campaign_options.Remedies = None,
     until_decided: choosing.UntilDecided = "",
+    locustfile: choosing.Locustfile = "",
     release: choosing.Release = "",
     jobs: choosing.Jobs = None,
     seed: choosing.Seed = None,
@@ -57,6 +58,7 @@ def hunt(
             "SLURM_ARRAY_TASK_ID says, else all). Started again, it makes the runs that are left.",
         ),
     ] = None,
+    metrics_port: choosing.MetricsPort = None,
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
     force: choosing.Force = False,  # noqa: FBT002
@@ -90,7 +92,14 @@ def hunt(
         planned_hunts.require_no_other_options(context_of_options)
         with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
             return planned_hunts.hunt(
-                plan, shard, jobs=jobs, reports=reports, summary=summary, is_forced=force, out=out
+                plan,
+                shard,
+                jobs=jobs,
+                reports=reports,
+                summary=summary,
+                is_forced=force,
+                out=out,
+                metrics_port=metrics_port,
             )
     if shard is not None:
         raise errors.UsageError(f"expected --plan FILE with --shard {shard}: name the plan's file")
@@ -115,12 +124,15 @@ def hunt(
         reports=reports,
         is_forced=force,
         until_decided=until_decided,
+        locustfile=locustfile,
         again=campaigning.command(sys.argv[1:], chosen, is_given=seed is not None),
     )
     at_once = choosing.jobs(jobs, profiles.restore(campaign.cluster), is_forced=force)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
-        made = campaigning.make(campaign, reports=reports, jobs=at_once, out=out)
+        made = campaigning.make(
+            campaign, reports=reports, jobs=at_once, out=out, metrics_port=metrics_port
+        )
         if out.is_json:
             out.document(made.document)
     table = results.rows(made.results)

@@ -1,4 +1,4 @@
 """Commands about runs inside one process: `explore` and `replay`.
 
-Contents: `exploring`, `replaying`, `search_texts`, `search_texts`.
+Contents: `exploring`, `random_exploring`, `replaying`, `search_texts`.
 """

@@ -12,12 +12,13 @@ from harness.cli.exploration import search_texts
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.explore.search import search_campaign, search_progress, tokens
+    from harness.explore.search import search_campaign, search_progress
     from harness.explore.search.whole import search_files
     from harness.explore.worlds import world_specs
 
 _PROGRESS_S = 0.2
 _TIME_S = 10.0
+_STRATEGY, _WORLD = "pct", "two-claims-one-device"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,18 +28,26 @@ def add_to(app: typer.Typer) -> None:
 
 def explore(
     scenario: Annotated[
-        str, typer.Argument(help="Name of a small world; see --list.")
-    ] = "two-claims-one-device",
+        str | None,
+        typer.Argument(help="Name of a small world; see --list.", show_default=_WORLD),
+    ] = None,
     defect: choosing.Defects = None,
     remedy: choosing.Remedies = None,
-    strategy: Annotated[str, typer.Option(help="pct, random or exhaustive.")] = "pct",
-    schedules: Annotated[int | None, typer.Option(min=1, help="Number of schedules.")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="pct, random or exhaustive.", show_default=_STRATEGY)
+    ] = None,
+    schedules: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of schedules (--random-worlds: in each, default 8)."),
+    ] = None,
     time_s: Annotated[
         float | None,
         typer.Option(
             "--time",
-            callback=choosing.require_number,
-            help="Time budget in seconds (default: 10; exhaustive: no limit).",
+            parser=choosing.seconds,
+            metavar="TIME",
+            help="Time budget in seconds, or as 30m or 2h (default: 10; --random-worlds: 60; "
+            "exhaustive: no limit).",
         ),
     ] = None,
     preemptions: Annotated[
@@ -64,6 +73,12 @@ def explore(
         list[str] | None,
         typer.Option("--set", help="Change a size of the world: --set claims=3 (may be repeated)."),
     ] = None,
+    random_worlds: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--random-worlds", help="Draw worlds from the seed, and search each for a while."
+        ),
+    ] = False,
     list_scenarios: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool, typer.Option("--list", help="Show the worlds and exit.")
     ] = False,
@@ -78,8 +93,14 @@ def explore(
     for the smallest worlds only; --time and --schedules limit it.
 
     A finding is shrunk, explained step by step, and comes with a token for `flake-hunt replay`.
+
+    --random-worlds draws one world after the other, with remedies against the known hazards that
+    it has, until the time is over. Each of them has a name, as random-1234, and can be explored by
+    it.
     """
     from harness import seeds
+    from harness.cli.exploration import random_exploring
+    from harness.explore.search import random_worlds as search_random_worlds
     from harness.explore.search import search_campaign
     from harness.explore.worlds import chosen_parts
 
@@ -88,9 +109,22 @@ def explore(
     choosing.require_bearable("--jobs", jobs, is_forced=force)
     _require_time(time_s)
     chosen_parts.of(defect or (), remedy or ())
+    if random_worlds:
+        _require_alone(scenario, strategy, override, preemptions, resume)
+        hunt_of_worlds = search_random_worlds.RandomHunt(
+            seed=seeds.fresh() if seed is None else seed,
+            defects=tuple(defect or ()),
+            remedies=tuple(remedy or ()),
+            schedules=schedules or search_random_worlds.SCHEDULES,
+            time_s=random_exploring.TIME_S if time_s is None else time_s,
+            jobs=jobs,
+        )
+        with outputs.chosen(output, quiet=quiet) as out:
+            return random_exploring.explore(hunt_of_worlds, out)
+    strategy = strategy or _STRATEGY
     is_exhaustive = strategy == search_campaign.EXHAUSTIVE
     hunt = search_campaign.Hunt(
-        scenario=scenario,
+        scenario=scenario or _WORLD,
         defects=tuple(defect or ()),
         remedies=tuple(remedy or ()),
         strategy=strategy,
@@ -143,6 +177,17 @@ def _keep(
         out.note(f"what is left is in {path}; go on with the same command")
     else:
         path.unlink(missing_ok=True)
+
+
+def _require_alone(*others: object) -> None:
+    """Reject the choice of a world, or of how to search it, beside random worlds."""
+    from harness import errors
+
+    if any(other is not None and other != [] for other in others):
+        raise errors.UsageError(
+            "expected --random-worlds without a world, --strategy, --set, --preemptions and "
+            "--resume: each world is drawn, and searched with pct or random"
+        )
 
 
 def _require_time(seconds: float | None) -> None:
@@ -243,7 +288,7 @@ def _show(
     if not out.is_json:
         return replaying.tell(token)
     code = verdicts.Verdict.INVALID.exit_code
-    out.document(_document(hunt, progress, code=code) | _reproduced(token))
+    out.document(_document(hunt, progress, code=code) | search_texts.reproduced(token))
     return code
 
 
@@ -267,13 +312,3 @@ def _document(
         "token": None,
         "story": [],
     }
-
-
-def _reproduced(token: "tokens.Token") -> dict[str, object]:
-    from harness.explore.output import stories
-    from harness.explore.search import search_campaign
-
-    run = search_campaign.replay(token, record=True)
-    finding = run.finding or ""
-    story = list(stories.tell(run.moments, run.names, finding))
-    return {"finding": finding, "token": str(token), "story": story}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.explore.search import search_campaign, search_progress
+    from harness.explore.search import search_campaign, search_progress, tokens
 
 _WINDOW_S = 60.0
 _SATURATED = 0.02
@@ -84,3 +84,14 @@ def _covered_whole(progress: "search_progress.SearchProgress") -> str:
         f"; NOT searched whole, {left}: increase --time, use --jobs and --resume, "
         "shrink the world with --set, or bound the search with --preemptions 2"
     )
+
+
+def reproduced(token: "tokens.Token") -> dict[str, object]:
+    """Return the finding of a run, its token, and its story."""
+    from harness.explore.output import stories
+    from harness.explore.search import search_campaign
+
+    run = search_campaign.replay(token, record=True)
+    finding = run.finding or ""
+    story = list(stories.tell(run.moments, run.names, finding))
+    return {"finding": finding, "token": str(token), "story": story}

@@ -29,7 +29,7 @@ def merge(
         typer.Argument(
             metavar="SHARD...",
             help="Folders of shards, or folders of reports that have some; also URLs such as "
-            "s3://bucket/reports, with fsspec (the extra `remote` installs it).",
+            "s3://bucket/reports or 's3://bucket/shards/*', with fsspec (the extra `remote` installs it).",
         ),
     ],
     folder: Annotated[

@@ -56,8 +56,8 @@ def plan(
 ) -> int:
     """Write the plan of a campaign for many machines: every run, with its seed and its shard.
 
-    It takes the options of `hunt`, except --until-decided. Copy the file to each machine, which
-    also needs Flake Hunt of this version; the plan contains the scenarios. Then:
+    It takes the options of `hunt`, except --until-decided and --locustfile. Copy the file to each
+    machine, which also needs Flake Hunt of this version; the plan contains the scenarios. Then:
 
     hunt --plan plan.json --shard 3/20 makes one shard, and can be started again when it was killed
 

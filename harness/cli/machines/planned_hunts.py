@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ALLOWED = frozenset(
     {"plan", "shard", "jobs", "reports", "summary", "force", "output", "quiet", "verbose"}
+    | {"metrics_port"}
 )
 """Parameters of `hunt` that the plan does not decide."""
 
@@ -48,6 +49,7 @@ def hunt(
     summary: pathlib.Path | None,
     is_forced: bool,
     out: outputs.Output,
+    metrics_port: int | None = None,
 ) -> int:
     """Make the runs of a shard that have no result yet; return the exit code.
 
@@ -63,7 +65,7 @@ def hunt(
     chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
     profile = profiles.restore(plan.cluster)
     at_once = choosing.jobs(jobs, profile, is_forced=is_forced)
-    made = make(plan, chosen, jobs=at_once, reports=reports, out=out)
+    made = make(plan, chosen, jobs=at_once, reports=reports, out=out, metrics_port=metrics_port)
     text = summaries.campaign(
         results.rows(made.results), headline=made.document.headline, seed=plan.seed
     )
@@ -78,6 +80,7 @@ def make(
     jobs: int,
     reports: pathlib.Path,
     out: outputs.Output,
+    metrics_port: int | None = None,
 ) -> campaigning.CampaignOutcome:
     """Make the runs of a shard that have no result yet, in its folder."""
     from harness.campaign.sharding import junit_files, local_subjects, shard_folders
@@ -94,6 +97,7 @@ def make(
             out=out,
             folder=folder.path,
             kept=folder.kept,
+            metrics_port=metrics_port,
         )
         junit_files.write(folder.path, campaign.runs, made.results)
     if out.is_json:

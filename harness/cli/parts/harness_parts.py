@@ -1,4 +1,4 @@
-"""Stand-alone parts of the harness: kubelets with a DRA driver, recorder, and fault proxy."""
+"""Stand-alone parts of the harness: kubelets with a DRA driver, load, recorder, fault proxy."""
 
 import pathlib
 from typing import Annotated
@@ -11,6 +11,7 @@ from harness.cli.parts import cluster_parts
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(rich_help_panel=cluster_parts.PANEL)(kubelet)
+    app.command(rich_help_panel=cluster_parts.PANEL)(traffic_worker)
     for command in (record, fault_proxy):
         app.command(rich_help_panel=cluster_parts.PANEL, hidden=True)(command)
 
@@ -85,6 +86,27 @@ def kubelet(
             ),
             ready_file=ready_file,
         )
+    )
+
+
+def traffic_worker(
+    master: Annotated[
+        str,
+        typer.Option(metavar="HOST:PORT", help="Address at which a run expects remote workers."),
+    ],
+    kubeconfig: cluster_parts.Kubeconfig,
+    connect_timeout: Annotated[
+        float,
+        typer.Option(min=0, help="Seconds in which the run has to answer; it may start later."),
+    ] = 60.0,
+) -> int:
+    """Make a part of the load of a run on another host, see traffic.workers of a scenario."""
+    from harness.traffic import launching
+    from harness.traffic.remote import workers
+
+    launching.require_locust()
+    return workers.serve(
+        master, kubeconfig, connect_timeout_s=connect_timeout, note=cluster_parts.note
     )
 
 

@@ -1,20 +1,18 @@
-"""`flake-hunt query`: a SELECT over the claims, holds, pods, calls and steps of many runs."""
+"""`flake-hunt query` and `export`: a SELECT over many runs, and their views as Parquet files."""
 
 import csv
+import pathlib
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from harness.cli.runs import run_commands
+from harness.cli.runs import run_commands, run_paths
 from harness.cli.terminal import outputs
-from harness.querying import views
-
-if TYPE_CHECKING:
-    from harness.querying import database
+from harness.querying import database, views
 
 _COLUMNS = "\n\n".join(f"{view}: {columns}" for view, columns in views.COLUMNS.items())
-_HELP = f"""Query run directories with one SELECT of SQL (DuckDB); nothing is written.
+_HELP = f"""Query run directories and exports with one SELECT of SQL (DuckDB); nothing is written.
 
 Views and their columns:
 
@@ -29,10 +27,31 @@ Needs the extra `analysis`: pip install 'flake-hunt\\[analysis]'.
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command(help=_HELP, rich_help_panel="Hunting")(query)
+    app.command(rich_help_panel="Hunting")(export)
+
+
+Memory = Annotated[
+    int,
+    typer.Option(
+        "--memory",
+        metavar="MIB",
+        min=64,
+        help="Memory for tables and sorting, in MiB; the rest is in a folder for temporary files "
+        "(TMPDIR), which is removed afterwards.",
+    ),
+]
 
 
 def query(
-    directory: run_commands.RunPaths,
+    directory: Annotated[
+        list[pathlib.Path],
+        typer.Argument(
+            metavar="RUN_DIR...",
+            callback=run_paths.expanded,
+            help="Folders of runs, of campaigns, or of exports; patterns such as 'reports/*/*' may "
+            "be quoted.",
+        ),
+    ],
     statement: Annotated[
         str,
         typer.Argument(
@@ -43,12 +62,10 @@ def query(
         Literal["text", "json", "csv"],
         typer.Option("--output", "-o", help="Form of the rows: a table, a JSON document, or CSV."),
     ] = "text",
+    memory: Memory = database.MEMORY_MIB,
 ) -> int:
-    """Print what a SELECT finds in run directories."""
-    from harness.history import directories
-    from harness.querying import database
-
-    found = database.query([directories.existing(path) for path in directory], statement)
+    """Print what a SELECT finds in run directories and exports."""
+    found = database.query(directory, statement, memory_mib=memory)
     if output == "csv":
         _print_csv(found)
         return 0
@@ -60,13 +77,41 @@ def query(
     return 0
 
 
-def _print_csv(found: "database.QueryResult") -> None:
+def export(
+    directory: run_commands.RunPaths,
+    output: Annotated[
+        pathlib.Path,
+        typer.Option("--output", "-o", metavar="FOLDER", help="New folder of the Parquet files."),
+    ],
+    memory: Memory = database.MEMORY_MIB,
+) -> int:
+    """Write the views of runs as Parquet files, for `flake-hunt query` and other programs.
+
+    Holds are written as they end, so that memory does not grow with their number. Needs the extra
+    `analysis`: pip install 'flake-hunt\\[analysis]'.
+    """
+    from importlib import metadata
+
+    from harness.history import directories
+    from harness.querying import exporting
+
+    runs = [directories.existing(path) for path in directory]
+    version = metadata.version("flake-hunt")
+    written = exporting.export(runs, output, version=version, memory_mib=memory)
+    shown = [["view", "rows"], *([view, f"{rows:,}"] for view, rows in written.items())]
+    for line in outputs.aligned(shown):
+        print(line)
+    print(output.resolve())
+    return 0
+
+
+def _print_csv(found: database.QueryResult) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(found.columns)
     writer.writerows(found.rows)
 
 
-def _print_table(found: "database.QueryResult") -> None:
+def _print_table(found: database.QueryResult) -> None:
     from harness.report import escaping
 
     cells = [found.columns, *([_cell(value) for value in row] for row in found.rows)]

@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -52,14 +52,29 @@ def run(
             "--set", help="Change a key of the scenario: --set traffic.users=8 (may be repeated)."
         ),
     ] = None,
-    locustfile: Annotated[
-        str | None,
+    locustfile: choosing.Locustfile = "",
+    workers: Annotated[
+        Literal["local", "remote"] | None,
         typer.Option(
-            "--locustfile",
-            metavar="FILE",
-            help="Locustfile, or name of a traffic plug-in, with other users for a scenario of the profile churn.",
+            "--workers",
+            help="Where the load's processes run: here, or wherever `flake-hunt traffic-worker` is started.",
         ),
     ] = None,
+    traffic_bind: Annotated[
+        str | None,
+        typer.Option(
+            "--traffic-bind",
+            metavar="HOST:PORT",
+            help="Where remote workers are expected (default: 127.0.0.1:5557).",
+        ),
+    ] = None,
+    i_know_it_is_open: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--i-know-it-is-open",
+            help="Accept other hosts at --traffic-bind, which has no authentication.",
+        ),
+    ] = False,
     until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool, typer.Option("--until-found", help="Stop at the first double allocation.")
     ] = False,
@@ -71,6 +86,7 @@ def run(
     kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
+    metrics_port: choosing.MetricsPort = None,
     reports: choosing.Reports = pathlib.Path("reports"),
     force: choosing.Force = False,  # noqa: FBT002
     output: outputs.Form = "text",
@@ -83,15 +99,22 @@ def run(
     from harness import seeds
     from harness.cli.runs import index_command
     from harness.cli.terminal import annotations, displaying
+    from harness.cli.watching import metrics_serving
     from harness.run import run_plan, runs
     from harness.scenario import loading
+    from harness.traffic import locustfiles
 
-    changes = [*(override or ())]
-    if locustfile is not None:
-        changes.append(f"traffic.locustfile={json.dumps(locustfile)}")
+    changes = [*(override or ()), *locustfiles.override(locustfile)]
+    if workers is not None:
+        changes.append(f"traffic.workers={workers}")
+    if traffic_bind is not None:
+        changes.append(f"traffic.bind={json.dumps(traffic_bind)}")
+    if i_know_it_is_open:
+        changes.append("traffic.bind_is_open=true")
     loaded = loading.load(scenario, overrides=changes)
-    processes = loaded.scenario.traffic.processes
-    choosing.require_bearable("traffic.processes", processes, is_forced=force)
+    traffic = loaded.scenario.traffic
+    if not traffic.is_remote:
+        choosing.require_bearable("traffic.processes", traffic.processes, is_forced=force)
     chosen = seeds.fresh() if seed is None else seed
     profile = choosing.profile(
         cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
@@ -110,13 +133,17 @@ def run(
     )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
-        directory = runs.new_directory(plan, reports)
-        with (
-            index_command.refreshed(reports),
-            displaying.keeping_evidence(directory.path),
-            displaying.run_progress(out) as progress,
-        ):
-            judgement = runs.run(loaded, plan, directory, progress=progress)
+        metrics = metrics_serving.RunMetrics()
+        with metrics_serving.serving(metrics_port, metrics, out):
+            directory = runs.new_directory(plan, reports)
+            metrics.follow(directory.path)
+            with (
+                index_command.refreshed(reports),
+                displaying.keeping_evidence(directory.path),
+                displaying.run_progress(out) as progress,
+            ):
+                passed_on = metrics.passing_on(progress)
+                judgement = runs.run(loaded, plan, directory, progress=passed_on)
         displaying.show(judgement, directory, out=out)
         annotations.of_judgement(judgement)
     return judgement.exit_code

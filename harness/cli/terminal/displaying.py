@@ -247,6 +247,8 @@ def _details(
     if judgement.figures.violations > _VIOLATIONS_SHOWN:
         yield f"and {judgement.figures.violations - _VIOLATIONS_SHOWN} more, see the report"
     yield from _certificate(judgement, is_verbose=is_verbose)
+    if judgement.verdict is verdicts.Verdict.UNKNOWN:
+        yield from _unanswered(judgement)
     if is_verbose:
         for left in judgement.not_examined:
             yield f"not examined: {left.check} ({left.reason})"
@@ -266,6 +268,13 @@ def _certificate(judgement: verdict_files.Judgement, *, is_verbose: bool) -> Ite
             yield f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}: {text}"
         elif is_verbose:
             yield f"certified: {text}"
+
+
+def _unanswered(judgement: verdict_files.Judgement) -> Iterator[str]:
+    """Yield the checks that have no answer, such as one whose plug-in is not installed."""
+    for check in judgement.checks:
+        if check.verdict is verdicts.Verdict.UNKNOWN:
+            yield f"no answer: {check.check}: {check.reason.removeprefix(f'{check.check}: ')}"
 
 
 def _describe(violation: verdicts.Violation) -> Iterator[str]:

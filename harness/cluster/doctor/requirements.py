@@ -44,9 +44,7 @@ def examine(provider: str, *, contact: bool = True, folder: str = "") -> list[di
         case "embedded":
             return list(_embedded())
         case "kind":
-            from harness.cluster.doctor import container_engine  # imports the docker SDK (0.3 s)
-
-            return [*_kind_commands(), *container_engine.examine(), *_inotify()]
+            return [*_kind_commands(), *_container_engine(), *_inotify()]
         case "kubeconfig" if not contact:
             return [_kubeconfig_file()]
         case "local":
@@ -58,6 +56,23 @@ def examine(provider: str, *, contact: bool = True, folder: str = "") -> list[di
                 f"expected one of {', '.join(PROVIDERS)}, got {provider!r} for --for."
                 f"{suggestions.did_you_mean(provider, PROVIDERS)}"
             )
+
+
+def _container_engine() -> list[diagnosis.Finding]:
+    try:
+        from harness.cluster.doctor import container_engine  # imports the docker SDK (0.3 s)
+    except errors.MissingExtraError as error:
+        missing = diagnosis.State.MISSING
+        return [
+            diagnosis.Finding(
+                provider="kind",
+                part="container engine",
+                state=missing,
+                seen="not examined",
+                remedy=str(error),
+            )
+        ]
+    return container_engine.examine()
 
 
 def _embedded() -> Iterator[diagnosis.Finding]:

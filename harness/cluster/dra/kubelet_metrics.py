@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from harness import concurrency
 from harness.cluster.dra import claim_infos
-from harness.metrics import metric_families
+from harness.metrics import instruments, metric_families
 
 PREPARE, UNPREPARE = "PrepareResources", "UnprepareResources"
 """The label `operation_name`: all claims of a pod that starts or ends."""
@@ -23,13 +23,13 @@ class KubeletMetrics:
     """Measures operations of pods and calls of the driver. Thread-safe."""
 
     def __init__(self) -> None:
-        self._operations = metric_families.Histogram(
+        self._operations = instruments.Histogram(
             "dra_operations_duration_seconds",
             "Duration of handling all ResourceClaims of a pod when it starts or stops",
             ("is_error", "operation_name"),
             buckets=_BUCKETS,
         )
-        self._calls = metric_families.Histogram(
+        self._calls = instruments.Histogram(
             "dra_grpc_operations_duration_seconds",
             "Duration in seconds of the DRA gRPC operations",
             ("driver_name", "grpc_status_code", "method_name"),

@@ -13,13 +13,16 @@ import socket
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import docker
-import docker.errors
-import docker.utils
-import requests.exceptions
-
 from harness import clocks, errors
 from harness.cluster.kind import tar_archives
+
+try:
+    import docker
+    import docker.errors
+    import docker.utils
+    import requests.exceptions
+except ImportError as error:
+    raise errors.MissingExtraError("the Docker SDK for Python", "kind") from error
 
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"
 NETWORK = "kind"

@@ -182,10 +182,15 @@ def _remove_folders() -> list[pathlib.Path]:
 
 
 def _remove_foreign_containers(older_than_s: float | None) -> list[str]:
-    """Remove containers of clusters without a record here; nothing if no engine responds."""
+    """Remove containers of clusters without a record here; nothing if no engine responds.
+
+    Nothing either without the extra `kind`: an installation that lacks it makes no clusters there.
+    """
     age_s = FOREIGN_AGE_S if older_than_s is None else older_than_s
-    # Imports the docker SDK (0.3 s).
-    from harness.cluster.kind import docker_engine, node_containers
+    try:  # The docker SDK is imported: 0.3 s.
+        from harness.cluster.kind import docker_engine, node_containers
+    except errors.MissingExtraError:
+        return []
 
     held = {
         node_containers.cluster_name(entry.name)

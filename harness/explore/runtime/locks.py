@@ -3,10 +3,17 @@
 Taking one is a choice point, unless it is private, and orders the tasks that take it.
 """
 
+import functools
+import zlib
 from types import TracebackType
 from typing import Protocol
 
+from harness import concurrency
+from harness.concurrency import Use
 from harness.explore.runtime import tasks
+
+_WAITERS = ("", "waiters")
+"""The part of a condition that waiting and notifying use."""
 
 
 class LockRuntime(Protocol):
@@ -22,11 +29,17 @@ class LockRuntime(Protocol):
     def point(self, *about_to: tasks.Shared) -> None:
         """Allow another task to run here."""
 
-    def touch(self, shared: tasks.Shared) -> None:
+    def touch(self, shared: tasks.Shared, more: int = 0) -> None:
         """Record that the running task changes, or may change, a shared object."""
 
-    def observe(self, shared: tasks.Shared) -> None:
+    def add_to(self, shared: tasks.Shared) -> None:
+        """Record that the running task changes an object in a way whose order does not matter."""
+
+    def observe(self, shared: tasks.Shared, more: int = 0) -> None:
         """Record that the running task reads a shared object."""
+
+    def observe_in_parts(self, shared: tasks.Shared) -> None:
+        """Record that the running task uses parts of an object, which tell more."""
 
     def block(self, what: str, *, timeout: float | None = None) -> bool:
         """Suspend the running task until `wake`; return False on timeout."""
@@ -49,6 +62,9 @@ class ControlledLock(tasks.Shared):
         self._runtime, self._name, self._is_private = runtime, name, is_private
         self._holder: tasks.Task | None = None
         self._held = False
+        self._how = Use.WRITE
+        """How the holder uses what the lock guards."""
+        self._parts: dict[concurrency.Part, tasks.Shared] = {}
         self._waiting: list[tasks.Task] = []
 
     @property
@@ -73,16 +89,16 @@ class ControlledLock(tasks.Shared):
             running.obstacle = obstacle
         self._runtime.point(self)
 
-    def acquire_to_read(self) -> None:
-        """Take the lock, at a choice point, without changing what it guards."""
+    def acquire_to(self, how: Use) -> None:
+        """Take the lock, at a choice point, for such a use of what it guards."""
         if not self._is_private:
             self._await_at_point(self)
-        self._take(writes=False)
+        self._take(how=how)
 
-    def _take(self, *, blocking: bool = True, writes: bool = True) -> bool:
+    def _take(self, *, blocking: bool = True, how: Use = Use.WRITE) -> bool:
         while self._held:
             if not blocking:
-                self._runtime.observe(self)
+                self._runtime.observe(self, self._parts_past())
                 return False
             self._waiting.append(self._runtime.current)
             self._runtime.current.obstacle = self
@@ -92,17 +108,47 @@ class ControlledLock(tasks.Shared):
         if holder is not None:
             holder.obstacle = None
             holder.held.append(self)
-        if writes:
-            self._runtime.touch(self)
+        self._how = how
+        if how is Use.IN_PARTS:
+            self._runtime.observe_in_parts(self)
+        elif how is Use.READ:
+            self._runtime.observe(self, self._parts_past())
         else:
-            self._runtime.observe(self)
+            self._runtime.touch(self, self._parts_past())
         return True
+
+    def _parts_past(self) -> int:
+        """Return a hash of the pasts of all parts."""
+        return hash(frozenset((it.identity, it.past, it.added) for it in self._parts.values()))
+
+    def hold_whole(self) -> None:
+        """Record that another task may want the lock while it is held."""
+        if self._how is Use.IN_PARTS:
+            self._how = Use.WRITE
+            self._runtime.touch(self, self._parts_past())
+
+    def use_part(self, name: concurrency.Part, how: Use) -> None:
+        """Record a use of a part, by the holder or as a glance."""
+        if self._holder is not self._runtime.running:
+            self._runtime.observe_in_parts(self)
+        part = self._parts.get(name)
+        if part is None:
+            part = self._parts[name] = tasks.Shared(hash((self.identity, _number(name))))
+        if how is Use.READ:
+            self._runtime.observe(part)
+            return
+        self.changes += 1
+        if how is Use.ADD:
+            self._runtime.add_to(part)
+        else:
+            self._runtime.touch(part)
 
     def release(self) -> None:
         """Release the lock and wake all waiting tasks, which compete for it."""
         self._held = False
         if self._holder is not None:
             self._holder.held.remove(self)
+            self._holder = None
         self._runtime.released(self)
         if self._waiting:
             for task in self._waiting:
@@ -123,14 +169,22 @@ class ControlledLock(tasks.Shared):
 class ReadLock:
     """A lock for a `with` block that changes nothing."""
 
+    _how = Use.READ
+
     def __init__(self, lock: ControlledLock) -> None:
         self._lock = lock
 
     def __enter__(self) -> None:
-        self._lock.acquire_to_read()
+        self._lock.acquire_to(self._how)
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
+
+
+class PartLock(ReadLock):
+    """A lock for a `with` block that names every part that it uses."""
+
+    _how = Use.IN_PARTS
 
 
 class ControlledCondition(ControlledLock):
@@ -142,19 +196,28 @@ class ControlledCondition(ControlledLock):
 
     def wait(self, timeout: float | None = None) -> bool:
         """Release the lock, wait for a notification, take the lock again; False on timeout."""
-        task = self._runtime.current
+        task, how = self._runtime.current, self._how
         self._sleeping.append(task)
-        self._runtime.touch(self)
+        self._use_waiters(how)
+        if how is not Use.IN_PARTS:
+            self._runtime.touch(self, self._parts_past())
         self.release()
         task.obstacle = self
         notified = self._runtime.block(f"condition {self._name}", timeout=timeout)
         if not notified and task in self._sleeping:
+            self._use_waiters(how)
             self._sleeping.remove(task)
-        self._take()  # no choice point: the task has just been chosen to run
+        self._take(how=how)  # no choice point: the task has just been chosen to run
         return notified
+
+    def _use_waiters(self, how: Use) -> None:
+        """Record a use of the list of waiters, if that of the lock does not include it."""
+        if how is Use.IN_PARTS:
+            self.use_part(_WAITERS, Use.WRITE if self._sleeping else Use.READ)
 
     def notify(self, n: int = 1) -> None:
         """Wake the first n waiters."""
+        self._use_waiters(self._how)
         for task in self._sleeping[:n]:
             self._runtime.wake(task)
         del self._sleeping[:n]
@@ -162,3 +225,12 @@ class ControlledCondition(ControlledLock):
     def notify_all(self) -> None:
         """Wake all waiters."""
         self.notify(len(self._sleeping))
+
+
+@functools.lru_cache(maxsize=4096)
+def _number(part: concurrency.Part) -> int:
+    """Return a number of a part that is the same in every process.
+
+    Two parts with one number would count as one, which is more uses than there are.
+    """
+    return zlib.crc32("\0".join(part).encode())

@@ -2,12 +2,15 @@
 
 A turn is everything that a task does from one place where it may be replaced to the next one. It
 is declared by the operations themselves: locks, queues, requests, watches, timers, the end of a
-task. They may declare more than they use, never less.
+task. They may declare more than they use, never less. Two uses of one object commute if both read,
+if both only add (`concurrency.Use`), or if both are of parts of what a lock guards: then the parts
+are objects of their own.
 """
 
 from collections.abc import Sequence
 from typing import Protocol
 
+from harness import concurrency
 from harness.explore.runtime import tasks
 
 NOW, TIMERS = 0, -1
@@ -17,6 +20,8 @@ Setting and cancelling a timer write TIMERS; to let one expire early writes both
 """
 EVERYTHING = -2
 """Identity of what a turn uses that conflicts with every turn of another task."""
+TASKS = -3
+"""Identity of the list of tasks, whose order gives them their numbers."""
 
 
 class Observer(Protocol):
@@ -29,7 +34,7 @@ class Observer(Protocol):
         expire; `chosen`: which one does.
         """
 
-    def uses(self, identity: int, *, writes: bool) -> None:
+    def uses(self, identity: int, how: concurrency.Use) -> None:
         """Handle a use of a shared object in this turn."""
 
     def enables(self, task: tasks.Task) -> None:
@@ -59,7 +64,7 @@ class Unobserved:
         del options, timers, chosen
         return True
 
-    def uses(self, identity: int, *, writes: bool) -> None:
+    def uses(self, identity: int, how: concurrency.Use) -> None:
         """Do nothing."""
 
     def enables(self, task: tasks.Task) -> None:

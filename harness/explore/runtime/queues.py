@@ -31,10 +31,10 @@ class QueueRuntime(Protocol):
     def point(self, *about_to: tasks.Shared) -> None:
         """Allow another task to run here."""
 
-    def put(self, queue: tasks.Shared, end: int) -> int:
+    def put(self, tail: tasks.Shared) -> tuple[int, int]:
         """Record that the running task appends to a queue; return the position, for `take`."""
 
-    def take(self, queue: tasks.Shared, end: int, put_at: int) -> None:
+    def take(self, head: tasks.Shared, put_at: tuple[int, int]) -> None:
         """Record that the running task takes what was appended at a position."""
 
     def block(self, what: str, *, timeout: float | None = None) -> bool:
@@ -44,17 +44,18 @@ class QueueRuntime(Protocol):
         """Make a blocked task runnable."""
 
 
-class ControlledQueue(tasks.Shared, Generic[T]):
+class ControlledQueue(Generic[T]):
     """An unbounded first-in, first-out queue that can be closed."""
 
     def __init__(self, runtime: QueueRuntime, name: str) -> None:
         """Create an empty queue; `name` is for messages."""
-        super().__init__(runtime.first_past())
+        self.identity = runtime.first_past()
         self._runtime, self._name = runtime, name
-        self._items: collections.deque[tuple[T, int]] = collections.deque()
-        self._closed_at: int | None = None
+        self._items: collections.deque[tuple[T, tuple[int, int]]] = collections.deque()
+        self._closed_at: tuple[int, int] | None = None
         self._sleeping: collections.deque[tasks.Task] = collections.deque()
-        self._head, self._tail = hash((self.identity, 1)), hash((self.identity, 2))
+        self._head = tasks.Shared(hash((self.identity, 1)))
+        self._tail = tasks.Shared(hash((self.identity, 2)))
 
     @property
     def is_blocking(self) -> bool:
@@ -63,8 +64,8 @@ class ControlledQueue(tasks.Shared, Generic[T]):
 
     def put(self, item: T) -> None:
         """Append an item; ignored once the queue is closed."""
-        self._runtime.point(self)
-        position = self._runtime.put(self, self._tail)
+        self._runtime.point(self._head, self._tail)
+        position = self._runtime.put(self._tail)
         if self._closed_at is None:
             self._items.append((item, position))
             self._wake(1)
@@ -76,21 +77,22 @@ class ControlledQueue(tasks.Shared, Generic[T]):
         """
         task = self._runtime.current
         task.obstacle = self
-        self._runtime.point(self)
+        self._runtime.point(self._head, self._tail)
         while self.is_blocking:
             self._sleeping.append(task)
             self._runtime.block(f"condition {self._name}")
         task.obstacle = None
-        item, put_at = self._items.popleft() if self._items else (None, self._closed_at or 0)
-        self._runtime.take(self, self._head, put_at)
+        item, put_at = self._items.popleft() if self._items else (None, self._closed_at)
+        if put_at is not None:
+            self._runtime.take(self._head, put_at)
         if item is None:
             raise concurrency.Closed
         return item
 
     def close(self) -> None:
         """Close the queue; remaining items can still be taken."""
-        self._runtime.point(self)
-        self._closed_at = self._runtime.put(self, self._tail)
+        self._runtime.point(self._head, self._tail)
+        self._closed_at = self._runtime.put(self._tail)
         self._wake(len(self._sleeping))
 
     def _wake(self, count: int) -> None:

@@ -81,6 +81,17 @@ class ControlledRuntime:
             return locks.ReadLock(guard)
         return guard
 
+    def in_parts(self, guard: concurrency.Lock) -> contextlib.AbstractContextManager[bool | None]:
+        """Return the lock for a `with` block that names every part that it uses."""
+        if isinstance(guard, locks.ControlledLock):
+            return locks.PartLock(guard)
+        return guard
+
+    def uses(self, guard: concurrency.Lock, how: concurrency.Use, part: concurrency.Part) -> None:
+        """Record that the running task uses a part of what a lock guards."""
+        if isinstance(guard, locks.ControlledLock):
+            guard.use_part(part, how)
+
     def glance(self, guard: concurrency.Lock) -> None:
         """Record that the running task reads what a lock guards without taking the lock."""
         if isinstance(guard, tasks.Shared):
@@ -95,6 +106,7 @@ class ControlledRuntime:
         task.glet = greenlet.greenlet(lambda: self._body(task, target), parent=self._hub)
         self._tasks.append(task)
         self._ready[task] = None
+        self._observer.uses(observing.TASKS, concurrency.Use.WRITE)
         self._observer.enables(task)
         return task
 
@@ -126,13 +138,14 @@ class ControlledRuntime:
 
     def monotonic_ns(self) -> int:
         """Return virtual time, in nanoseconds."""
-        self._observer.uses(observing.NOW, writes=False)
+        if self.running is not None:
+            self.running.past = hash((self.running.past, self._timers.now_ns))
+        self._observer.uses(observing.NOW, concurrency.Use.READ)
         return self._timers.now_ns
 
     def wall_ns(self) -> int:
         """Return virtual time, as if it began with the epoch."""
-        self._observer.uses(observing.NOW, writes=False)
-        return self._timers.now_ns
+        return self.monotonic_ns()
 
     def step(self, name: str, fields: concurrency.StepFields) -> None:
         """Record a named step."""
@@ -153,33 +166,53 @@ class ControlledRuntime:
         self._shared += 1
         return self._shared
 
-    def touch(self, shared: tasks.Shared) -> None:
-        """Record that the running task changes, or may change, a shared object."""
+    def touch(self, shared: tasks.Shared, more: int = 0) -> None:
+        """Record that the running task changes, or may change, a shared object.
+
+        `more`: a hash of what else it may depend on, such as the pasts of the object's parts.
+        """
         task = self.running
         if task is not None:
-            task.past = shared.past = hash((task.past, shared.past))
-            self._observer.uses(shared.identity, writes=True)
+            task.past = shared.past = hash((task.past, shared.past, shared.added, more))
+            shared.added = 0
+            shared.changes += 1
+            self._observer.uses(shared.identity, concurrency.Use.WRITE)
 
-    def put(self, queue: tasks.Shared, end: int) -> int:
-        """Record that the running task appends to a queue; return the position, for `take`."""
-        return self._use_end(queue, end)
+    def add_to(self, shared: tasks.Shared) -> None:
+        """Record that the running task changes an object in a way whose order does not matter."""
+        task = self.running
+        if task is not None:
+            task.past = hash((task.past, shared.past, 4))
+            shared.added ^= task.past
+            shared.changes += 1
+            self._observer.uses(shared.identity, concurrency.Use.ADD)
 
-    def take(self, queue: tasks.Shared, end: int, put_at: int) -> None:
+    def observe_in_parts(self, shared: tasks.Shared) -> None:
+        """Record that the running task uses parts of an object, which tell more."""
+        task = self.running
+        if task is not None:
+            task.past = hash((task.past, shared.past))
+            self._observer.uses(shared.identity, concurrency.Use.IN_PARTS)
+
+    def put(self, tail: tasks.Shared) -> tuple[int, int]:
+        """Record that the running task appends to a queue; return the position, for `take`.
+
+        A position is the number of this turn, and a hash of what happened before.
+        """
+        self.touch(tail)
+        return self._observer.position(), tail.past
+
+    def take(self, head: tasks.Shared, put_at: tuple[int, int]) -> None:
         """Record that the running task takes what was appended at a position."""
-        self._use_end(queue, end)
-        self._observer.follows(put_at)
+        turn, past = put_at
+        self.touch(head, past)
+        self._observer.follows(turn)
 
-    def _use_end(self, queue: tasks.Shared, end: int) -> int:
+    def observe(self, shared: tasks.Shared, more: int = 0) -> None:
+        """Record that the running task reads a shared object; `more` as in `touch`."""
         if self.running is not None:
-            self.running.past = queue.past = hash((self.running.past, queue.past))
-            self._observer.uses(end, writes=True)
-        return self._observer.position()
-
-    def observe(self, shared: tasks.Shared) -> None:
-        """Record that the running task reads a shared object."""
-        if self.running is not None:
-            self.running.past = hash((self.running.past, shared.past))
-            self._observer.uses(shared.identity, writes=False)
+            self.running.past = hash((self.running.past, shared.past, shared.added, more))
+            self._observer.uses(shared.identity, concurrency.Use.READ)
 
     def released(self, shared: tasks.Shared) -> None:
         """Record that the running task has released a lock."""
@@ -203,7 +236,8 @@ class ControlledRuntime:
         if not task.about_to or any(lock.is_awaited for lock in task.held):
             return False
         return all(
-            shared.past == past for shared, past in zip(task.about_to, task.unchanged, strict=True)
+            shared.changes == changes
+            for shared, changes in zip(task.about_to, task.unchanged, strict=True)
         )
 
     # --------------------------------------------------------------------- choosing
@@ -219,6 +253,7 @@ class ControlledRuntime:
             return
         if self._is_finished:
             self._hub.switch()
+        self._hold_whole(current)
         current.past = hash((current.past, 1))
         early = self._timers.early()
         if not (early or len(self._ready) > 1):
@@ -231,10 +266,15 @@ class ControlledRuntime:
             task = options[chosen]
             if task is not current:
                 current.about_to = about_to
-                current.unchanged = [shared.past for shared in about_to]
+                current.unchanged = [shared.changes for shared in about_to]
                 self._take_over(task)
                 task.glet.switch()
                 current.about_to = ()
+
+    def _hold_whole(self, task: tasks.Task) -> None:
+        """Record that another task may want the locks that a task holds."""
+        for lock in task.held:
+            lock.hold_whole()
 
     @contextlib.contextmanager
     def atomically(self) -> Iterator[None]:
@@ -342,8 +382,8 @@ class ControlledRuntime:
     def _take_over(self, task: tasks.Task) -> None:
         """Make the task the running one; if it was waiting, its timer expires."""
         if task not in self._ready:
-            self._observer.uses(observing.NOW, writes=True)
-            self._observer.uses(observing.TIMERS, writes=True)
+            self._observer.uses(observing.NOW, concurrency.Use.WRITE)
+            self._observer.uses(observing.TIMERS, concurrency.Use.WRITE)
             self._timers.early_left -= 1
             self._let_time_be(task.deadline_ns or 0)
         self.running = task
@@ -365,10 +405,11 @@ class ControlledRuntime:
     def block(self, what: str, *, timeout: float | None = None) -> bool:
         """Suspend the running task until `wake`; return False on timeout."""
         task = self.current
+        self._hold_whole(task)
         del self._ready[task]
         task.waits_for, task.timed_out = what, False
         if timeout is not None:
-            self._observer.uses(observing.TIMERS, writes=True)
+            self._observer.uses(observing.TIMERS, concurrency.Use.WRITE)
             self._timers.set(task, timeout)
         self._hub.switch()
         self.running = task
@@ -384,7 +425,7 @@ class ControlledRuntime:
         """Make a task runnable that waits for a lock, which it could have had earlier."""
         self._ready[task] = None
         if task.deadline_ns is not None:
-            self._observer.uses(observing.TIMERS, writes=True)
+            self._observer.uses(observing.TIMERS, concurrency.Use.WRITE)
         self._timers.cancel(task)
         task.waits_for = ""
 
@@ -396,8 +437,10 @@ class ControlledRuntime:
 
     def _let_time_be(self, now_ns: int) -> None:
         for task in self._timers.pass_to(now_ns):
-            self.wake(task)
-            task.timed_out = True
+            self._observer.enables(task)
+            self._ready[task] = None
+            self._timers.cancel(task)
+            task.waits_for, task.timed_out = "", True
             task.past = hash((task.past, 2))
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 class Shared:
     """An object that several tasks use."""
 
-    __slots__ = ("identity", "past")
+    __slots__ = ("added", "changes", "identity", "past")
 
     def __init__(self, past: int) -> None:
         """Create the object with its initial past."""
@@ -16,6 +16,10 @@ class Shared:
         """Its name in every run that begins alike: no two objects begin with the same past."""
         self.past = past
         """A hash of everything that happened before the last change."""
+        self.added = 0
+        """A hash of the changes since then whose order does not matter."""
+        self.changes = 0
+        """Number of changes of the object or of a part of it."""
 
 
 class Stop(BaseException):
@@ -35,6 +39,9 @@ class Held(Protocol):
     @property
     def is_awaited(self) -> bool:
         """True if another task waits for the lock."""
+
+    def hold_whole(self) -> None:
+        """Record that another task may want the lock while it is held."""
 
 
 class Obstacle(Protocol):
@@ -60,7 +67,7 @@ class Task:
     about_to: Sequence[Shared] = ()
     """The shared objects that the task was about to use when it was preempted."""
     unchanged: Sequence[int] = ()
-    """The pasts of these objects at that moment."""
+    """The numbers of changes of these objects until that moment."""
     held: list[Held] = dataclasses.field(default_factory=list)
     """The locks that the task holds."""
     glet: Any = None

@@ -3,6 +3,6 @@
 The system that is explored belongs in `worlds`; files and pages belong in `output`.
 
 Contents: `causality_curve`, `distinct_states`, `exhaustive`, `explored_run`, `random_strategies`,
-`search_campaign`, `search_progress`, `shrink_decisions`, `shrink_world`, `tokens`, `whole`,
-`worker_processes`.
+`random_worlds`, `search_campaign`, `search_progress`, `shrink_decisions`, `shrink_world`, `tokens`,
+`whole`, `worker_processes`.
 """

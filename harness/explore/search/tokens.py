@@ -69,7 +69,7 @@ def parse(text: str) -> Token:
             "replay it with the version that created it"
         )
     scenario, made_from, sizes, defects, remedies, sparse = _unpack(text)
-    if scenario not in world_catalogue.WORLDS:
+    if world_catalogue.named(scenario) is None:
         known = ", ".join(world_catalogue.WORLDS)
         raise errors.UsageError(
             f"the token names the unknown scenario {scenario!r}. Known: {known}"
@@ -92,7 +92,7 @@ def parse(text: str) -> Token:
 
 def fingerprint(scenario: str) -> str:
     """Return a hash of the scenario's current definition and code, without its title."""
-    spec = world_catalogue.WORLDS[scenario]
+    spec = world_catalogue.sized(scenario, {})
     described = _ADDRESS.sub("", repr(dataclasses.replace(spec, title=""))) + spec.source()
     return hashlib.sha256(described.encode()).hexdigest()[: 2 * _FINGERPRINT_BYTES]
 

@@ -3,5 +3,5 @@
 The choice of interleavings belongs in `search`.
 
 Contents: `api_server`, `chosen_parts`, `lifecycles`, `limited_store`, `local_watches`, `oracles`,
-`scheduling`, `small_world`, `world_catalogue`, `world_fixtures`, `world_specs`.
+`random_worlds`, `scheduling`, `small_world`, `world_catalogue`, `world_fixtures`, `world_specs`.
 """

@@ -22,14 +22,20 @@ class LocalWatch:
         selection: watch_cache.Selection,
         runtime: queues.QueueRuntime,
         breaks: Callable[["LocalWatch"], bool],
+        *,
+        version: int = 0,
     ) -> None:
-        self.selection, self._breaks = selection, breaks
+        """`version`: the watcher has this one already; commits up to it are not offered again."""
+        self.selection, self._breaks, self._version = selection, breaks, version
         self._lines: queues.ControlledQueue[bytes] = queues.ControlledQueue(
             runtime, f"watch {selection.resource.plural}"
         )
 
     def offer(self, commit: watch_cache.Commit) -> None:
-        """Queue a commit's event, if the watch selects the object."""
+        """Queue a commit's event, if the watch selects the object and has not had it."""
+        if commit.object.resource_version <= self._version:
+            return
+        self._version = commit.object.resource_version
         seen = self.selection.sees(commit)
         if seen is not None:
             kind, stored = seen

@@ -46,6 +46,7 @@ class SmallWorld:
             faults=spec.faults,
             faults_max=self.sizes.get("faults_max", 0),
             answers_first=spec.answers_first,
+            spared=self.spared_writes(),
         )
         self.api = apis.Api(self.server)
         self.parts = chosen_parts.of(defects, remedies)
@@ -64,6 +65,10 @@ class SmallWorld:
     def oracles(self) -> Iterable[panels.Oracle]:
         """Return the oracles that judge every commit."""
         return (device_exclusivity.DeviceExclusivity(),)
+
+    def spared_writes(self) -> str | None:
+        """Return the end of the paths whose writes have no fault; None: none has."""
+        return None
 
     def new_store(self, past: watch_cache.Past) -> stores.Store:
         """Return the store of the API server."""

@@ -8,11 +8,13 @@ from harness.explore.worlds.lifecycles import (
     forced_deletions,
     freed_claims,
     generated_claims,
+    lost_answers,
     lost_claims,
     node_preparations,
     reserved_claims,
     template_users,
 )
+from harness.explore.worlds.random_worlds import random_specs
 from harness.explore.worlds.scheduling import (
     answers_first,
     broken_devices,
@@ -23,6 +25,7 @@ from harness.explore.worlds.scheduling import (
     filter_threads,
     freed_allocations,
     leader_changes,
+    named_twice,
     reallocated_claims,
     returned_devices,
     shared_claims,
@@ -40,6 +43,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **failovers.WORLDS,
     **leader_changes.WORLDS,
     **shared_claims.WORLDS,
+    **named_twice.WORLDS,
     **two_schedulers.WORLDS,
     **freed_allocations.WORLDS,
     **shared_devices.WORLDS,
@@ -58,6 +62,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **forced_deletions.WORLDS,
     **freed_claims.WORLDS,
     **reserved_claims.WORLDS,
+    **lost_answers.WORLDS,
 }
 """The worlds by name; every token contains a fingerprint of its world."""
 
@@ -67,18 +72,23 @@ def sized(name: str, sizes: Sizes) -> world_specs.WorldSpec:
 
     Raises ScenarioError if the name, or a size or its value, is invalid.
     """
-    if name not in WORLDS:
+    spec = named(name)
+    if spec is None:
         raise errors.ScenarioError(
-            f"expected a world to explore, got {name!r}. Known: {', '.join(WORLDS)}."
-            f"{suggestions.did_you_mean(name, WORLDS)}"
+            f"expected a world to explore, got {name!r}. Known: {', '.join(WORLDS)}, "
+            f"and random-NUMBER for any number.{suggestions.did_you_mean(name, WORLDS)}"
         )
     for key, value in sizes.items():
-        _require_size(name, key, value)
-    return WORLDS[name].with_sizes(sizes)
+        _require_size(name, spec.sizes, key, value)
+    return spec.with_sizes(sizes)
 
 
-def _require_size(name: str, key: str, value: int) -> None:
-    known = WORLDS[name].sizes
+def named(name: str) -> world_specs.WorldSpec | None:
+    """Return the spec of this name, perhaps of a random world; None: there is none."""
+    return WORLDS.get(name) or random_specs.spec(name)
+
+
+def _require_size(name: str, known: Mapping[str, world_specs.Size], key: str, value: int) -> None:
     if not known:
         raise errors.ScenarioError(f"expected no --set, got {key!r}: {name} has no sizes")
     if key not in known:

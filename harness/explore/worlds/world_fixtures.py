@@ -21,8 +21,10 @@ SCHEDULER = "flake-hunt"
 DRIVER = "gpu.example"
 DEVICE_CLASS = "gpu"
 NODE = "worker-0"
+FINALIZER = "resource.kubernetes.io/delete-protection"
 TEMPLATE = "template"
 _RESOURCES = {
+    "Namespace": resources.NAMESPACES,
     "Node": resources.NODES,
     "Pod": resources.PODS,
     "DeviceClass": resources.DEVICE_CLASSES,
@@ -58,6 +60,10 @@ def _past(objects: str) -> watch_cache.Past:
 def _create(store: stores.Store, document: Object) -> None:
     resource, status = resource_of(document), document.pop("status", None)
     namespace = NAMESPACE if resource.namespaced else ""
+    if resource is resources.NAMESPACES:  # it is there already
+        labels = document["metadata"]["labels"]
+        store.patch(resource, "", NAMESPACE, functools.partial(_labelled, labels=labels))
+        return
     stored = store.create(resource, namespace, document)
     if status is not None:
         store.update(
@@ -67,6 +73,10 @@ def _create(store: stores.Store, document: Object) -> None:
             {**stored.document(), "status": status},
             subresource="status",
         )
+
+
+def _labelled(document: Object, labels: Object) -> Object:
+    return {**document, "metadata": {**document["metadata"], "labels": labels}}
 
 
 # ------------------------------------------------------------------------- nodes and devices
@@ -79,6 +89,16 @@ def node(name: str = NODE) -> Object:
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "annotations": fake, "labels": {"node": name}},
+    }
+
+
+def admin_namespace() -> Object:
+    """Return the namespace of the worlds, in which claims may ask for admin access."""
+    labels = {"resource.kubernetes.io/admin-access": "true"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": NAMESPACE, "labels": labels},
     }
 
 

@@ -78,6 +78,7 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "gather.in-flight.listed": lambda f: f"lists the claims in flight ({f['count']})",
     "gather.conflict": lambda _: "notices that they changed meanwhile and gathers again",
     "in-flight.added": lambda f: f"plans {f['device']} for {f['claim']}",
+    "in-flight.kept": lambda f: f"keeps the first plan for {f['claim']}, not a further one",
     "in-flight.removed": lambda f: f"removes {f['claim']} from the claims in flight",
     "allocated-devices.inserted": lambda f: (
         f"adds {f['device']} of {f['claim']} to the allocated devices"

@@ -24,6 +24,8 @@ class Calls:
     """`2xx`, `409`, …, `no answer` -> times."""
     retries: list[int] = dataclasses.field(default_factory=list)
     """Calls of a process that repeat its last one of an object, which had failed."""
+    clocks: str = ""
+    """How well the times of other hosts are known; empty: all are of the run's clock."""
 
     @property
     def count(self) -> int:
@@ -37,7 +39,7 @@ _Target = tuple[str, str, str, str]
 
 def read(history: histories.History) -> Calls:
     """Read the journals of API calls of all processes."""
-    calls = Calls()
+    calls = Calls(clocks=history.remote_workers.summary)
     processes = [*history.expected_operations(), *history.expected_writes()]
     for process in dict.fromkeys(processes):
         _add(calls, history.operations(process) or ())
@@ -72,6 +74,7 @@ def over_time(axis: time_plots.TimeAxis, calls: Calls) -> list[time_plots.Chart]
     edges = axis.edges(BINS)
     good = _series(axis, "2xx", calls.by_code.get("2xx", []), edges)
     note = f"Calls of the load, the kubelets and the subject in each {axis.bin_text(BINS)}."
+    note += f" There are {calls.clocks}." if calls.clocks else ""
     charts = [series_charts.area(axis, "Successful API calls over time", good, unit="", note=note)]
     bad = sorted(
         ((code, times) for code, times in calls.by_code.items() if code != "2xx"),

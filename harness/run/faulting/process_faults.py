@@ -7,8 +7,9 @@ from typing import Any, Protocol
 from harness import clocks, concurrency, errors
 from harness.history import plans, records
 from harness.model import naming
-from harness.run import run_processes, supervising
+from harness.run import run_processes
 from harness.run.faulting import fault_journal, injecting
+from harness.run.supervision import supervising
 
 API_SERVER = "api-server"
 """Name of the API server in the record."""

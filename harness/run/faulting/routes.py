@@ -14,8 +14,8 @@ from harness.client import client_kubeconfigs, transports
 from harness.cluster import cluster_records, interfaces
 from harness.faults import injection
 from harness.history import directories, plans
-from harness.run import supervising
 from harness.run.faulting import carriers
+from harness.run.supervision import supervising
 
 PROXY = "fault-proxy"
 """Process name of the proxy, and the subcommand that runs it."""

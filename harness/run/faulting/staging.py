@@ -6,7 +6,7 @@ from harness import concurrency, seeds
 from harness.client import apis, transports
 from harness.cluster import interfaces
 from harness.history import directories, plans
-from harness.run import leaders, run_processes, supervising
+from harness.run import run_processes
 from harness.run.faulting import (
     carrier_sessions,
     conductor,
@@ -18,6 +18,7 @@ from harness.run.faulting import (
     traffic_faults,
 )
 from harness.run.faulting.object_faults import claim_moving, node_losses, object_touching
+from harness.run.supervision import leaders, supervising
 
 _OF_PROCESSES: Mapping[str, type[process_faults.ProcessFault]] = {
     "kill-process": process_faults.EndedProcess,

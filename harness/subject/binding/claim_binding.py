@@ -5,6 +5,7 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The order 
 steps in `_bind_claim` decides whether a device can be allocated twice.
 """
 
+import contextlib
 import datetime
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
@@ -93,22 +94,39 @@ class ClaimBinder:
                 self._delete_extended(claim)
             elif claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
                 klog.info(5, "unreserve", resourceclaim=claim, pod=attempt.pod)
-                claim_writes.remove_reservation(self._api, claim, attempt.pod)
+                freed = claim_writes.remove_reservation(self._api, claim, attempt.pod)
+                self._assume_unreserved(freed)
+
+    def _assume_unreserved(self, freed: Object | None) -> None:
+        """Assume a claim without the pod's reservation: the next attempt must reserve it again.
+
+        kube-scheduler does not. An attempt before the informer's event then finds the claim
+        reserved, and binds the pod to devices that are not reserved for it.
+        """
+        if freed is not None:
+            with contextlib.suppress(assume_caches.AssumeError):  # the informer was faster
+                self._cache.assume(freed)
 
     def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
         """Forget what a failed attempt planned for its claim of this index."""
         claim = attempt.claims[index]
-        if self._has_planned(attempt, index) and self._in_flight.remove(claims.uid_of(claim)):
+        if self._has_planned(attempt, index) and self._in_flight.release(claims.uid_of(claim)):
             log("Released resource in allocation result", claim, attempt.planned.get(index))
             self._cache.restore(informers.key_of(claim))
 
     def _has_planned(self, attempt: scheduling_attempts.Attempt, index: int) -> bool:
-        """Return whether the attempt has planned to allocate its claim of this index.
+        """Return whether the attempt's plan for its claim of this index may be in flight.
 
-        If not, the claim may be in flight for another pod that uses it. kube-scheduler does not
-        ask.
+        If not, the claim may be in flight for another pod that uses it: the attempt has planned
+        nothing, or has written its plan for another entry of the pod that names the same claim.
+        kube-scheduler does not ask.
         """
-        return index in attempt.planned
+        uid = claims.uid_of(attempt.claims[index])
+        others = (claim for other, claim in enumerate(attempt.claims) if other != index)
+        is_written = any(
+            claims.uid_of(item) == uid and claims.allocation_of(item) for item in others
+        )
+        return index in attempt.planned and not is_written
 
     def _bind_extended(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
         """Create the claim for extended resources, write it like any other, and name it.
@@ -199,6 +217,8 @@ class ClaimBinder:
             if tries:
                 concurrency.sleep(CONFLICT_WAIT_S)
                 claim = self._read_again(claim)
+                if allocation is None and self._is_reserved_already(claim, pod):
+                    return claim
             try:
                 return self._write_once(claim, allocation, pod)
             except apis.ApiError as error:
@@ -209,6 +229,13 @@ class ClaimBinder:
         raise scheduling_attempts.BindingError(
             f"{informers.key_of(claim)}: {CONFLICT_TRIES} conflicts in a row"
         )
+
+    def _is_reserved_already(self, claim: Object, pod: Object) -> bool:
+        """Return whether there is nothing to reserve, since the pod names the claim twice.
+
+        kube-scheduler does not ask. Its second reservation is refused as a duplicate.
+        """
+        return claims.is_reserved_for(claim, pod)
 
     def _require_reservable(self, claim: Object, error: apis.ApiError) -> None:
         """Raise ClaimInUseError if that is why the API server refused the write."""

@@ -4,7 +4,7 @@ import collections
 from collections.abc import Iterable
 from typing import Any
 
-from harness.metrics import metric_families
+from harness.metrics import instruments, metric_families
 from harness.subject import claims
 from harness.subject.claim_control import feature_gates
 
@@ -17,7 +17,7 @@ class ControllerMetrics:
     """Counts what the controller creates, and the claims that there are."""
 
     def __init__(self) -> None:
-        self._creations = metric_families.Counter(
+        self._creations = instruments.Counter(
             "resourceclaim_controller_creates_total",
             "Number of ResourceClaims creation requests, categorized by creation status and "
             "admin access",

@@ -5,8 +5,9 @@ created a claim but failed to record it, the retry must find that claim instead 
 one, even if the watch lags behind.
 
 A created claim is remembered until the informer has passed its resource version, however many there
-are: from then on the informer knows better, also that the claim was deleted. Upstream remembers 100
-claims for up to an hour (see `releases`).
+are: from then on the informer knows better, also that the claim was deleted. The events of a list
+come in any order, so that the informer has passed their versions only when all have come. Upstream
+remembers 100 claims for up to an hour (see `releases`).
 """
 
 import collections
@@ -32,17 +33,19 @@ class CreatedClaims:
         self._order: list[tuple[int, str]] = []
         """A heap of their resource versions and keys."""
         self._newest = 0
-        """The highest resource version that the informer has delivered."""
+        """The highest resource version that the informer has passed."""
+        self._is_listing = False
+        """The events of a list are coming."""
         self._owned: dict[str, set[str]] = collections.defaultdict(set)
         """The keys of the claims controlled by a pod, by its UID."""
 
     def add(self, claim: Object) -> None:
         """Add a claim that the controller has created, unless the informer has passed it."""
         with self._guard:
-            version = _version_of(claim)
-            if version > self._newest:
-                self._pending[informers.key_of(claim)] = claim
-                heapq.heappush(self._order, (version, informers.key_of(claim)))
+            version, key = _version_of(claim), informers.key_of(claim)
+            if version > self._newest and key not in self._claims:
+                self._pending[key] = claim
+                heapq.heappush(self._order, (version, key))
                 self._index(claim)
 
     def get(self, key: str) -> Object | None:
@@ -56,32 +59,52 @@ class CreatedClaims:
             keys = sorted(self._owned.get(uid, ()))
             return [self._pending.get(key) or self._claims[key] for key in keys]
 
+    def on_list_begin(self) -> None:
+        """Forget no created claim before all events of the list have come."""
+        with self._guard:
+            self._is_listing = True
+
+    def on_list_end(self, version: str) -> None:
+        """Forget the created claims that are not newer than the list."""
+        with self._guard:
+            self._is_listing = False
+            self._pass(int(version))
+
     def on_add(self, obj: Object, *, initial: bool) -> None:
         """Store a claim that the informer has added."""
         del initial
         with self._guard:
-            self._advance(obj)
-            self._claims[informers.key_of(obj)] = obj
-            self._index(obj)
+            self._store(obj)
 
     def on_update(self, old: Object, new: Object) -> None:
         """Store a new version from the informer; its owner may have changed."""
         with self._guard:
             self._remove_from_index(old)
-            self._advance(new)
-            self._claims[informers.key_of(new)] = new
-            self._index(new)
+            self._store(new)
 
     def on_delete(self, last: Object) -> None:
         """Remove a deleted claim."""
         with self._guard:
             self._advance(last)
+            self._pending.pop(informers.key_of(last), None)
             known = self._claims.pop(informers.key_of(last), last)
             self._remove_from_index(known)
 
+    def _store(self, delivered: Object) -> None:
+        key = informers.key_of(delivered)
+        self._advance(delivered)
+        self._pending.pop(key, None)
+        self._claims[key] = delivered
+        self._index(delivered)
+
     def _advance(self, delivered: Object) -> None:
-        """Forget the created claims that are not newer than what the informer delivers."""
-        self._newest = max(self._newest, _version_of(delivered))
+        """Note that the informer has passed the version of a delivered claim, but for a list."""
+        if not self._is_listing:
+            self._pass(_version_of(delivered))
+
+    def _pass(self, version: int) -> None:
+        """Forget the created claims that are not newer than what the informer has passed."""
+        self._newest = max(self._newest, version)
         while self._order and self._order[0][0] <= self._newest:
             _, key = heapq.heappop(self._order)
             claim = self._pending.pop(key, None)

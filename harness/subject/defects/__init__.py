@@ -8,10 +8,10 @@ controller in `claim_controller_defects`.
 Contents: `admin_device_twice`, `assume_cache_early_return`, `assume_cache_shared_drain`,
 `claim_controller_defects`, `conditions_not_awaited`, `counters_of_one_node`,
 `extended_claim_not_awaited`, `extended_claim_not_recorded`, `finalizer_not_added`,
-`gather_not_atomic`, `in_flight_removed_first`, `pods_bound_wrongly`, `reported`,
-`requests_not_met`, `results_not_kept`, `revision_bumped_late`, `revision_compared_early`,
-`shares_not_gathered`, `slice_deletions_unseen`, `slice_tracker_shared_drain`,
-`slice_tracker_unlocked_merge`.
+`gather_not_atomic`, `in_flight_overwritten`, `in_flight_removed_first`, `pods_bound_wrongly`,
+`reported`, `requests_not_met`, `results_not_kept`, `revision_bumped_late`,
+`revision_compared_early`, `shares_not_gathered`, `slice_deletions_unseen`,
+`slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
 """
 
 from harness.subject import plugin_defects, replacements
@@ -25,6 +25,7 @@ from harness.subject.defects import (
     extended_claim_not_recorded,
     finalizer_not_added,
     gather_not_atomic,
+    in_flight_overwritten,
     in_flight_removed_first,
     pods_bound_wrongly,
     requests_not_met,
@@ -77,6 +78,9 @@ CATALOGUE = replacements.Catalogue(
         ),
         "gather-not-atomic": replacements.Replacement(
             "gatherer", gather_not_atomic.NotAtomicGatherer
+        ),
+        "in-flight-overwritten": replacements.Replacement(
+            "in_flight_claims", in_flight_overwritten.OverwrittenInFlightClaims
         ),
         "in-flight-removed-first": replacements.Replacement(
             "claim_binder", in_flight_removed_first.RemovedFirstBinder

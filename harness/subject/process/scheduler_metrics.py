@@ -6,7 +6,7 @@ They are counted from the named steps, so that the scheduler itself has nothing 
 from collections.abc import Callable, Mapping
 
 from harness import concurrency
-from harness.metrics import metric_families
+from harness.metrics import instruments, metric_families
 from harness.subject.binding import binding_conditions
 from harness.subject.extended_resources import claim_creation
 
@@ -34,12 +34,12 @@ class SchedulerMetrics:
     def __init__(self, profile: str) -> None:
         """`profile` is the scheduler's name, a label of its metrics."""
         self._profile = profile
-        self._attempts = metric_families.Counter(
+        self._attempts = instruments.Counter(
             "scheduler_schedule_attempts_total",
             "Number of attempts to schedule pods, by the result.",
             ("profile", "result"),
         )
-        self._durations = metric_families.Histogram(
+        self._durations = instruments.Histogram(
             "scheduler_scheduling_attempt_duration_seconds",
             "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
             ("profile", "result"),
@@ -47,19 +47,19 @@ class SchedulerMetrics:
         )
         self._started_s: dict[str, float] = {}
         """By UID of the pod: when its attempt began, in monotonic seconds; until it ends."""
-        self._creations = metric_families.Counter(
+        self._creations = instruments.Counter(
             "scheduler_resourceclaim_creates_total",
             "Number of ResourceClaims creation requests within scheduler",
             ("status",),
         )
         labels = ("profile", "driver", "status")
-        self._waits = metric_families.Counter(
+        self._waits = instruments.Counter(
             "scheduler_dra_bindingconditions_allocations_total",
             "Number of allocations using devices with BindingConditions, counted per driver per "
             "scheduling attempt",
             labels,
         )
-        self._wait_durations = metric_families.Histogram(
+        self._wait_durations = instruments.Histogram(
             "scheduler_dra_bindingconditions_wait_duration_seconds",
             "Time in seconds spent waiting for BindingConditions to be satisfied during PreBind.",
             labels,

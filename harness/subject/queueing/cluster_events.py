@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from harness.client import informers
 from harness.subject import claims
 
 Object = dict[str, Any]
@@ -49,6 +50,17 @@ class ClusterEvent:
         return bool(claims.allocation_of(self.old)) and not (
             self.new and claims.allocation_of(self.new)
         )
+
+    @property
+    def is_for_users(self) -> bool:
+        """The event is of a claim and can help only the pods that use it."""
+        return self.resource == CLAIM and not self.frees_devices
+
+    def concerns(self, pod: Object) -> bool:
+        """Return whether the event may help the pod at all."""
+        if not self.is_for_users:
+            return True
+        return informers.key_of(self.subject) in claims.known_claim_keys(pod)
 
 
 POD_ADDED = ClusterEvent("UnschedulablePod", ADD)

@@ -17,7 +17,13 @@ from typing import Any
 from harness import concurrency
 from harness.client import informers
 from harness.subject import claims
-from harness.subject.queueing import cluster_events, in_flight_events, queued_pods, queueing_hints
+from harness.subject.queueing import (
+    cluster_events,
+    in_flight_events,
+    queue_parts,
+    queued_pods,
+    queueing_hints,
+)
 
 Object = dict[str, Any]
 _DOUBLINGS_MAX = 64
@@ -42,6 +48,7 @@ class SchedulingQueue:
     ) -> None:
         """`gate(pod)` is PreEnqueue: it returns whether the pod may be scheduled at all."""
         self._changed = concurrency.condition("scheduling-queue")
+        self._parts = queue_parts.QueueParts(self._changed)
         self._gate, self._hints = gate, hints
         self._backoff_initial_s, self._backoff_max_s = backoff_initial_s, backoff_max_s
         self._pods: dict[str, queued_pods.QueuedPod] = {}
@@ -56,7 +63,7 @@ class SchedulingQueue:
 
     def put(self, pod: Object) -> None:
         """Add a new pod, or update a queued one, which may help it."""
-        with self._changed:
+        with self._parts.with_pod(claims.uid_of(pod)):
             queued = self._pods.get(claims.uid_of(pod)) or self._add(pod)
             changes = list(cluster_events.of_pod(queued.pod, pod))
             self._index(queued, pod)
@@ -67,10 +74,10 @@ class SchedulingQueue:
 
     def remove(self, pod: Object) -> None:
         """Remove a pod that was deleted or needs no more scheduling."""
-        with self._changed:
-            uid = claims.uid_of(pod)
+        uid = claims.uid_of(pod)
+        with self._parts.with_pod(uid):
             known = self._pods.pop(uid, None)
-            self._unschedulable.pop(uid, None)
+            self._leave_unschedulable(uid)
             self._missed.end(uid)
             self._remove_user(known.pod if known else pod)
 
@@ -82,7 +89,7 @@ class SchedulingQueue:
         users = self._users_of(event)
         for queued in users or ():
             self._open_gate(queued, event)
-        self._move(event, None if users is None or event.frees_devices else users)
+        self._move(event, users if event.is_for_users else None)
 
     def activate(self, claim_key: str) -> None:
         """Retry every pod, because a claim can be used, or a device, of which no event tells."""
@@ -95,11 +102,13 @@ class SchedulingQueue:
 
         Raises concurrency.Closed when the queue is closed.
         """
-        with self._changed:
+        with concurrency.in_parts(self._changed):
             while not self._closed:
+                self._parts.writes(queue_parts.ACTIVE)
                 wait_s = self._flush()
                 while self._active:
                     queued = self._active.popleft()
+                    self._parts.writes(queue_parts.POD, queued.uid)
                     if self._is_known(queued) and queued.place is queued_pods.Place.ACTIVE:
                         return self._take(queued)
                 self._changed.wait(wait_s)
@@ -115,12 +124,13 @@ class SchedulingQueue:
     ) -> None:
         """Return a pod after a failed attempt.
 
-        It waits for an event if it is unschedulable; after an error it only backs off. `rejectors`:
-        the plugins that rejected it. `freed`: the attempt gave back what it had reserved, which no
-        event tells: all other pods are retried.
+        It waits for an event if it is unschedulable, unless one that it has missed helps; after an
+        error it only backs off. `rejectors`: the plugins that rejected it. `freed`: the attempt
+        gave back what it had reserved, which no event tells: all other pods are retried.
         """
         answers: list[queued_pods.Answer] = []
-        with self._changed:
+        with self._parts.with_pod(queued.uid):
+            self._parts.misses(queued.pod)
             missed = self._missed.missed(queued.uid)
             self._missed.end(queued.uid)
             if freed:
@@ -129,7 +139,7 @@ class SchedulingQueue:
                 queued.failed_s = concurrency.monotonic_s()
                 queued.rejectors = frozenset(rejectors)
                 if unschedulable:
-                    helps = [self._ask(queued, event) for event in missed]
+                    helps = [self._ask(queued, it) for it in missed if it.concerns(queued.pod)]
                     answers += helps
                     unschedulable = not any(item.hint.is_worth_trying for item in helps)
                 self._wait(queued, unschedulable=unschedulable)
@@ -143,7 +153,7 @@ class SchedulingQueue:
 
     def pending(self) -> dict[str, int]:
         """Return the number of waiting pods by place, apart from those in flight."""
-        with concurrency.reading(self._changed):
+        with self._changed:
             counts = collections.Counter(queued.place for queued in self._pods.values())
         return {
             place.value: counts[place]
@@ -153,7 +163,7 @@ class SchedulingQueue:
 
     def incoming(self) -> Mapping[tuple[str, str], int]:
         """Return how many pods have come to a place because of an event, by both names."""
-        with concurrency.reading(self._changed):
+        with self._changed:
             return dict(self._incoming)
 
     def __len__(self) -> int:
@@ -166,14 +176,18 @@ class SchedulingQueue:
         return self._known_users(informers.key_of(event.subject))
 
     def _known_users(self, claim_key: str) -> list[queued_pods.QueuedPod]:
-        with concurrency.reading(self._changed):
+        with concurrency.in_parts(self._changed):
+            self._parts.reads(queue_parts.USERS, claim_key)
             uids = sorted(self._users.get(claim_key, ()))
+            for uid in uids:
+                self._parts.reads(queue_parts.POD, uid)
             return [self._pods[uid] for uid in uids if uid in self._pods]
 
     def _open_gate(self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent) -> None:
         """Admit a gated pod; the gate reads the assume cache and is called without the lock."""
+        self._parts.reads(queue_parts.POD, queued.uid)
         if queued.place is queued_pods.Place.GATED and self._gate(queued.pod):
-            with self._changed:
+            with self._parts.with_pod(queued.uid):
                 if queued.place is queued_pods.Place.GATED and self._is_known(queued):
                     self._activate(queued, event)
 
@@ -183,7 +197,7 @@ class SchedulingQueue:
         candidates: Iterable[queued_pods.QueuedPod] | None = None,
     ) -> None:
         """Retry those of the candidates that the event may help; None: of all pods."""
-        with self._changed:
+        with concurrency.in_parts(self._changed):
             answers = self._retry(event, candidates)
         _tell(answers)
 
@@ -198,11 +212,13 @@ class SchedulingQueue:
         """Index a queued pod by the claims of its next state."""
         self._remove_user(queued.pod)
         for key in claims.known_claim_keys(pod):
+            self._parts.adds_user(key)
             self._users[key].add(queued.uid)
 
     def _remove_user(self, pod: Object) -> None:
         """Remove the pod from the index of its claims."""
         for key in claims.known_claim_keys(pod):
+            self._parts.adds_user(key)
             self._users[key].discard(claims.uid_of(pod))
             if not self._users[key]:
                 del self._users[key]
@@ -212,14 +228,20 @@ class SchedulingQueue:
         event: cluster_events.ClusterEvent,
         candidates: Iterable[queued_pods.QueuedPod] | None = None,
     ) -> list[queued_pods.Answer]:
+        self._parts.happens(event)
         self._missed.add(event)
         answers = []
-        for queued in list(self._unschedulable.values()) if candidates is None else candidates:
+        if candidates is None:
+            self._parts.reads(queue_parts.UNSCHEDULABLE)
+            candidates = list(self._unschedulable.values())
+        for queued in candidates:
+            self._parts.reads(queue_parts.POD, queued.uid)
             if queued.place is queued_pods.Place.UNSCHEDULABLE:
                 answer = self._ask(queued, event)
                 answers.append(answer)
                 if answer.hint.is_worth_trying:
-                    del self._unschedulable[queued.uid]
+                    self._parts.writes(queue_parts.POD, queued.uid)
+                    self._leave_unschedulable(queued.uid)
                     self._back_off(queued, event)
         return answers
 
@@ -234,6 +256,7 @@ class SchedulingQueue:
         """Have a pod wait after a failed attempt."""
         if unschedulable:
             self._enter(queued, queued_pods.Place.UNSCHEDULABLE, cluster_events.ATTEMPT_FAILED)
+            self._parts.writes(queue_parts.UNSCHEDULABLE)
             self._unschedulable[queued.uid] = queued
             self._set_timer(queued, FLUSH_S)
         else:
@@ -248,17 +271,23 @@ class SchedulingQueue:
         queued.place = place
         self._incoming[place.value, event.label] += 1
 
+    def _leave_unschedulable(self, uid: str) -> None:
+        if self._unschedulable.pop(uid, None) is not None:
+            self._parts.writes(queue_parts.UNSCHEDULABLE)
+
     def _is_known(self, queued: queued_pods.QueuedPod) -> bool:
         return self._pods.get(queued.uid) is queued
 
     def _take(self, queued: queued_pods.QueuedPod) -> queued_pods.QueuedPod:
         queued.place = queued_pods.Place.IN_FLIGHT
+        self._parts.misses(queued.pod)
         self._missed.begin(queued.uid)
         queued.attempts += 1
         return queued
 
     def _activate(self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent) -> None:
         self._enter(queued, queued_pods.Place.ACTIVE, event)
+        self._parts.writes(queue_parts.ACTIVE)
         self._active.append(queued)
         self._changed.notify()
 
@@ -275,23 +304,27 @@ class SchedulingQueue:
 
     def _set_timer(self, queued: queued_pods.QueuedPod, wait_s: float) -> None:
         at_s = concurrency.monotonic_s() + wait_s
+        self._parts.writes(queue_parts.TIMERS)
         heapq.heappush(self._timers, (at_s, next(self._order), queued))
         self._changed.notify()
 
     def _flush(self) -> float | None:
         """Activate pods with an expired timer; return the seconds until the next timer, or None."""
         now_s = concurrency.monotonic_s()
+        self._parts.reads(queue_parts.TIMERS)
         while self._timers and self._timers[0][0] <= now_s:
             self._expire(heapq.heappop(self._timers)[2], now_s)
         return self._timers[0][0] - now_s if self._timers else None
 
     def _expire(self, queued: queued_pods.QueuedPod, now_s: float) -> None:
+        self._parts.writes(queue_parts.TIMERS)
+        self._parts.writes(queue_parts.POD, queued.uid)
         if not self._is_known(queued):
             return
         if queued.place is queued_pods.Place.BACKOFF:
             self._activate(queued, cluster_events.BACKOFF_COMPLETE)
         elif queued.place is queued_pods.Place.UNSCHEDULABLE and now_s >= queued.failed_s + FLUSH_S:
-            del self._unschedulable[queued.uid]
+            self._leave_unschedulable(queued.uid)
             self._activate(queued, cluster_events.UNSCHEDULABLE_TIMEOUT)
 
 

@@ -4,12 +4,12 @@ One difference of 1.34.2 is not played: it counts by slice, not by pool.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from harness.subject import replacements
-from harness.subject.allocation import allocators, device_requests, devices, taints
+from harness.subject.allocation import allocators, device_requests, devices, holdings, taints
 from harness.subject.defects import shares_not_gathered
-from harness.subject.defects.reported import allocator_search
+from harness.subject.defects.reported import allocator_defects, allocator_search
 
 Object = dict[str, Any]
 
@@ -23,12 +23,15 @@ class LeftoversAllocator(allocators.Allocator):
     """
 
     search_class = allocator_search.OldSearch
-    holdings_class = allocator_search.LeakingHoldings
+    holdings_class: ClassVar[type[holdings.Holdings]] = allocator_search.LeakingHoldings
     is_monotonic = False
 
 
-class AnyEffectHoldings(allocator_search.LeakingHoldings):
-    """A taint keeps a device from being allocated whatever its effect is."""
+class AnyEffectHoldings(allocator_search.NotGivenBackHoldings):
+    """A taint keeps a device from being allocated whatever its effect is.
+
+    Counters are not those of all pools of one name: that came after 1.34 (kubernetes#140434).
+    """
 
     def _is_tolerated(self, option: device_requests.Option, device: devices.Device) -> bool:
         return taints.are_tolerated(device.document.get("taints") or (), option.tolerations)
@@ -51,9 +54,17 @@ class PlainResultsAllocator(LeftoversAllocator):
         return found
 
 
+SEARCHED: Mapping[str, frozenset[str]] = {
+    "1.34.2": frozenset({"distinct-by-request"}),
+    "1.36.2": frozenset({"distinct-by-request"}),
+}
+"""The known defects of `OldSearch`, which the releases have whole."""
 BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
     "1.34.2": {
         "plain-results": replacements.Replacement("allocator", PlainResultsAllocator),
+        "all-among-alternatives": replacements.Replacement(
+            "allocator", allocator_defects.AllAmongAlternativesAllocator
+        ),
         "shares-not-gathered": replacements.Replacement(
             "allocator", shares_not_gathered.SharesNotGatheredAllocator
         ),

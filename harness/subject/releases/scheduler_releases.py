@@ -18,7 +18,12 @@ from harness.subject import (
 )
 from harness.subject.allocation import allocators
 from harness.subject.binding import claim_binding
-from harness.subject.defects import assume_cache_shared_drain, gather_not_atomic
+from harness.subject.defects import (
+    assume_cache_shared_drain,
+    gather_not_atomic,
+    in_flight_overwritten,
+)
+from harness.subject.defects.reported import binding_defects, queueing_defects
 from harness.subject.queueing import cluster_events, queueing_hints
 
 Object = dict[str, Any]
@@ -89,6 +94,30 @@ class AnyPlanForgottenBinder(claim_binding.ClaimBinder):
         return True
 
 
+class FreedNotAssumedBinder(claim_binding.ClaimBinder):
+    """A claim whose reservation Unreserve has removed still looks reserved for the pod.
+
+    As up to 1.36.2 and later: Unreserve drops what the API server has answered. An attempt before
+    the informer's event binds the pod, and the claim is not reserved for it.
+    """
+
+    def _assume_unreserved(self, freed: Object | None) -> None:
+        del freed
+
+
+class ReservedTwiceBinder(claim_binding.ClaimBinder):
+    """A pod that names an allocated claim in two of its entries is never bound.
+
+    As up to 1.36.2: bindClaim adds the pod to whatever it has read again after the conflict with
+    the first entry. The API server refuses a duplicate in `reservedFor`, and Unreserve takes the
+    first reservation back. Read in the sources, not tried.
+    """
+
+    def _is_reserved_already(self, claim: Object, pod: Object) -> bool:
+        del claim, pod
+        return False
+
+
 class TimeAddedOnReservationBinder(claim_binding.ClaimBinder):
     """An allocation without a time gets one when it is reserved for one more pod.
 
@@ -115,18 +144,12 @@ class AssumedNotStoredCache(assume_caches.AssumeCache):
         del entry, obj
 
 
-class LostObjectsHelpNoPodHints(queueing_hints.QueueingHints):
+class LostObjectsHelpNoPodHints(queueing_defects.ClaimDeletionIgnoredHints):
     """No pod is retried after the deletion of a claim or of a slice.
 
     As up to 1.36.2, which does not register these events. A claim deleted while it was allocated
     gives back its devices since kubernetes#140831.
     """
-
-    def after_claim_change(
-        self, pod: Object, old: Object | None, new: Object | None
-    ) -> queueing_hints.Hint:
-        """Skip a deletion."""
-        return queueing_hints.SKIP if new is None else super().after_claim_change(pod, old, new)
 
     def after_device_change(self, event: cluster_events.ClusterEvent) -> queueing_hints.Hint:
         """Skip a deletion."""
@@ -168,8 +191,10 @@ class TimeoutRulesOutNodePlugin(dynamic_resources.DynamicResources):
 
 _UP_TO_NOW = {
     "any-plan-forgotten": replacements.Replacement("claim_binder", AnyPlanForgottenBinder),
+    "freed-not-assumed": replacements.Replacement("claim_binder", FreedNotAssumedBinder),
     "assumed-not-stored": replacements.Replacement("assume_cache", AssumedNotStoredCache),
     "changes-not-seen": replacements.Replacement("claim_binder", AnyClaimBinder),
+    "reserved-twice": replacements.Replacement("claim_binder", ReservedTwiceBinder),
     "limit-not-seen": replacements.Replacement("plugin", NoLimitPlugin),
     "limit-backs-off": replacements.Replacement("claim_binder", LimitBacksOffBinder),
     "lost-objects": replacements.Replacement("hints", LostObjectsHelpNoPodHints),
@@ -181,9 +206,15 @@ BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
         "shared-drain": replacements.Replacement(
             "assume_cache", assume_cache_shared_drain.SharedDrainAssumeCache
         ),
+        "in-flight-overwritten": replacements.Replacement(
+            "in_flight_claims", in_flight_overwritten.OverwrittenInFlightClaims
+        ),
         "plain-gather": replacements.Replacement("gatherer", gather_not_atomic.NotAtomicGatherer),
         "reservations-not-assumed": replacements.Replacement(
             "claim_binder", ReservationsNotAssumedBinder
+        ),
+        "deallocated-claim-reserved": replacements.Replacement(
+            "claim_binder", binding_defects.DeallocatedClaimReservedBinder
         ),
         "timeout-rules-out-node": replacements.Replacement("plugin", TimeoutRulesOutNodePlugin),
         **_UP_TO_NOW,

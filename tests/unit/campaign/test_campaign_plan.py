@@ -10,6 +10,8 @@ from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces
 from harness.scenario import loading
 
+ROOT = pathlib.Path(__file__).parents[3]
+
 
 def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.CampaignPlan:
     arguments = {
@@ -161,3 +163,14 @@ def test_defects_of_our_claim_controller_need_it(has_controller: bool, expected:
     scenario = loading.load("controller-down").scenario.model_copy(update={"controls": both})
     on = interfaces.Capabilities(claim_controller=has_controller)
     assert campaign_plan.controls(scenario, on) == expected
+
+
+def test_users_of_a_locustfile_are_for_all_runs(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "users.py").write_text((ROOT / "examples/locustfile.py").read_text())
+    plan = planned(tmp_path, locustfile=str(tmp_path / "users.py"))
+    campaign_plan.write(tmp_path / "campaign.json", plan)
+    assert campaign_plan.read(tmp_path / "campaign.json").locustfile == str(tmp_path / "users.py")
+    with pytest.raises(errors.PluginError, match="expected a locustfile or the name of a traffic"):
+        planned(tmp_path, locustfile="none.py")
+    with pytest.raises(errors.ScenarioError, match="locustfile"):
+        planned(tmp_path, scenarios=["answer-lost"], locustfile=str(tmp_path / "users.py"))

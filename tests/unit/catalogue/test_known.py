@@ -3,6 +3,7 @@
 import pathlib
 import re
 import subprocess
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,10 +11,17 @@ import pytest
 from harness import processes
 from harness.campaign import results
 from harness.campaign.purposes import Purpose
-from harness.catalogue import defect_facts, guarantees, known
+from harness.catalogue import (
+    defect_facts,
+    guarantees,
+    known,
+    played_releases,
+    release_ranges,
+)
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
 from harness.run import known_defects
+from harness.subject import releases
 from tools import track_record
 
 README = pathlib.Path(__file__).parents[3] / "README.md"
@@ -56,6 +64,51 @@ def test_what_was_shipped_has_an_issue_and_what_was_not_has_none(
         assert re.fullmatch(r"[\w-]+#\d+", issue)
 
 
+def test_as_a_release_the_subject_has_the_defects_of_the_release() -> None:
+    """Kubelets and drivers are those of no release."""
+    for release in releases.names():
+        told = {name for name, facts in known.FACTS.items() if facts.releases.include(release)}
+        told = {name for name in told if LISTED[name].part in ("scheduler", "claim-controller")}
+        without = {name for other, name in played_releases.NOT_PLAYED if other == release}
+        assert without <= told
+        assert {name for name in LISTED if release in LISTED[name].as_releases} == told - without
+
+
+def test_the_releases_of_some_defects() -> None:
+    table = {
+        "assume-cache-shared-drain": ["1.34.2"],
+        "gather-not-atomic": ["1.34.2"],
+        "shares-not-gathered": ["1.34.2"],
+        "extended-claim-kept": ["1.34.2"],
+        "counters-by-pool-name": ["1.36.2"],
+        "counters-not-given-back": ["1.34.2", "1.36.2"],
+        "distinct-by-request": ["1.34.2", "1.36.2"],
+        "controller-finished-pods-synced": ["1.34.2", "1.36.2"],
+        "pod-status-ignored": [],
+        "in-flight-removed-first": [],
+    }
+    assert {name: LISTED[name].as_releases for name in table} == table
+
+
+@pytest.mark.parametrize(
+    ("releases_", "text", "inside", "outside"),
+    [
+        ({"first": "1.32", "last": "1.35.0"}, "1.32 to 1.35.0", "1.34.2", "1.35.1"),
+        ({"last": "1.35"}, "up to 1.35", "1.35.9", "1.36.0"),
+        ({"last": "1.36.2", "is_open": True}, "up to 1.36.2 and newer", "1.37.0", None),
+        ({"first": "1.34", "last": "1.34", "given": "on"}, "1.34, on", "1.34.2", "1.33.9"),
+        ({"words": "Volcano"}, "Volcano", None, "1.34.2"),
+    ],
+)
+def test_a_range_of_releases(
+    releases_: dict[str, Any], text: str, inside: str | None, outside: str | None
+) -> None:
+    span = release_ranges.Releases(**releases_)
+    assert str(span) == text
+    assert inside is None or span.include(inside)
+    assert outside is None or not span.include(outside)
+
+
 def test_the_parts_come_one_after_the_other() -> None:
     parts = [row.part for row in LISTED.values()]
     assert list(dict.fromkeys(parts)) == ["scheduler", "claim-controller", "kubelet", "driver"]
@@ -64,7 +117,7 @@ def test_the_parts_come_one_after_the_other() -> None:
 
 def test_every_defect_was_found_where_it_is_said_to_show() -> None:
     for row in LISTED.values():
-        measured = {item.place: item for item in row.detections}
+        measured = {item.place: item for item in row.detections if item.kind != "random"}
         assert set(measured) == {*row.scenarios, *row.worlds}, row.name
         assert all(measured[world].found == measured[world].attempts for world in row.worlds)
         assert any(item.found for item in row.detections)

@@ -1,10 +1,10 @@
 """The text form of metrics."""
 
-from harness.metrics import metric_families
+from harness.metrics import instruments, metric_families
 
 
 def test_a_counter_has_a_line_for_each_combination_of_labels() -> None:
-    counter = metric_families.Counter("creates_total", "Number of creations", ("status", "kind"))
+    counter = instruments.Counter("creates_total", "Number of creations", ("status", "kind"))
     counter.add("success", "a")
     counter.add("success", "a")
     counter.add("failure", "b", amount=2.5)
@@ -17,7 +17,7 @@ def test_a_counter_has_a_line_for_each_combination_of_labels() -> None:
 
 
 def test_a_histogram_has_the_counts_up_to_each_limit() -> None:
-    histogram = metric_families.Histogram("wait_seconds", "Waits", ("kind",), buckets=(0.5, 2.0))
+    histogram = instruments.Histogram("wait_seconds", "Waits", ("kind",), buckets=(0.5, 2.0))
     for value in (0.1, 0.5, 1.0, 7.0):
         histogram.observe(value, "a")
     assert metric_families.render([histogram.collect()]).splitlines() == [
@@ -32,7 +32,7 @@ def test_a_histogram_has_the_counts_up_to_each_limit() -> None:
 
 
 def test_a_family_without_samples_still_has_its_name() -> None:
-    counter = metric_families.Counter("creates_total", "Number of creations", ("status",))
+    counter = instruments.Counter("creates_total", "Number of creations", ("status",))
     assert metric_families.render([counter.collect()]) == (
         "# HELP creates_total Number of creations\n# TYPE creates_total counter\n"
     )

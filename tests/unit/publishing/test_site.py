@@ -59,7 +59,7 @@ def small_checkout(tmp_path: pathlib.Path) -> pathlib.Path:
     """A checkout with all pages, and without the theme and the Python API, which take seconds."""
     pytest.importorskip("mkdocs", reason="the extra `docs` is not installed: make docs builds it")
     module = hook()
-    for path in (*module.PAGES, *module.linked_files(), "tools/site_pages.py"):
+    for path in (*module.PAGES, *module.linked_files(), module.STYLE, "tools/site_pages.py"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     (tmp_path / "docs/api.md").write_text("# Python API\n")

@@ -7,29 +7,12 @@ import sys
 import jsonschema
 import pytest
 
-from harness.cli import commands
 from harness.querying import second_judge, views
 from tests.histories import building
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
 SCHEMA = pathlib.Path(__file__).parents[3] / "harness/schemas/query.json"
 HISTORY = "p:a,b a+D1 a^p p>n p* b+D1 a~"
-
-
-@pytest.fixture
-def run(tmp_path: pathlib.Path) -> pathlib.Path:
-    return building.build(tmp_path / "run", HISTORY).path
-
-
-@pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    def asked(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["flake-hunt", *map(str, arguments)])
-        code = commands.run()
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return asked
 
 
 def test_a_table(run: pathlib.Path, ask) -> None:
@@ -59,6 +42,16 @@ def test_every_view_has_the_columns_of_the_help(view: str, run: pathlib.Path, as
         before, _, after = described.partition("(")
         described = before + after.partition(")")[2]
     assert json.loads(out)["columns"] == [name.strip() for name in described.split(",")]
+
+
+def test_a_run_with_compressed_observations(tmp_path: pathlib.Path, run, ask) -> None:
+    changes = {"compression": "zstd"}
+    packed = building.build(tmp_path / "packed", HISTORY, changes=changes).path
+    assert [path.suffix for path in packed.glob("observations*")] == [".zst"]
+    for view in ("holds", "claims", "pods"):
+        asked = f"select * exclude run from {view} order by all"
+        assert ask("query", packed, asked) == ask("query", run, asked)
+        assert ask("query", packed, asked)[1].count("\n") > 2
 
 
 def test_several_runs(tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:

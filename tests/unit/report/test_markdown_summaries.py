@@ -55,3 +55,13 @@ def test_names_are_plain_text(tmp_path: pathlib.Path) -> None:
     assert len(re.findall(r"^## ", text, re.MULTILINE)) == 1
     assert "<b>" not in text
     assert re.search(r"(?<!\\)\[a|@me|://", text) is None
+
+
+def test_a_check_without_an_answer_is_named(tmp_path: pathlib.Path) -> None:
+    owed = plans.UsedPlugin(kind="checks", name="my_check", package="my-plugins", version="1.0")
+    text = _summary(tmp_path / "run", "p:b b+D1 b^p p>n p*", changes={"plugins": [owed]})
+    assert (
+        "- no answer: my\\_check: the run owes this check of my-plugins 1.0, which is not "
+        "installed here: install it, and judge the run again\n"
+    ) in text
+    assert "no answer" not in _summary(tmp_path / "other", "a+D1 b+D1")

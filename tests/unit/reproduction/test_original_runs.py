@@ -63,6 +63,15 @@ def test_nothing_of_the_run_or_of_campaigns_is_left(tmp_path: pathlib.Path) -> N
     assert (found.subject.claim_controller, found.controls, found.plain_hunt) == ("auto", [], False)
 
 
+def test_the_load_of_remote_workers_is_local_from_then_on(tmp_path: pathlib.Path) -> None:
+    plain = scenarios.scenario()
+    remote = plain.model_copy(
+        update={"traffic": plain.traffic.model_copy(update={"workers": "remote"})}
+    )
+    found = original_runs.load(run(tmp_path, settings=remote.model_dump(mode="json")).path)
+    assert found.scenario.traffic == plain.traffic
+
+
 def test_the_faults_of_a_nemesis_take_its_place(tmp_path: pathlib.Path) -> None:
     nemesis = {"kind": "nemesis", "draws": 3, "kinds": ["lose-response", "delay-events"]}
     settings = scenarios.scenario(

@@ -7,6 +7,7 @@ import pytest
 from harness import errors
 from harness.run import run_plan
 from harness.scenario import loading, specs
+from harness.traffic import launching
 
 
 def test_everything_is_resolved() -> None:
@@ -123,3 +124,15 @@ def test_the_demanded_checks_are_in_the_plan() -> None:
 def test_a_scenario_cannot_demand_what_its_runs_cannot_examine(name: str, message: str) -> None:
     with pytest.raises(errors.ScenarioError, match=message):
         run_plan.plan(_demanding(name), seed=7)
+
+
+def test_faults_in_calls_of_remote_workers_pass_by_a_proxy() -> None:
+    """Their kubeconfig names the API server itself."""
+    changes = ["traffic.workers=remote", f"traffic.bind=127.0.0.1:{launching.free_port()}"]
+    fault = '[{kind="reject", code=503, on={role="load", verbs=["create"], resource="pods"}}]'
+    with_fault = loading.load("pod-churn", overrides=[*changes, f"faults={fault}"])
+    assert run_plan.plan(with_fault, seed=1).carrier == "server"
+    with pytest.raises(errors.UsageError, match="expected no fault in calls of the load with remo"):
+        run_plan.plan(with_fault, seed=1, fault_carrier="proxy")
+    plan = run_plan.plan(loading.load("pod-churn", overrides=changes), seed=1)
+    assert plan.remote_operations == ["traffic-0", "traffic-1"]

@@ -51,10 +51,10 @@ def test_the_group_of_regressions_stands_apart() -> None:
 
 
 @pytest.mark.parametrize("name", loading.regress_names())
-def test_a_regression_shows_a_defect_of_its_name(name: str) -> None:
+def test_a_regression_shows_known_defects(name: str) -> None:
     scenario = loading.load(name).scenario
     assert (scenario.name, scenario.plain_hunt) == (name, False)
-    assert name in scenario.controls
+    assert scenario.controls
 
 
 def test_there_are_shipped_scenarios() -> None:

@@ -3,13 +3,19 @@
 Dynamic partial-order reduction (Flanagan and Godefroid, POPL 2005) with source sets (Abdulla,
 Aronis, Jonsson and Sagonas, JACM 2017; POPL 2014) and sleep sets (Godefroid, LNCS 1032, 1996). A
 run is a sequence of turns. Two turns are dependent if one task takes both, if they use the same
-object and one of them writes it, or if one makes the other possible. Runs that differ only in the
-order of independent turns end alike, so that one of them is enough.
+object and neither both read it nor both only add to it, or if one makes the other possible. Runs
+that differ only in the order of independent turns end alike, so that one of them is enough.
 
 Why nothing is lost:
 
 - What a turn uses is recorded while it runs (`observing`), by the operations themselves, and is
   never less than what it uses. A turn does the same after others that are independent of it.
+- A lock is one object, with which a turn uses all that the lock guards, unless its block names the
+  parts that it uses (`concurrency.in_parts`). Such a block is part of one turn, so that no other
+  task can see that the lock was held, and two of them that use different parts commute. If another
+  task may run during the block, after all, because it takes another lock, it counts as one that
+  uses everything. Parts are declared in the subject; tests swap neighbouring turns of random runs
+  that are independent by their parts, and nothing but numbers of versions may differ.
 - In a run, each two dependent turns of different tasks that could have come in the other order are
   a race (`turns`). At the place of the first one, one of the turns is tried with which the other
   order can begin (source sets).
@@ -20,9 +26,11 @@ Why nothing is lost:
   the turn that took the lock, not with those during which it was held; the release comes before
   the next turn that takes it. A task that still waits when none can run, or when a run is cut,
   races as if it had the lock: so deadlocks lose nothing.
-- A timer that may expire early is tried at every place where it may. When all tasks wait, time
-  passes, and the timer that ends the waiting races with the last turns: it might have expired
-  earlier. Setting and cancelling timers are dependent on each other, and on those that expire.
+- A timer that may expire early, and does not, is tried at the last place where it may before a
+  moment in which no task could run. From there its races lead to the earlier places. When all
+  tasks wait, time passes, and the timer that ends the waiting races with the last turns: it might
+  have expired earlier. Setting and cancelling timers are dependent on each other, and on those that
+  expire.
 - Faults are choices within a turn: every value is tried.
 - What comes after a moment in which no task could run depends on everything before it.
 - Where a run ends with a finding, races that it would have had later are unknown: everything that

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from harness import concurrency
 from harness.explore.runtime import choices, observing, tasks
 from harness.explore.search.whole import search_tree, turns
 
@@ -15,6 +16,8 @@ class Covering:
         self.turns: list[turns.Turn] = []
         self.refused: list[tuple[int, turns.Turn]] = []
         """Turns that could not be taken, each with the number of turns before it."""
+        self.rests_before: set[int] = set()
+        """Numbers of the turns before which no task could run."""
         self._node: search_tree.TurnNode | None = None
         self._announced: search_tree.TurnNode | None = None
         self._enabled_by: dict[int, int] = {}
@@ -55,9 +58,8 @@ class Covering:
         known = {key for key, _ in asleep}
         awake = [key for key in options if key not in known]
         if awake:
-            early = [key for key in awake[1:] if key[1]]
             is_choice = len(among) > 1
-            node = search_tree.TurnNode([*options.items()], asleep, is_choice, awake[0], early)
+            node = search_tree.TurnNode([*options.items()], asleep, is_choice, awake[0], [])
             self._path.append(node)
         return bool(awake)
 
@@ -83,11 +85,10 @@ class Covering:
             enabled_by=self._enabled_by.get(task.number, 0) | self._rested,
         )
 
-    def uses(self, identity: int, *, writes: bool) -> None:
+    def uses(self, identity: int, how: concurrency.Use) -> None:
         """Note a use."""
         if self.turns:
-            used = self.turns[-1].uses
-            used[identity] = writes or used.get(identity, False)
+            turns.note(self.turns[-1].uses, identity, how)
 
     def enables(self, task: tasks.Task) -> None:
         """Note that the task could not go on without this turn."""
@@ -115,6 +116,7 @@ class Covering:
         for task in early:
             self._add_refused(task, (task.number, True), observing.EVERYTHING)
         self._rested = (1 << len(self.turns)) - 1
+        self.rests_before.add(len(self.turns))
 
     def _note_refused(self, among: Sequence[tasks.Task]) -> None:
         """Note the turns that tasks would take now, had another task not taken a lock before."""
@@ -124,7 +126,7 @@ class Covering:
 
     def _add_refused(self, task: tasks.Task, key: turns.Key, used: int) -> None:
         turn = self._begun(task, key)
-        turn.uses[used] = True
+        turn.uses[used] = concurrency.Use.WRITE
         self.refused.append((len(self.turns), turn))
 
 

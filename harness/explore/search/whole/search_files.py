@@ -14,7 +14,7 @@ import harness
 from harness import errors, writing
 from harness.explore.search.whole import branches
 
-FORMAT, VERSION = "flake-hunt-search", 1
+FORMAT, VERSION = "flake-hunt-search", 2
 
 
 class SearchFile(msgspec.Struct, kw_only=True):

@@ -46,8 +46,8 @@ class TurnNode(msgspec.Struct, tag="turn"):
 
     def note(self, used: turns.Uses) -> None:
         """Add what the chosen turn has used."""
-        for identity, writes in used.items():
-            self.used[identity] = writes or self.used.get(identity, False)
+        for identity, how in used.items():
+            turns.note(self.used, identity, how)
 
     def add(self, race: turns.Race) -> None:
         """Have one of the race's initials tried here, unless one is, or was, anyway."""
@@ -57,6 +57,15 @@ class TurnNode(msgspec.Struct, tag="turn"):
         possible = [key for key, _ in self.options]
         chosen = [key for key in (race.preferred, *possible) if key in initials]
         self.to_do += [key for key in chosen if key in possible][:1] or self._unknown()
+
+    def add_key(self, key: turns.Key) -> None:
+        """Have an option tried here, unless it is, or was, anyway."""
+        if not self.is_fixed and key in self._unknown():
+            self.to_do.append(key)
+
+    def early_keys(self) -> list[turns.Key]:
+        """Return the timers that may expire early here."""
+        return [key for key, _ in self.options if key[1]]
 
     def add_all(self) -> None:
         """Have everything tried here that can happen."""

@@ -3,10 +3,11 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from harness import concurrency
 from harness.explore.runtime import observing
 
-Uses = dict[int, bool]
-"""Maps what a turn uses to whether it writes it."""
+Uses = dict[int, concurrency.Use]
+"""Maps what a turn uses to how it does."""
 Key = tuple[int, bool]
 """A task that goes on next, or (True) whose timer expires early."""
 
@@ -24,8 +25,8 @@ class Turn:
     """True if the task only found that it has to wait; then the turn could as well be left out."""
     enabled_by: int
     """Bit set of the earlier turns without which the task could not have gone on."""
-    uses: dict[int, bool] = dataclasses.field(default_factory=dict)
-    """Maps what the turn uses to whether it writes it."""
+    uses: Uses = dataclasses.field(default_factory=dict)
+    """Maps what the turn uses to how it does."""
     releases: set[int] = dataclasses.field(default_factory=set)
     """The locks that the turn releases."""
     before: int = 0
@@ -48,7 +49,16 @@ def are_independent(one: Uses, other: Uses) -> bool:
     """Return whether two turns of different tasks commute."""
     if len(other) < len(one):
         one, other = other, one
-    return not any(key in other and (writes or other[key]) for key, writes in one.items())
+    return all(key not in other or _commute(how, other[key]) for key, how in one.items())
+
+
+def note(uses: Uses, identity: int, how: concurrency.Use) -> None:
+    """Add a use to those of a turn; two that do not commute are a WRITE."""
+    uses[identity] = how if uses.get(identity, how) == how else concurrency.Use.WRITE
+
+
+def _commute(one: concurrency.Use, other: concurrency.Use) -> bool:
+    return one == other != concurrency.Use.WRITE
 
 
 def races(
@@ -127,9 +137,9 @@ class _History:
             return list(reversed(range(self._count)))
         found = {
             earlier
-            for used, writes in turn.uses.items()
+            for used, how in turn.uses.items()
             for earlier in self._users.get(used, ())
-            if writes or self._turns[earlier].uses[used]
+            if not _commute(how, self._turns[earlier].uses[used])
         }
         return sorted(found, reverse=True)
 

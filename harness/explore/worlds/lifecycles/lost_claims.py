@@ -64,4 +64,16 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         sizes={"losses": world_specs.Size(1, 0), "binders": world_specs.Size(1, 1)},
         private_locks=controlled_world.PRIVATE_LOCKS,
     ),
+    "lost-claim-unseen": world_specs.WorldSpec(
+        title="H14: a generated claim comes and goes between two lists of the controller",
+        make=LostClaim,
+        sizes={
+            "losses": world_specs.Size(1, 0),
+            "binders": world_specs.Size(1, 1),
+            "faults_max": world_specs.Size(1, 0),
+        },
+        faults=("expire-claim-watch",),
+        private_locks=controlled_world.PRIVATE_LOCKS,
+        hazard=world_specs.Hazard("H14", remedy=None),
+    ),
 }

@@ -40,7 +40,7 @@ class TriedDevices(small_world.SmallWorld):
     ) -> None:
         """`offered` returns the slices, `asked` is `spec.devices` of the claim."""
         self._offered, self._asked = offered, asked
-        with _list_attributes():
+        with list_attributes():
             super().__init__(spec, runtime, defects=defects, remedies=remedies)
 
     def objects(self) -> Iterable[Object]:
@@ -64,7 +64,7 @@ class TriedDevices(small_world.SmallWorld):
 
 
 @contextlib.contextmanager
-def _list_attributes() -> Iterator[None]:
+def list_attributes() -> Iterator[None]:
     """Let slices have attributes that are lists, as with the gate of the API server."""
     was_on = feature_gates.is_on(feature_gates.LIST_ATTRIBUTES)
     feature_gates.choose({feature_gates.LIST_ATTRIBUTES: True})

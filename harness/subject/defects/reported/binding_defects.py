@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from harness import concurrency
+from harness.client import informers
 from harness.subject import assume_caches, claims, dynamic_resources, panics, scheduling_attempts
 from harness.subject.binding import claim_binding
 from harness.subject.extended_resources import extended_claims
@@ -103,8 +105,9 @@ class DeallocationEventMissedCache(assume_caches.AssumeCache):
     """
 
     def _push_update(self, old: Object, new: Object) -> None:
-        meta = new["metadata"]
-        delivered = self._entries[f"{meta['namespace']}/{meta['name']}"].api
+        key = informers.key_of(new)
+        concurrency.reads(self._changed, "api", key)
+        delivered = self._entries[key].api
         of_queue = self._handlers[1:]  # the first one tracks the devices
         self._push(
             new, lambda handler: handler.on_update(delivered if handler in of_queue else old, new)

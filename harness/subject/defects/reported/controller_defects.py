@@ -27,8 +27,9 @@ class SharedAnnotationsGenerator(generating.ClaimGenerator):
         annotations: dict[str, str] = from_template.get("annotations") or {}
         with self._guard:
             annotations[claims.POD_CLAIM_NAME] = entry_name
+        concurrency.step("controller.annotated", entry=entry_name)
         with self._guard:
-            return annotations
+            return dict(annotations)
 
 
 class PodsOnlyReleaser(releasing.Releaser):

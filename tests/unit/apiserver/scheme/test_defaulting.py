@@ -325,3 +325,35 @@ FULL = {"cpu": "1", "memory": "1Gi"}
 )
 def test_quality_of_service(containers, wanted):
     assert qos.of({"containers": [{"resources": item} for item in containers]}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "limit", "policy"),
+    [
+        ({}, 6, "TerminatingOrFailed"),
+        (
+            {"backoffLimitPerIndex": 1, "completionMode": "Indexed"},
+            2**31 - 1,
+            "TerminatingOrFailed",
+        ),
+        ({"podFailurePolicy": {"rules": []}}, 6, "Failed"),
+        ({"backoffLimitPerIndex": 1, "backoffLimit": 3}, 3, "TerminatingOrFailed"),
+    ],
+)
+def test_a_job(given, limit, policy):
+    jobs = resources.find("batch", "v1", "jobs")
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": []}}
+    job = filled(jobs, {"metadata": {"name": "j"}, "spec": {"template": template, **given}})
+    assert (job["spec"]["backoffLimit"], job["spec"]["podReplacementPolicy"]) == (limit, policy)
+    assert (job["spec"]["parallelism"], job["spec"]["completions"]) == (1, 1)
+    assert job["spec"]["suspend"] is False
+    assert job["spec"]["completionMode"] == given.get("completionMode", "NonIndexed")
+    assert job["metadata"]["labels"] == {"a": "b"}
+
+
+def test_a_job_of_a_cron_job_has_no_defaults_but_those_of_its_pods():
+    cron_jobs = resources.find("batch", "v1", "cronjobs")
+    template = {"spec": {"template": {"spec": {"containers": []}}}}
+    made = filled(cron_jobs, {"metadata": {"name": "c"}, "spec": {"jobTemplate": template}})
+    assert "backoffLimit" not in made["spec"]["jobTemplate"]["spec"]
+    assert made["spec"]["jobTemplate"]["spec"]["template"]["spec"]["restartPolicy"] == "Always"

@@ -50,6 +50,14 @@ def test_run_directories_at_a_url_are_named_by_it_and_not_linked(
     assert "report.html" not in (tmp_path / "merged" / "index.html").read_text()
 
 
+def test_a_pattern_in_a_url_is_every_folder_that_matches(uploaded: str) -> None:
+    """A shell expands patterns of paths, but not of URLs."""
+    merged = merged_campaigns.read([f"{uploaded}/*"])
+    assert [pathlib.PurePath(shard.folder).parts[-3] for shard in merged.shards] == ["r1", "r2"]
+    with pytest.raises(errors.UsageError, match=r"got none in memory://.*/x\*"):
+        merged_campaigns.read([f"{uploaded}/x*"])
+
+
 def test_without_fsspec_a_url_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(
@@ -74,12 +82,15 @@ def test_a_url_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         raise RuntimeError("no credentials")
 
     monkeypatch.setattr(type(fsspec.filesystem("memory")), "cat_file", refuse)
-    monkeypatch.setattr(type(fsspec.filesystem("memory")), "ls", refuse)
+    for listing in ("ls", "glob"):
+        monkeypatch.setattr(type(fsspec.filesystem("memory")), listing, refuse)
     location = locations.at("memory://bucket")
     with pytest.raises(errors.HistoryError, match=r"memory://bucket/shard.json: .*no credentials"):
         location.read("shard.json")
     with pytest.raises(errors.HistoryError, match=r"memory://bucket: .*no credentials"):
         location.folders()
+    with pytest.raises(errors.HistoryError, match=r"memory://bucket/\*: .*no credentials"):
+        locations.matching("memory://bucket/*")
 
 
 def test_what_is_missing_at_a_url(uploaded: str) -> None:

@@ -21,8 +21,10 @@ SAME = ["campaign.json", "index.html", "junit.xml", "results.json", "results.jso
 """Files that one campaign and a merge of its shards have, with the same bytes but for times."""
 TIMES_AND_FOLDERS = re.compile(
     rb"campaigns/[\w-]+|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\d{8}T\d{6}Z|(?:/[\w./-]*)?/(?:whole|merged|r\d+)(?=[/\"])|(?:\.\./)+(?:r\d+/)?"
+    rb'|(?<="pid": )\d+|(?<="boot_id": ")[^"]*'
 )
-"""Times, the campaign's folder, and where the reports are: `/…/r3`, and `../../../r3/` in links."""
+"""Times, the process and host of the campaign, its folder, and where the reports are: `/…/r3`, and
+`../../../r3/` in links."""
 
 
 class Attempts:

@@ -120,7 +120,7 @@ class Brute:
                 )
             ):
                 found.add(uid)
-        return found | self._bound_without()
+        return found | self._bound_without() | self._mixed_up()
 
     def _stays(self, uid: str, at: int) -> bool:
         """Return whether the claim surely existed at this version, and was not being deleted."""
@@ -133,6 +133,23 @@ class Brute:
         # After a gap it is sure only if a list or a later event shows it again.
         is_sure = passed <= gaps or bool(after)
         return is_sure and kind != "DELETED" and "deletionTimestamp" not in claim["metadata"]
+
+    def _mixed_up(self) -> set[Any]:
+        """Claims that their pod names, in its last status with names, for another entry."""
+        found: set[Any] = set()
+        for uid, versions in self.claims.items():
+            claim = versions[0][2]
+            owner, entry = _entry(claim) or (None, None)
+            statuses = [
+                item[2]["status"]["resourceClaimStatuses"]
+                for item in self.pods.get(owner or "", ())
+                if item[2]["status"].get("resourceClaimStatuses")
+            ]
+            for item in statuses[-1] if statuses else ():
+                is_meant = item.get("resourceClaimName") == claim["metadata"]["name"]
+                if is_meant and item["name"] != entry:
+                    found.add(uid)
+        return found
 
     def _bound_without(self) -> set[Any]:
         found: set[Any] = set()

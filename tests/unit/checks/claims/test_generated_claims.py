@@ -38,6 +38,10 @@ def test_a_second_claim_is_found(text: str) -> None:
     assert found(text)[0].endswith("has a second claim for device")
 
 
+def test_the_claim_of_another_entry_is_found() -> None:
+    assert found("p:?x,?y a<p:x b<p:y p?a:x p?a:y") == ["pod p names the claim of x for y"]
+
+
 def test_each_claim_too_many_is_counted_and_both_are_named() -> None:
     answer = claim_judging.judge(NAME, "p:? a<p b<p c<p")
     assert isinstance(answer, verdicts.CheckResult)

@@ -262,6 +262,18 @@ def test_the_time_begins_when_the_faults_are_healed(
     assert result.verdict is verdict
 
 
+@pytest.mark.parametrize(("seconds", "verdict"), [(60, INVALID), (1, UNKNOWN)])
+def test_a_crash_of_the_scheduler_leaves_pods_stuck(
+    seconds: float, verdict: verdicts.Verdict
+) -> None:
+    phases = worlds.phases(seconds=seconds)
+    [at] = [number for number, item in enumerate(phases) if item.name == claim_progress.LOAD]
+    crash_ns = phases[at + 1].ts_ns
+    crashed = records.Phase(name=claim_progress.CRASHED, detail="exit code 1", ts_ns=crash_ns)
+    result = _check([*phases[: at + 1], crashed, *phases[at + 1 :]])
+    assert result.verdict is verdict
+
+
 def test_a_pod_that_starts_gives_the_others_time() -> None:
     body = WAITS.observations()
     body[3:3] = [_starts("q", at_s=55)]

@@ -109,7 +109,8 @@ def test_the_page_shows_the_slower_scheduler_and_the_defect(
         "The night of 2026-01-03T02:17:00Z (INVALID) got worse: pod-churn, correct: rate of INVALID "
         "is worse: 0 of 80 runs (0 to 4.51 %), now 8 of 40 runs"
     )
-    assert "throughput is worse: " in out
+    assert "more for the worse (throughput; claim to allocation, p50; " in sentence
+    assert "throughput is worse: " in out.splitlines()[2]
     assert "got worse: pod-churn, correct: rate of INVALID is worse" in summary.read_text()
     text = database.with_name(trend_commands.PAGE).read_text()
     assert text.count('class="mark"') == len(out.splitlines()) - 2, "a mark for each change"

@@ -13,7 +13,7 @@ from harness import concurrency, errors
 from harness.explore.runtime import choices, queues, scheduler
 from harness.explore.search import exhaustive, search_campaign, search_progress
 from harness.explore.search.whole import branches, search_files
-from tests.support import small_programs
+from tests.support import small_programs, swapped_turns
 
 pytestmark = pytest.mark.detection
 RUNS_MAX = 250
@@ -22,10 +22,13 @@ SMALL = (
     *(65, 66, 71, 73, 76, 78, 79, 80, 82, 85, 88, 89, 91, 96, 100, 104, 108, 109, 111, 112, 113),
 )
 """Seeds of programs with at most RUNS_MAX runs."""
+PARTS = (1, 3, 9, 13, 21, 46, 58, 62, 63, 66, 79, 80, 82, 86, 87, 100, 102, 107, 111, 112, 114)
+"""Seeds of such programs that use parts of what a lock guards."""
 INSTRUCTIVE = {
     11: "a timer that expires when all wait might have expired before another task's last turn",
     151: "two tasks that wait for each other's lock, while what a third could do is known",
     214: "a task that only finds that it has to wait is not one that goes on",
+    255: "a timer that may expire early before a rest, and again after it",
     653: "a notification that reaches a task which its timer has woken enables nothing",
 }
 """Seeds of larger programs, and what a search that overlooks it loses."""
@@ -61,9 +64,17 @@ def outcomes(runs: Sequence[small_programs.Run]) -> Outcomes:
     return {run.outcome for run in runs if run.outcome is not None}
 
 
-@pytest.mark.parametrize("seed", SMALL)
-def test_it_reaches_what_an_enumeration_reaches(seed: int) -> None:
-    tasks = small_programs.program(seed)
+@pytest.mark.parametrize(
+    ("seed", "operations"),
+    [
+        *((seed, small_programs.OPERATIONS) for seed in SMALL),
+        *((seed, small_programs.PART_OPERATIONS) for seed in PARTS),
+    ],
+)
+def test_it_reaches_what_an_enumeration_reaches(
+    seed: int, operations: Sequence[small_programs.Operation]
+) -> None:
+    tasks = small_programs.program(seed, operations)
     every = small_programs.every_run(tasks, RUNS_MAX)
     assert every is not None
     fewer = searched(tasks)
@@ -88,6 +99,14 @@ def test_independent_tasks_have_one_order() -> None:
     every = small_programs.every_run(tasks, RUNS_MAX)
     assert every is not None
     assert (len(searched(tasks)), len(every) > 10) == (1, True)
+
+
+def test_uses_of_different_parts_and_additions_have_one_order() -> None:
+    for operation in (small_programs.change_part, small_programs.add):
+        tasks = [[functools.partial(operation, index)] * 2 for index in range(2)]
+        assert len(searched(tasks)) == 1
+    tasks = [[functools.partial(small_programs.change_part, 0)] for _ in range(2)]
+    assert len(searched(tasks)) == 2
 
 
 def test_a_lost_update_and_both_deadlocks_are_reached() -> None:
@@ -174,6 +193,19 @@ def test_an_unfinished_search_is_not_called_complete(monkeypatch: pytest.MonkeyP
     assert (progress.schedules_left or 0) > 0
 
 
+@pytest.mark.parametrize("scenario", ["two-claims-one-device", "four-claims-four-devices"])
+def test_turns_that_use_nothing_in_common_can_be_swapped(scenario: str) -> None:
+    assert swapped_turns.compare(scenario, runs=2, swaps=6, seed=1) == 12
+
+
+def test_undeclared_uses_are_noticed_when_turns_are_swapped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scheduler.ControlledRuntime, "uses", lambda *_: None)
+    with pytest.raises(AssertionError, match=r"after a swap of turns|is not possible"):
+        swapped_turns.compare("two-claims-one-device", runs=10, seed=1)
+
+
 def test_a_finding_can_be_replayed() -> None:
     wanted = hunt(defects=("gather-not-atomic",))
     *_, progress = search_campaign.explore(wanted)
@@ -181,12 +213,20 @@ def test_a_finding_can_be_replayed() -> None:
     assert search_campaign.replay(wanted.token(decisions)).finding == finding
 
 
-def test_a_small_world_is_searched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("scenario", "sizes", "least"),
+    [("one-claim-per-entry", (("entries", 1),), 100), ("all-or-one", (), 100)],
+)
+def test_a_small_world_is_searched_whole(
+    monkeypatch: pytest.MonkeyPatch,
+    scenario: str,
+    sizes: tuple[tuple[str, int], ...],
+    least: int,
+) -> None:
     monkeypatch.setattr(search_campaign, "FIRST_LOOK_SCHEDULES", 0)
-    wanted = hunt(scenario="one-claim-per-entry", sizes=(("entries", 1),))
-    *_, progress = search_campaign.explore(wanted)
+    *_, progress = search_campaign.explore(hunt(scenario=scenario, sizes=sizes))
     assert (progress.is_complete, progress.finding_count, progress.left) == (True, 0, 0)
-    assert 100 < progress.distinct_count == progress.schedules - progress.given_up
+    assert least < progress.distinct_count == progress.schedules - progress.given_up
 
 
 def test_an_interrupted_search_goes_on(
@@ -219,7 +259,7 @@ def made(
         ({"defects": ["gather-not-atomic"]}, "with defects none, got gather-not-atomic"),
         ({"remedies": ["fence-predecessor"]}, "with remedies none, got fence-predecessor"),
         ({"code": "0" * 16}, "of this version of the code"),
-        ({"version": 2}, "to have format flake-hunt-search 1, got flake-hunt-search 2"),
+        ({"version": 1}, "to have format flake-hunt-search 2, got flake-hunt-search 1"),
     ],
 )
 def test_a_search_of_another_world_or_version_is_refused(

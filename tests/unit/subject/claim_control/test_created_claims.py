@@ -77,6 +77,39 @@ def test_a_deleted_claim_that_a_gap_of_the_watch_hid_is_forgotten() -> None:
     assert known(created) == [("other", "5")]
 
 
+def test_a_created_claim_that_comes_late_in_a_list_is_known_all_the_time() -> None:
+    """The list is not in the order of versions, and has the claim in a later one than created."""
+    created = created_claims.CreatedClaims()
+    created.add(claim(version=3))
+    created.on_list_begin()
+    created.on_add(claim("other", version=9), initial=False)
+    assert ("c", "3") in known(created)
+    created.on_add(claim(version=6), initial=False)
+    created.on_list_end("9")
+    assert known(created) == [("c", "6"), ("other", "9")]
+
+
+def test_a_claim_whose_creation_is_answered_during_a_list_is_known() -> None:
+    created = created_claims.CreatedClaims()
+    created.on_list_begin()
+    created.on_add(claim("other", version=9), initial=False)
+    created.add(claim(version=3))
+    assert ("c", "3") in known(created)
+    created.on_add(claim(version=6), initial=False)
+    created.add(claim(version=3))
+    assert ("c", "6") in known(created), "the list has it in a newer version"
+    created.on_list_end("9")
+    assert known(created) == [("c", "6"), ("other", "9")]
+
+
+def test_a_created_claim_that_the_list_does_not_have_is_gone() -> None:
+    created = created_claims.CreatedClaims()
+    created.add(claim(version=3))
+    created.on_list_begin()
+    created.on_list_end("4")
+    assert known(created) == []
+
+
 def test_a_claim_that_lost_its_owner_is_not_found_for_it() -> None:
     created = created_claims.CreatedClaims()
     created.on_add(claim(version=1), initial=False)

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 
+from harness import concurrency
 from harness.subject import releases, replacements
 from harness.subject.claim_control import controller_parts, generating
 from tests.support import api_objects
@@ -36,11 +37,18 @@ def test_the_template_is_left_alone() -> None:
     assert template == before
 
 
-def test_up_to_1_36_2_the_annotation_of_another_entry_can_come_between() -> None:
+def test_up_to_1_36_2_the_annotation_of_another_entry_can_come_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     template = api_objects.template("t", metadata={"annotations": {"a": "1"}})
     generator = parts_of("1.36.2").generator()
+
+    def come_between(*_: object, **__: object) -> None:
+        monkeypatch.undo()
+        generator.generated_claim(POD, "y", template)
+
+    monkeypatch.setattr(concurrency, "step", come_between)
     first = generator.generated_claim(POD, "x", template)
-    generator.generated_claim(POD, "y", template)  # before the first claim is sent
     assert first["metadata"]["annotations"]["resource.kubernetes.io/pod-claim-name"] == "y"
 
 

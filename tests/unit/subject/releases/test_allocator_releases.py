@@ -92,8 +92,8 @@ def test_counters_of_a_shared_device_that_is_given_up(release: str) -> None:
     assert given(release, pieces, wanted, constraints=matching) is None
 
 
-@pytest.mark.parametrize("release", RELEASES)
-def test_pools_of_two_drivers_with_one_name_share_counters(release: str) -> None:
+@pytest.mark.parametrize(("release", "is_mixed"), [("1.34.2", False), ("1.36.2", True)])
+def test_pools_of_two_drivers_with_one_name_share_counters(release: str, is_mixed: bool) -> None:
     """kubernetes#140434."""
     pieces = counted(10, partition("a", 8), driver="a.example.com")
     pieces += counted(4, partition("b", 8), partition("c", 2), driver="b.example.com")
@@ -108,7 +108,28 @@ def test_pools_of_two_drivers_with_one_name_share_counters(release: str) -> None
     ]
     pieces[3]["spec"]["devices"] = [partition("b", 4)]
     assert given(None, pieces, *requests) == ["a", "b"]
-    assert given(release, pieces, *requests) is None, "8 + 4 of the first driver's 10"
+    given_away = None if is_mixed else ["a", "b"]
+    assert given(release, pieces, *requests) == given_away, "8 + 4 of the first driver's 10"
+
+
+@pytest.mark.parametrize(
+    ("release", "is_found"), [(None, True), ("1.34.2", False), ("1.36.2", True)]
+)
+def test_an_alternative_for_all_devices_of_which_there_is_none(
+    release: str | None, is_found: bool
+) -> None:
+    """kubernetes#137347."""
+    none = {"cel": {"expression": 'device.driver == "none.example.com"'}}
+    every = {"name": "all", "deviceClassName": api_objects.CLASS, "allocationMode": "All"}
+    one = {
+        "name": "one",
+        "deviceClassName": api_objects.CLASS,
+        "allocationMode": "ExactCount",
+        "count": 1,
+    }
+    wanted = {"name": "r", "firstAvailable": [{**every, "selectors": [none]}, one]}
+    found = given(release, [api_objects.slice_of("a")], wanted)
+    assert found == (["a"] if is_found else None)
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -72,6 +72,24 @@ def test_whether_a_mere_reservation_is_assumed(
     assert claims.is_reserved_for(cached, pod) is is_assumed
 
 
+@pytest.mark.parametrize(
+    ("release", "is_known"), [(None, True), ("1.36.2", False), ("1.34.2", False)]
+)
+def test_whether_a_removed_reservation_is_known_before_its_event(
+    server: Server, release: str | None, is_known: bool
+) -> None:
+    """Otherwise the next attempt binds the pod to a claim that is not reserved for it."""
+    world = as_release(server, release)
+    world.claim("c")
+    pod = world.pod()
+    attempt = world.reserved(pod)
+    world.plugin.pre_bind(attempt)
+    world.plugin.unreserve(attempt)
+    assert not claims.is_reserved_for(world.stored(), pod)
+    again = world.plugin.pre_filter(pod)
+    assert claims.is_reserved_for(again.claims[0], pod) is not is_known
+
+
 @pytest.mark.parametrize("release", releases.names())
 def test_an_allocation_is_assumed_before_it_leaves_the_flight(
     server: Server, release: str, steps: list[tuple[str, dict[str, object]]]

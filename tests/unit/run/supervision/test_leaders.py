@@ -9,8 +9,8 @@ import pytest
 
 from harness.client import apis
 from harness.history import directories
-from harness.run import leaders, supervising
 from harness.run.faulting import process_faults
+from harness.run.supervision import leaders, supervising
 from tests.support import local_servers
 
 SPACE, NAME = "default", "flake-hunt"

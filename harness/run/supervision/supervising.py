@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import clocks, errors, processes
 from harness.history import directories
 from harness.model import naming
-from harness.run import run_children, run_journal
+from harness.run.supervision import run_children, run_journal
 
 READY_TIMEOUT_S = 30.0
 """Time limit for a part to become ready, in seconds."""
@@ -38,6 +38,8 @@ class Supervisor:
         self.note_memory = self._journal.memory
         self._children: dict[str, run_children.Child] = {}
         self._guard = threading.RLock()
+        self.crashed = ""
+        """Name of the first process that died with an exit code of its own, not by a signal."""
         self._death: errors.HarnessError | None = None
         """The error of the first process that died: every thread that waits raises it."""
         self.on_lease_lost: Callable[[str], object] = _ignore
@@ -293,6 +295,8 @@ class Supervisor:
 
     def _died(self, child: run_children.Child, exit_code: int) -> None:
         self._ended(child, exit_code, expected=False)
+        if self._death is None and exit_code > 0:
+            self.crashed = naming.first_incarnation(child.name)
         self._death = self._death or errors.ProcessError(
             f"expected {child.name} to live until the end of the run, but "
             f"{child.process.exit_report()}"

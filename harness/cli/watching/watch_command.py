@@ -1,0 +1,149 @@
+"""`flake-hunt watch`: how far a run or a campaign is, while it goes on."""
+
+import contextlib
+import pathlib
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from harness import clocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import rich.console
+
+    from harness.live import live_campaigns, live_runs, snapshots
+
+    Live = live_runs.LiveRun | live_campaigns.LiveCampaign
+    Show = Callable[[snapshots.Snapshot], None]
+
+_PANEL = "Hunting"
+REFRESH_S = 0.5
+"""Seconds between two states on a terminal."""
+READ_S = 0.4
+"""Most seconds that are spent on reading before the next state is shown."""
+_AT_END = ("ended", "gone", "damaged")
+_CODES = {"VALID": 0, "INVALID": 10, "UNKNOWN": 20, "ERROR": 1}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(rich_help_panel=_PANEL)(watch)
+
+
+def watch(
+    directory: Annotated[
+        pathlib.Path,
+        typer.Argument(metavar="[DIR]", help="Folder of one run, or of a campaign."),
+    ] = pathlib.Path("reports/latest"),
+    every: Annotated[
+        float,
+        typer.Option(
+            "--every",
+            metavar="SECONDS",
+            min=0.1,
+            max=3600,
+            help="Time between two lines without a terminal, or two JSON documents.",
+        ),
+    ] = 5.0,
+    output: Annotated[
+        Literal["text", "json"],
+        typer.Option(
+            "--output",
+            "-o",
+            help="json: one JSON document on each line, the last one with the verdict.",
+        ),
+    ] = "text",
+) -> int:
+    """Show how far a run or campaign is until it ends: phase, API calls, claims, holds, violations.
+
+    It reads the files of the folder, and asks no process. The exit code is that of the verdict; 20
+    if the run was killed or interrupted, so that it has none.
+    """
+    from harness.cli.terminal import displaying
+
+    with contextlib.closing(_live(directory)) as live:
+        console = displaying.console()
+        if output == "json":
+            return _follow(live, _print_json, every_s=every)
+        if not console.is_terminal:
+            return _follow(live, _print_line, every_s=every)
+        with _table(console) as show:
+            return _follow(live, show, every_s=REFRESH_S)
+
+
+def _live(path: pathlib.Path) -> "Live":
+    """Return what the folder is.
+
+    Raises RunDirectoryError or HistoryError if it is neither a run nor a campaign.
+    """
+    from harness.archive import campaign_folders
+
+    if campaign_folders.is_one(path):
+        from harness.live import live_campaigns
+
+        return live_campaigns.LiveCampaign(path)
+    from harness.live import live_runs
+
+    return live_runs.LiveRun(path)
+
+
+def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
+    """Show the state again and again until the end; return the exit code."""
+    shown_s = -every_s
+    while True:
+        is_read = live.read(at_most_s=READ_S)
+        state = live.snapshot()
+        if state.state in _AT_END:
+            return _show_end(live, show)
+        if time.monotonic() - shown_s >= every_s:
+            show(state)
+            shown_s = time.monotonic()
+        if is_read:
+            clocks.sleep(min(REFRESH_S, every_s))
+
+
+def _show_end(live: "Live", show: "Show") -> int:
+    """Read the rest, which may be all, and show the last state."""
+    began_s, is_read = time.monotonic(), False
+    while not is_read:
+        is_read = live.read(at_most_s=READ_S)
+        if not is_read and time.monotonic() - began_s > READ_S:
+            show(live.snapshot())
+    state = live.snapshot()
+    show(state)
+    return _CODES.get(state.verdict, _CODES["UNKNOWN"])
+
+
+def _print_json(state: "snapshots.Snapshot") -> None:
+    import msgspec
+
+    from harness.report import escaping
+
+    print(escaping.in_json(msgspec.json.encode(state).decode()), flush=True)
+
+
+def _print_line(state: "snapshots.Snapshot") -> None:
+    from harness.cli.watching import state_lines
+    from harness.report import escaping
+
+    print(escaping.visible(state_lines.line(state)), flush=True)
+
+
+@contextlib.contextmanager
+def _table(console: "rich.console.Console") -> "Iterator[Show]":
+    """Yield the function that draws the state in place of the one before; the last one stays."""
+    import rich.live
+
+    from harness.cli.watching import state_tables
+
+    with rich.live.Live(console=console, auto_refresh=False, transient=False) as drawing:
+
+        def show(state: "snapshots.Snapshot") -> None:
+            height = console.size.height
+            drawing.update(state_tables.drawn(state, height=height), refresh=True)
+
+        yield show

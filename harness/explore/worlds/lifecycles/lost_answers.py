@@ -1,0 +1,185 @@
+"""Answers that are lost, or late events, where the scheduler or the controller has no way back.
+
+Random worlds have found these hazards; no remedy is known to the subject.
+"""
+
+from collections.abc import Iterable
+
+from harness import concurrency
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
+from harness.client import apis
+from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.explore.worlds.lifecycles import controlled_world
+from harness.explore.worlds.oracles import (
+    device_exclusivity,
+    leftovers,
+    panels,
+    reservations,
+    runnable_pods,
+)
+from harness.explore.worlds.scheduling import extended_claims
+
+Object = small_world.Object
+POD = "pod-1"
+
+
+class _OnePod(small_world.SmallWorld):
+    """A pod with as many claims as the size says, and a device for each."""
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with its devices, and the claims."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(self.sizes["claims"]))
+        for name in self._claims():
+            yield world_fixtures.claim(name)
+
+    def oracles(self) -> Iterable[panels.Oracle]:
+        """Return those of devices and reservations."""
+        return device_exclusivity.DeviceExclusivity(), reservations.Reservations()
+
+    def begin(self) -> None:
+        """Create the pod."""
+        entries = [{"name": name, "resourceClaimName": name} for name in self._claims()]
+        self.create(world_fixtures.pod(POD, "", resourceClaims=entries))
+
+    def _claims(self) -> list[str]:
+        return [f"claim-{number + 1}" for number in range(self.sizes["claims"])]
+
+
+class ReservationTakenBack(_OnePod):
+    """The write of the second claim gets no answer, so that Unreserve takes back the reservation of
+    the first one by a patch. If the pod is tried again before the event of the patch has come, its
+    first claim still counts as reserved, and the pod is bound without the reservation."""
+
+    def spared_writes(self) -> str:
+        """Return the path of bindings, which are another hazard."""
+        return "/binding"
+
+
+class BindingWithoutAnswer(_OnePod):
+    """The binding of a pod gets no answer, although it is committed, or will be later. Unreserve
+    takes back the reservation of a pod that is bound."""
+
+
+class LeftOverClaim(small_world.SmallWorld):
+    """A pod asks for an extended resource, and the answer to the creation of its claim is lost.
+
+    The claim is left over, and PostFilter deletes it in a later attempt, after which the pod waits
+    for an event. The deletion is none that helps: the claim has no devices, and the pod does not
+    name it.
+    """
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device; there is no claim."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(1))
+
+    def begin(self) -> None:
+        """Create the pod."""
+        pod = world_fixtures.pod(POD, "")
+        del pod["spec"]["resourceClaims"]
+        limits = {"limits": {extended_claims.RESOURCE: "1"}}
+        pod["spec"]["containers"][0]["resources"] = limits
+        self.create(pod)
+
+    def spared_writes(self) -> str:
+        """Return the path of bindings, which are another hazard."""
+        return "/binding"
+
+    def unfinished(self) -> str | None:
+        """Return whether the pod waits."""
+        return self.unbound()
+
+
+class PodLastSeenWithoutClaims(controlled_world.ControlledWorld):
+    """A pod with a generated claim is bound and deleted while the controller's watch is broken.
+
+    The controller knew the pod before its status named the claim. The next list is without the
+    pod, so that its deletion is told with that old state: no claim is synced.
+    """
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        self._bound = concurrency.Event("bound")
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(1))
+
+    def begin(self) -> None:
+        """Create the pod, and start the client that deletes it."""
+        self.store.listen(self._on_commit)
+        self.create(world_fixtures.pod_of_template(POD))
+        concurrency.spawn("other-client", self._delete)
+
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
+        if commit.resource is resources.PODS and b'"nodeName"' in commit.object.data:
+            self._bound.set()
+
+    def _delete(self) -> None:
+        self._bound.wait()
+        self.api.delete(apis.PODS, POD, namespace=world_fixtures.NAMESPACE, grace_period_s=0)
+
+    def unfinished(self) -> str | None:
+        """Return whether the claim of the pod, which is gone, is still reserved for it."""
+        state = runnable_pods.State(
+            pods=list(self.documents(resources.PODS)),
+            claims=list(self.documents(resources.CLAIMS)),
+            slices=[],
+            nodes=[],
+        )
+        return leftovers.of_controller(state)
+
+
+_ONE, _TWO = world_specs.Size(1, 0), world_specs.Size(2, 0)
+_LOST = ("lose-response", "lose-request", "delay-request")
+
+
+def _hazard(hypothesis: str) -> world_specs.Hazard:
+    return world_specs.Hazard(hypothesis, remedy=None)
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "reservation-taken-back": world_specs.WorldSpec(
+        title="H10: a reservation is taken back, and the pod is tried again before the event comes",
+        make=ReservationTakenBack,
+        sizes={
+            "claims": world_specs.Size(2, 1),
+            "binders": world_specs.Size(1, 1),
+            "faults_max": _ONE,
+        },
+        faults=_LOST,
+        hazard=_hazard("H10"),
+    ),
+    "binding-without-answer": world_specs.WorldSpec(
+        title="H11: the binding of a pod gets no answer, and its reservation is taken back",
+        make=BindingWithoutAnswer,
+        sizes={
+            "claims": world_specs.Size(1, 1),
+            "binders": world_specs.Size(1, 1),
+            "faults_max": _ONE,
+        },
+        faults=_LOST,
+        hazard=_hazard("H11"),
+    ),
+    "left-over-claim": world_specs.WorldSpec(
+        title="H12: a claim for extended resources is left over, and its deletion retries no pod",
+        make=LeftOverClaim,
+        sizes={"binders": world_specs.Size(1, 1), "faults_max": _TWO},
+        faults=_LOST,
+        hazard=_hazard("H12"),
+    ),
+    "pod-last-seen-without-claims": world_specs.WorldSpec(
+        title="H13: a pod is gone before the controller hears which claims were made for it",
+        make=PodLastSeenWithoutClaims,
+        sizes={"binders": world_specs.Size(1, 1), "faults_max": _ONE},
+        faults=("expire-watch",),
+        hazard=_hazard("H13"),
+        private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+}

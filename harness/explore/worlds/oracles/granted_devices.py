@@ -1,0 +1,124 @@
+"""Judges each new allocation: it gives what the claim asks for, of devices that there are.
+
+A scheduler may not have heard of a change of the slices yet. A device is therefore judged by all
+versions of it since all was at rest last: one of them has to do. A rest ends every delay, so that
+what was gone or tainted by then must not be allocated any more.
+"""
+
+import collections
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from harness.apiserver.storage import watch_cache
+from harness.explore.worlds.oracles import offered_devices
+
+Object = dict[str, Any]
+Offer = offered_devices.Offer
+
+
+class GrantedDevices:
+    """Watches claims and slices."""
+
+    def __init__(self) -> None:
+        self._slices: dict[str, Object] = {}
+        self._known: dict[offered_devices.ID, list[Offer]] = {}
+        """The versions of each device since the last rest."""
+        self._allocated: set[str] = set()
+        self._new_rules: set[str] = set()
+        self.tainted_drivers: set[str] = set()
+        """Drivers of which all devices were tainted by a rule at the last rest."""
+        self.finding: str | None = None
+        """Description of the first violation; None if there is none."""
+
+    def taint_driver(self, driver: str) -> None:
+        """Note that a rule taints all devices of a driver from now on."""
+        self._new_rules.add(driver)
+
+    def rested(self) -> None:
+        """Note that all is at rest: everyone knows the present slices and rules."""
+        self.tainted_drivers |= self._new_rules
+        self._known = {}
+        self._note_offers()
+
+    def on_commit(self, commit: watch_cache.Commit) -> None:
+        """Judge a commit."""
+        name, is_gone = commit.object.name, commit.type == "DELETED"
+        if commit.resource.plural == "resourceslices":
+            self._slices.pop(name, None)
+            if not is_gone:
+                self._slices[name] = msgspec.json.decode(commit.object.data)["spec"]
+            self._note_offers()
+        elif commit.resource.plural == "resourceclaims":
+            had = name in self._allocated
+            self._allocated.discard(name)
+            if not is_gone and b'"allocation":' in commit.object.data:
+                self._allocated.add(name)
+                if not had and self.finding is None:
+                    self.finding = next(self._faults(msgspec.json.decode(commit.object.data)), None)
+
+    def _note_offers(self) -> None:
+        for offer in offered_devices.offers(self._slices.values()):
+            versions = self._known.setdefault(offer.id, [])
+            if offer not in versions:
+                versions.append(offer)
+
+    def _faults(self, claim: Object) -> Iterator[str]:
+        name = claim["metadata"]["name"]
+        results = claim["status"]["allocation"]["devices"].get("results") or []
+        by_request = collections.defaultdict(list)
+        for result in results:
+            by_request[result["request"]].append(result)
+            if offered_devices.id_of(result) not in self._known:
+                yield f"gone: {name} got {result['device']}, which is in no slice"
+        ids = [offered_devices.id_of(item) for item in results if "shareID" not in item]
+        if len({*ids}) < len(ids):
+            yield f"twice: {name} got one device several times"
+        for request in claim["spec"]["devices"]["requests"]:
+            yield from self._of_request(name, request, by_request)
+        yield from self._of_constraints(claim, results)
+        yield from self._of_nodes(claim, results)
+
+    def _of_request(
+        self, name: str, request: Object, by_request: dict[str, list[Object]]
+    ) -> Iterator[str]:
+        granted = [wish for wish in offered_devices.wishes(request) if by_request.get(wish.name)]
+        if len(granted) != 1:
+            yield f"asked: {name} got {len(granted)} alternatives of {request['name']}"
+            return
+        [wish] = granted
+        results = by_request[wish.name]
+        if wish.count not in (None, len(results)):
+            yield f"asked: {name} got {len(results)} devices for {wish.name}, not {wish.count}"
+        for result in results:
+            versions = self._known[offered_devices.id_of(result)]
+            if bool(result.get("adminAccess")) != wish.is_admin:
+                yield f"admin: {name} got {result['device']} with the wrong access"
+            if not any(map(wish.selects, versions)):
+                yield f"selected: {name} got {result['device']}, which its selectors rule out"
+            if not any(wish.tolerates(item, self.tainted_drivers) for item in versions):
+                yield f"taint: {name} got {result['device']}, which has a taint"
+
+    def _of_constraints(self, claim: Object, results: list[Object]) -> Iterator[str]:
+        newest = [self._known[offered_devices.id_of(result)][-1] for result in results]
+        for constraint in claim["spec"]["devices"].get("constraints") or ():
+            if not offered_devices.holds(constraint, newest):
+                yield f"constraint: the devices of {claim['metadata']['name']} violate {constraint}"
+
+    def _of_nodes(self, claim: Object, results: list[Object]) -> Iterator[str]:
+        """Yield whether the devices are not on the nodes that the allocation names."""
+        named = nodes_of(claim["status"]["allocation"])
+        for result in results:
+            versions = self._known[offered_devices.id_of(result)]
+            places = {offer.node for offer in versions}
+            if None not in places and (not named or not {*named} <= places):
+                name = claim["metadata"]["name"]
+                yield f"place: {result['device']} of {name} is on {places}, not {named}"
+
+
+def nodes_of(allocation: Object) -> list[str]:
+    """Return the nodes that the selector of an allocation names; empty: it names none."""
+    terms = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
+    fields = (field for term in terms for field in term.get("matchFields") or ())
+    return [node for field in fields for node in field["values"]]

@@ -1,0 +1,72 @@
+"""Judges, at rest, that nothing is left behind by pods that are gone, and nothing left out."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from harness.explore.worlds.oracles import runnable_pods
+
+Object = dict[str, Any]
+DONE = ("Succeeded", "Failed")
+
+
+def live(pods: Iterable[Object]) -> Iterator[Object]:
+    """Yield the pods that have not ended and are not to end."""
+    for pod in pods:
+        is_done = pod.get("status", {}).get("phase") in DONE
+        if not is_done and "deletionTimestamp" not in pod["metadata"]:
+            yield pod
+
+
+def of_controller(state: runnable_pods.State, *, is_gap_possible: bool = False) -> str | None:
+    """Return which reservation or generated claim of an ended pod the claim controller has left.
+
+    `is_gap_possible`: a watch may have missed which claims a pod had; nothing is expected of
+    generated claims then (H13).
+    """
+    pods = {pod["metadata"]["uid"]: pod for pod in state.pods}
+    ended = {uid for uid, pod in pods.items() if pod.get("status", {}).get("phase") in DONE}
+    for claim in state.claims:
+        meta, status = claim["metadata"], claim.get("status", {})
+        if is_gap_possible and meta.get("ownerReferences"):
+            continue
+        for user in status.get("reservedFor") or ():
+            is_gone = user["uid"] not in pods or user["uid"] in ended
+            if user["resource"] == "pods" and is_gone:
+                return f"leaked: {meta['name']} is reserved for {user['name']}, which has ended"
+        for owner in meta.get("ownerReferences") or ():
+            is_kept = "deletionTimestamp" not in meta and not status.get("reservedFor")
+            if owner["uid"] in ended and is_kept:
+                return f"leaked: {meta['name']} is there, but its pod {owner['name']} has ended"
+        if "deletionTimestamp" in meta and not status.get("reservedFor"):
+            return f"leaked: {meta['name']} is not in use, and is not deleted"
+    return None
+
+
+def without_claims(state: runnable_pods.State) -> str | None:
+    """Return which entry of a pod that has not ended names no claim that is there."""
+    names = {claim["metadata"]["name"] for claim in state.claims}
+    for pod in live(state.pods):
+        statuses = pod.get("status", {}).get("resourceClaimStatuses") or ()
+        recorded = {item["name"]: item.get("resourceClaimName") for item in statuses}
+        for entry in pod["spec"].get("resourceClaims") or ():
+            is_generated = "resourceClaimTemplateName" in entry
+            if is_generated and recorded.get(entry["name"]) not in names:
+                name = pod["metadata"]["name"]
+                return f"entry: {entry['name']} of {name} has no claim that is there"
+    return None
+
+
+def of_extended_pods(state: runnable_pods.State) -> str | None:
+    """Return which bound pod names no allocated claim for its extended resources."""
+    claims = {claim["metadata"]["name"]: claim for claim in state.claims}
+    named = set()
+    for pod in state.pods:
+        if not pod["spec"].get("nodeName") or not runnable_pods.extended_claims(pod):
+            continue
+        status = pod.get("status", {}).get("extendedResourceClaimStatus") or {}
+        claim = claims.get(status.get("resourceClaimName") or "", {})
+        named.add(status.get("resourceClaimName"))
+        is_live = any(True for _ in live([pod]))
+        if is_live and "allocation" not in claim.get("status", {}):
+            return f"extended: {pod['metadata']['name']} runs without its devices"
+    return None

@@ -1,0 +1,121 @@
+"""The devices that slices offer, and which of them a request of a claim may have.
+
+Selectors are of the few forms that the worlds use: a driver, or a value of a string attribute.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+Object = dict[str, Any]
+ID = tuple[str, str, str]
+"""Driver, pool and name."""
+_OF_DRIVER = re.compile(r"device\.driver == '([^']*)'")
+_OF_ATTRIBUTE = re.compile(r"device\.attributes\['([^']*)'\]\.(\w+) == '([^']*)'")
+_BLOCKING = ("NoSchedule", "NoExecute")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Offer:
+    """A device as a slice has it."""
+
+    id: ID
+    device: Object
+    spec: Object
+    """The spec of its slice."""
+
+    @property
+    def node(self) -> str | None:
+        """The node that alone can use the device; None: it does not name one."""
+        node: str | None = self.spec.get("nodeName") or self.device.get("nodeName")
+        return node
+
+    def is_reachable(self, node: str) -> bool:
+        """Return whether a node can use the device."""
+        return self.node == node or (self.node is None and bool(self.spec.get("allNodes")))
+
+    def attribute(self, key: str) -> Object | None:
+        """Return the value of an attribute, with its type; None: the device has none."""
+        value: Object | None = (self.device.get("attributes") or {}).get(key)
+        return value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wish:
+    """A request, or one of its alternatives."""
+
+    name: str
+    """As results name it: `request`, or `request/alternative`."""
+    wanted: Object
+
+    @property
+    def count(self) -> int | None:
+        """Number of devices; None: all that fit."""
+        is_all = self.wanted.get("allocationMode") == "All"
+        return None if is_all else int(self.wanted.get("count") or 1)
+
+    @property
+    def is_admin(self) -> bool:
+        """True if it asks for admin access."""
+        return bool(self.wanted.get("adminAccess"))
+
+    def selects(self, offer: Offer) -> bool:
+        """Return whether the selectors select a device."""
+        found = self.wanted.get("selectors") or ()
+        return all(_is_selected(item["cel"]["expression"], offer) for item in found)
+
+    def tolerates(self, offer: Offer, tainted: Iterable[str] = ()) -> bool:
+        """Return whether the taints are tolerated; those of a driver in `tainted` never are."""
+        if offer.id[0] in tainted:
+            return False
+        keys = {item.get("key") for item in self.wanted.get("tolerations") or ()}
+        taints = offer.device.get("taints") or ()
+        return all(item["key"] in keys for item in taints if item.get("effect") in _BLOCKING)
+
+
+def offers(specs: Iterable[Object]) -> Iterator[Offer]:
+    """Yield the devices of the specs of slices."""
+    for spec in specs:
+        for device in spec.get("devices") or ():
+            yield Offer((spec["driver"], spec["pool"]["name"], device["name"]), device, spec)
+
+
+def wishes(request: Object) -> Sequence[Wish]:
+    """Return the alternatives of a request, the best first."""
+    if "exactly" in request:
+        return (Wish(request["name"], request["exactly"]),)
+    listed = request.get("firstAvailable") or ()
+    return [Wish(f"{request['name']}/{item['name']}", item) for item in listed]
+
+
+def id_of(result: Object) -> ID:
+    """Return the device of a result."""
+    return result["driver"], result["pool"], result["device"]
+
+
+def holds(constraint: Object, offered: Iterable[Offer]) -> bool:
+    """Return whether the devices keep a constraint of their claim."""
+    key = str(constraint.get("matchAttribute") or constraint.get("distinctAttribute"))
+    values = [_values(offer.attribute(key)) for offer in offered]
+    if not all(values):
+        return False
+    if "matchAttribute" in constraint:
+        return not values or bool(set.intersection(*values))
+    return sum(map(len, values)) == len(set().union(*values))
+
+
+def _values(attribute: Object | None) -> set[tuple[str, Any]]:
+    return {
+        (kind.removesuffix("s"), value)
+        for kind, given in (attribute or {}).items()
+        for value in (given if isinstance(given, list) else [given])
+    }
+
+
+def _is_selected(expression: str, offer: Offer) -> bool:
+    if found := _OF_DRIVER.fullmatch(expression):
+        return offer.id[0] == found[1]
+    if found := _OF_ATTRIBUTE.fullmatch(expression):
+        return offer.attribute(f"{found[1]}/{found[2]}") == {"string": found[3]}
+    raise ValueError(f"expected a selector of a world, got {expression!r}")

@@ -1,0 +1,236 @@
+"""Judges, at rest, that no pod waits that could run, by trying all devices for it.
+
+All combinations of devices are tried, in no clever way, so that this shares neither code nor ideas
+with the scheduler. In doubt a pod cannot run, so that it may wait: a pool that is incomplete offers
+nothing, a share without an amount takes all, admin access to devices with counters is never
+possible and consumes them again, and too many combinations are no reason to complain.
+"""
+
+import collections
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.explore.worlds.oracles import granted_devices, offered_devices
+
+Object = dict[str, Any]
+Offer = offered_devices.Offer
+Pick = tuple[offered_devices.Wish, Offer]
+TRIES_MAX = 20_000
+"""Maximum number of combinations of devices for one pod on one node."""
+_EXTENDED = "deviceclass.resource.kubernetes.io/"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The objects of the API at rest."""
+
+    pods: list[Object]
+    claims: list[Object]
+    slices: list[Object]
+    nodes: list[Object]
+    tainted: frozenset[str] = frozenset()
+    """Drivers of which a rule taints all devices."""
+
+
+def stuck(state: State, schedulers: Sequence[str]) -> str | None:
+    """Return which pod of these schedulers waits although it could run; None: none does."""
+    for pod in state.pods:
+        spec, meta = pod["spec"], pod["metadata"]
+        is_waiting = "nodeName" not in spec and "deletionTimestamp" not in meta
+        is_done = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+        if not is_waiting or is_done or spec.get("schedulerName") not in schedulers:
+            continue
+        claims = _claims_of(state, pod)
+        for node in state.nodes if claims is not None else ():
+            if _is_wanted(pod, node) and _fits(state, claims or [], node["metadata"]["name"]):
+                return f"stuck: {meta['name']} could run on {node['metadata']['name']}"
+    return None
+
+
+def _claims_of(state: State, pod: Object) -> list[Object] | None:
+    """Return the claims of a pod; None: one of them is missing, or being deleted."""
+    by_name = {claim["metadata"]["name"]: claim for claim in state.claims}
+    statuses = pod.get("status", {}).get("resourceClaimStatuses") or ()
+    generated = {status["name"]: status.get("resourceClaimName") for status in statuses}
+    found = []
+    for entry in pod["spec"].get("resourceClaims") or ():
+        name = entry.get("resourceClaimName") or generated.get(entry["name"])
+        claim = by_name.get(name or "")
+        if claim is None or "deletionTimestamp" in claim["metadata"]:
+            return None
+        if "resourceClaimTemplateName" in entry and not _is_owned(claim, pod):
+            return None
+        found.append(claim)
+    return found + extended_claims(pod)
+
+
+def _is_owned(claim: Object, pod: Object) -> bool:
+    owners = claim["metadata"].get("ownerReferences") or ()
+    return any(owner["uid"] == pod["metadata"]["uid"] for owner in owners)
+
+
+def extended_claims(pod: Object) -> list[Object]:
+    """Return what would be the claim for extended resources, if the pod asks for some."""
+    requests = []
+    for container in pod["spec"]["containers"]:
+        limits = container.get("resources", {}).get("limits", {})
+        for resource, count in limits.items():
+            if resource.startswith(_EXTENDED):
+                requests.append({"name": resource, "exactly": {"count": int(count)}})
+    return [{"spec": {"devices": {"requests": requests}}}] if requests else []
+
+
+def _is_wanted(pod: Object, node: Object) -> bool:
+    labels = node["metadata"].get("labels") or {}
+    wanted = pod["spec"].get("nodeSelector") or {}
+    return all(labels.get(key) == value for key, value in wanted.items())
+
+
+def _fits(state: State, claims: list[Object], node: str) -> bool:
+    """Return whether the claims are, or could be, allocated to devices of a node."""
+    waiting = []
+    for claim in claims:
+        allocation = claim.get("status", {}).get("allocation")
+        if allocation is None:
+            waiting.append(claim)
+        elif (named := granted_devices.nodes_of(allocation)) and node not in named:
+            return False
+    complete, all_complete = _complete_slices(state.slices)
+    offered = [item for item in offered_devices.offers(complete) if item.is_reachable(node)]
+    taken = _Taken(state, complete)
+    choices = [
+        list(_choices(request, offered, state.tainted, all_complete=all_complete))
+        for claim in waiting
+        for request in claim["spec"]["devices"]["requests"]
+    ]
+    tries = itertools.islice(itertools.product(*choices), TRIES_MAX)
+    return any(_is_possible(waiting, chosen, taken) for chosen in tries)
+
+
+def _choices(
+    request: Object, offered: list[Offer], tainted: frozenset[str], *, all_complete: bool
+) -> Iterator[Sequence[Pick]]:
+    """Yield every set of devices that a request may get, as far as it alone is concerned."""
+    for wish in offered_devices.wishes(request):
+        selected = [offer for offer in offered if wish.selects(offer)]
+        fitting = [offer for offer in selected if wish.tolerates(offer, tainted)]
+        if wish.count is None:
+            if all_complete and selected and fitting == selected:
+                yield [(wish, offer) for offer in selected]
+        else:
+            for chosen in itertools.combinations(fitting, wish.count):
+                yield [(wish, offer) for offer in chosen]
+
+
+def _is_possible(claims: list[Object], chosen: Sequence[Sequence[Pick]], taken: "_Taken") -> bool:
+    """Return whether the devices chosen for all requests can be had together."""
+    rest, first = list(chosen), 0
+    for claim in claims:
+        count = len(claim["spec"]["devices"]["requests"])
+        picks = [pick for request in rest[first : first + count] for pick in request]
+        first += count
+        if len({offer.id for _, offer in picks}) < len(picks):
+            return False
+        constraints = claim["spec"]["devices"].get("constraints") or ()
+        offers = [offer for _, offer in picks]
+        if not all(offered_devices.holds(item, offers) for item in constraints):
+            return False
+    picks = [pick for request in rest for pick in request]
+    # The order of the claims decides if admin access goes with another use: nothing is expected.
+    is_apart = len({offer.id for _, offer in picks if not _is_shared(offer)}) == sum(
+        not _is_shared(offer) for _, offer in picks
+    )
+    return is_apart and taken.has_room_for(picks)
+
+
+def _complete_slices(slices: list[Object]) -> tuple[list[Object], bool]:
+    """Return the specs of the newest generation of complete pools, and whether all are complete."""
+    pools = collections.defaultdict(list)
+    for item in slices:
+        pools[item["spec"]["driver"], item["spec"]["pool"]["name"]].append(item["spec"])
+    complete = []
+    for specs in pools.values():
+        newest = max(spec["pool"]["generation"] for spec in specs)
+        current = [spec for spec in specs if spec["pool"]["generation"] == newest]
+        if len(current) == current[0]["pool"]["resourceSliceCount"]:
+            complete.append(current)
+    return [spec for specs in complete for spec in specs], len(complete) == len(pools)
+
+
+class _Taken:
+    """The devices, capacities and counters that the allocations of the API take."""
+
+    def __init__(self, state: State, slices: list[Object]) -> None:
+        self._slices = slices
+        self._by_id = {offer.id: offer for offer in offered_devices.offers(slices)}
+        self._whole: set[offered_devices.ID] = set()
+        self._watched: list[offered_devices.ID] = []
+        """Devices that someone has admin access to, once for each access."""
+        self._shares: list[tuple[Offer, Object]] = []
+        """Shared devices, each with what is taken of its capacity."""
+        for claim in state.claims:
+            allocation = claim.get("status", {}).get("allocation") or {}
+            for result in allocation.get("devices", {}).get("results") or ():
+                self._take(result)
+
+    def _take(self, result: Object) -> None:
+        device = offered_devices.id_of(result)
+        if result.get("adminAccess"):
+            self._watched.append(device)
+        elif "shareID" not in result:
+            self._whole.add(device)
+        elif device in self._by_id:
+            self._shares.append((self._by_id[device], result.get("consumedCapacity") or {}))
+
+    def has_room_for(self, picks: Sequence[Pick]) -> bool:
+        """Return whether these devices are free, beside what is taken already."""
+        if any(wish.is_admin and offer.device.get("consumesCounters") for wish, offer in picks):
+            return False
+        counted = [(wish, offer) for wish, offer in picks if not wish.is_admin]
+        whole = [offer for _, offer in counted if not _is_shared(offer)]
+        ids = [offer.id for offer in whole]
+        if len({*ids}) < len(ids) or not self._whole.isdisjoint(ids):
+            return False
+        shares = [(offer, _amounts(wish, offer)) for wish, offer in counted if _is_shared(offer)]
+        return self._has_capacity(shares) and self._has_counters([offer for _, offer in counted])
+
+    def _has_capacity(self, shares: Sequence[tuple[Offer, Object]]) -> bool:
+        used: collections.Counter[tuple[Any, ...]] = collections.Counter()
+        for offer, amounts in (*self._shares, *shares):
+            for name, amount in amounts.items():
+                used[*offer.id, name] += int(amount)
+        return all(
+            used[*offer.id, name] <= int(declared["value"])
+            for offer, _ in shares
+            for name, declared in (offer.device.get("capacity") or {}).items()
+        )
+
+    def _has_counters(self, more: Sequence[Offer]) -> bool:
+        ids = self._whole | {offer.id for offer, _ in self._shares} | {offer.id for offer in more}
+        taken = [self._by_id[item] for item in (*ids, *self._watched) if item in self._by_id]
+        used: collections.Counter[tuple[Any, ...]] = collections.Counter()
+        for offer in taken:
+            for item in offer.device.get("consumesCounters") or ():
+                for counter, amount in item["counters"].items():
+                    used[*offer.id[:2], item["counterSet"], counter] += int(amount["value"])
+        return all(used[place] <= total for place, total in self._totals())
+
+    def _totals(self) -> Iterator[tuple[tuple[Any, ...], int]]:
+        for spec in self._slices:
+            for item in spec.get("sharedCounters") or ():
+                for counter, amount in item["counters"].items():
+                    place = (spec["driver"], spec["pool"]["name"], item["name"], counter)
+                    yield place, int(amount["value"])
+
+
+def _is_shared(offer: Offer) -> bool:
+    return bool(offer.device.get("allowMultipleAllocations"))
+
+
+def _amounts(wish: offered_devices.Wish, offer: Offer) -> Object:
+    """Return what a share takes of each capacity."""
+    wanted = (wish.wanted.get("capacity") or {}).get("requests") or {}
+    declared = offer.device.get("capacity") or {}
+    return {name: wanted.get(name, item["value"]) for name, item in declared.items()}

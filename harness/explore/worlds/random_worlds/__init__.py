@@ -1,0 +1,12 @@
+"""Random worlds: a number tells which objects, actors, events, faults and oracles a world has.
+
+A world `random-1234` is drawn from its number alone, so that its name and sizes reproduce it. Each
+of its parts is a size of 1, which shrinking lowers to 0. The fingerprint of a token covers the
+drawn parts, so that a changed drawing refuses tokens of earlier worlds.
+
+The choice of interleavings belongs in `search`.
+
+Contents: `action_drawing`, `actions`, `claim_drawing`, `device_drawing`, `drawing_streams`,
+`drawings`, `known_hazards`, `moments`, `node_drawing`, `pod_drawing`, `random_node`,
+`random_specs`, `random_world`, `world_drawing`.
+"""

@@ -1,0 +1,161 @@
+"""Draws what other clients do in a world, and the faults of its API server."""
+
+from typing import Any
+
+from harness.explore.worlds import world_fixtures
+from harness.explore.worlds.random_worlds import (
+    device_drawing,
+    drawing_streams,
+    drawings,
+    pod_drawing,
+)
+
+Object = dict[str, Any]
+Stream = drawing_streams.DrawingStream
+HOLDER = "claim-of-another"
+STALE = "claim-with-stale-users"
+GONE = {"resource": "pods", "name": "gone", "uid": "00000000-0000-4000-8000-000000000002"}
+FOREIGN = {
+    "apiGroup": "batch.example",
+    "resource": "jobs",
+    "name": "job-1",
+    "uid": "00000000-0000-4000-8000-000000000001",
+}
+FAULTS = (
+    "touch-objects",
+    "drop-watch",
+    "expire-watch",
+    "lose-response",
+    "lose-request",
+    "delay-request",
+)
+CONFLICTS, LOSSES = 1, 3
+"""Indexes after the faults that make writes conflict, and of the first one that loses writes."""
+
+
+def actions(
+    stream: Stream,
+    supply: device_drawing.Supply,
+    users: pod_drawing.Users,
+    *,
+    is_controlled: bool,
+    has_kubelets: bool,
+) -> list[drawings.Part]:
+    """Draw what other clients do."""
+    found = [
+        *_of_pods(stream, users, is_controlled=is_controlled, has_kubelets=has_kubelets),
+        *_of_claims(stream, supply, is_controlled=is_controlled, is_allocated=users.is_allocated),
+        *_of_pools(stream, supply),
+    ]
+    if is_controlled and stream.chance(0.08, "restart: claim controller"):
+        found.append(_action("stop_controller", needs=(pod_drawing.CONTROLLER,)))
+    is_single = not any(part.name == "scheduler-2" for part in users.parts)
+    if is_single and stream.chance(0.06, "restart: scheduler"):
+        found.append(_action("fail_over"))
+    return found
+
+
+def faults(
+    stream: Stream, users: pod_drawing.Users, *, has_conditions: bool
+) -> list[drawings.Part]:
+    """Draw the kinds of faults.
+
+    No write is lost where that shows a known hazard without a remedy: of pods with several claims
+    (H10), and of claims for extended resources (H12). No write fails where PostFilter may have to
+    free a claim: after a conflict, or without an answer, the pod waits (H15).
+    """
+    if not stream.chance(0.45):
+        return []
+    is_hazardous = users.is_extended or users.has_several
+    possible = FAULTS[:LOSSES] if is_hazardous else FAULTS
+    if has_conditions or users.is_allocated:
+        possible = FAULTS[CONFLICTS:LOSSES]
+    chosen = stream.some_of(possible, stream.number(1, 2))
+    for name in chosen:
+        stream.note(f"fault: {name}")
+    return [drawings.Part(name=name, kind="fault") for name in chosen]
+
+
+def _action(
+    does: str,
+    target: str = "",
+    *,
+    when: str = drawings.ANY_TIME,
+    needs: tuple[str, ...] = (),
+    documents: tuple[Object, ...] = (),
+) -> drawings.Part:
+    name = "-".join(filter(None, [does.replace("_", "-"), target]))
+    return drawings.Part(
+        name=name,
+        kind="action",
+        does=does,
+        target=target,
+        when=when,
+        needs=needs,
+        documents=documents,
+    )
+
+
+def _of_pods(
+    stream: Stream, users: pod_drawing.Users, *, is_controlled: bool, has_kubelets: bool
+) -> list[drawings.Part]:
+    """Draw pods that are deleted or finish, and generated claims that are lost."""
+    found = []
+    finishes = 0.0 if has_kubelets else 0.12 if is_controlled else 0.03
+    for pod in users.pods:
+        bound = f"bound {pod.name}"
+        if stream.chance(0.16 if is_controlled else 0.06, "pod: deleted"):
+            when = stream.weighted([(bound, 4), (drawings.ANY_TIME, 2), (drawings.AT_REST, 1)])
+            found.append(_action("delete_pod", pod.name, when=when, needs=(pod.name,)))
+        elif stream.chance(finishes, "pod: finishes"):
+            found.append(_action("finish_pod", pod.name, when=bound, needs=(pod.name,)))
+    for name in users.generated:
+        if stream.chance(0.15, "claim: lost while its pod waits"):
+            when = f"recorded {name}"
+            found.append(_action("lose_claim", name, when=when, needs=(name,)))
+    return found
+
+
+def _of_claims(
+    stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool, is_allocated: bool
+) -> list[drawings.Part]:
+    """Draw claims that are there before, with a device: for no pod, or for one that is gone."""
+    if not supply.is_plain or is_allocated:
+        return []
+    device = "device-0"
+    if is_controlled and stream.chance(0.12, "claim: stale reservation"):
+        users = [GONE]
+        if stream.chance(0.5, "claim: consumer that is no pod"):
+            users = [FOREIGN, GONE]
+        claim = world_fixtures.claim(STALE)
+        claim["metadata"]["finalizers"] = [world_fixtures.FINALIZER]
+        claim["status"] = world_fixtures.allocated(device, users, node_name=supply.nodes[0])
+        return [drawings.Part(name=STALE, kind="claim", documents=(claim,))]
+    if stream.chance(0.05, "claim: deleted without finalizer"):
+        claim = world_fixtures.claim(HOLDER)
+        claim["status"] = world_fixtures.allocated(device, node_name=supply.nodes[0])
+        when = stream.one_of((drawings.AT_REST, drawings.ANY_TIME))
+        return [
+            drawings.Part(name=HOLDER, kind="claim", documents=(claim,)),
+            _action("delete_claim", HOLDER, when=when, needs=(HOLDER,)),
+        ]
+    return []
+
+
+def _of_pools(stream: Stream, supply: device_drawing.Supply) -> list[drawings.Part]:
+    """Draw changes of pools, or a rule that taints all devices."""
+    if supply.has_conditions:
+        return []
+    pool = stream.one_of(supply.pools)
+    when = stream.weighted([(drawings.ANY_TIME, 2), (drawings.AT_REST, 1)])
+    if len(supply.drivers) == 1 and stream.chance(0.06, "taint rule"):
+        found = [_action("add_rule", when=when)]
+        if stream.chance(0.7, "pool: changes attributes"):
+            found.append(_action("revise_devices", pool.name, needs=(pool.name,)))
+        return found
+    if stream.chance(0.05, "pool: withdrawn"):
+        return [_action("withdraw_pool", pool.name, when=when, needs=(pool.name,))]
+    is_plain = len(pool.documents) == 1 and not supply.kinds
+    if is_plain and stream.chance(0.06, "pool: new generation"):
+        return [_action("renew_pool", pool.name, when=when, needs=(pool.name,))]
+    return []

@@ -1,0 +1,93 @@
+"""Draws what claims ask for, so that it fits the devices that there are, or nearly so."""
+
+from typing import Any
+
+from harness.explore.worlds import world_fixtures
+from harness.explore.worlds.random_worlds import device_drawing, drawing_streams
+
+Object = dict[str, Any]
+Stream = drawing_streams.DrawingStream
+_CLASS = {"deviceClassName": world_fixtures.DEVICE_CLASS}
+
+
+def asked(stream: Stream, supply: device_drawing.Supply) -> Object:
+    """Return the `devices` of the spec of a claim."""
+    if len(supply.drivers) > 1 and stream.chance(0.7, "claim: devices of two drivers"):
+        requests = [
+            _request(f"of-{number}", {**_of_driver(driver), "count": stream.number(1, 2)})
+            for number, driver in enumerate(supply.drivers)
+        ]
+        return {"requests": requests}
+    is_admin = not supply.has_shares and stream.chance(0.07, "request: admin access")
+    two = stream.chance(0.7 if is_admin else 0.15, "claim: two requests")
+    names = ["first", "second"] if two else ["device"]
+    if is_admin:
+        return {"requests": [_request(name, {"adminAccess": True}) for name in names]}
+    devices: Object = {"requests": [_drawn_request(stream, supply, name) for name in names]}
+    if supply.kinds and not supply.has_shares and stream.chance(0.65, "claim: constraint"):
+        kinds = ("matchAttribute", "distinctAttribute")
+        kind = "matchAttribute" if supply.has_lists else stream.one_of(kinds)
+        stream.note(f"constraint: {kind}")
+        devices["constraints"] = [{kind: device_drawing.KIND}]
+    return devices
+
+
+def _drawn_request(stream: Stream, supply: device_drawing.Supply, name: str) -> Object:
+    if supply.has_shares:
+        return _request(name, _of_shares(stream))
+    if stream.chance(0.08, "request: firstAvailable"):
+        return {"name": name, "firstAvailable": _alternatives(stream, supply)}
+    exactly = _selected(stream, supply)
+    if stream.chance(0.08, "request: All"):
+        exactly["allocationMode"] = "All"
+    elif (count := stream.weighted(_COUNTS_TIGHT if supply.is_tight else _COUNTS)) > 1:
+        stream.note("request: several devices")
+        exactly["count"] = count
+    if supply.has_taints and stream.chance(0.4, "request: toleration"):
+        taint = device_drawing.TAINT
+        exactly["tolerations"] = [{"key": taint["key"], "operator": "Exists"}]
+    return _request(name, exactly)
+
+
+_COUNTS = ((1, 9.0), (2, 1.0))
+_COUNTS_TIGHT = ((1, 3.0), (2, 4.0), (3, 2.5))
+
+
+def _of_shares(stream: Stream) -> Object:
+    """Return a request for a share, or for a device of any kind."""
+    if stream.chance(0.3, "request: whole device beside shares"):
+        return _of_kind("whole")
+    memory = stream.one_of(("3", "4", "6"))
+    return {**_of_kind("shared"), "capacity": {"requests": {"memory": memory}}}
+
+
+def _alternatives(stream: Stream, supply: device_drawing.Supply) -> list[Object]:
+    """Return two alternatives; the first one may ask for devices of which there are none."""
+    missing = _of_driver("none.example") if stream.chance(0.6) else _selected(stream, supply)
+    first: Object = {"name": "best", **_CLASS, **missing}
+    if stream.chance(0.6, "request: All as an alternative"):
+        first["allocationMode"] = "All"
+    return [first, {"name": "next", **_CLASS}]
+
+
+def _selected(stream: Stream, supply: device_drawing.Supply) -> Object:
+    if not supply.kinds or supply.has_lists or not stream.chance(0.25, "request: selector"):
+        return {}
+    return _of_kind(stream.one_of(supply.kinds))
+
+
+def _request(name: str, exactly: Object) -> Object:
+    return {"name": name, "exactly": {**_CLASS, **exactly}}
+
+
+def _of_driver(driver: str) -> Object:
+    return _selector(f"device.driver == {driver!r}")
+
+
+def _of_kind(kind: str) -> Object:
+    driver, name = device_drawing.KIND.split("/")
+    return _selector(f"device.attributes[{driver!r}].{name} == {kind!r}")
+
+
+def _selector(expression: str) -> Object:
+    return {"selectors": [{"cel": {"expression": expression}}]}

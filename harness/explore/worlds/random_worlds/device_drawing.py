@@ -1,0 +1,219 @@
+"""Draws the nodes and pools of a world: plain devices, kinds, counters, shares, conditions, …"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.explore.worlds import world_fixtures
+from harness.explore.worlds.random_worlds import drawing_streams, drawings
+
+Object = dict[str, Any]
+Stream = drawing_streams.DrawingStream
+KIND = "gpu.example/kind"
+OTHER_DRIVER = "other.example"
+READY, BROKEN = "gpu.example/ready", "gpu.example/broken"
+TAINT = {"key": "gpu.example/worn", "effect": "NoSchedule"}
+TOTAL = 10
+"""The memory of a device that is shared, or of a set of counters."""
+_SET = "whole"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Supply:
+    """The nodes and their pools."""
+
+    nodes: tuple[str, ...]
+    pools: tuple[drawings.Part, ...]
+    kinds: tuple[str, ...] = ()
+    """Values of the attribute that devices have; empty: they have none."""
+    drivers: tuple[str, ...] = (world_fixtures.DRIVER,)
+    has_shares: bool = False
+    has_taints: bool = False
+    has_conditions: bool = False
+    has_lists: bool = False
+    is_plain: bool = False
+    """True if each node has a plain `device-0`, which may be allocated before."""
+    is_tight: bool = False
+    """True if a search may have to give devices up again."""
+
+
+def supply(stream: Stream) -> Supply:
+    """Draw nodes with pools of one shape."""
+    shape = stream.weighted(_SHAPES)
+    nodes = ("worker-0", "worker-1") if stream.chance(0.35, "two nodes") else ("worker-0",)
+    return shape(stream, nodes)
+
+
+# ------------------------------------------------------------------------------- the shapes
+
+
+def _plain(stream: Stream, nodes: tuple[str, ...]) -> Supply:
+    stream.note("devices: plain")
+    pools = []
+    for node in nodes:
+        listed = world_fixtures.devices(stream.weighted([(1, 5), (2, 3), (3, 1)]))
+        pools.append(_pool(node, [_slice(listed, node)]))
+    if stream.chance(0.1, "pool of all nodes"):
+        anywhere = _slice([{"name": "net-0"}], "net", nodeName=None, allNodes=True)
+        pools.append(_pool("net", [anywhere]))
+    return Supply(nodes=nodes, pools=tuple(pools), is_plain=True)
+
+
+def _tainted(stream: Stream, nodes: tuple[str, ...]) -> Supply:
+    stream.note("devices: tainted")
+    pools = []
+    for node in nodes:
+        listed = world_fixtures.devices(stream.number(1, 3))
+        for device in listed:
+            if stream.chance(0.5):
+                device["taints"] = [TAINT]
+        pools.append(_pool(node, [_slice(listed, node)]))
+    return Supply(nodes=nodes, pools=tuple(pools), has_taints=True)
+
+
+def _kinds(stream: Stream, nodes: tuple[str, ...]) -> Supply:
+    stream.note("devices: of kinds")
+    values = ("x", "y", "z")
+    pools = []
+    for node in nodes:
+        listed = world_fixtures.devices(stream.number(2, 4))
+        for device in listed:
+            device["attributes"] = {KIND: {"string": stream.one_of(values)}}
+        pools.append(_pool(node, [_slice(listed, node)]))
+    return Supply(nodes=nodes, pools=tuple(pools), kinds=values, is_tight=True)
+
+
+def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
+    stream.note("devices: lists of kinds")
+    values = ("a", "b", "c")
+    node = nodes[0]
+    listed = world_fixtures.devices(stream.number(3, 4))
+    for device in listed:
+        chosen = sorted(stream.some_of(values, stream.number(1, 2)))
+        device["attributes"] = {KIND: {"strings": chosen}}
+    pool = _pool(node, [_slice(listed, node)])
+    return Supply(nodes=nodes, pools=(pool,), kinds=values, has_lists=True, is_tight=True)
+
+
+def _counters(stream: Stream, nodes: tuple[str, ...]) -> Supply:
+    stream.note("devices: counters")
+    has_kinds = stream.chance(0.5)
+    pools = []
+    for node in nodes:
+        listed = world_fixtures.devices(stream.number(2, 3))
+        for device in listed:
+            device["consumesCounters"] = [_consumed(stream.one_of((2, 4, 8)))]
+            if has_kinds:
+                device["attributes"] = {KIND: {"string": stream.one_of(("x", "y"))}}
+        pools.append(_pool(node, _with_counters(listed, node)))
+    kinds = ("x", "y") if has_kinds else ()
+    return Supply(nodes=nodes, pools=tuple(pools), kinds=kinds, is_tight=True)
+
+
+def _two_drivers(stream: Stream, nodes: tuple[str, ...]) -> Supply:
+    stream.note("devices: two drivers with pools of one name")
+    node = nodes[0]
+    drivers = (world_fixtures.DRIVER, OTHER_DRIVER)
+    pools = []
+    for driver in drivers:
+        listed = world_fixtures.devices(stream.number(1, 3))
+        for device in listed:
+            device["consumesCounters"] = [_consumed(stream.one_of((1, 4, 8)), _set_of(driver))]
+        pools.append(_pool(driver, _with_counters(listed, node, driver=driver)))
+    return Supply(nodes=nodes, pools=tuple(pools), drivers=drivers, is_tight=True)
+
+
+def _across_nodes(stream: Stream, nodes: tuple[str, ...]) -> Supply:
+    stream.note("devices: a pool across nodes")
+    nodes = ("worker-0", "worker-1")
+    listed = world_fixtures.devices(stream.number(2, 4))
+    for index, device in enumerate(listed):
+        device["nodeName"] = nodes[index % 2]
+        device["consumesCounters"] = [_consumed(stream.one_of((4, 8)))]
+    across = _with_counters(listed, "across", nodeName=None, perDeviceNodeSelection=True)
+    return Supply(nodes=nodes, pools=(_pool("across", across),))
+
+
+def _shares(stream: Stream, nodes: tuple[str, ...]) -> Supply:
+    stream.note("devices: shares")
+    pools = []
+    has_counters = stream.chance(0.4, "devices: shares that consume counters")
+    for node in nodes:
+        listed = world_fixtures.devices(stream.number(1, 3))
+        for index, device in enumerate(listed):
+            if has_counters:
+                device["consumesCounters"] = [_consumed(stream.one_of((4, 6, 8)))]
+            if index == 0 or stream.chance(0.3):
+                device["allowMultipleAllocations"] = True
+                device["capacity"] = {"memory": {"value": str(TOTAL)}}
+                device["attributes"] = {KIND: {"string": "shared"}}
+            else:
+                device["attributes"] = {KIND: {"string": "whole"}}
+        slices = _with_counters(listed, node) if has_counters else [_slice(listed, node)]
+        pools.append(_pool(node, slices))
+    kinds = ("shared", "whole")
+    return Supply(nodes=nodes, pools=tuple(pools), kinds=kinds, has_shares=True)
+
+
+def _conditions(stream: Stream, nodes: tuple[str, ...]) -> Supply:
+    stream.note("devices: binding conditions")
+    conditions = {"bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}
+    pools = []
+    for node in nodes:
+        listed = world_fixtures.devices(stream.number(1, 2))
+        pools.append(_pool(node, [_slice([{**item, **conditions} for item in listed], node)]))
+    return Supply(nodes=nodes, pools=tuple(pools), has_conditions=True)
+
+
+_Shape = Callable[[Stream, tuple[str, ...]], Supply]
+_SHAPES: Sequence[tuple[_Shape, float]] = (
+    (_plain, 8),
+    (_tainted, 0.8),
+    (_kinds, 2.5),
+    (_lists, 1.5),
+    (_counters, 2.5),
+    (_two_drivers, 1),
+    (_across_nodes, 0.8),
+    (_shares, 2.2),
+    (_conditions, 0.8),
+)
+
+
+# ---------------------------------------------------------------------------- their objects
+
+
+def _pool(name: str, slices: Sequence[Object]) -> drawings.Part:
+    return drawings.Part(name=f"pool-{name}", kind="pool", documents=tuple(slices))
+
+
+def _slice(devices: Sequence[Object], node: str, **spec: Any) -> Object:
+    """Return a slice of a pool, of one slice unless `spec` says otherwise; None removes a field."""
+    document = world_fixtures.pool(devices, name=node, **spec)
+    document["spec"] = {key: value for key, value in document["spec"].items() if value is not None}
+    return document
+
+
+def _with_counters(
+    devices: Sequence[Object], node: str, *, driver: str = world_fixtures.DRIVER, **spec: Any
+) -> list[Object]:
+    """Return the two slices of a pool whose devices consume the counters of one set."""
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 2}
+    names = {item["counterSet"] for device in devices for item in device["consumesCounters"]}
+    declared = [{"name": name, "counters": _memory(TOTAL)} for name in sorted(names)]
+    of_both = {"driver": driver, "pool": pool, **spec}
+    first = _slice([], node, slice_name=f"{node}-counters.{driver}", **of_both)
+    del first["spec"]["devices"]
+    first["spec"]["sharedCounters"] = declared
+    return [first, _slice(devices, node, slice_name=f"{node}-devices.{driver}", **of_both)]
+
+
+def _set_of(driver: str) -> str:
+    return f"set-of-{driver.partition('.')[0]}"
+
+
+def _consumed(memory: int, counter_set: str = _SET) -> Object:
+    return {"counterSet": counter_set, "counters": _memory(memory)}
+
+
+def _memory(amount: int) -> Object:
+    return {"memory": {"value": str(amount)}}

@@ -1,0 +1,71 @@
+"""A drawn world as data: parts that can each be left out, and numbers that can be lowered."""
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Literal
+
+Object = dict[str, Any]
+Kind = Literal["pool", "claim", "pod", "action", "actor", "fault"]
+START, BEGIN, ANY_TIME, AT_REST = "start", "begin", "any-time", "at-rest"
+"""When a part happens: before the run, at its beginning, whenever the strategy lets it, or when all
+is at rest.
+
+Other moments are those of an object: `bound pod-1`, `allocated claim-1`, `freed claim-1`.
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """An object with what belongs to it, an actor, something that another client does, or a fault.
+
+    A part without one that it needs is left out.
+    """
+
+    name: str
+    kind: Kind
+    needs: tuple[str, ...] = ()
+    documents: tuple[Object, ...] = ()
+    """The objects to create, in this order."""
+    when: str = START
+    does: str = ""
+    """The method of `actions.Actions`; empty: the objects are created."""
+    target: str = ""
+    """The name of the object that something is done to."""
+    is_own: bool = False
+    """True if it is there only for the parts that need it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A drawn world."""
+
+    parts: tuple[Part, ...]
+    numbers: Mapping[str, int]
+    """Numbers that can be lowered, such as that of binding threads."""
+    nodes: tuple[str, ...] = ()
+    """The names of the nodes, which are always there."""
+    features: tuple[str, ...]
+    """The features that it has, each once, as `request: All devices`."""
+    is_of_node: bool = False
+    """True if it is about the claims of one node's kubelet, with no scheduler."""
+
+    def included(self, sizes: Mapping[str, int]) -> "Drawing":
+        """Return the world without the parts whose size is 0, and without those that need them."""
+        kept = {part.name: part for part in self.parts if sizes.get(part.name, 1)}
+        while missing := {name for name, part in kept.items() if not set(part.needs) <= {*kept}}:
+            kept = {name: part for name, part in kept.items() if name not in missing}
+        needed = {name for part in kept.values() for name in part.needs}
+        parts = [part for part in kept.values() if part.name in needed or not part.is_own]
+        return dataclasses.replace(self, parts=tuple(parts))
+
+    def of_kind(self, kind: Kind) -> Iterator[Part]:
+        """Yield the parts of a kind."""
+        return (part for part in self.parts if part.kind == kind)
+
+    def has(self, names: Collection[str]) -> bool:
+        """Return whether one of these parts is there."""
+        return any(part.name in names for part in self.parts)
+
+    def does(self, *actions: str) -> bool:
+        """Return whether one of these actions happens."""
+        return any(part.does in actions for part in self.parts)

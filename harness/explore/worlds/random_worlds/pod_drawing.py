@@ -1,0 +1,189 @@
+"""Draws the pods of a world and their claims: own, shared, generated, or of extended resources."""
+
+import dataclasses
+from typing import Any
+
+from harness.client import apis
+from harness.explore.worlds import world_fixtures
+from harness.explore.worlds.random_worlds import (
+    claim_drawing,
+    device_drawing,
+    drawing_streams,
+    drawings,
+)
+from harness.explore.worlds.scheduling import extended_claims
+
+Object = dict[str, Any]
+Stream = drawing_streams.DrawingStream
+SECOND_SCHEDULER = "other-scheduler"
+CONTROLLER = "controller"
+"""Name of the part that generates and frees claims."""
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Users:
+    """The pods of a world and their claims."""
+
+    parts: list[drawings.Part] = dataclasses.field(default_factory=list)
+    pods: list[drawings.Part] = dataclasses.field(default_factory=list)
+    generated: list[str] = dataclasses.field(default_factory=list)
+    """Names of the pods with generated claims."""
+
+    is_extended: bool = False
+    """True if pods may ask for extended resources."""
+
+    @property
+    def has_several(self) -> bool:
+        """True if a pod has several claims."""
+        entries = [pod.documents[0]["spec"].get("resourceClaims") or () for pod in self.pods]
+        return any(len(listed) > 1 for listed in entries)
+
+    @property
+    def is_allocated(self) -> bool:
+        """True if another client has allocated a claim before."""
+        return any("status" in item for part in self.parts for item in part.documents)
+
+
+def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool) -> Users:
+    """Draw the pods; `is_controlled`: a claim controller can generate claims for them."""
+    if not supply.has_conditions and stream.chance(0.07, "two schedulers share a claim"):
+        return _of_two_schedulers(stream, supply)
+    found = Users()
+    shared = _shared_claim(stream, supply) if stream.chance(0.3, "pods share a claim") else None
+    template = _template(stream, supply) if is_controlled and stream.chance(0.55) else None
+    found.is_extended = not supply.kinds and len(supply.drivers) == 1 and stream.chance(0.15)
+    found.parts += [part for part in (shared, template) if part is not None]
+    asked = claim_drawing.asked(stream, supply) if stream.chance(0.6) else None
+    for number in range(1, stream.weighted([(1, 1.5), (2, 5), (3, 4), (4, 1)]) + 1):
+        name = f"pod-{number}"
+        if found.is_extended and stream.chance(0.8, "pod: extended resource"):
+            pod = _pod(stream, supply, name, found, _without_claims)
+        elif template is not None and stream.chance(0.7, "pod: generated claims"):
+            pod = _of_template(stream, supply, name, found, template.name)
+        elif shared is not None and stream.chance(0.7):
+            pod = _with_claims(stream, supply, name, found, [shared.name])
+        else:
+            own = _own_claims(stream, supply, name, asked)
+            found.parts += own
+            pod = _with_claims(stream, supply, name, found, [part.name for part in own])
+        found.pods.append(pod)
+    return found
+
+
+def _own_claims(
+    stream: Stream, supply: device_drawing.Supply, pod: str, devices: Object | None
+) -> list[drawings.Part]:
+    """Return the claims of one pod; `devices` None: each asks for something else."""
+    count = 2 if stream.chance(0.12, "pod: two claims") else 1
+    when = drawings.AT_REST if stream.chance(0.06, "claim: comes after its pod") else drawings.START
+    return [
+        _claim(f"claim-{pod.removeprefix('pod-')}{'ab'[index]}", asked, when=when)
+        for index in range(count)
+        for asked in [devices or claim_drawing.asked(stream, supply)]
+    ]
+
+
+def _claim(name: str, devices: Object, *, when: str = drawings.START) -> drawings.Part:
+    document = {**world_fixtures.claim(name), "spec": {"devices": devices}}
+    return drawings.Part(name=name, kind="claim", documents=(document,), when=when, is_own=True)
+
+
+def _shared_claim(stream: Stream, supply: device_drawing.Supply) -> drawings.Part:
+    """Return a claim of several pods; another client may have allocated it, reserved for no one."""
+    part = _claim("claim-shared", claim_drawing.asked(stream, supply))
+    if not (supply.is_plain and stream.chance(0.35, "claim: allocated before")):
+        return part
+    [document] = part.documents
+    node = supply.nodes[0]
+    request = {"name": "device", "exactly": {"deviceClassName": world_fixtures.DEVICE_CLASS}}
+    status = world_fixtures.allocated("device-0", node_name=node)
+    document = {**document, "spec": {"devices": {"requests": [request]}}, "status": status}
+    document["metadata"] = {**document["metadata"], "finalizers": [world_fixtures.FINALIZER]}
+    return dataclasses.replace(part, documents=(document,))
+
+
+def _template(stream: Stream, supply: device_drawing.Supply) -> drawings.Part:
+    document = world_fixtures.template()
+    document["spec"]["spec"]["devices"] = claim_drawing.asked(stream, supply)
+    if stream.chance(0.4, "template: annotations"):
+        document["spec"]["metadata"] = {"annotations": {"example.com/team": "a"}}
+    return drawings.Part(
+        name="template", kind="claim", documents=(document,), needs=(CONTROLLER,), is_own=True
+    )
+
+
+# ---------------------------------------------------------------------------------- pods
+
+
+def _with_claims(
+    stream: Stream,
+    supply: device_drawing.Supply,
+    name: str,
+    found: Users,
+    claims: list[str],
+) -> drawings.Part:
+    entries = [{"name": claim, "resourceClaimName": claim} for claim in claims]
+
+    def change(spec: Object) -> None:
+        spec["resourceClaims"] = entries
+
+    return _pod(stream, supply, name, found, change, needs=tuple(claims))
+
+
+def _of_template(
+    stream: Stream, supply: device_drawing.Supply, name: str, found: Users, template: str
+) -> drawings.Part:
+    found.generated.append(name)
+    count = 2 if stream.chance(0.3, "pod: two generated claims") else 1
+    source = {"resourceClaimTemplateName": world_fixtures.TEMPLATE}
+    entries = [{"name": f"{name}-{index}", **source} for index in range(count)]
+
+    def change(spec: Object) -> None:
+        spec["resourceClaims"] = entries
+
+    return _pod(stream, supply, name, found, change, needs=(template,))
+
+
+def _without_claims(spec: Object) -> None:
+    del spec["resourceClaims"]
+    limits = {"limits": {extended_claims.RESOURCE: "1"}}
+    spec["containers"][0]["resources"] = limits
+
+
+def _pod(
+    stream: Stream,
+    supply: device_drawing.Supply,
+    name: str,
+    found: Users,
+    change: Any,
+    needs: tuple[str, ...] = (),
+) -> drawings.Part:
+    document = world_fixtures.pod(name, "none")
+    change(document["spec"])
+    if len(supply.nodes) > 1 and stream.chance(0.4, "pod: node selector"):
+        document["spec"]["nodeSelector"] = {"node": stream.one_of(supply.nodes)}
+    when = drawings.BEGIN
+    if found.pods:
+        others = [(drawings.BEGIN, 6.0), (drawings.AT_REST, 1.5), (drawings.ANY_TIME, 0.5)]
+        first = next((part for part in found.parts if part.kind == "claim"), None)
+        if first is not None and first.documents[0]["kind"] == apis.CLAIMS.kind:
+            others.append((f"allocated {first.name}", 2.0))
+        when = stream.weighted(others)
+        stream.note(f"pod: comes {when.partition(' ')[0]}")
+    return drawings.Part(name=name, kind="pod", documents=(document,), needs=needs, when=when)
+
+
+def _of_two_schedulers(stream: Stream, supply: device_drawing.Supply) -> Users:
+    """Draw pods of two schedulers that share the only claim: one of them allocates it."""
+    found = Users()
+    shared = _claim("claim-shared", claim_drawing.asked(stream, supply))
+    second = drawings.Part(name="scheduler-2", kind="actor", target=SECOND_SCHEDULER)
+    found.parts += [shared, second]
+    for number in range(1, stream.number(2, 3) + 1):
+        pod = _with_claims(stream, supply, f"pod-{number}", found, [shared.name])
+        if number % 2 == 0:
+            [document] = pod.documents
+            document["spec"]["schedulerName"] = SECOND_SCHEDULER
+            pod = dataclasses.replace(pod, needs=(*pod.needs, second.name))
+        found.pods.append(pod)
+    return found

@@ -1,0 +1,113 @@
+"""The specs of random worlds, by name."""
+
+import functools
+import re
+from collections.abc import Sequence
+
+from harness import errors
+from harness.explore.worlds import chosen_parts, world_specs
+from harness.explore.worlds.random_worlds import (
+    drawings,
+    known_hazards,
+    random_node,
+    random_world,
+    world_drawing,
+)
+
+NAME = re.compile(r"random-(0|[1-9][0-9]{0,18})")
+_LEAST = {"binders": 1, "threads": 1, "pods": 2}
+_EXCLUDED = {("allocation-without-finalizer", "keep-in-flight-until-known")}
+"""Defects and remedies that make no sense together: this remedy tells a write by the version on
+which it is based, which this defect leaves out."""
+_ORDER = ("action", "pod", "fault", "actor", "claim", "pool")
+"""The kinds of parts in the order in which shrinking leaves them out."""
+
+
+def name(number: int) -> str:
+    """Return the name of the world of this number."""
+    return f"random-{number}"
+
+
+@functools.lru_cache(maxsize=256)
+def spec(world: str) -> world_specs.WorldSpec | None:
+    """Return the spec of a random world; None if this is not the name of one."""
+    found = NAME.fullmatch(world)
+    if found is None:
+        return None
+    drawing = world_drawing.draw(int(found[1]))
+    kind = random_node.RandomNode if drawing.is_of_node else random_world.RandomWorld
+    return world_specs.WorldSpec(
+        title=f"a random world: {', '.join(drawing.features)}",
+        make=functools.partial(kind, drawing=drawing),
+        sizes=_sizes(drawing),
+        private_locks=_private_locks(drawing),
+    )
+
+
+def settings(
+    world: str, defects: Sequence[str], more: Sequence[str] = ()
+) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """Return the remedies for a random world, with `more` of them, and its changed sizes.
+
+    A remedy that cannot be combined with the defects is left out, and so are the parts of the world
+    for which it is needed. Raises UsageError if the defects or `more` cannot be chosen together.
+    """
+    chosen_parts.of(defects, more)
+    remedies, left_out = list(more), dict[str, int]()
+    for hazard in known_hazards.of(world_drawing.draw(_number(world))):
+        if hazard.remedy is None or hazard.remedy in remedies:
+            continue
+        if _are_possible(defects, [*remedies, hazard.remedy]):
+            remedies.append(hazard.remedy)
+        else:
+            left_out |= dict.fromkeys(known_hazards.CAUSES[hazard.hypothesis], 0)
+    known = spec(world)
+    sizes = known.sizes if known is not None else {}
+    return tuple(remedies), tuple((key, 0) for key in left_out if key in sizes)
+
+
+def _are_possible(defects: Sequence[str], remedies: Sequence[str]) -> bool:
+    """Return whether these defects and remedies can be chosen together."""
+    if any((defect, remedy) in _EXCLUDED for defect in defects for remedy in remedies):
+        return False
+    try:
+        chosen_parts.of(defects, remedies)
+    except errors.UsageError:
+        return False
+    return True
+
+
+def features(world: str) -> Sequence[str]:
+    """Return the features of a random world."""
+    return world_drawing.draw(_number(world)).features
+
+
+def _number(world: str) -> int:
+    return int(world.removeprefix("random-"))
+
+
+def _sizes(drawing: drawings.Drawing) -> dict[str, world_specs.Size]:
+    parts = [part for part in reversed(drawing.parts) if not part.is_own]
+    parts.sort(key=lambda part: _ORDER.index(part.kind))
+    sizes = {part.name: world_specs.Size(1, 0) for part in parts}
+    numbers = drawing.numbers.items()
+    return sizes | {key: world_specs.Size(value, _LEAST.get(key, 0)) for key, value in numbers}
+
+
+def _private_locks(drawing: drawings.Drawing) -> tuple[str, ...]:
+    """Return the locks that no two tasks want in a world."""
+    contended = []
+    if drawing.numbers.get("threads", 1) > 1:
+        contended.append("attempt")
+    if drawing.has(("controller", "kubelets")):
+        contended.append(".objects")
+    if drawing.has(("device-driver",)):
+        contended.append("binding-conditions")
+    is_late = any(part.kind == "pool" and part.when != drawings.START for part in drawing.parts)
+    if is_late or drawing.does("add_rule", "revise_devices", "withdraw_pool", "renew_pool"):
+        contended += ["inventory", "slice-tracker"]
+    if drawing.does("fail_over", "stop_controller"):
+        contended += [".stopped", ".synced", "inventory", "slice-tracker", "node-list", ".objects"]
+    if drawing.is_of_node:
+        return world_specs.PRIVATE_LOCKS
+    return world_specs.contended(*contended)

@@ -1,0 +1,92 @@
+"""Draws whole worlds: a number tells a world, its parts, and everything that happens in it."""
+
+import dataclasses
+import functools
+
+from harness import seeds
+from harness.explore.worlds.random_worlds import (
+    action_drawing,
+    device_drawing,
+    drawing_streams,
+    drawings,
+    node_drawing,
+    pod_drawing,
+)
+
+Stream = drawing_streams.DrawingStream
+DEVICE_DRIVER = "device-driver"
+"""The part that reports which of the devices with binding conditions are ready."""
+
+
+@functools.lru_cache(maxsize=256)
+def draw(number: int) -> drawings.Drawing:
+    """Return the world of this number."""
+    stream = Stream(seeds.Seeds(number).stream("random-world"))
+    if stream.chance(0.05, "node"):
+        return node_drawing.draw(stream)
+    supply = device_drawing.supply(stream)
+    is_controlled = stream.chance(0.5, "claim controller")
+    users = pod_drawing.users(stream, supply, is_controlled=is_controlled)
+    actors = _actors(stream, supply, is_controlled=is_controlled)
+    actions = action_drawing.actions(
+        stream,
+        supply,
+        users,
+        is_controlled=is_controlled,
+        has_kubelets=any(part.name == "kubelets" for part in actors),
+    )
+    faults = action_drawing.faults(stream, users, has_conditions=supply.has_conditions)
+    others = [*actors, *users.parts, *users.pods, *actions, *faults]
+    parts = [*_pools(stream, supply, others), *others]
+    numbers = _numbers(stream, supply, parts)
+    return drawings.Drawing(
+        parts=tuple(parts), numbers=numbers, nodes=supply.nodes, features=stream.features
+    )
+
+
+def _pools(
+    stream: Stream, supply: device_drawing.Supply, others: list[drawings.Part]
+) -> list[drawings.Part]:
+    """Return the pools, of which one may come late unless a device is allocated from the start."""
+    pools = list(supply.pools)
+    if supply.has_conditions:  # without their driver, devices are never ready
+        pools = [dataclasses.replace(pool, needs=(*pool.needs, DEVICE_DRIVER)) for pool in pools]
+    is_allocated = any("status" in item for part in others for item in part.documents)
+    if not (is_allocated or supply.has_lists) and stream.chance(0.1, "pool: comes late"):
+        late = stream.number(0, len(pools) - 1)
+        when = stream.one_of((drawings.ANY_TIME, drawings.AT_REST))
+        pools[late] = dataclasses.replace(pools[late], when=when)
+    return pools
+
+
+def _actors(
+    stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool
+) -> list[drawings.Part]:
+    found = []
+    if supply.has_conditions:
+        found.append(drawings.Part(name=DEVICE_DRIVER, kind="actor", is_own=True))
+    if is_controlled:
+        when = drawings.START
+        if stream.chance(0.1, "claim controller: starts late"):
+            when = stream.one_of((drawings.ANY_TIME, drawings.AT_REST))
+        found.append(drawings.Part(name=pod_drawing.CONTROLLER, kind="actor", when=when))
+    if is_controlled and stream.chance(0.15, "kubelets"):
+        found.append(drawings.Part(name="kubelets", kind="actor"))
+    return found
+
+
+def _numbers(
+    stream: Stream, supply: device_drawing.Supply, parts: list[drawings.Part]
+) -> dict[str, int]:
+    numbers = {"binders": stream.weighted([(1, 2), (2, 4), (3, 2)])}
+    if len(supply.nodes) > 1 and stream.chance(0.35, "filter threads"):
+        numbers["threads"] = 2
+    if any(part.kind == "fault" for part in parts):
+        numbers["faults_max"] = stream.weighted([(1, 4), (2, 3), (3, 1)])
+    if stream.chance(0.15, "reservations by patch"):
+        numbers["patch"] = 1
+    if stream.chance(0.1, "answers before events"):
+        numbers["answers_first"] = 1
+    if any(part.name == DEVICE_DRIVER for part in parts):
+        numbers["failures"] = stream.number(0, 1)
+    return numbers

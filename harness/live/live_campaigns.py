@@ -1,0 +1,220 @@
+"""One campaign while it goes on: the results that have come, and the runs under way."""
+
+import collections
+import os
+import pathlib
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from harness import clocks, errors
+from harness.archive import campaign_folders
+from harness.campaign import campaign_plan, purposes, results
+from harness.history import directories, files
+from harness.live import live_runs, snapshots, writers
+
+_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class _End(msgspec.Struct):
+    """The part of results.json that tells how a campaign ended."""
+
+    verdict: str
+    summary: str
+
+
+class LiveCampaign:
+    """Follows the folder of one campaign, and the run directories that name it."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        """Raises HistoryError if its plan cannot be read."""
+        self._path = path.resolve()
+        self._plan = campaign_plan.read(self._path / campaign_folders.PLAN)
+        self._results: list[results.RunResult] = []
+        self._read_bytes = 0
+        self._problem = ""
+        self._running: dict[pathlib.Path, live_runs.LiveRun] = {}
+        self._others: set[str] = set()
+        """Run directories that are done, or are no runs of this campaign; by `<scenario>/<run>`."""
+
+    def close(self) -> None:
+        """Close all files."""
+        for run in self._running.values():
+            run.close()
+
+    @property
+    def running(self) -> Iterable[live_runs.LiveRun]:
+        """The runs under way."""
+        return self._running.values()
+
+    def read(self, *, at_most_s: float) -> bool:
+        """Read what has come, for some time; return whether that was all."""
+        self._read_results()
+        self._find_runs()
+        share_s = at_most_s / max(len(self._running), 1)
+        were_read = [run.read(at_most_s=share_s) for run in self._running.values()]
+        return all(were_read)
+
+    def _read_results(self) -> None:
+        """Read the whole lines that have come; damage is told, and ends it."""
+        path = self._path / campaign_folders.RESULTS
+        if self._problem or not path.exists():
+            return
+        try:
+            with files.open_regular(path) as file:
+                file.seek(self._read_bytes)
+                whole = file.read().rpartition(b"\n")[0]
+            lines = filter(None, whole.split(b"\n"))
+            self._results += [msgspec.json.decode(line, type=results.RunResult) for line in lines]
+            self._read_bytes += len(whole) + bool(whole)
+        except (errors.HistoryError, *_DECODING) as error:
+            self._problem = f"{path.name} is damaged ({error})"
+
+    def _find_runs(self) -> None:
+        """Follow the new runs of this campaign, and no longer those that have a result."""
+        reports = self._path.parent.parent
+        done = {_place(pathlib.Path(item.directory)) for item in self._results if item.directory}
+        self._others |= done
+        for path in list(self._running):
+            if _place(path) in done:
+                self._running.pop(path).close()
+        for title in {run.title for run in self._plan.runs}:
+            for path in _new_runs(reports / title, self._path.name, self._others):
+                if path not in self._running:
+                    self._follow(path)
+
+    def _follow(self, path: pathlib.Path) -> None:
+        try:
+            run = live_runs.LiveRun(path)
+        except errors.RunDirectoryError:  # its plan is not written yet
+            return
+        if run.plan is not None and run.plan.campaign == self._path.name:
+            self._running[path] = run
+        else:
+            self._others.add(_place(path))
+            run.close()
+
+    def snapshot(self) -> snapshots.Campaign:
+        """Return how far the campaign is."""
+        running = [run.snapshot() for run in self._running.values()]
+        end = self._end()
+        planned = self._plan.runs
+        controls = _of_purpose(planned, purposes.Purpose.CONTROL)
+        hazards = _of_purpose(planned, purposes.Purpose.HAZARD)
+        found = {item.number for item in self._results if item.is_found}
+        state, problem = self._state(end, running)
+        return snapshots.Campaign(
+            directory=str(self._path),
+            seed=self._plan.seed,
+            state=state,
+            elapsed_s=self._elapsed_s(state, running),
+            planned=len(planned),
+            done=len(self._done()),
+            by_verdict=_by_verdict(self._results),
+            controls_planned=len(controls),
+            controls_caught=len(controls & found),
+            hazards_planned=len(hazards),
+            hazards_shown=len(hazards & found),
+            rows=list(self._rows()),
+            running=running if state in ("starting", "running") else [],
+            problem=problem,
+            verdict=end.verdict if end else "",
+            reason=end.summary if end else "",
+        )
+
+    def _end(self) -> _End | None:
+        try:
+            content = files.read_small(self._path / campaign_folders.DOCUMENT)
+            return msgspec.json.decode(content, type=_End)
+        except (errors.HistoryError, *_DECODING):
+            return None
+
+    def _state(
+        self, end: _End | None, running: Iterable[snapshots.Run]
+    ) -> tuple[snapshots.State, str]:
+        if end is not None:
+            return "ended", self._problem
+        if (self._path / campaign_folders.INDEX).is_file():
+            return "gone", "it has ended, and an older version wrote no results.json"
+        is_alive = writers.is_alive(
+            self._plan.pid,
+            self._plan.boot_id,
+            since_wall_ns=clocks.wall_ns(),
+            newest=self._newest_write(running),
+        )
+        if not is_alive:
+            why = "the process that made the campaign is gone, and left no results.json"
+            return "gone", f"{why}: the runs that have a verdict keep it"
+        return ("running" if running or self._results else "starting"), self._problem
+
+    def _newest_write(self, running: Iterable[snapshots.Run]) -> float:
+        folders = [self._path, *(pathlib.Path(run.directory) for run in running)]
+        return max(map(writers.newest_write, folders))
+
+    def _elapsed_s(self, state: snapshots.State, running: Iterable[snapshots.Run]) -> float | None:
+        begun = self._path / campaign_folders.PLAN
+        try:
+            begun_s, end_s = begun.stat().st_mtime, clocks.wall_ns() / 1e9
+            if state == "ended":
+                end_s = (self._path / campaign_folders.DOCUMENT).stat().st_mtime
+            elif state == "gone":
+                end_s = self._newest_write(running)
+        except OSError:
+            return None
+        return round(max(end_s - begun_s, 0.0), 1)
+
+    def _done(self) -> set[int]:
+        """Return the numbers of the planned runs that need no further attempt."""
+        return {
+            item.number
+            for item in self._results
+            if not item.is_missed or item.attempt + 1 >= purposes.ATTEMPTS
+        }
+
+    def _rows(self) -> Iterator[snapshots.CampaignRow]:
+        """Yield a row for each purpose, scenario and subject of the plan, in the order of it."""
+        planned = collections.Counter(
+            (run.purpose, run.title, run.subject) for run in self._plan.runs
+        )
+        rows = {
+            (row.purpose, row.scenario, row.subject): row for row in results.rows(self._results)
+        }
+        for key in sorted(planned, key=lambda item: list(purposes.Purpose).index(item[0])):
+            row, (purpose, scenario, subject) = rows.get(key), key
+            yield snapshots.CampaignRow(
+                purpose=purpose.value,
+                scenario=scenario,
+                subject=subject,
+                planned=planned[key],
+                runs=len(row.runs) if row else 0,
+                by_verdict=_by_verdict(row.runs if row else ()),
+                found=row.caught if row else 0,
+                double_allocations=row.double_allocations if row else 0,
+            )
+
+
+def _of_purpose(planned: Iterable[campaign_plan.PlannedRun], purpose: purposes.Purpose) -> set[int]:
+    return {run.number for run in planned if run.purpose is purpose}
+
+
+def _by_verdict(found: Iterable[results.RunResult]) -> dict[str, int]:
+    words = (str(item.verdict) if item.verdict is not None else "ERROR" for item in found)
+    return dict(collections.Counter(words))
+
+
+def _place(path: pathlib.Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def _new_runs(folder: pathlib.Path, campaign: str, known: set[str]) -> Iterator[pathlib.Path]:
+    """Yield the runs of a scenario that began after a campaign: their names begin with the time."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries]
+    except OSError:  # the first run of the scenario has not begun
+        return
+    since = campaign.partition("-")[0]
+    for name in sorted(names):
+        is_new = name >= since and f"{folder.name}/{name}" not in known
+        if is_new and (folder / name / directories.RunDirectory(folder).plan.name).is_file():
+            yield folder / name

@@ -1,0 +1,196 @@
+"""One run while it goes on: reads what its processes journal, and tells how far it is."""
+
+import contextlib
+import pathlib
+import time
+from collections.abc import Callable, Generator
+from typing import TypeAlias
+
+from harness import clocks
+from harness.archive import run_folders
+from harness.history import clock_domains, directories, journal_tails, records
+from harness.live import api_calls, observed_objects, snapshots, writers
+
+_BATCH = 500
+"""Records between two looks at the clock."""
+See: TypeAlias = Callable[[journal_tails.Tail, object], None]
+_ROWS = 50
+"""Most verbs and resources in a snapshot."""
+
+
+class LiveRun:
+    """Follows one run directory; memory grows with what exists at a time, not with the run."""
+
+    def __init__(self, path: pathlib.Path, *, see_too: See | None = None) -> None:
+        """`see_too` sees every record, also those of steps; None: these are not read.
+
+        Raises RunDirectoryError if the path is no run directory.
+        """
+        self._see_too = see_too
+        self._directory = directories.RunDirectory(path.resolve())
+        self._known = run_folders.read(self._directory.path)
+        self.calls = api_calls.ApiCalls()
+        self.objects = observed_objects.ObservedObjects()
+        self.faults_applied = 0
+        self.phase, self.phase_since_ns = "starting the cluster", 0
+        """The phase, and when it began on the clock of the records; 0: before the first one."""
+        self._processes: set[tuple[str, int]] = set()
+        self._tails: dict[pathlib.Path, journal_tails.Tail] = {}
+        self._domains: dict[pathlib.Path, clock_domains.ClockDomain] = {}
+        """Journal of a remote worker -> its clock."""
+        self._is_read = False
+
+    @property
+    def plan(self) -> run_folders.Plan | None:
+        """The plan; None: it is damaged."""
+        return self._known.plan
+
+    def close(self) -> None:
+        """Close all files."""
+        for tail in self._tails.values():
+            tail.close()
+
+    def read(self, *, at_most_s: float) -> bool:
+        """Read what has come, for some time; return whether that was all."""
+        until = time.monotonic() + at_most_s
+        with contextlib.closing(self._see_new()) as seen:
+            for count, _ in enumerate(seen):
+                if count % _BATCH == 0 and time.monotonic() > until:
+                    self._is_read = False
+                    return False
+        self._is_read = True
+        return True
+
+    def _see_new(self) -> Generator[None, None, None]:
+        """See every record that has come; yield after each, and lose none if it ends there."""
+        steps = () if self._see_too else self._directory.all_steps()
+        for path in self._directory.journals():
+            if path in steps:
+                continue
+            tail = self._tails.get(path)
+            if tail is None:
+                is_recorder = path.name.startswith("observations")
+                decode = observed_objects.decode if is_recorder else None
+                tail = self._tails[path] = journal_tails.Tail(path, decode=decode)
+            for record in tail.new():
+                self._see(tail, record)
+                if self._see_too is not None:
+                    self._see_too(tail, record)
+                yield
+
+    def _see(self, tail: journal_tails.Tail, record: object) -> None:
+        match record:
+            case records.Invocation() | records.Completion():
+                domain = self._domains.get(tail.path)
+                self.calls.see(tail.path.name, domain.on_run_clock(record) if domain else record)
+            case records.WorkerJoined():
+                path = self._directory.operations(record.process)
+                self._domains[path] = clock_domains.first_estimate(record)
+            case records.Phase():
+                self.phase, self.phase_since_ns = record.name, record.ts_ns
+            case records.ProcessStarted():
+                self._processes.add((record.process, record.pid))
+            case records.ProcessEnded():
+                self._processes.discard((record.process, record.pid))
+            case records.FaultApplied():
+                self.faults_applied += 1
+            case _:
+                self.objects.see(record)
+
+    def snapshot(self) -> snapshots.Run:
+        """Return how far the run is."""
+        if self._known.state is not run_folders.State.JUDGED:
+            self._known = run_folders.read(self._directory.path)
+        state, problem = self._state()
+        plan, verdict = self._known.plan, self._known.verdict
+        goes_on = state in ("starting", "running") and _has_this_clock(plan)
+        rows = sorted(self.calls.by_key.items(), key=lambda item: -item[1].count)
+        return snapshots.Run(
+            directory=str(self._directory.path),
+            run_id=plan.run_id if plan else "",
+            scenario=plan.scenario if plan else "",
+            subject=plan.subject_name if plan else "",
+            seed=plan.seed if plan else 0,
+            campaign=plan.campaign if plan else "",
+            state=state,
+            phase="" if state == "ended" else "judging" if state == "judging" else self.phase,
+            elapsed_s=round(self._elapsed_s(state), 1),
+            is_read=self._is_read,
+            api_calls=_calls("", "", self.calls.total),
+            api_calls_open=self.calls.open,
+            api_calls_per_s=round(self.calls.rate(clocks.monotonic_ns() if goes_on else None), 1),
+            by_call=[_calls(*key, calls) for key, calls in rows[:_ROWS]],
+            claims=len(self.objects.claims.present),
+            claims_created=self.objects.claims.created,
+            claims_allocated=self.objects.claims.reached,
+            claim_to_allocation=_quantiles(self.objects.claims),
+            pods=len(self.objects.pods.present),
+            pods_created=self.objects.pods.created,
+            pods_ran=self.objects.pods.reached,
+            pod_to_running=_quantiles(self.objects.pods),
+            allocations=self.objects.allocations,
+            holds_open=self.objects.holds_open,
+            double_allocations=self.objects.double_allocations,
+            faults_applied=self.faults_applied,
+            processes=len(self._processes),
+            problem=problem,
+            verdict=str(verdict.verdict) if verdict else "",
+            reason=verdict.reason if verdict else "",
+        )
+
+    def _state(self) -> tuple[snapshots.State, str]:
+        """Return the state, and why nothing more comes or is read, if so."""
+        damage = next((tail.damage for tail in self._tails.values() if tail.damage), "")
+        if self._known.state is run_folders.State.JUDGED:
+            return "ended", damage
+        if self._known.state is run_folders.State.DAMAGED:
+            return "damaged", self._known.problem
+        if not self._is_alive():
+            why = "the process that made the run is gone, and left no verdict"
+            return "gone", f"{why}: `flake-hunt check` judges what there is"
+        if self._directory.manifest.exists():
+            return "judging", damage
+        return ("running" if self._tails else "starting"), damage
+
+    def _is_alive(self) -> bool:
+        plan = self._known.plan
+        return plan is None or writers.is_alive(
+            plan.pid,
+            plan.boot_id,
+            since_wall_ns=plan.created_wall_ns,
+            newest=writers.newest_write(self._directory.path),
+        )
+
+    def _elapsed_s(self, state: snapshots.State) -> float:
+        if self._known.plan is None:
+            return 0.0
+        end_s = clocks.wall_ns() / 1e9
+        if state == "ended":
+            end_s = self._directory.verdict.stat().st_mtime
+            if self._directory.manifest.exists():  # the verdict may be of a later `check`
+                end_s = self._directory.manifest.stat().st_mtime
+        elif state in ("gone", "damaged"):
+            end_s = writers.newest_write(self._directory.path)
+        return max(end_s - self._known.plan.created_wall_ns / 1e9, 0.0)
+
+
+def _has_this_clock(plan: run_folders.Plan | None) -> bool:
+    return plan is not None and plan.boot_id == clocks.boot_id()
+
+
+def _calls(verb: str, resource: str, calls: api_calls.Calls) -> snapshots.Calls:
+    return snapshots.Calls(
+        verb=verb,
+        resource=resource,
+        calls=calls.count,
+        ok=calls.by_outcome["ok"],
+        fail=calls.by_outcome["fail"],
+        unknown=calls.by_outcome["unknown"],
+        p50_ms=calls.durations.quantile_ms(0.5),
+        p99_ms=calls.durations.quantile_ms(0.99),
+    )
+
+
+def _quantiles(kind: observed_objects.Kind) -> snapshots.Quantiles:
+    waits = kind.waits
+    return snapshots.Quantiles(p50_ms=waits.quantile_ms(0.5), p99_ms=waits.quantile_ms(0.99))

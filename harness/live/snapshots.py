@@ -1,0 +1,120 @@
+"""How far a run or a campaign is, as one document: for tables, lines, programs."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+SCHEMA_VERSION = 1
+State: TypeAlias = Literal["starting", "running", "judging", "ended", "gone", "damaged"]
+"""`ended`: with a verdict; `gone`: without one, since the process that made it lives no more."""
+
+
+class Quantiles(msgspec.Struct, frozen=True, kw_only=True):
+    """Two quantiles of a duration, in milliseconds, up to 2.5 % off; None: none was measured."""
+
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+
+
+class Calls(Quantiles, frozen=True, kw_only=True):
+    """API calls that have ended."""
+
+    verb: str = ""
+    """Empty: all of them."""
+    resource: str = ""
+    calls: int
+    ok: int
+    fail: int
+    unknown: int
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, as far as its journals tell."""
+
+    schema: int = SCHEMA_VERSION
+    kind: Literal["run"] = "run"
+    directory: str
+    run_id: str
+    scenario: str
+    subject: str
+    seed: int
+    campaign: str = ""
+    """Name of the campaign that made it; empty: none."""
+    state: State
+    phase: str
+    elapsed_s: float
+    """Since its plan was written; of a run that has ended, up to its end."""
+    is_read: bool
+    """True if all that has been written is in here."""
+    api_calls: Calls
+    api_calls_open: int
+    api_calls_per_s: float
+    """Of the last 5 whole seconds; of a run that does not go on, on average."""
+    by_call: list[Calls]
+    """By verb and resource, the most frequent first."""
+    claims: int
+    """That exist now."""
+    claims_created: int
+    claims_allocated: int
+    claim_to_allocation: Quantiles
+    pods: int
+    pods_created: int
+    pods_ran: int
+    pod_to_running: Quantiles
+    allocations: int
+    """Holds that began so far."""
+    holds_open: int
+    double_allocations: int
+    """So far, as the recorder saw them; the verdict is what counts."""
+    faults_applied: int
+    processes: int
+    """Processes of the run that live now."""
+    problem: str = ""
+    """Why nothing more comes, or is read; empty: nothing is wrong."""
+    verdict: str = ""
+    """Empty: there is none yet."""
+    reason: str = ""
+
+
+class CampaignRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one purpose, scenario and subject that have ended."""
+
+    purpose: str
+    scenario: str
+    subject: str
+    planned: int
+    runs: int
+    """With further attempts, which are not planned."""
+    by_verdict: dict[str, int]
+    """`VALID`, `UNKNOWN`, `INVALID`, `ERROR` -> runs."""
+    found: int
+    """Of runs that must fail: those that did."""
+    double_allocations: int
+
+
+class Campaign(msgspec.Struct, frozen=True, kw_only=True):
+    """One campaign: its runs that have ended, and those under way."""
+
+    schema: int = SCHEMA_VERSION
+    kind: Literal["campaign"] = "campaign"
+    directory: str
+    seed: int
+    state: State
+    elapsed_s: float | None
+    """None: its plan does not tell when it began."""
+    planned: int
+    done: int
+    """Planned runs that need no further attempt."""
+    by_verdict: dict[str, int]
+    controls_planned: int
+    controls_caught: int
+    hazards_planned: int
+    hazards_shown: int
+    rows: list[CampaignRow]
+    running: list[Run]
+    problem: str = ""
+    verdict: str = ""
+    reason: str = ""
+
+
+Snapshot: TypeAlias = Run | Campaign

@@ -1,0 +1,95 @@
+"""The oracle of granted devices: allocations are what was asked for, of devices that are there."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver.storage import watch_cache
+from harness.explore.worlds import world_fixtures
+from harness.explore.worlds.oracles import granted_devices
+
+Object = dict[str, Any]
+
+
+def judged(*documents: Object) -> str | None:
+    """Return the finding of the oracle for objects that are created in this order."""
+    oracle = granted_devices.GrantedDevices()
+    for resource, stored in world_fixtures.past(list(documents)).objects:
+        commit = watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
+        oracle.on_commit(commit)
+    return oracle.finding
+
+
+def allocated(claim: Object, *devices: str, **result: Any) -> Object:
+    status = world_fixtures.allocated("")
+    [row] = status["allocation"]["devices"]["results"]
+    rows = [{**row, "device": device, **result} for device in devices]
+    status["allocation"]["devices"]["results"] = rows
+    return {**claim, "status": status}
+
+
+POOL = world_fixtures.pool(world_fixtures.devices(2))
+TAINTED = world_fixtures.pool(
+    [{"name": "device-0", "taints": [{"key": "worn", "effect": "NoSchedule"}]}]
+)
+
+
+def test_what_was_asked_for_is_right() -> None:
+    assert judged(POOL, allocated(world_fixtures.claim("claim-1"), "device-0")) is None
+
+
+@pytest.mark.parametrize(
+    ("documents", "kind"),
+    [
+        ((POOL, allocated(world_fixtures.claim("a"), "device-9")), "gone:"),
+        ((POOL, allocated(world_fixtures.claim("a", count=2), "device-0")), "asked:"),
+        ((POOL, allocated(world_fixtures.claim("a", count=2), "device-0", "device-0")), "twice:"),
+        (
+            (
+                world_fixtures.admin_namespace(),
+                POOL,
+                allocated(world_fixtures.claim("a"), "device-0", adminAccess=True),
+            ),
+            "admin:",
+        ),
+        ((TAINTED, allocated(world_fixtures.claim("a"), "device-0")), "taint:"),
+        (
+            (
+                world_fixtures.pool(world_fixtures.devices(1), name="worker-1"),
+                allocated(world_fixtures.claim("a"), "device-0", pool="worker-1"),
+            ),
+            "place:",
+        ),
+        (
+            (
+                POOL,
+                allocated(
+                    world_fixtures.claim(
+                        "a", selectors=[{"cel": {"expression": "device.driver == 'none.example'"}}]
+                    ),
+                    "device-0",
+                ),
+            ),
+            "selected:",
+        ),
+    ],
+)
+def test_what_was_not_asked_for_is_found(documents: tuple[Object, ...], kind: str) -> None:
+    finding = judged(*documents)
+    assert finding is not None
+    assert finding.partition(" ")[0] == kind
+
+
+def test_what_was_gone_at_the_last_rest_is_not_allocated_any_more() -> None:
+    oracle = granted_devices.GrantedDevices()
+    past = world_fixtures.past([POOL, allocated(world_fixtures.claim("claim-1"), "device-0")])
+    [pool, claim] = [item for item in past.objects if item[0].plural.startswith("resource")]
+    for (resource, stored), kind in ((pool, "ADDED"), (pool, "DELETED")):
+        oracle.on_commit(
+            watch_cache.Commit(resource=resource, type=kind, object=stored, previous=None)
+        )
+    oracle.rested()
+    oracle.on_commit(
+        watch_cache.Commit(resource=claim[0], type="ADDED", object=claim[1], previous=None)
+    )
+    assert oracle.finding == "gone: claim-1 got device-0, which is in no slice"

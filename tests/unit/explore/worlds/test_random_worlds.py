@@ -1,0 +1,146 @@
+"""Random worlds: drawn alike from one number, of every feature, silent without a defect."""
+
+import pytest
+
+from harness import errors
+from harness.explore.search import random_worlds, search_campaign, shrink_world, tokens
+from harness.explore.worlds import world_catalogue
+from harness.explore.worlds.random_worlds import (
+    action_drawing,
+    actions,
+    random_specs,
+    world_drawing,
+)
+
+DRAWN = 1200
+ACTIONS = {
+    name
+    for name, value in vars(actions.Actions).items()
+    if callable(value) and not name.startswith("_") and name not in ("perform", "report_devices")
+}
+
+
+def found(seed: int, defect: str, *, worlds: int = 200) -> random_worlds.RandomProgress:
+    hunt = random_worlds.RandomHunt(seed=seed, defects=(defect,), worlds=worlds)
+    *_, progress = random_worlds.explore(hunt)
+    return progress
+
+
+def test_a_number_draws_the_same_world_each_time() -> None:
+    for number in range(50):
+        first = repr(world_drawing.draw(number))
+        world_drawing.draw.cache_clear()
+        assert repr(world_drawing.draw(number)) == first
+
+
+def test_different_numbers_draw_different_worlds() -> None:
+    assert len({repr(world_drawing.draw(number)) for number in range(100)}) > 90
+
+
+def test_every_action_fault_and_actor_is_drawn() -> None:
+    drawings = [world_drawing.draw(number) for number in range(DRAWN)]
+    parts = [part for drawing in drawings for part in drawing.parts]
+    assert {part.does for part in parts} - {""} == ACTIONS
+    assert {part.name for part in parts if part.kind == "fault"} == {*action_drawing.FAULTS}
+    assert {part.name for part in parts if part.kind == "actor"} == {
+        "controller",
+        "device-driver",
+        "kubelets",
+        "rebooted-node",
+        "refused-pod",
+        "scheduler-2",
+    }
+
+
+def test_a_part_goes_with_those_that_it_needs() -> None:
+    for number in range(300):
+        drawing = world_drawing.draw(number)
+        for left_out in drawing.parts:
+            names = {part.name for part in drawing.included({left_out.name: 0}).parts}
+            kept = [part for part in drawing.parts if part.name in names]
+            assert left_out.name not in names
+            assert all({*part.needs} <= names for part in kept)
+
+
+def test_every_smaller_world_can_be_made() -> None:
+    hunt = random_worlds.RandomHunt(seed=5).hunt(2)
+    for name, size in hunt.spec.sizes.items():
+        for value in range(size.least, size.value):
+            smaller = tokens.Token(
+                scenario=hunt.scenario, defects=(), decisions=(), sizes=((name, value),)
+            )
+            assert search_campaign.replay(smaller).finding is None
+
+
+def test_the_correct_subject_is_silent() -> None:
+    *_, progress = random_worlds.explore(random_worlds.RandomHunt(seed=1, schedules=4, worlds=40))
+    assert progress.found is None
+    assert progress.worlds == 40
+    assert progress.schedules == 160
+
+
+@pytest.mark.parametrize(
+    ("defect", "kind"),
+    [
+        ("constraints-not-asked", "constraint:"),
+        ("in-flight-removed-first", "device"),
+        ("not-cached-is-final", "stuck:"),
+    ],
+)
+def test_a_defect_is_found_shrunk_and_found_again(defect: str, kind: str) -> None:
+    progress = found(1, defect)
+    assert progress.found is not None
+    finding, token = progress.found
+    assert finding.partition(" ")[0] == kind
+    assert search_campaign.replay(tokens.parse(str(token))).finding == finding
+
+
+def test_a_finding_is_shrunk_to_the_parts_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shrink_world, "SCHEDULES", 5)
+    progress = found(4, "constraints-not-asked")
+    assert progress.found is not None
+    small = shrink_world.smallest(progress.found[1])
+    drawing = world_drawing.draw(int(small.scenario.removeprefix("random-")))
+    kept = [part.kind for part in drawing.included(small.spec.values).parts]
+    assert (kept.count("pod"), kept.count("fault"), kept.count("action")) == (1, 0, 0)
+    assert search_campaign.replay(tokens.parse(str(small))).finding is not None
+
+
+def test_the_search_ends_at_the_first_world_with_a_finding() -> None:
+    hunt = random_worlds.RandomHunt(seed=4, defects=("selectors-not-asked",), worlds=50)
+    alone = [*random_worlds.explore(hunt)][-1]
+    first = next(
+        index
+        for index in range(50)
+        if alone.found is not None and hunt.hunt(index).scenario == alone.found[1].scenario
+    )
+    assert alone.worlds == first + 1
+
+
+def test_a_world_with_known_hazards_gets_their_remedies() -> None:
+    lossy = next(
+        random_specs.name(number)
+        for number in range(500)
+        if world_drawing.draw(number).has(("lose-response",))
+    )
+    remedies, sizes = random_specs.settings(lossy, ())
+    assert "keep-in-flight-until-known" in remedies
+    assert sizes == ()
+
+
+def test_a_remedy_that_a_defect_excludes_takes_its_faults_along() -> None:
+    lossy = next(
+        random_specs.name(number)
+        for number in range(500)
+        if world_drawing.draw(number).has(("lose-response",))
+    )
+    remedies, sizes = random_specs.settings(lossy, ("allocation-without-finalizer",))
+    assert "keep-in-flight-until-known" not in remedies
+    assert ("lose-response", 0) in sizes
+
+
+@pytest.mark.parametrize("name", ["random-", "random-x", "random--1", "random-01"])
+def test_other_names_are_no_random_worlds(name: str) -> None:
+    assert random_specs.spec(name) is None
+    with pytest.raises(errors.ScenarioError, match="random-NUMBER"):
+        world_catalogue.sized(name, {})

@@ -1,0 +1,229 @@
+"""Runs while they go on: the figures agree with those of the verdict, whatever is read when."""
+
+import itertools
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from harness import clocks, errors
+from harness.checks import judging
+from harness.history import directories, plans, records
+from harness.live import api_calls, live_runs, snapshots
+from tests.histories import building
+
+GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
+ENOUGH_S = 30.0
+
+
+def state_of(path: pathlib.Path) -> snapshots.Run:
+    run = live_runs.LiveRun(path)
+    assert run.read(at_most_s=ENOUGH_S)
+    found = run.snapshot()
+    run.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *sorted((GOLDEN / "device_exclusivity").iterdir()),
+        *sorted((GOLDEN / "scheduler_exclusivity").iterdir()),
+        *sorted((GOLDEN / "claim_progress").iterdir()),
+        *sorted((GOLDEN / "distinct_devices").iterdir()),
+    ],
+    ids=lambda path: f"{path.parent.name}-{path.name}",
+)
+def test_the_figures_are_those_of_the_verdict(path: pathlib.Path) -> None:
+    figures = judging.examine(directories.existing(path)).judgement.figures
+    found = state_of(path)
+    assert (found.claims_created, found.pods_created) == (figures.claims, figures.pods)
+    assert found.allocations == figures.allocations
+    assert found.double_allocations == figures.double_allocations
+    assert found.pods_ran == figures.pods_running
+    assert found.api_calls.calls + found.api_calls_open == figures.api_calls
+
+
+def test_a_golden_run_with_a_double_allocation_shows_it() -> None:
+    found = state_of(GOLDEN / "device_exclusivity" / "INVALID")
+    assert found.double_allocations > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "holds", "doubles"),
+    [
+        ("a+D1 b+D1 a-D1 b-D1", 0, 1),
+        ("a+D1 b+D1", 2, 1),
+        ("a+D1 b+D1 c+D1", 3, 3),
+        ("a+D1 a-D1 b+D1", 1, 0),
+        ("a+D1 a~ b+D1", 1, 0),
+        ("a+D1 b+D1!", 2, 0),
+        ("a+D1% b+D1%", 2, 0),
+        ("a+D1% b+D1", 2, 1),
+        ("a+D1 [ a~ b+D1 ]", 1, 0),
+        ("a+D1 [ a=D2 b+D1 ]", 2, 0),
+        ("a+D1 [ b+D1 ]", 2, 1),
+        ("a+D1 a=D2 b+D1", 2, 0),
+    ],
+)
+def test_holds_and_double_allocations(
+    tmp_path: pathlib.Path, text: str, holds: int, doubles: int
+) -> None:
+    building.build(tmp_path / "run", text)
+    found = state_of(tmp_path / "run")
+    assert (found.holds_open, found.double_allocations) == (holds, doubles)
+
+
+def test_a_run_that_is_read_while_its_files_grow_ends_with_the_same(tmp_path: pathlib.Path) -> None:
+    made = building.build(tmp_path / "made", "a+D1 p:a p*" + " b+D1 b~" * 20)
+    whole = {path: path.read_bytes() for path in made.journals()}
+    for path in whole:
+        path.write_bytes(b"")
+    run = live_runs.LiveRun(made.path)
+    steps = itertools.zip_longest(*(_pieces(path, content) for path, content in whole.items()))
+    for pieces in steps:
+        for path, piece in filter(None, pieces):
+            with path.open("ab") as file:
+                file.write(piece)
+        assert run.read(at_most_s=ENOUGH_S)
+    found = run.snapshot()
+    run.close()
+    again = state_of(made.path)
+    assert msgspec.structs.replace(found, elapsed_s=again.elapsed_s) == again  # time goes on
+    assert found.double_allocations == 20
+    assert (found.claims, found.pods_ran) == (1, 1)
+
+
+def _pieces(path: pathlib.Path, content: bytes) -> Iterator[tuple[pathlib.Path, bytes]]:
+    for begin in range(0, len(content), 97):
+        yield path, content[begin : begin + 97]
+
+
+def test_reading_ends_after_the_time_and_goes_on(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_runs, "_BATCH", 10)
+    made = building.build(tmp_path / "run", "a+D1" + " b+D1 b~" * 20)
+    run, looks = live_runs.LiveRun(made.path), 0
+    while not run.read(at_most_s=0.0):
+        looks += 1
+        assert not run.snapshot().is_read
+    assert looks > 2
+    assert run.snapshot().double_allocations == 20
+    run.close()
+
+
+def test_a_compressed_run_and_a_plain_one_are_the_same(tmp_path: pathlib.Path) -> None:
+    text = "a+D1 b+D1 p:a p*"
+    building.build(tmp_path / "plain", text)
+    building.build(tmp_path / "small", text, changes={"compression": "zstd"})
+    plain, small = (state_of(tmp_path / name) for name in ("plain", "small"))
+    differing = {"directory", "elapsed_s"}
+    assert {
+        key
+        for key, value in msgspec.to_builtins(plain).items()
+        if value != msgspec.to_builtins(small)[key]
+    } <= differing
+
+
+# ---------------------------------------------------------------- how it goes on
+
+
+def under_way(path: pathlib.Path, *, pid: int, silent_s: float = 60.0) -> directories.RunDirectory:
+    """A run without a verdict that this boot's process `pid` makes, silent for some time."""
+    made = building.build(
+        path,
+        "a+D1",
+        changes={"pid": pid, "boot_id": clocks.boot_id(), "created_wall_ns": clocks.wall_ns()},
+    )
+    for file in path.iterdir():
+        os.utime(file, times=(clocks.wall_ns() / 1e9 - silent_s,) * 2)
+    return made
+
+
+def test_a_run_whose_process_lives_goes_on(tmp_path: pathlib.Path) -> None:
+    under_way(tmp_path / "run", pid=os.getpid())
+    found = state_of(tmp_path / "run")
+    assert (found.state, found.problem) == ("running", "")
+
+
+def test_a_run_whose_process_was_killed_is_gone(tmp_path: pathlib.Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process.kill()
+    process.communicate()
+    under_way(tmp_path / "run", pid=process.pid)
+    found = state_of(tmp_path / "run")
+    assert found.state == "gone"
+    assert found.problem == (
+        "the process that made the run is gone, and left no verdict: "
+        "`flake-hunt check` judges what there is"
+    )
+
+
+def test_a_run_that_still_writes_goes_on_although_its_process_is_not_found(
+    tmp_path: pathlib.Path,
+) -> None:
+    under_way(tmp_path / "run", pid=2**22 + 1, silent_s=0.0)  # larger than any pid
+    assert state_of(tmp_path / "run").state == "running"
+
+
+def test_a_process_that_is_younger_than_the_run_is_another_one(tmp_path: pathlib.Path) -> None:
+    made = under_way(tmp_path / "run", pid=os.getpid())
+    plan = msgspec.structs.replace(plans.read(made.plan), created_wall_ns=10**18)
+    plans.write(made.plan, plan)
+    os.utime(made.plan, times=(1.0, 1.0))
+    assert state_of(tmp_path / "run").state == "gone"
+
+
+def test_a_run_of_another_host_goes_on_while_it_writes(tmp_path: pathlib.Path) -> None:
+    made = building.build(tmp_path / "run", "a+D1", changes={"boot_id": "other", "pid": 1})
+    assert state_of(made.path).state == "running"
+    for file in made.path.iterdir():
+        os.utime(file, times=(clocks.wall_ns() / 1e9 - 100,) * 2)
+    assert state_of(made.path).state == "gone"
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.RunDirectoryError, match=r"has no plan\.json"):
+        live_runs.LiveRun(tmp_path)
+
+
+def test_a_damaged_journal_is_named_and_the_others_are_read(tmp_path: pathlib.Path) -> None:
+    made = under_way(tmp_path / "run", pid=os.getpid())
+    with made.operations(building.TRAFFIC).open("ab") as file:
+        file.write(b"no record\n")
+    found = state_of(made.path)
+    assert found.problem.startswith("operations-traffic-0.jsonl, line ")
+    assert found.claims == 1
+
+
+def test_calls_of_another_host_are_counted_at_the_times_of_the_run(tmp_path: pathlib.Path) -> None:
+    """Its clock is an hour ahead, which would hide the calls of this one from the present rate."""
+    directory = building.build(tmp_path / "run", "a+D1 p* a~")
+    hour_ns = 3600 * 10**9
+    told = records.WorkerJoined(
+        process=building.TRAFFIC,
+        host="far",
+        boot_id="other",
+        pid=1,
+        offset_ns=-hour_ns,
+        uncertainty_ns=9,
+        ts_ns=1,
+    )
+    building.write(directory.traffic_workers, [told], process="traffic")
+    path, now_ns = directory.operations(building.TRAFFIC), 10**15
+    far_ns = now_ns - 2 * 10**9 + hour_ns
+    call = records.Invocation(
+        op=1, user="u", verb="create", resource="pods", namespace="n", name="p", ts_ns=far_ns
+    )
+    path.unlink()
+    end = records.Completion(op=1, outcome="ok", ts_ns=far_ns + 1000)
+    building.write(path, [call, end], process=building.TRAFFIC)
+    run = live_runs.LiveRun(directory.path)
+    assert run.read(at_most_s=ENOUGH_S)
+    assert run.calls.rate(now_ns) == 1 / api_calls.WINDOW_S
+    run.close()

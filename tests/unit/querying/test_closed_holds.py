@@ -1,0 +1,106 @@
+"""Holds that are folded one by one: the same as those of SQL, whatever claims do."""
+
+import pathlib
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from harness.checks import device_exclusivity
+from harness.checks.consumption import declared_devices
+from harness.checks.holds import hold_history
+from harness.history import histories, records
+from harness.querying import closed_holds, database, exporting, exports, parquet_parts
+from tests.histories import building, dense_histories, shared_devices
+
+pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
+HISTORIES = 20
+HOLDS = "SELECT * FROM holds ORDER BY ALL"
+COUNTS = "SELECT run, examined, double_allocations FROM exclusivity ORDER BY ALL"
+
+
+@pytest.fixture
+def runs(tmp_path: pathlib.Path) -> list[pathlib.Path]:
+    """Runs in which claims come and go, with gaps of the watch, shares, and admin access."""
+    stream = random.Random(7)
+    bodies = [dense_histories.observe(dense_histories.draw(stream, 40)) for _ in range(HISTORIES)]
+    bodies += [list(_mixed(random.Random(seed))) for seed in range(HISTORIES)]
+    return [
+        building.build(tmp_path / f"{number:03}", "", observations=body).path
+        for number, body in enumerate(bodies)
+    ]
+
+
+def _mixed(stream: random.Random) -> Iterator[records.Body]:
+    yield from shared_devices.slices()
+    live: list[str] = []
+    for rv in range(10, 50):
+        drawn = stream.random()
+        if live and drawn < 0.2:
+            yield shared_devices.gone(rv, live.pop(stream.randrange(len(live))))
+        elif live and drawn < 0.4:
+            yield shared_devices.allocated(rv, stream.choice(live), _results(stream))
+        else:
+            live.append(f"c{rv}")
+            yield shared_devices.allocated(rv, live[-1], _results(stream), "ADDED")
+
+
+def _results(stream: random.Random) -> list[dict[str, object]]:
+    """Up to three results, which may be of one device."""
+    return [
+        {
+            "request": "r",
+            "driver": shared_devices.DRIVER,
+            "pool": shared_devices.POOL,
+            "device": stream.choice("SXWZ"),
+            **stream.choice(
+                [
+                    {},
+                    {"adminAccess": True},
+                    {"adminAccess": False},
+                    {"shareID": ""},
+                    {"shareID": "s", "consumedCapacity": {"memory": stream.choice(["1Gi", "2Gi"])}},
+                    {"shareID": "s", "adminAccess": True},
+                ]
+            ),
+        }
+        for _ in range(stream.choice([0, 1, 1, 2, 3]))
+    ]
+
+
+def _checked(run: pathlib.Path) -> tuple[int, int]:
+    declared = declared_devices.DeclaredDevices()
+    folded = hold_history.fold(histories.load(run).observations() or (), declared)
+    found = device_exclusivity.check(folded, declared.is_shareable)
+    return found.examined_count, found.violation_count
+
+
+def test_random_histories(
+    tmp_path: pathlib.Path, runs: list[pathlib.Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_parts, "ROWS_OF_GROUP", 7)
+    monkeypatch.setattr(exporting, "GROUP_MAX", 150_000)
+    exported, of_runs = exports.divided(runs)
+    exporting.export(of_runs, tmp_path / "exported", version="1")
+    folded = database.query([tmp_path / "exported"], HOLDS).rows
+    assert folded == database.query(runs, HOLDS).rows
+    kinds = {row[5] for row in folded}
+    assert kinds == {"exclusive", "share", "admin"}
+    counted = {
+        row[0]: tuple(row[1:]) for row in database.query([tmp_path / "exported"], COUNTS).rows
+    }
+    checked = {str(run): _checked(run) for run in runs}
+    assert sum(doubled for _, doubled in checked.values()) > HISTORIES
+    assert counted == {run: count for run, count in checked.items() if count[0]}
+    assert not exported
+
+
+def test_closed_holds_are_forgotten() -> None:
+    def body() -> Iterator[records.Body]:
+        for rv in range(1, 2_000, 2):
+            yield shared_devices.claim(rv, f"c{rv}", {"X": None})
+            yield shared_devices.gone(rv + 1, f"c{rv}")
+
+    fold = closed_holds.HoldFold()
+    kept = [len(fold._holders) for _ in fold.closed(body())]
+    assert (len(kept), max(kept)) == (1_000, 1)
