@@ -18,6 +18,7 @@ import io
 import json
 import os
 import pathlib
+import random
 import re
 import secrets
 import shutil
@@ -35,6 +36,12 @@ from typing import Any
 API_VERSION, API_VERSION_MIN = "1.47", "1.24"
 MANIFEST = "etc/kubernetes/manifests/kube-apiserver.yaml"
 KUBELET_S = 0.1
+STARTUP_S = 30
+"""Time for an API server to answer before the kubelet starts it again (a startup probe)."""
+PORTS = range(20_000, 32_000)
+"""Host ports to choose from: the kernel gives none of them to a client or to a listener on port 0,
+which could take one before the API server of a node listens.
+"""
 _STOP = re.compile(
     r"crictl stop --timeout (?P<timeout>\d+) \$\(crictl ps --quiet --name '(?P<name>\S+)'\)"
 )
@@ -66,6 +73,11 @@ class Container:
         self.ports: dict[str, Any] = {}
 
     @property
+    def console(self) -> pathlib.Path:
+        """The output of its processes."""
+        return self.folder / "console.log"
+
+    @property
     def binds(self) -> list[list[str]]:
         """Host path, container path and options of every bind mount."""
         return [
@@ -85,7 +97,7 @@ class Container:
 
     def spawn(self, *words: str) -> "subprocess.Popen[bytes]":
         """Start a process in a session of its own, as containerd does."""
-        with (self.folder / "processes.log").open("ab") as log:
+        with self.console.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, *words],
                 stdin=subprocess.DEVNULL,
@@ -114,6 +126,8 @@ class State:
         self.containers: dict[str, Container] = {}
         self.networks: dict[str, dict[str, Any]] = {}
         self.volumes: dict[str, dict[str, Any]] = {}
+        self.ports: set[int] = set()
+        """Host ports that were given to a container."""
         self.runs: dict[str, dict[str, Any]] = {}
         """Commands of `docker exec`."""
         self.guard = threading.RLock()
@@ -242,28 +256,35 @@ def start_container(state: State, *, target: str, **_: Any) -> Any:
     for inside, bindings in (
         (item.config.get("HostConfig") or {}).get("PortBindings") or {}
     ).items():
-        item.ports[inside] = [bind(item, binding) for binding in bindings]
+        item.ports[inside] = [bind(state, item, binding) for binding in bindings]
     image = state.image(item.config["Image"])
-    console = item.folder / "console.log"
-    console.write_text(state.faults.get("console", BOOTED))
+    item.console.write_text(state.faults.get("console", BOOTED))
     if image.get("Kubernetes"):
         boot(item, image)
     item.running = True
     return 204, None
 
 
-def bind(item: Container, binding: dict[str, str]) -> dict[str, str]:
+def bind(state: State, item: Container, binding: dict[str, str]) -> dict[str, str]:
     address, port = binding.get("HostIp") or "0.0.0.0", int(binding.get("HostPort") or 0)
+    candidates = [port] if port else random.sample(PORTS, 100)
+    for candidate in candidates:
+        if candidate not in state.ports and is_free(address, candidate):
+            state.ports.add(candidate)
+            return {"HostIp": address, "HostPort": str(candidate)}
+    raise RefusalError(
+        500,
+        f"driver failed programming external connectivity on endpoint {item.name} ({item.id}): "
+        f"Bind for {address}:{port} failed: port is already allocated",
+    )
+
+
+def is_free(address: str, port: int) -> bool:
     try:
-        with socket.create_server((address, port), reuse_port=False) as probe:
-            port = probe.getsockname()[1]
+        socket.create_server((address, port), reuse_port=False).close()
     except OSError:
-        raise RefusalError(
-            500,
-            f"driver failed programming external connectivity on endpoint {item.name} ({item.id}): "
-            f"Bind for {address}:{port} failed: port is already allocated",
-        ) from None
-    return {"HostIp": address, "HostPort": str(port)}
+        return False
+    return True
 
 
 def boot(item: Container, image: dict[str, Any]) -> None:
@@ -287,14 +308,19 @@ def boot(item: Container, image: dict[str, Any]) -> None:
 
 
 def play_kubelet(item: Container) -> None:
-    """Start the static pod of the API server again when it has ended, while there is a manifest."""
-    manifest = item.root / MANIFEST
+    """Start the static pod of the API server again when it has ended, while there is a manifest,
+    or has not answered in time.
+    """
+    manifest, answered = item.root / MANIFEST, item.root / "etc/kubernetes/admin.conf"
     while not manifest.exists() and item.root.exists():
         time.sleep(KUBELET_S)  # kubeadm has not written it yet
+    started = time.monotonic()
     while item.root.exists():
         server = item.processes[0]
         if server.poll() is not None and item.running and manifest.exists():
-            item.processes[0] = item.spawn(*item.api_server)
+            item.processes[0], started = item.spawn(*item.api_server), time.monotonic()
+        elif time.monotonic() - started > STARTUP_S and not answered.exists():
+            server.kill()
         time.sleep(KUBELET_S)
 
 
@@ -378,6 +404,7 @@ def drop(state: State, item: Container, *, volumes: bool) -> None:
     item.stop()
     shutil.rmtree(item.folder, ignore_errors=True)
     state.containers.pop(item.id, None)
+    state.ports -= {int(given["HostPort"]) for ports in item.ports.values() for given in ports}
     for network in state.networks.values():
         network["Containers"].pop(item.id, None)
     if volumes:
@@ -387,7 +414,7 @@ def drop(state: State, item: Container, *, volumes: bool) -> None:
 
 def logs(state: State, *, target: str, **_: Any) -> Any:
     item = state.container(target)
-    return 200, (item.folder / "console.log").read_bytes()
+    return 200, item.console.read_bytes()
 
 
 def get_archive(state: State, *, target: str, query: dict[str, str], **_: Any) -> Any:

@@ -265,8 +265,15 @@ class Kind:
             say(" • WARNING: Timed out waiting for Ready ⚠️")
 
     def _export_kubeconfig(self, name: str, path: str) -> None:
-        self._wait_for_ready(f"{name}-control-plane", 120)
-        document = yaml.safe_load(self._read(f"{name}-control-plane", "/etc/kubernetes/admin.conf"))
+        container = f"{name}-control-plane"
+        self._wait_for_ready(container, 60)
+        try:
+            document = yaml.safe_load(self._read(container, "/etc/kubernetes/admin.conf"))
+        except docker.errors.NotFound as error:
+            raise KindError(
+                f"failed to get cluster internal kubeconfig: {error.explanation}",
+                self.api.logs(container).decode(errors="replace"),
+            ) from None
         context = f"kind-{name}"
         document["clusters"][0]["name"] = document["users"][0]["name"] = context
         document["contexts"] = [{"name": context, "context": {"cluster": context, "user": context}}]

@@ -58,6 +58,15 @@ class StandIn:
         finally:
             client.close()
 
+    def clear(self) -> None:
+        """Remove the containers that a failed test left for the next one."""
+        client = self.client()
+        try:
+            for item in client.api.containers(all=True):
+                client.api.remove_container(item["Id"], v=True, force=True)
+        finally:
+            client.close()
+
 
 @contextlib.contextmanager
 def started(
@@ -102,6 +111,7 @@ def profile(**changes: Any) -> profiles.KindProfile:
         "title": "the stand-in's nodes",
         "kubernetes": "v1.36.0",
         "image": IMAGE,
+        "wait_s": 60,
         **changes,
     }
     return profiles.KindProfile.model_validate(document)

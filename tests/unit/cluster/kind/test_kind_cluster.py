@@ -2,6 +2,7 @@
 (tests/stand_ins).
 """
 
+import concurrent.futures
 import contextlib
 import pathlib
 import stat
@@ -44,9 +45,10 @@ def use(
 @pytest.fixture
 def used(
     engine: standing_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> standing_in.StandIn:
+) -> Iterator[standing_in.StandIn]:
     use(engine, monkeypatch, tmp_path)
-    return engine
+    yield engine
+    engine.clear()
 
 
 def request(tmp_path: pathlib.Path, name: str = "fh-abc-gw0") -> interfaces.ClusterRequest:
@@ -155,15 +157,9 @@ def test_clusters_side_by_side_do_not_touch_each_other(
     used: standing_in.StandIn, tmp_path: pathlib.Path
 ) -> None:
     provider = kind_cluster.Provider(standing_in.profile())
-    made: list[kind_cluster.KindCluster] = []
-    threads = [
-        threading.Thread(target=lambda r=wanted: made.append(provider.up(r)))
-        for wanted in [request(tmp_path, f"fh-side-gw{number}") for number in range(3)]
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    wanted = [request(tmp_path, f"fh-side-gw{number}") for number in range(3)]
+    with concurrent.futures.ThreadPoolExecutor(len(wanted)) as threads:
+        made = list(threads.map(provider.up, wanted))
     assert len({cluster.kubeconfig for cluster in made}) == 3
     client = used.client()
     assert len([item for item in client.api.networks() if item["Name"] == "kind"]) == 1
