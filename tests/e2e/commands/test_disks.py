@@ -78,7 +78,8 @@ def _published(path: pathlib.Path) -> directories.RunDirectory:
 @pytest.fixture(scope="module")
 def token(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("token")
-    _, output = running.run(folder, "explore", "--defect", "gather-not-atomic", "--seed", "1")
+    search = ("--defect", "gather-not-atomic", "--seed", "1", "--schedules", "2000")
+    _, output = running.run(folder, "explore", *search)
     return re.findall(r"fh3-\S+", output)[0]
 
 
