@@ -4,6 +4,7 @@ Nothing here is a verdict: a run that ends because of something seen here is jud
 directory like any other.
 """
 
+import math
 from typing import Any
 
 from harness import concurrency
@@ -16,14 +17,16 @@ from harness.scenario import specs, traffic_specs
 def pods_for_load(scenario: specs.Scenario) -> int:
     """Return the number of pods that must have run to satisfy the scenario's `load`.
 
-    It is large enough whatever devices the pods got, because all claims they share were allocated.
+    It is large enough whatever devices the pods got, because all their claims were allocated: the
+    one that several pods share, or the several ones of a pod.
     """
-    load = scenario.load
-    if isinstance(scenario.traffic, traffic_specs.LimitTraffic):
-        return scenario.traffic.pods
-    pods_per_claim = getattr(scenario.traffic, "pods_per_claim", 1)
-    claims = max(load.allocations_min, load.reuse_min + scenario.pools.device_count)
-    return max(load.pods_running_min, claims * pods_per_claim)
+    load, traffic = scenario.load, scenario.traffic
+    if isinstance(traffic, traffic_specs.LimitTraffic):
+        return traffic.pods
+    reused = load.reuse_min + scenario.pools.device_count if load.reuse_min else 0
+    claims = max(load.allocations_min, reused)
+    pods = claims * getattr(traffic, "pods_per_claim", 1)
+    return max(load.pods_running_min, math.ceil(pods / getattr(traffic, "claims_per_pod", 1)))
 
 
 class PoolChangeGoal:

@@ -36,3 +36,13 @@ def test_so_many_pods_mean_that_the_load_was_there() -> None:
     assert isinstance(shared.traffic, traffic_specs.SharedTraffic)
     least = shared.load.allocations_min * shared.traffic.pods_per_claim
     assert goals.pods_for_load(shared) >= max(least, shared.load.pods_running_min)
+
+
+def test_a_pod_with_several_claims_counts_for_all_of_them_and_devices_only_for_reuse() -> None:
+    annotated = loading.load("template-annotated").scenario
+    assert isinstance(annotated.traffic, traffic_specs.ChurnTraffic)
+    assert annotated.traffic.claims_per_pod == 2
+    assert annotated.load.reuse_min == 0
+    assert goals.pods_for_load(annotated) == max(
+        annotated.load.pods_running_min, annotated.load.allocations_min // 2
+    )
