@@ -87,6 +87,9 @@ class Waited(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     reached: bool
     started_ns: Int62
     ts_ns: Int62
+    begun_beside: str = ""
+    """Name of the next object, which the user creates although it still waits for this one; empty:
+    none."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="listed"):

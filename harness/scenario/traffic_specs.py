@@ -112,6 +112,10 @@ class ChurnTraffic(WorkerKeys):
     """Mean seconds for which a Running pod is kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
     """Seconds for which a user waits for Running before it deletes the pod."""
+    patience_s: Seconds = 0.0
+    """Seconds after which a user begins another pod beside those that it waits for, up to five at
+    once, so that a scheduler with long back-offs has pods to try. 0: one after the other; so do
+    users that do not give up, or whose pods complete."""
     gives_up: bool = True
     """false: a user whose pod does not run within `wait_s` leaves it there and creates nothing
     more, so that a pod that could run and never does is found."""
@@ -136,6 +140,11 @@ class ChurnTraffic(WorkerKeys):
         """Return the longest time until the last user stops waiting, in seconds."""
         return max(self.duration_s, self.duration_max_s) + self.wait_s
 
+    @property
+    def surge_after_s(self) -> float:
+        """Return `patience_s`; 0 for users that do one thing after the other."""
+        return self.patience_s if self.gives_up and not self.completes else 0.0
+
 
 class SharedTraffic(WorkerKeys):
     """Every user repeats: create a claim and several pods for it, wait for Running, delete all."""
@@ -154,6 +163,10 @@ class SharedTraffic(WorkerKeys):
     """Mean seconds for which the Running pods are kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
     """Seconds for which a user waits for Running before it deletes the pods and the claim."""
+    patience_s: Seconds = 0.0
+    """Seconds after which a user begins another claim with pods beside those that it waits for, up
+    to five at once, so that a scheduler with long back-offs has pods to try. 0: one after the
+    other; so do users that do not give up."""
     gives_up: bool = True
     """false: a user whose pods do not run within `wait_s` leaves them there and creates nothing
     more, so that a pod that could run and never does is found."""
@@ -171,6 +184,11 @@ class SharedTraffic(WorkerKeys):
     def longest_s(self) -> float:
         """Return the longest time until the last user stops waiting, in seconds."""
         return max(self.duration_s, self.duration_max_s) + self.wait_s
+
+    @property
+    def surge_after_s(self) -> float:
+        """Return `patience_s`; 0 for users that do one thing after the other."""
+        return self.patience_s if self.gives_up else 0.0
 
 
 class LimitTraffic(WorkerKeys):

@@ -8,6 +8,6 @@ because Locust swallows their exceptions; instead, each call is journaled before
 made.
 
 Contents: `assignments`, `attempts`, `claim_requests`, `launching`, `locustfile`, `locustfiles`,
-`objects`, `plugged_users`, `profiles`, `remote`, `run_objects`, `user_classes`, `users`,
+`objects`, `plugged_users`, `profiles`, `remote`, `run_objects`, `surges`, `user_classes`, `users`,
 `watching`, `workers`.
 """

@@ -38,10 +38,7 @@ class ChurnUser(users.ClaimUser):
         """Create, keep and delete one pod after the other until the time is up."""
         traffic: Any = self.worker.scenario.traffic
         use = self._complete if traffic.completes else self._keep
-        number = 0
-        while self.worker.is_time_left:
-            use(f"{self.name.replace('/', '-')}-{number}", traffic)
-            number += 1
+        self.repeat(lambda pod: use(pod, traffic), apis.PODS)
 
     def _keep(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
         """Create a pod, keep it for a time once it runs, and delete it."""
@@ -83,13 +80,13 @@ class SharedUser(users.ClaimUser):
 
     def work(self) -> None:
         """Create, share and delete one claim after the other until the time is up."""
-        number = 0
-        while self.worker.is_time_left:
-            claim = f"{self.name.replace('/', '-')}-{number}"
-            number += 1
-            owner = self.worker.objects.claim_owner()
-            if self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner)):
-                self._use_in_turn(claim, owner)
+        self.repeat(self._create_and_use, apis.CLAIMS)
+
+    def _create_and_use(self, claim: str) -> None:
+        """Create a claim, let pods use it, and delete it."""
+        owner = self.worker.objects.claim_owner()
+        if self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner)):
+            self._use_in_turn(claim, owner)
 
     def _use_in_turn(self, claim: str, owner: str) -> None:
         """Let one set of pods after another use the claim, then delete it."""

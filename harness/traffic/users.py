@@ -13,7 +13,7 @@ from locust import env, exception
 from harness import clocks, errors
 from harness.client import apis
 from harness.history import records
-from harness.traffic import attempts, watching, workers
+from harness.traffic import attempts, surges, watching, workers
 
 FAILURE_WAIT_S = 0.1
 """Seconds that a user waits after an object could not be created, before it begins another one."""
@@ -68,6 +68,26 @@ class ClaimUser(locust.User):
     def own_tasks(cls) -> list[Callable[["ClaimUser"], None]]:
         """Return the methods with `@task` of a subclass, each as often as its weight says."""
         return [task for task in cls.tasks if task is not ClaimUser.work_once]
+
+    def repeat(self, job: Callable[[str], None], resource: apis.Resource) -> None:
+        """Do a job again and again until the time is up; it gets a new name each time.
+
+        While one takes longer than users like, others begin beside it. `resource`: what the names
+        are of.
+        """
+        names = (f"{self.name.replace('/', '-')}-{number}" for number in itertools.count())
+        patience_s = self.worker.patience_s
+        if not patience_s:
+            while self.worker.is_time_left:
+                job(next(names))
+            return
+
+        def note(name: str, since_ns: int, beside: str) -> None:
+            self._note_wait(resource, name, "Deleted", since_ns, reached=False, begun_beside=beside)
+
+        surges.repeat(
+            job, names, patience_s=patience_s, goes_on=lambda: self.worker.is_time_left, note=note
+        )
 
     # ------------------------------------------------------------------------ actions
 
@@ -167,16 +187,30 @@ class ClaimUser(locust.User):
         """Wait for a condition and journal the result."""
         started_ns = clocks.monotonic_ns()
         reached = self.worker.watch.wait(pod, condition, timeout_s=timeout_s)
+        self._note_wait(apis.PODS, pod, goal, started_ns, reached=reached)
+        return reached
+
+    def _note_wait(
+        self,
+        resource: apis.Resource,
+        name: str,
+        goal: str,
+        started_ns: int,
+        *,
+        reached: bool,
+        begun_beside: str = "",
+    ) -> None:
+        """Journal a wait that ends now, or goes on beside something else."""
         self.worker.journal.write(
             records.Waited(
                 user=self.name,
-                resource="pods",
+                resource=resource.plural,
                 namespace=self.namespace,
-                name=pod,
+                name=name,
                 goal=goal,
                 reached=reached,
+                begun_beside=begun_beside,
                 started_ns=started_ns,
                 ts_ns=clocks.monotonic_ns(),
             )
         )
-        return reached

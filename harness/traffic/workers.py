@@ -31,6 +31,8 @@ class Worker:
         self.stopping = False
         self.on_done: Callable[[], None]
         """Called when all users of this process are done; set before `release`."""
+        self.patience_s: float = getattr(self.scenario.traffic, "surge_after_s", 0.0)
+        """Seconds after which a user begins something beside what it waits for; 0: never."""
         self._users_at_work = 0
         self._least_ns, self._most_ns = 0, 0
         self._user_numbers = itertools.count()

@@ -1,6 +1,7 @@
 """Answers of the certificate about the other journals of a run, and about its load."""
 
 import collections
+from collections.abc import Iterator
 
 from harness.checks.certificate import certificate_items
 
@@ -79,4 +80,10 @@ def load(given: certificate_items.Evidence) -> certificate_items.ItemResult:
         if got < least
     ]
     good = [f"{got} {what} (at least {least})" for what, (got, least) in figures.items()]
-    return not bad, "; ".join(bad or good)
+    return not bad, "; ".join([*(bad or good), *_surge(given)])
+
+
+def _surge(given: certificate_items.Evidence) -> Iterator[str]:
+    """Yield why the load was larger than its users, if it was."""
+    if count := given.operations.begun_beside:
+        yield f"{count:,} claims or pods begun beside others that users waited for"

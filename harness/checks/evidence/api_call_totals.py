@@ -25,6 +25,8 @@ class Operations:
     """`verb resource status reason` -> number of calls that did not succeed."""
     examples: dict[str, str]
     """`verb resource status reason` -> message of the first such call."""
+    begun_beside: int
+    """Claims or pods that users have begun beside others that were waiting."""
 
     @property
     def most_frequent_error(self) -> str:
@@ -62,6 +64,7 @@ class _Tally:
         self.created: set[str] = set()
         self.errors: collections.Counter[str] = collections.Counter()
         self.examples: dict[str, str] = {}
+        self.begun_beside = 0
 
     def read(self, process: str, reader: histories.EvidenceReader) -> None:
         """Add the journal of a process."""
@@ -84,6 +87,7 @@ class _Tally:
             written=self.written,
             errors=dict(sorted(self.errors.items())),
             examples=self.examples,
+            begun_beside=self.begun_beside,
         )
 
     def _count(self, reader: histories.EvidenceReader) -> int:
@@ -96,6 +100,8 @@ class _Tally:
                     begun[record.op] = record
                 case records.Completion():
                     self._complete(begun.pop(record.op, None), record)
+                case records.Waited():
+                    self.begun_beside += bool(record.begun_beside)
                 case _:
                     pass
         return len(begun)

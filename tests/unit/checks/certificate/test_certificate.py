@@ -449,6 +449,33 @@ def test_operations_are_tallied(tmp_path: pathlib.Path) -> None:
     }
 
 
+def _surge(count: int) -> damages.Damage:
+    """Some pods that a user has begun beside others, and a wait that ended well."""
+    ran = records.Waited(
+        user="traffic-0/user-0",
+        resource="pods",
+        namespace="default",
+        name="p",
+        goal="Running",
+        reached=True,
+        started_ns=0,
+        ts_ns=1,
+    )
+    beside = msgspec.structs.replace(ran, reached=False, begun_beside="q")
+    return damages.appended(damages.operations, ran, *[beside] * count)
+
+
+@pytest.mark.parametrize("least", [3, 4])
+def test_the_load_tells_how_much_users_have_begun_beside_what_waited(
+    tmp_path: pathlib.Path, least: int
+) -> None:
+    wanted = plans.Requirements(allocations_min=least, pods_running_min=0)
+    judgement = _judge(tmp_path, TEXT, _surge(1200), requirements=wanted)
+    (load,) = (item for item in judgement.certificate if item.name == "load")
+    assert load.ok == (least == 3)
+    assert "; 1,200 claims or pods begun beside others that users waited for" in load.reason
+
+
 REFUSED = "ResourceClaim is invalid: spec.devices.requests[0]: compilation failed: device.foo("
 
 
