@@ -1,12 +1,18 @@
 """Settings for all tests."""
 
+import gc
 import itertools
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 
 from harness.cluster import state_folder
+from tests.support import process_state
+
+STATE = pytest.StashKey[dict[str, Any]]()
+"""What the last test left."""
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background commands with SIGINT ignored, and child processes inherit that.
@@ -22,6 +28,37 @@ def own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(state_folder.VARIABLE, str(tmp_path_factory.mktemp("state-home")))
         yield
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """Fail a test that leaves a hook, a signal handler or the like to the tests after it."""
+    yield
+    now = process_state.read()
+    before, item.config.stash[STATE] = item.config.stash[STATE], now
+    if before != now:
+        left = "; ".join(process_state.changes(before, now))
+        pytest.fail(f"the test has changed its process: {left}", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without Python's garbage collector, and keep it from what was collected.
+
+    It would look through modules and tests, of which nothing ever becomes garbage, again and again.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Remember what the first test must leave as it was."""
+    session.config.stash[STATE] = process_state.read()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,12 +1,11 @@
 """A run, and the command line as a user calls it."""
 
 import pathlib
-import sys
 
 import pytest
 
-from harness.cli import commands
 from tests.histories import building
+from tests.support import called_commands
 
 HISTORY = "p:a,b a+D1 a^p p>n p* b+D1 a~"
 
@@ -17,11 +16,7 @@ def run(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    def asked(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["flake-hunt", *map(str, arguments)])
-        code = commands.run()
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return asked
+def ask(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> called_commands.FlakeHunt:
+    return called_commands.FlakeHunt(monkeypatch, capsys)

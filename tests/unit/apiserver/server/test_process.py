@@ -16,6 +16,7 @@ import pytest
 
 from harness import clocks, processes
 from harness.client import apis, transports
+from tests.support.called_commands import FlakeHunt
 
 TIMEOUT_S = 30
 
@@ -122,23 +123,28 @@ def ended(tmp_path: pathlib.Path, *options: str | pathlib.Path) -> tuple[int, st
     return result.returncode, result.stderr
 
 
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> FlakeHunt:
+    """The command in this process, for what it refuses before it is a server."""
+    return FlakeHunt(monkeypatch, capsys)
+
+
 @pytest.mark.parametrize("option", ["--port", "--tls-port"])
 @pytest.mark.parametrize("port", ["-5", "65536", "99999"])
 @pytest.mark.parametrize("command", [("apiserver", "--kubeconfig", "x"), ("cluster", "up")])
 def test_a_port_that_is_none_is_a_usage_error(
-    tmp_path: pathlib.Path, command: tuple[str, ...], option: str, port: str
+    called: FlakeHunt,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: pathlib.Path,
+    command: tuple[str, ...],
+    option: str,
+    port: str,
 ) -> None:
-    result = subprocess.run(
-        processes.command(*command, option, port),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    assert result.returncode == 2
+    monkeypatch.chdir(tmp_path)
+    code, _, err = called(*command, option, port)
+    assert code == 2
     bound = "at least 0" if int(port) < 0 else "at most 65535"
-    assert f"{option}: expected {bound}, got '{port}'" in result.stderr
+    assert f"{option}: expected {bound}, got '{port}'" in err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -154,14 +160,14 @@ FILES = [
 @pytest.mark.parametrize("option", FILES)
 @pytest.mark.parametrize("kind", ["folder", "below a file"])
 def test_a_file_that_cannot_be_written_is_one_message_and_leaves_nothing(
-    tmp_path: pathlib.Path, option: str, kind: str
+    called: FlakeHunt, tmp_path: pathlib.Path, option: str, kind: str
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     path = tmp_path / ("folder" if kind == "folder" else "file/x")
-    code, text = ended(tmp_path, option, path)
-    assert code == 2
-    (line,) = text.splitlines()
+    code, out, err = called("apiserver", "--kubeconfig", tmp_path / "other", option, path)
+    assert (code, out) == (2, "")
+    (line,) = err.splitlines()
     assert option in line
     assert str(path) in line
     assert {item.name for item in tmp_path.rglob("*")} == {"folder", "file"}
@@ -176,14 +182,15 @@ def test_folders_of_files_are_made(start: Callable[..., Any], tmp_path: pathlib.
     assert (tmp_path / "c" / "audit.log").is_file()
 
 
-def test_only_loopback_is_served(tmp_path: pathlib.Path) -> None:
-    code, text = ended(tmp_path, "--host", "0.0.0.0")
+def test_only_loopback_is_served(called: FlakeHunt, tmp_path: pathlib.Path) -> None:
+    server = ("apiserver", "--kubeconfig", tmp_path / "other", "--host")
+    code, _, err = called(*server, "0.0.0.0")
     assert code == 2
-    assert "expected a loopback address, got 0.0.0.0" in text
-    assert "--i-know-it-is-open" in text
-    code, text = ended(tmp_path, "--host", "example.org")
+    assert "expected a loopback address, got 0.0.0.0" in err
+    assert "--i-know-it-is-open" in err
+    code, _, err = called(*server, "example.org")
     assert code == 2
-    assert "expected an IP address for --host" in text
+    assert "expected an IP address for --host" in err
 
 
 def test_an_open_server_is_open_by_tls_only(

@@ -1,0 +1,36 @@
+"""The command in this process: what it prints and how it ends, without the start of a process."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from harness.cli import main
+
+
+class FlakeHunt:
+    """The command."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        """Exit code, standard output, standard error."""
+        self._monkeypatch.setattr("sys.argv", ["flake-hunt", *map(str, arguments)])
+        with _kept_handlers(), pytest.raises(SystemExit) as ended:
+            main.main()
+        printed = self._capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, printed.out, printed.err
+
+
+@contextlib.contextmanager
+def _kept_handlers() -> Iterator[None]:
+    """Keep those of pytest: with the command's, an interruption would end it without a word."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
