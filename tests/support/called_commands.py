@@ -2,6 +2,8 @@
 
 import contextlib
 import signal
+import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -18,7 +20,7 @@ class FlakeHunt:
     def __call__(self, *arguments: object) -> tuple[int, str, str]:
         """Exit code, standard output, standard error."""
         self._monkeypatch.setattr("sys.argv", ["flake-hunt", *map(str, arguments)])
-        with _kept_handlers(), pytest.raises(SystemExit) as ended:
+        with _kept_hooks(), pytest.raises(SystemExit) as ended:
             main.main()
         printed = self._capsys.readouterr()
         assert isinstance(ended.value.code, int)
@@ -26,11 +28,15 @@ class FlakeHunt:
 
 
 @contextlib.contextmanager
-def _kept_handlers() -> Iterator[None]:
-    """Keep those of pytest: with the command's, an interruption would end it without a word."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+def _kept_hooks() -> Iterator[None]:
+    """Keep those of pytest: with the command's, an interruption or the failure of a thread would
+    end it without a word, many tests later.
+    """
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    hooks = sys.excepthook, threading.excepthook
     try:
         yield
     finally:
-        for number, handler in kept.items():
+        sys.excepthook, threading.excepthook = hooks
+        for number, handler in handlers.items():
             signal.signal(number, handler)

@@ -8,10 +8,10 @@ import sys
 import threading
 from typing import Any
 
-from harness.cluster import cluster_records, state_folder
+from harness.cluster import state_folder
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_EXPECTED = ("PYTEST_CURRENT_TEST", state_folder.VARIABLE, cluster_records.MARK)
+_EXPECTED = ("PYTEST_CURRENT_TEST", state_folder.VARIABLE, "FLAKE_HUNT_OWNER")
 """Variables that a session changes, and the mark of all processes that a hunt's process starts."""
 
 

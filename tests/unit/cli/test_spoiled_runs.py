@@ -1,8 +1,10 @@
 """Every file of a run directory, spoiled: `check` and `report` say so, and neither says VALID."""
 
+import functools
 import os
 import pathlib
 import re
+import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +31,7 @@ VALID = specimens.Specimen(
 )
 FAULTY = RECORDED["recorded/INVALID-faulty"]
 COMPRESSED = specimens.compressed(VALID)
+PUBLISHED = {chosen.name: chosen for chosen in (VALID, FAULTY, COMPRESSED)}
 CASES = [
     *((VALID, name) for name in (*VALID.files, "manifest.json")),
     (COMPRESSED, "observations.jsonl.zst"),
@@ -38,13 +41,35 @@ CASES = [
 IDS = [f"{chosen.name.rpartition('/')[2]}, {name}" for chosen, name in CASES]
 
 
-def _published(chosen: specimens.Specimen, path: pathlib.Path) -> directories.RunDirectory:
-    """A run directory as `flake-hunt run` leaves it."""
-    directory = specimens.write(chosen, path, {})
-    examination = judging.examine(directory)
-    assert examination.judgement.verdict is chosen.verdict
-    publishing.publish(examination)
-    return directory
+Publish = Callable[[specimens.Specimen], directories.RunDirectory]
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Publish:
+    """Run directories as `flake-hunt run` leaves them; each is judged once."""
+    folder = tmp_path_factory.mktemp("originals")
+
+    @functools.cache
+    def original(name: str) -> directories.RunDirectory:
+        chosen = PUBLISHED[name]
+        directory = specimens.write(chosen, folder / str(len(list(folder.iterdir()))), {})
+        examination = judging.examine(directory)
+        assert examination.judgement.verdict is chosen.verdict
+        publishing.publish(examination)
+        return directory
+
+    return lambda chosen: original(chosen.name)
+
+
+@pytest.fixture
+def published(originals: Publish, tmp_path: pathlib.Path) -> Publish:
+    """A copy of one of them."""
+
+    def copied(chosen: specimens.Specimen) -> directories.RunDirectory:
+        shutil.copytree(originals(chosen).path, tmp_path / "run")
+        return directories.RunDirectory(tmp_path / "run")
+
+    return copied
 
 
 # ------------------------------------------------------------------------------ by hand
@@ -99,12 +124,12 @@ by_hand = pytest.mark.parametrize("change", HANDS, ids=lambda change: change.__n
 @pytest.mark.parametrize(("chosen", "name"), CASES, ids=IDS)
 def test_a_file_that_was_spoiled_by_hand_is_named(
     flake_hunt: Any,
-    tmp_path: pathlib.Path,
+    published: Publish,
     chosen: specimens.Specimen,
     name: str,
     change: Callable[[pathlib.Path], None],
 ) -> None:
-    directory = _published(chosen, tmp_path / "run")
+    directory = published(chosen)
     change(directory.path / name)
     code, out, err = flake_hunt("report", str(directory.path))
     assert (code, out, "Traceback" in err) == (2, "", False)
@@ -122,12 +147,12 @@ def test_a_file_that_was_spoiled_by_hand_is_named(
 @pytest.mark.parametrize("name", RENDERED)
 def test_what_judging_writes_is_no_evidence(
     flake_hunt: Any,
-    tmp_path: pathlib.Path,
+    published: Publish,
     name: str,
     change: Callable[[pathlib.Path], None],
 ) -> None:
     """It is written again, or the place is named where it cannot be written."""
-    directory = _published(VALID, tmp_path / "run")
+    directory = published(VALID)
     change(directory.path / name)
     code, out, _ = flake_hunt("check", str(directory.path))
     assert out.startswith("VALID")
@@ -142,9 +167,9 @@ def test_what_judging_writes_is_no_evidence(
 @pytest.mark.parametrize("name", ["operations-scheduler.jsonl", "plan.json", "audit/audit.log"])
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_named(
-    flake_hunt: Any, tmp_path: pathlib.Path, name: str
+    flake_hunt: Any, published: Publish, name: str
 ) -> None:
-    directory = _published(VALID, tmp_path / "run")
+    directory = published(VALID)
     (directory.path / name).chmod(0)
     code, out, err = flake_hunt("check", str(directory.path))
     assert code in (2, 20)
