@@ -67,11 +67,11 @@ class Explanations:
         self._skipped: list[Unseen] = []
 
     def confirmed(self, seen: watched_writes.Seen) -> None:
-        """Note an observation whose write is in the audit log with its revision."""
+        """Note an observation of which the audit log has a write with its revision."""
         before = self._last.get(seen.state.uid)
         if before is not None and seen.type == "MODIFIED" and _binds(before, seen):
             binding = _take(self._bindings, seen, node=seen.state.node)
-            if binding is not None:
+            if binding is not None and not _is_binding_alone(before, seen):
                 watch = f"saw no binding, but it without a node at revision {before.version} and "
                 watch += f"on node {seen.state.node} at {seen.version}"
                 self._skipped.append(Unseen(binding, watch, _bound_to(binding)))
@@ -191,6 +191,15 @@ def _marks(seen: watched_writes.Seen) -> bytes:
 
 def _binds(before: watched_writes.Seen, seen: watched_writes.Seen) -> bool:
     return bool(seen.state.node) and not before.state.node
+
+
+def _is_binding_alone(before: watched_writes.Seen, seen: watched_writes.Seen) -> bool:
+    """Return whether a binding alone can lead from one observation to the other.
+
+    It may then be the binding, though the audit log has a write of this revision: one that changed
+    nothing, such as a second attempt, is answered with the pod as it is.
+    """
+    return not seen.state.changed(before.state, but=_CHANGED[_BINDING])
 
 
 def _bound_to(binding: audit_events.Hidden) -> str:

@@ -48,6 +48,13 @@ def test_a_binding_that_the_watch_did_not_see_is_named() -> None:
     )
 
 
+def test_a_write_that_changes_nothing_may_be_answered_with_the_binding() -> None:
+    """A second attempt to write what the pod has already, after a lost answer."""
+    again = lives.told(lives.PODS, "patch", lives.BOUND_LIFE[1][1], subresource="status")
+    log = [*lives.BOUND_LOG, lives.binding("n1"), again]
+    assert not lives.differences(lives.watch(lives.PODS, lives.BOUND_LIFE), log)
+
+
 def test_the_removal_of_the_last_finalizer_explains_the_deletion() -> None:
     assert not lives.differences(
         lives.watch(lives.CLAIMS, lives.CLAIM_LIFE),
