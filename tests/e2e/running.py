@@ -16,7 +16,8 @@ from harness.client import apis, transports
 from harness.cluster.local import local_files
 
 MARK = "FLAKE_HUNT_TEST_MARK"
-TIMEOUT_S = 120
+TIMEOUT_S = 150
+"""Below the limit of a test: a command that hangs is named."""
 KIND_PROFILES = [name for name in os.environ.get("E2E_KIND_PROFILES", "").split(",") if name]
 KIND_PROFILE = KIND_PROFILES[0] if KIND_PROFILES else "kind"
 """The profile of the tests on kind that are not about versions."""
