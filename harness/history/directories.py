@@ -114,15 +114,15 @@ class RunDirectory:
 
     def all_preparations(self) -> list[pathlib.Path]:
         """Return every file of preparations, sorted by name."""
-        return sorted(self.path.glob("preparations-*.jsonl"))
+        return self._named("preparations-")
 
     def all_pool_changes(self) -> list[pathlib.Path]:
         """Return every file of changes of pools, sorted by name."""
-        return sorted(self.path.glob("pool-changes-*.jsonl"))
+        return self._named("pool-changes-")
 
     def all_operations(self) -> list[pathlib.Path]:
         """Return every operations file, sorted by name."""
-        return sorted(self.path.glob("operations-*.jsonl"))
+        return self._named("operations-")
 
     def journals(self) -> list[pathlib.Path]:
         """Return every journal that exists."""
@@ -134,7 +134,16 @@ class RunDirectory:
 
     def all_steps(self) -> list[pathlib.Path]:
         """Return every steps file, sorted by name."""
-        return sorted(self.path.glob("steps-*.jsonl"))
+        return self._named("steps-")
+
+    def _named(self, prefix: str) -> list[pathlib.Path]:
+        """Return the JSON Lines files of the directory with this prefix, sorted by name."""
+        try:
+            names = sorted(os.listdir(self.path))  # noqa: PTH208 - asked for often; glob takes longer
+        except OSError:
+            return []
+        found = (name for name in names if name.startswith(prefix) and name.endswith(".jsonl"))
+        return [self.path / name for name in found]
 
     @property
     def audit(self) -> pathlib.Path:

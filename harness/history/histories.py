@@ -283,10 +283,11 @@ class History:
         )
 
     def _change(self, path: pathlib.Path) -> str:
-        others = [found for found in self.directory.all_observations() if found != path]
-        if others and path in self.directory.all_observations():
+        forms = self.directory.all_observations()
+        if path in forms and len(forms) > 1:
+            other = next(found for found in forms if found != path)
             return (
-                f"is there beside {others[0].name}: two writers shared the run directory, or one "
+                f"is there beside {other.name}: two writers shared the run directory, or one "
                 "is a copy: remove the copy"
             )
         return self.compared.changes.get(path.name, "")
