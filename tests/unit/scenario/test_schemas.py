@@ -1,5 +1,6 @@
 """The JSON Schemas of scenario files and cluster profiles that editors read."""
 
+import functools
 import pathlib
 import tomllib
 from typing import Any
@@ -17,8 +18,12 @@ SHIPPED = [
 
 
 def problems(kind: str, document: dict[str, Any]) -> list[str]:
-    validator = jsonschema.Draft202012Validator(schemas.schema(kind))
-    return [error.message for error in validator.iter_errors(document)]
+    return [error.message for error in validator(kind).iter_errors(document)]
+
+
+@functools.cache
+def validator(kind: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schemas.schema(kind))
 
 
 def scenario(**more: Any) -> dict[str, Any]:

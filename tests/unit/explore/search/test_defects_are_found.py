@@ -1,6 +1,7 @@
 """Exploring the scheduler: every known defect is found, and the correct code is left alone."""
 
 import dataclasses
+import functools
 import pathlib
 import subprocess
 import sys
@@ -52,6 +53,13 @@ def undisturbed(scenario: str) -> tokens.Token:
 def explored(wanted: search_campaign.Hunt) -> search_progress.SearchProgress:
     *_, progress = search_campaign.explore(wanted)
     return progress
+
+
+@functools.cache
+def smallest_finding() -> tokens.Token:
+    """A race, in the smallest world that has it."""
+    wanted = hunt("gather-not-atomic", schedules=5000)
+    return shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
 
 
 @pytest.mark.parametrize("name", DOUBLE_ALLOCATIONS)
@@ -111,8 +119,7 @@ def test_a_finding_is_told_in_the_smallest_world_that_has_it() -> None:
 
 
 def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
-    wanted = hunt("gather-not-atomic", schedules=5000)
-    token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
+    token = smallest_finding()
     for seed in ("1", "2"):
         ended = subprocess.run(
             [sys.executable, "-m", "harness.cli.main", "replay", str(token), "--times", "5"],
@@ -127,8 +134,7 @@ def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
 
 
 def test_the_story_tells_the_stale_read() -> None:
-    wanted = hunt("gather-not-atomic", schedules=5000)
-    token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
+    token = smallest_finding()
     run = search_campaign.replay(token, record=True)
     told = stories.tell(run.moments, run.names, run.finding or "")
     inserted = told.index(next(line for line in told if "to the allocated devices" in line))
@@ -182,8 +188,7 @@ def test_a_run_made_again_later_is_the_same_to_the_byte(monkeypatch: pytest.Monk
 
 
 def test_the_causality_curve_rises_from_little_to_certainty() -> None:
-    wanted = hunt("gather-not-atomic", schedules=5000)
-    token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
+    token = smallest_finding()
     points = list(causality_curve.curve(token, futures=5, seed=1))
     assert points[0].failing < 0.5
     assert points[-1].failing == 1.0
@@ -231,8 +236,7 @@ def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.Monk
 
 
 def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
-    wanted = hunt("gather-not-atomic", schedules=5000)
-    token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
+    token = smallest_finding()
     run = search_campaign.replay(token, record=True)
     directory = run_directory.save(tmp_path / "run", token, run)
     judgement = judging.judge(directory)
