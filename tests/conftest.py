@@ -12,7 +12,7 @@ from harness.cluster import state_folder
 from tests.support import process_state
 
 STATE = pytest.StashKey[dict[str, Any]]()
-"""What the last test left."""
+"""The state that the last test left."""
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background commands with SIGINT ignored, and child processes inherit that.

@@ -1,4 +1,4 @@
-"""What a test may change in the process that runs it only for as long as it lasts."""
+"""Hooks, signal handlers and the like: a test may change them only for as long as it lasts."""
 
 import gc
 import os
