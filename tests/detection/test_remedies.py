@@ -12,6 +12,7 @@ from harness.client import apis
 from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
 from harness.subject import remedies
+from harness.subject.binding import claim_binding
 from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
 
 pytestmark = pytest.mark.detection
@@ -45,13 +46,19 @@ def explored(scenario: str, *chosen: str, **changes: object) -> search_progress.
     return progress
 
 
-FOUND = {"H8": "entry-1 of one pod has the claims", "H9": "leaked: reserved for ['pod-1']"}
+FOUND = {
+    "H8": "entry-1 of one pod has the claims",
+    "H9": "leaked: reserved for ['pod-1']",
+    "H13": "is reserved for pod-1, which has ended",
+    **dict.fromkeys(("H12", "H14", "H15"), "stuck: pod-1 not bound"),
+}
 """Words of the finding by hypothesis; of the others: a device is allocated twice."""
 
 
 def test_every_remedy_is_there_for_a_hazard() -> None:
     assert {remedy for _, remedy in HAZARDS.values()} == set(remedies.names())
-    assert {hypothesis for hypothesis, _ in HAZARDS.values()} == {"H1", "H2", "H3", "H8", "H9"}
+    hypotheses = {"H1", "H2", "H3", "H8", "H9", "H12", "H13", "H14", "H15"}
+    assert {hypothesis for hypothesis, _ in HAZARDS.values()} == hypotheses
 
 
 @pytest.mark.parametrize("scenario", HAZARDS)
@@ -86,6 +93,27 @@ def test_another_remedy_does_not_help(scenario: str) -> None:
 )
 def test_all_remedies_together_harm_no_world(scenario: str) -> None:
     assert explored(scenario, *remedies.names(), schedules=50).findings == []
+
+
+@pytest.mark.parametrize("is_assumed", [True, False])
+def test_the_subject_assumes_that_a_reservation_was_taken_back(
+    monkeypatch: pytest.MonkeyPatch, *, is_assumed: bool
+) -> None:
+    """Hypothesis H10 shows without it after one lost answer, as in kube-scheduler."""
+    if not is_assumed:
+        monkeypatch.setattr(claim_binding.ClaimBinder, "_assume_unreserved", lambda *_: None)
+    remedy, sizes = "keep-in-flight-until-known", (("faults_max", 1),)
+    progress = explored("reservation-taken-back", remedy, sizes=sizes)
+    found = [finding for finding, _ in progress.findings]
+    words = "bound: pod-1 is bound, but claim-1 is not reserved for it"
+    assert found == ([] if is_assumed else [words])
+
+
+def test_a_write_of_post_filter_has_failed_where_the_pod_waits() -> None:
+    _, decisions = explored("allocation-not-freed").findings[0]
+    token = tokens.Token(scenario="allocation-not-freed", defects=(), decisions=tuple(decisions))
+    told = [moment.name for moment in search_campaign.replay(token, record=True).moments]
+    assert "post-filter.failed" in told
 
 
 def test_a_successor_waits_for_the_events_of_its_list(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,12 @@ The cost of a remedy is in its named steps: one `remedy.listed` or `remedy.read`
 that reads, `remedy.fenced` for each write, `remedy.postponed` for each try that failed;
 `remedy.settled` has the time that a claim stayed in flight (`waited_ms`), and `remedy.took-over`
 the time before the first pod. `remedy.outcome-unknown`, `remedy.reallocation-seen`,
-`remedy.write-refused`, `remedy.writes-ended`, `remedy.name-taken` and `remedy.pod-unseen` say what
-gave rise to it.
+`remedy.write-refused`, `remedy.writes-ended`, `remedy.name-taken`, `remedy.pod-unseen`,
+`remedy.claim-unseen`, `remedy.reservation-found` and `remedy.tried-again` say what gave rise to it.
 
-Contents: `ask_again`, `compare_devices`, `derive_claim_names`, `fence_predecessor`,
-`keep_in_flight`, `settled_claims`.
+Contents: `ask_again`, `await_created_claims`, `compare_devices`, `derive_claim_names`,
+`fence_predecessor`, `keep_in_flight`, `settled_claims`, `sync_claims_of_deleted`,
+`try_after_post_filter`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,10 +24,13 @@ from harness.subject import replacements, schedulers
 from harness.subject.claim_control import controller_parts
 from harness.subject.remedies import (
     ask_again,
+    await_created_claims,
     compare_devices,
     derive_claim_names,
     fence_predecessor,
     keep_in_flight,
+    sync_claims_of_deleted,
+    try_after_post_filter,
 )
 
 Part = Literal["scheduler", "claim-controller"]
@@ -43,11 +47,20 @@ CATALOGUE = replacements.Catalogue(
         "fence-predecessor": replacements.Replacement(
             "leadership", fence_predecessor.FencingLeadership
         ),
+        "try-again-after-post-filter": replacements.Replacement(
+            "plugin", try_after_post_filter.TryingAgainPlugin
+        ),
         "derive-claim-names": replacements.Replacement(
             "pod_syncer", derive_claim_names.DerivingPodSyncer, controller_parts.ControllerParts
         ),
         "ask-again-for-unseen-pods": replacements.Replacement(
             "releaser", ask_again.AskingReleaser, controller_parts.ControllerParts
+        ),
+        "find-claims-by-reservation": replacements.Replacement(
+            "enqueuer", sync_claims_of_deleted.ReservationEnqueuer, controller_parts.ControllerParts
+        ),
+        "await-created-claims": replacements.Replacement(
+            "pod_syncer", await_created_claims.AwaitingPodSyncer, controller_parts.ControllerParts
         ),
     },
 )

@@ -1,6 +1,6 @@
 """Answers that are lost, or late events, where the scheduler or the controller has no way back.
 
-Random worlds have found these hazards; no remedy is known to the subject.
+Random worlds have found these hazards.
 """
 
 from collections.abc import Iterable
@@ -51,7 +51,8 @@ class _OnePod(small_world.SmallWorld):
 class ReservationTakenBack(_OnePod):
     """The write of the second claim gets no answer, so that Unreserve takes back the reservation of
     the first one by a patch. If the pod is tried again before the event of the patch has come, its
-    first claim still counts as reserved, and the pod is bound without the reservation."""
+    first claim still counts as reserved, and the pod is bound without the reservation. The subject
+    assumes the answer of the patch, unlike kube-scheduler: it fails if that one is lost too."""
 
     def spared_writes(self) -> str:
         """Return the path of bindings, which are another hazard."""
@@ -151,7 +152,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         sizes={
             "claims": world_specs.Size(2, 1),
             "binders": world_specs.Size(1, 1),
-            "faults_max": _ONE,
+            "faults_max": _TWO,
         },
         faults=_LOST,
         hazard=_hazard("H10"),
@@ -172,14 +173,14 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=LeftOverClaim,
         sizes={"binders": world_specs.Size(1, 1), "faults_max": _TWO},
         faults=_LOST,
-        hazard=_hazard("H12"),
+        hazard=world_specs.Hazard("H12", remedy="try-again-after-post-filter"),
     ),
     "pod-last-seen-without-claims": world_specs.WorldSpec(
         title="H13: a pod is gone before the controller hears which claims were made for it",
         make=PodLastSeenWithoutClaims,
         sizes={"binders": world_specs.Size(1, 1), "faults_max": _ONE},
         faults=("expire-watch",),
-        hazard=_hazard("H13"),
+        hazard=world_specs.Hazard("H13", remedy="find-claims-by-reservation"),
         private_locks=controlled_world.PRIVATE_LOCKS,
     ),
 }

@@ -74,6 +74,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         },
         faults=("expire-claim-watch",),
         private_locks=controlled_world.PRIVATE_LOCKS,
-        hazard=world_specs.Hazard("H14", remedy=None),
+        hazard=world_specs.Hazard("H14", remedy="await-created-claims"),
     ),
 }

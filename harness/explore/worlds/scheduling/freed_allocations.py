@@ -47,6 +47,25 @@ class FreedAllocation(small_world.SmallWorld):
         return self.differing_books()
 
 
+class UnfreedAllocation(FreedAllocation):
+    """The only pod can run on the second node, and the write that frees the claim for it fails.
+
+    No event that follows helps the pod: it is the annotation of another client, or there is none.
+    """
+
+    def begin(self) -> None:
+        """Create the pod."""
+        self.create(world_fixtures.pod("pod-1", CLAIM, nodeSelector={"node": NODES[1]}))
+
+    def spared_writes(self) -> str:
+        """Return the path of bindings, which are another hazard."""
+        return "/binding"
+
+    def unfinished(self) -> str | None:
+        """Return whether the pod waits, or the books are wrong."""
+        return self.unbound() or self.differing_books()
+
+
 WORLDS: dict[str, world_specs.WorldSpec] = {
     "allocation-freed-for-another-pod": world_specs.WorldSpec(
         title="PostFilter frees the allocation of a claim that other pods reserve",
@@ -55,5 +74,12 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             "pods": world_specs.Size(2, 2),
             "binders": world_specs.Size(2, 1),
         },
+    ),
+    "allocation-not-freed": world_specs.WorldSpec(
+        title="H15: the write with which PostFilter frees an allocation fails",
+        make=UnfreedAllocation,
+        sizes={"binders": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
+        faults=("touch-objects", "lose-request"),
+        hazard=world_specs.Hazard("H15", remedy="try-again-after-post-filter"),
     ),
 }
