@@ -14,8 +14,8 @@ class ReservationEnqueuer(enqueuing.Enqueuer):
     """All claims that are reserved for a deleted pod are enqueued, not only those that it names.
 
     Hypothesis H13. The informer of pods loses its watch, which cannot be resumed (410), while
-    the last state that it knows of a pod does not name its generated claims. If the next list is without the
-    pod, the deletion is reported with that old state, and no claim is enqueued
+    the last state that it knows of a pod does not name its generated claims. If the next list is
+    without the pod, the deletion is reported with that old state, and no claim is enqueued
     (`deletePod` and `enqueuePod` in pkg/controller/resourceclaim/controller.go). The event of the
     claim's own deletion came while the pod was still known. The claim stays reserved, and its
     devices allocated, until it changes for another reason.

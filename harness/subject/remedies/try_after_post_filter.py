@@ -12,8 +12,8 @@ class TryingAgainPlugin(dynamic_resources.DynamicResources):
     pod waits for an event. If it deletes a claim for extended resources that an earlier attempt
     left over, no hint takes the event for help. If its write meets a conflict or gets no answer,
     there may be no event that helps, and the error is only logged (`PostFilter` in
-    pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go). The pod waits for another event,
-    or five minutes.
+    pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go). The pod
+    waits for another event, or five minutes.
 
     Upstream could do this: let PostFilter return an error status that puts the pod into the
     backoff queue in both cases, as an error of Filter does.
