@@ -3,6 +3,9 @@
 The first plan is the one that is written. Another pod must not get its devices meanwhile.
 """
 
+import contextlib
+from typing import Any
+
 import pytest
 
 from harness.client import apis
@@ -57,6 +60,44 @@ def test_the_defect_gives_its_device_to_the_other_pod(
 ) -> None:
     world = scheduled(*defects, release=release)
     assert (devices(world, "c") == devices(world, "d")) == is_shared
+
+
+def freed_between(release: str | None = None) -> plugin_world.World:
+    """Claim c is freed between the writes of its entries, and both its devices are given away."""
+    parts = assembling.parts((), release=release)
+    world = plugin_world.World(local_servers.LocalServer(), parts, devices=["a", "b"])
+    for name in "cde":
+        world.claim(name)
+    attempt = world.reserved(named_twice(world))
+    write = world.binder._bind_claim
+
+    def written(*arguments: Any) -> dict[str, Any]:
+        world.binder._bind_claim = write  # type: ignore[method-assign]
+        done = write(*arguments)
+        free(world)
+        for pod, claim in (("q", "d"), ("r", "e")):
+            world.schedule(world.pod(pod, claim))
+        return done
+
+    world.binder._bind_claim = written  # type: ignore[method-assign]
+    with contextlib.suppress(scheduling_attempts.BindingError):
+        world.plugin.pre_bind(attempt)
+    return world
+
+
+def free(world: plugin_world.World) -> None:
+    freed = claims.with_status(world.stored("c"), allocation=None, reservedFor=None)
+    world.api.update_status(apis.CLAIMS, freed)
+    world.see("c")
+
+
+@pytest.mark.parametrize(("release", "is_shared"), [(None, False), ("1.36.2", True)])
+def test_a_second_plan_is_not_written_after_the_first_one(
+    release: str | None, *, is_shared: bool
+) -> None:
+    world = freed_between(release)
+    assert (devices(world, "c") == devices(world, "e")) == is_shared
+    assert devices(world, "d") | devices(world, "e") == {*map(api_objects.device_id, "ab")}
 
 
 def test_the_next_attempt_reserves_the_claim_once() -> None:

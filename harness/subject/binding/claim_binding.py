@@ -70,9 +70,22 @@ class ClaimBinder:
             if extended_claims.is_in_memory(claim):
                 self._bind_extended(attempt, index)
             elif not claims.is_reserved_for(claim, attempt.pod):
+                self._require_first_plan(attempt, index)
                 attempt.claims[index] = self._bind_claim(attempt, index)
                 if index not in attempt.planned:
                     self._require_same_allocation(claim, attempt.claims[index])
+
+    def _require_first_plan(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
+        """Raise BindingError for the plan of a claim if another entry's plan for it is written.
+
+        The written one took the claim out of flight. If the claim is deallocated before this write,
+        the devices of this plan may belong to another claim. kube-scheduler does not ask.
+        """
+        claim = attempt.claims[index]
+        if index in attempt.planned and not self._has_planned(attempt, index):
+            raise scheduling_attempts.BindingError(
+                f"{informers.key_of(claim)} got allocated elsewhere in the meantime"
+            )
 
     def _require_same_allocation(self, chosen: Object, reserved: Object) -> None:
         """Raise BindingError if the claim has been reserved with another allocation than chosen.

@@ -86,7 +86,8 @@ class AnyPlanForgottenBinder(claim_binding.ClaimBinder):
     """An attempt that fails takes its claims out of flight, whichever attempt has planned them.
 
     As up to 1.36.2 and later: Unreserve asks for the UID only. A pod that failed to reserve a claim
-    makes the device look free that another pod is about to allocate to it.
+    makes the device look free that another pod is about to allocate to it. Nor
+    does PreBind ask if a plan is of a claim that another entry of the pod has already had written.
     """
 
     def _has_planned(self, attempt: scheduling_attempts.Attempt, index: int) -> bool:
