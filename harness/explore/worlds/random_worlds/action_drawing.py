@@ -60,7 +60,8 @@ def faults(
 ) -> list[drawings.Part]:
     """Draw the kinds of faults.
 
-    No write is lost where that shows a known hazard without a remedy: of pods with several claims
+    No write is lost where that shows a known hazard whose remedy, if any, random worlds do not
+    take: of pods with several claims
     (H10), and of claims for extended resources (H12). No write fails where PostFilter may have to
     free a claim: after a conflict, or without an answer, the pod waits (H15).
     """
