@@ -7,6 +7,7 @@ handler that goes by the highest version that it has seen needs to know where a 
 (`ListHandler`).
 """
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeGuard, runtime_checkable
 
@@ -206,7 +207,7 @@ class Informer:
             is_cached=self._lists_cached and not self._synced.is_set(),
         )
         concurrency.step("informer.listed", informer=self._name, count=len(listing.items))
-        list_handlers = [item for item in self._handlers if isinstance(item, ListHandler)]
+        list_handlers = [item for item in self._handlers if _is_list_handler(item)]
         for handler in list_handlers:
             handler.on_list_begin()
         self._replace({key_of(obj): obj for obj in listing.items})
@@ -278,6 +279,16 @@ class Informer:
     def _tell(self, call: Callable[[EventHandler], None]) -> None:
         for handler in self._handlers:
             call(handler)
+
+
+def _is_list_handler(handler: EventHandler) -> TypeGuard[ListHandler]:
+    return _handles_lists(type(handler))
+
+
+@functools.cache
+def _handles_lists(kind: type) -> bool:
+    """Return whether a class has the methods of ListHandler; `isinstance` takes 50 µs for that."""
+    return issubclass(kind, ListHandler)
 
 
 def _is_refusal(error: errors.HarnessError) -> TypeGuard[apis.ApiError]:

@@ -6,13 +6,15 @@ attempt does not cost more when more devices are allocated.
 """
 
 from collections.abc import Iterable, Iterator, MutableMapping, MutableSet
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
 PARTS = 256
 """A power of two. With 50,000 devices a part has about 200."""
 _MASK = PARTS - 1
+_NOTHING: dict[Any, Any] = {}
+"""The part of all maps that have nothing there; never changed."""
 
 
 class PartedMap(MutableMapping[K, V], Generic[K, V]):
@@ -23,9 +25,9 @@ class PartedMap(MutableMapping[K, V], Generic[K, V]):
     def __init__(self, shared: "PartedMap[K, V] | None" = None) -> None:
         """`shared`: the map to copy; None: there is none."""
         self.parts: list[dict[K, V]]
-        self.parts = [{} for _ in range(PARTS)] if shared is None else shared.parts.copy()
-        self._own: set[int] = set() if shared is not None else set(range(PARTS))
-        """Indexes of the parts that no copy shares."""
+        self.parts = [_NOTHING] * PARTS if shared is None else shared.parts.copy()
+        self._own: set[int] = set()
+        """Indexes of the parts that no other map shares."""
         self._count = 0 if shared is None else len(shared)
 
     def copy(self) -> "PartedMap[K, V]":
@@ -36,7 +38,7 @@ class PartedMap(MutableMapping[K, V], Generic[K, V]):
     def changed_since(self, older: "PartedMap[K, V]") -> Iterator[K]:
         """Yield the keys of an older map that are not here, or not with the same value."""
         for before, now in zip(older.parts, self.parts, strict=True):
-            if before is not now:
+            if before and before is not now:
                 yield from (key for key, value in before.items() if now.get(key, self) is not value)
 
     def __contains__(self, device: object) -> bool:
