@@ -3,11 +3,11 @@
 A random world is for what is not known yet. Where one of the known hazards H1 to H9 can show, the
 search therefore gives the subject the remedy; without it, a finding says so by the hazard's name.
 
-Hazards without a remedy are kept out of the worlds: two schedulers never compete for devices
-(kubernetes#128980), the driver of the nodes always refuses a device in use (kubernetes#141471), no
-write of a pod with several claims (H10) or with extended resources (H12) is lost, no binding (H11),
-and no write fails where PostFilter may free a claim (H15). Where a watch may miss events, no more
-is expected of generated claims at rest (H13, H14).
+The others are kept out of the worlds, also those that have a remedy (H12 to H15): two schedulers
+never compete for devices (kubernetes#128980), the driver of the nodes always refuses a device in
+use (kubernetes#141471), no write of a pod with several claims (H10) or with extended resources
+(H12) is lost, no binding (H11), and no write fails where PostFilter may free a claim (H15). Where a
+watch may miss events, no more is expected of generated claims at rest (H13, H14).
 """
 
 from collections.abc import Mapping, Sequence
