@@ -17,7 +17,9 @@ FACTS: Mapping[str, defect_facts.DefectFacts] = {
         releases=release_ranges.Releases(last="1.36.2", is_open=True, of="the kubelet"),
         worlds=("prepare-against-unprepare",),
     ),
-    "driver-stale-parameters": defect_facts.DefectFacts(check="container_parameters"),
+    "driver-stale-parameters": defect_facts.DefectFacts(
+        check="container_parameters", worlds=("prepare-against-unprepare",)
+    ),
     "held-device-prepared": defect_facts.DefectFacts(
         check="prepared_devices",
         issues=("kubernetes#141471",),
@@ -28,6 +30,7 @@ FACTS: Mapping[str, defect_facts.DefectFacts] = {
         check="prepared_devices",
         issues=("dra-driver-nvidia-gpu#642",),
         releases=release_ranges.Releases(words="drivers that keep prepared claims in memory only"),
+        worlds=("kubelet-restarted",),
     ),
     "used-claim-unprepared": defect_facts.DefectFacts(
         check="prepared_devices",

@@ -76,10 +76,9 @@ class Checkpoint:
 
         Raises UsageError if the file cannot be read or decoded.
         """
-        if self._path is None or not self._path.exists():
-            return []
         try:
-            return _checkpoints.decode(self._path.read_bytes())
+            content = self._content()
+            return [] if content is None else _checkpoints.decode(content)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise errors.UsageError(
                 f"{self._path}: expected the checkpoint of a kubelet ({error}): "
@@ -91,9 +90,17 @@ class Checkpoint:
 
         Raises StorageError or UnwritableError if it cannot be written.
         """
+        used = [info for info in infos if info.pods]
+        self._replace(msgspec.json.encode(used))
+
+    def _content(self) -> bytes | None:
+        """Return what the last process has written; None: nothing."""
+        is_there = self._path is not None and self._path.exists()
+        return self._path.read_bytes() if self._path is not None and is_there else None
+
+    def _replace(self, content: bytes) -> None:
         if self._path is not None:
-            used = [info for info in infos if info.pods]
-            writing.replace(self._path, msgspec.json.encode(used))
+            writing.replace(self._path, content)
 
 
 def _device(result: Object) -> str:

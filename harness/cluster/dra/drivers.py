@@ -45,10 +45,7 @@ class Driver:
         is_new = self._take(info, node)
         try:
             self._prepare.fail()
-            if self._folder is not None:
-                folder = _made(self._folder / node)
-                configured = self._configured(claim, info)
-                self._files[node, info.uid] = cdi_files.write(folder, configured)
+            self._configure(self._configured(claim, info), info, node)
         except BaseException:
             if is_new:
                 self._give_back(info, node)
@@ -71,7 +68,7 @@ class Driver:
 
         Its CDI files tell: they are written when the driver has the devices.
         """
-        if self._folder is None or not cdi_files.find(self._folder / node, info):
+        if not self._was_prepared(info, node):
             return False
         with self._guard:
             self._note(info, node)
@@ -85,6 +82,15 @@ class Driver:
         """Return the claim with the configuration that its devices get: its own."""
         del info
         return claim
+
+    def _configure(self, claim: Object, info: claim_infos.ClaimInfo, node: str) -> None:
+        """Let the containers on the node find the devices, and their parameters."""
+        if self._folder is not None:
+            self._files[node, info.uid] = cdi_files.write(_made(self._folder / node), claim)
+
+    def _was_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+        """Return whether an earlier process has prepared the claim."""
+        return self._folder is not None and bool(cdi_files.find(self._folder / node, info))
 
     def _take(self, info: claim_infos.ClaimInfo, node: str) -> bool:
         """Take the devices; return False if the claim has them on this node already."""

@@ -1,13 +1,22 @@
 """A node prepares claims for pods that begin while others end."""
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+import msgspec
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.client import apis
-from harness.cluster.dra import claim_infos, pod_claims, preparation_journals
+from harness.cluster.dra import (
+    claim_infos,
+    claim_managers,
+    pod_claims,
+    preparation_journals,
+)
 from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.explore.worlds.lifecycles import kept_files
 from harness.explore.worlds.oracles import panels, preparations
 from harness.scenario import driver_specs
 
@@ -27,22 +36,29 @@ class NodePreparations(small_world.SmallWorld):
     def __init__(self, *args: Any, **options: Any) -> None:
         self._judge = preparations.Preparations(unprepare_s=UNPREPARE_S)
         self._done = 0
+        self._calls = 0
+        """Number of calls of the manager that have begun and not ended."""
         super().__init__(*args, **options)
-        driver = preparations.observed(self.parts.kubelet.driver, self._judge)
+        self._files = kept_files.KeptFiles(checkpoint=self.checkpoint_before())
+        self._manager = self._new_manager()
+
+    def _new_manager(self) -> claim_managers.ClaimManager:
+        parts = self.parts.kubelet
+        driver = kept_files.driver(preparations.observed(parts.driver, self._judge), self._files)
         unprepare = driver_specs.CallSpec(delay_s=UNPREPARE_S)
-        self._manager = self.parts.kubelet.manager(
+        return parts.manager(
             world_fixtures.NODE,
             get_claim=self._get_claim,
             driver=driver(
                 driver_specs.DriverSpec(exclusivity=True, unprepare=unprepare), folder=None
             ),
-            checkpoint=self.new_checkpoint(),
+            checkpoint=kept_files.checkpoint(parts.checkpoint, self._files),
             journal=preparation_journals.PreparationJournal(None),
         )
 
-    def new_checkpoint(self) -> claim_infos.Checkpoint:
-        """Return the checkpoint of the node, empty."""
-        return self.parts.kubelet.checkpoint(None)
+    def checkpoint_before(self) -> bytes | None:
+        """Return what the checkpoint file of the node has at first; None: there is none."""
+        return None
 
     def scheduler_names(self) -> Sequence[str]:
         """Return no name: the claims are allocated already."""
@@ -58,7 +74,7 @@ class NodePreparations(small_world.SmallWorld):
         for name in ("claim-1", "claim-2"):
             users = [_reservation(index) for index in pods if self._claim_of(index) == name]
             claim = world_fixtures.claim(name)
-            yield {**claim, "status": world_fixtures.allocated("device-0", users)}
+            yield {**claim, "status": _with_parameters(users, {"claim": name})}
 
     def _claim_of(self, index: int) -> str:
         return "claim-2" if index == self.sizes["pods"] - 1 else "claim-1"
@@ -83,12 +99,26 @@ class NodePreparations(small_world.SmallWorld):
         self._judge.on_running(meta["name"], claim.name)
         self.runtime.point()
         self._judge.on_ended(meta["name"])
-        self._manager.unprepare(meta["uid"])
+        self._unprepare(meta["uid"])
         self._done += 1
+
+    def _unprepare(self, pod_uid: str) -> None:
+        with self._called() as manager:
+            manager.unprepare(pod_uid)
+
+    @contextlib.contextmanager
+    def _called(self) -> Iterator[claim_managers.ClaimManager]:
+        """Yield the manager for a call, which a restart waits for."""
+        self._calls += 1
+        try:
+            yield self._manager
+        finally:
+            self._calls -= 1
 
     def _is_prepared(self, pod: Object, claim: pod_claims.PodClaim) -> bool:
         try:
-            self._manager.prepare(pod, [claim])
+            with self._called() as manager:
+                manager.prepare(pod, [claim])
         except claim_infos.PreparationError:
             return False
         return True
@@ -108,12 +138,24 @@ def _reservation(index: int) -> Object:
     return {"resource": "pods", **_named(index)}
 
 
+def _with_parameters(users: Sequence[Object], parameters: Object) -> Object:
+    """Return the status of a claim of the device with these parameters for its driver."""
+    status = world_fixtures.allocated("device-0", users)
+    opaque = {"driver": world_fixtures.DRIVER, "parameters": parameters}
+    status["allocation"]["devices"]["config"] = [{"source": "FromClaim", "opaque": opaque}]
+    return status
+
+
 class RefusedPod(NodePreparations):
     """Another pod names the first claim, which is not reserved for it: it is refused, and ends."""
 
     def begin(self) -> None:
         """Start a thread for each pod, and one for the pod that is refused."""
         super().begin()
+        self.refuse()
+
+    def refuse(self) -> None:
+        """Start the thread of the pod that is refused."""
         concurrency.spawn("kubelet-of-refused", self._refuse)
 
     def _refuse(self) -> None:
@@ -121,31 +163,40 @@ class RefusedPod(NodePreparations):
         meta = {**_named(index), "namespace": world_fixtures.NAMESPACE}
         claim = pod_claims.PodClaim(self._claim_of(0), generated=False)
         self._is_prepared({"metadata": meta}, claim)
-        self._manager.unprepare(meta["uid"])
+        self._unprepare(meta["uid"])
 
 
 class RebootedNode(NodePreparations):
     """The checkpoint has the first claim, of its first pod, but the driver has nothing prepared."""
 
-    def new_checkpoint(self) -> claim_infos.Checkpoint:
-        """Return a checkpoint as the kubelet left it before the reboot."""
-        status = world_fixtures.allocated("device-0")
+    def checkpoint_before(self) -> bytes | None:
+        """Return the checkpoint as the kubelet left it before the reboot."""
         [stored] = [item for item in self.documents(resources.CLAIMS) if _is_first(item)]
-        info = claim_infos.of({**stored, "status": status})
+        info = claim_infos.of(stored)
         info.pods[_named(0)["uid"]] = _named(0)["name"]
-        return _Written(info)
+        return msgspec.json.encode([info])
 
 
-class _Written(claim_infos.Checkpoint):
-    """A checkpoint that was written by an earlier process."""
+class RestartedKubelet(NodePreparations):
+    """The kubelet and its driver are started again while pods run, and go on with their files."""
 
-    def __init__(self, info: claim_infos.ClaimInfo) -> None:
-        super().__init__(None)
-        self._info = info
+    def begin(self) -> None:
+        """Start a thread for each pod, and one for the restart."""
+        super().begin()
+        self.restart()
 
-    def load(self) -> list[claim_infos.ClaimInfo]:
-        """Return the claim."""
-        return [self._info]
+    def restart(self) -> None:
+        """Start the thread that starts the next process."""
+        concurrency.spawn("restart", self._restart)
+
+    def _restart(self) -> None:
+        """Start the next process between two calls: what a killed one leaves is not tried."""
+        self.runtime.point()
+        while self._calls:
+            concurrency.sleep(RETRY_S)
+        with self.runtime.atomically():
+            self._judge.on_restarted()
+            self._manager = self._new_manager()
 
 
 def _is_first(claim: Object) -> bool:
@@ -161,6 +212,11 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "refused-pod-ends": world_specs.WorldSpec(
         title="a pod that may not use a claim ends while another one uses it",
         make=RefusedPod,
+        sizes={"pods": world_specs.Size(3, 2)},
+    ),
+    "kubelet-restarted": world_specs.WorldSpec(
+        title="a kubelet and its driver are started again while pods use claims",
+        make=RestartedKubelet,
         sizes={"pods": world_specs.Size(3, 2)},
     ),
     "node-rebooted": world_specs.WorldSpec(

@@ -17,18 +17,12 @@ def live(pods: Iterable[Object]) -> Iterator[Object]:
             yield pod
 
 
-def of_controller(state: runnable_pods.State, *, is_gap_possible: bool = False) -> str | None:
-    """Return which reservation or generated claim of an ended pod the claim controller has left.
-
-    `is_gap_possible`: a watch may have missed which claims a pod had; nothing is expected of
-    generated claims then (H13).
-    """
+def of_controller(state: runnable_pods.State) -> str | None:
+    """Return which reservation or generated claim of an ended pod the claim controller has left."""
     pods = {pod["metadata"]["uid"]: pod for pod in state.pods}
     ended = {uid for uid, pod in pods.items() if pod.get("status", {}).get("phase") in DONE}
     for claim in state.claims:
         meta, status = claim["metadata"], claim.get("status", {})
-        if is_gap_possible and meta.get("ownerReferences"):
-            continue
         for user in status.get("reservedFor") or ():
             is_gone = user["uid"] not in pods or user["uid"] in ended
             if user["resource"] == "pods" and is_gone:

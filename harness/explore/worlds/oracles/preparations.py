@@ -1,9 +1,14 @@
-"""Judges the driver of a node: no device is prepared for two claims, and no claim twice."""
+"""Judges the driver of a node: no device is prepared for two claims, and no claim twice.
+
+Containers get the parameters of their own claim.
+"""
 
 from typing import Any
 
 from harness import concurrency
-from harness.cluster.dra import claim_infos, drivers
+from harness.cluster.dra import cdi_files, claim_infos, drivers
+
+Object = dict[str, Any]
 
 
 class Preparations:
@@ -20,6 +25,8 @@ class Preparations:
         """Claim -> its exclusive devices, and when they are free again; None: not yet known."""
         self._running: dict[str, str] = {}
         """Pod that has all its claims -> its claim."""
+        self._repeated: set[str] = set()
+        """Claims that a kubelet which was started again may prepare once more."""
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 
@@ -31,11 +38,28 @@ class Preparations:
         self._forget_ended()
         for other, (devices, _) in self._prepared.items():
             shared = ", ".join(sorted(devices & info.exclusive))
-            if other == info.name:
+            if other == info.name and other not in self._repeated:
                 self._find(f"prepared: {other} was prepared again")
-            elif shared:
+            elif other != info.name and shared:
                 self._find(f"prepared: {shared} for {info.name} while it is for {other}")
+        self._repeated.discard(info.name)
         self._prepared[info.name] = info.exclusive, None
+
+    def on_configured(self, claim: Object, configured: Object) -> None:
+        """Judge the parameters that containers get, beside the claim as the API has it."""
+        found = {
+            name: value
+            for environment in cdi_files.environments(configured).values()
+            for name, value in environment.items()
+            if name.startswith("user_")
+        }
+        if found != (wanted := _parameters(claim)):
+            name = claim["metadata"]["name"]
+            self._find(f"parameters: the containers of {name} get {found}, expected {wanted}")
+
+    def on_restarted(self) -> None:
+        """Note that the kubelet was started again, which may prepare once more what it finds."""
+        self._repeated = {*self._prepared}
 
     def on_unpreparing(self, info: claim_infos.ClaimInfo) -> None:
         """Judge the beginning of an unpreparation."""
@@ -68,6 +92,17 @@ class Preparations:
         self.finding = self.finding or finding
 
 
+def _parameters(claim: Object) -> dict[str, str]:
+    """Return the variables that the claim's own parameters become."""
+    configs = claim["status"]["allocation"]["devices"].get("config") or ()
+    return {
+        f"user_{name}": value
+        for config in configs
+        if config["source"] == "FromClaim"
+        for name, value in config["opaque"]["parameters"].items()
+    }
+
+
 def observed(kind: type[drivers.Driver], oracle: Preparations) -> type[drivers.Driver]:
     """Return the class of a driver whose calls the oracle judges."""
 
@@ -76,6 +111,11 @@ def observed(kind: type[drivers.Driver], oracle: Preparations) -> type[drivers.D
             super().prepare(claim, info, node)
             concurrency.step("driver.prepared", claim=info.uid, node=node)
             oracle.on_prepared(info)
+
+        def _configured(self, claim: Object, info: claim_infos.ClaimInfo) -> Object:
+            configured: Object = super()._configured(claim, info)
+            oracle.on_configured(claim, configured)
+            return configured
 
         def unprepare(self, info: claim_infos.ClaimInfo, node: str) -> None:
             concurrency.step("driver.unprepare.started", claim=info.uid, node=node)

@@ -19,6 +19,8 @@ Offer = offered_devices.Offer
 Pick = tuple[offered_devices.Wish, Offer]
 TRIES_MAX = 20_000
 """Maximum number of combinations of devices for one pod on one node."""
+CLAIMS_MAX = 10
+"""Maximum number of claims without devices of a pod that is judged."""
 _EXTENDED = "deviceclass.resource.kubernetes.io/"
 
 
@@ -97,6 +99,8 @@ def _fits(state: State, claims: list[Object], node: str) -> bool:
             waiting.append(claim)
         elif (named := granted_devices.nodes_of(allocation)) and node not in named:
             return False
+    if len(waiting) > CLAIMS_MAX:
+        return False
     complete, all_complete = _complete_slices(state.slices)
     offered = [item for item in offered_devices.offers(complete) if item.is_reachable(node)]
     taken = _Taken(state, complete)

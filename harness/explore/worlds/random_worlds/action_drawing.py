@@ -25,12 +25,13 @@ FAULTS = (
     "touch-objects",
     "drop-watch",
     "expire-watch",
+    "expire-claim-watch",
     "lose-response",
     "lose-request",
     "delay-request",
 )
-CONFLICTS, LOSSES = 1, 3
-"""Indexes after the faults that make writes conflict, and of the first one that loses writes."""
+LOSSES = 4
+"""Index of the first fault that loses writes."""
 
 
 def actions(
@@ -55,22 +56,14 @@ def actions(
     return found
 
 
-def faults(
-    stream: Stream, users: pod_drawing.Users, *, has_conditions: bool
-) -> list[drawings.Part]:
+def faults(stream: Stream, users: pod_drawing.Users) -> list[drawings.Part]:
     """Draw the kinds of faults.
 
-    No write is lost where that shows a known hazard whose remedy, if any, random worlds do not
-    take: of pods with several claims
-    (H10), and of claims for extended resources (H12). No write fails where PostFilter may have to
-    free a claim: after a conflict, or without an answer, the pod waits (H15).
+    No write is lost where a pod has several claims: that shows H10, which has no remedy.
     """
     if not stream.chance(0.45):
         return []
-    is_hazardous = users.is_extended or users.has_several
-    possible = FAULTS[:LOSSES] if is_hazardous else FAULTS
-    if has_conditions or users.is_allocated:
-        possible = FAULTS[CONFLICTS:LOSSES]
+    possible = FAULTS[:LOSSES] if users.has_several else FAULTS
     chosen = stream.some_of(possible, stream.number(1, 2))
     for name in chosen:
         stream.note(f"fault: {name}")
@@ -102,13 +95,14 @@ def _of_pods(
 ) -> list[drawings.Part]:
     """Draw pods that are deleted or finish, and generated claims that are lost."""
     found = []
-    finishes = 0.0 if has_kubelets else 0.12 if is_controlled else 0.03
     for pod in users.pods:
         bound = f"bound {pod.name}"
+        is_extended = pod_drawing.is_extended(pod.documents[0])
+        finishes = (0.3 if is_extended else 0.12) if is_controlled else 0.03
         if stream.chance(0.16 if is_controlled else 0.06, "pod: deleted"):
             when = stream.weighted([(bound, 4), (drawings.ANY_TIME, 2), (drawings.AT_REST, 1)])
             found.append(_action("delete_pod", pod.name, when=when, needs=(pod.name,)))
-        elif stream.chance(finishes, "pod: finishes"):
+        elif not has_kubelets and stream.chance(finishes, "pod: finishes"):
             found.append(_action("finish_pod", pod.name, when=bound, needs=(pod.name,)))
     for name in users.generated:
         if stream.chance(0.15, "claim: lost while its pod waits"):

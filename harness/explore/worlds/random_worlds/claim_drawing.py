@@ -1,5 +1,6 @@
 """Draws what claims ask for, so that it fits the devices that there are, or nearly so."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from harness.explore.worlds import world_fixtures
@@ -24,7 +25,8 @@ def asked(stream: Stream, supply: device_drawing.Supply) -> Object:
     if is_admin:
         return {"requests": [_request(name, {"adminAccess": True}) for name in names]}
     devices: Object = {"requests": [_drawn_request(stream, supply, name) for name in names]}
-    if supply.kinds and not supply.has_shares and stream.chance(0.65, "claim: constraint"):
+    likely = 0.9 if supply.has_lists else 0.65
+    if supply.kinds and not supply.has_shares and stream.chance(likely, "claim: constraint"):
         kinds = ("matchAttribute", "distinctAttribute")
         kind = "matchAttribute" if supply.has_lists else stream.one_of(kinds)
         stream.note(f"constraint: {kind}")
@@ -40,7 +42,7 @@ def _drawn_request(stream: Stream, supply: device_drawing.Supply, name: str) -> 
     exactly = _selected(stream, supply)
     if stream.chance(0.08, "request: All"):
         exactly["allocationMode"] = "All"
-    elif (count := stream.weighted(_COUNTS_TIGHT if supply.is_tight else _COUNTS)) > 1:
+    elif (count := stream.weighted(_counts(supply))) > 1:
         stream.note("request: several devices")
         exactly["count"] = count
     if supply.has_taints and stream.chance(0.4, "request: toleration"):
@@ -49,8 +51,11 @@ def _drawn_request(stream: Stream, supply: device_drawing.Supply, name: str) -> 
     return _request(name, exactly)
 
 
-_COUNTS = ((1, 9.0), (2, 1.0))
-_COUNTS_TIGHT = ((1, 3.0), (2, 4.0), (3, 2.5))
+def _counts(supply: device_drawing.Supply) -> Sequence[tuple[int, float]]:
+    """Return how many devices a request may ask for, with weights."""
+    if supply.has_lists:  # only a third device shows what the first two have in common
+        return (1, 1.0), (2, 2.0), (3, 5.0)
+    return ((1, 3.0), (2, 4.0), (3, 2.5)) if supply.is_tight else ((1, 9.0), (2, 1.0))
 
 
 def _of_shares(stream: Stream) -> Object:

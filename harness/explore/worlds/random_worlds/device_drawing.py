@@ -87,9 +87,9 @@ def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: lists of kinds")
     values = ("a", "b", "c")
     node = nodes[0]
-    listed = world_fixtures.devices(stream.number(3, 4))
+    listed = world_fixtures.devices(stream.number(4, 5))
     for device in listed:
-        chosen = sorted(stream.some_of(values, stream.number(1, 2)))
+        chosen = sorted(stream.some_of(values, stream.weighted([(1, 1), (2, 2)])))
         device["attributes"] = {KIND: {"strings": chosen}}
     pool = _pool(node, [_slice(listed, node)])
     return Supply(nodes=nodes, pools=(pool,), kinds=values, has_lists=True, is_tight=True)
@@ -98,6 +98,7 @@ def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 def _counters(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: counters")
     has_kinds = stream.chance(0.5)
+    has_taints = stream.chance(0.4, "devices: counters and taints")
     pools = []
     for node in nodes:
         listed = world_fixtures.devices(stream.number(2, 3))
@@ -105,9 +106,13 @@ def _counters(stream: Stream, nodes: tuple[str, ...]) -> Supply:
             device["consumesCounters"] = [_consumed(stream.one_of((2, 4, 8)))]
             if has_kinds:
                 device["attributes"] = {KIND: {"string": stream.one_of(("x", "y"))}}
+            if has_taints and stream.chance(0.4):
+                device["taints"] = [TAINT]
         pools.append(_pool(node, _with_counters(listed, node)))
     kinds = ("x", "y") if has_kinds else ()
-    return Supply(nodes=nodes, pools=tuple(pools), kinds=kinds, is_tight=True)
+    return Supply(
+        nodes=nodes, pools=tuple(pools), kinds=kinds, has_taints=has_taints, is_tight=True
+    )
 
 
 def _two_drivers(stream: Stream, nodes: tuple[str, ...]) -> Supply:
@@ -170,7 +175,7 @@ _SHAPES: Sequence[tuple[_Shape, float]] = (
     (_plain, 8),
     (_tainted, 0.8),
     (_kinds, 2.5),
-    (_lists, 1.5),
+    (_lists, 2),
     (_counters, 2.5),
     (_two_drivers, 1),
     (_across_nodes, 0.8),

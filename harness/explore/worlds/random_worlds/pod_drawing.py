@@ -18,6 +18,10 @@ Stream = drawing_streams.DrawingStream
 SECOND_SCHEDULER = "other-scheduler"
 CONTROLLER = "controller"
 """Name of the part that generates and frees claims."""
+TEMPLATE = "template"
+"""Name of the part from which claims are generated."""
+MANY = 102
+"""Number of generated claims of a pod that has more than the controller might remember."""
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -28,9 +32,6 @@ class Users:
     pods: list[drawings.Part] = dataclasses.field(default_factory=list)
     generated: list[str] = dataclasses.field(default_factory=list)
     """Names of the pods with generated claims."""
-
-    is_extended: bool = False
-    """True if pods may ask for extended resources."""
 
     @property
     def has_several(self) -> bool:
@@ -51,12 +52,12 @@ def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool)
     found = Users()
     shared = _shared_claim(stream, supply) if stream.chance(0.3, "pods share a claim") else None
     template = _template(stream, supply) if is_controlled and stream.chance(0.55) else None
-    found.is_extended = not supply.kinds and len(supply.drivers) == 1 and stream.chance(0.15)
+    may_extend = not supply.kinds and len(supply.drivers) == 1 and stream.chance(0.15)
     found.parts += [part for part in (shared, template) if part is not None]
     asked = claim_drawing.asked(stream, supply) if stream.chance(0.6) else None
     for number in range(1, stream.weighted([(1, 1.5), (2, 5), (3, 4), (4, 1)]) + 1):
         name = f"pod-{number}"
-        if found.is_extended and stream.chance(0.8, "pod: extended resource"):
+        if may_extend and stream.chance(0.8, "pod: extended resource"):
             pod = _pod(stream, supply, name, found, _without_claims)
         elif template is not None and stream.chance(0.7, "pod: generated claims"):
             pod = _of_template(stream, supply, name, found, template.name)
@@ -65,7 +66,10 @@ def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool)
         else:
             own = _own_claims(stream, supply, name, asked)
             found.parts += own
-            pod = _with_claims(stream, supply, name, found, [part.name for part in own])
+            names = [part.name for part in own]
+            if stream.chance(0.07, "pod: names a claim twice"):
+                names.append(names[0])
+            pod = _with_claims(stream, supply, name, found, names)
         found.pods.append(pod)
     return found
 
@@ -108,7 +112,7 @@ def _template(stream: Stream, supply: device_drawing.Supply) -> drawings.Part:
     if stream.chance(0.4, "template: annotations"):
         document["spec"]["metadata"] = {"annotations": {"example.com/team": "a"}}
     return drawings.Part(
-        name="template", kind="claim", documents=(document,), needs=(CONTROLLER,), is_own=True
+        name=TEMPLATE, kind="claim", documents=(document,), needs=(CONTROLLER,), is_own=True
     )
 
 
@@ -122,7 +126,8 @@ def _with_claims(
     found: Users,
     claims: list[str],
 ) -> drawings.Part:
-    entries = [{"name": claim, "resourceClaimName": claim} for claim in claims]
+    listed = enumerate(claims)
+    entries = [{"name": f"entry-{index}", "resourceClaimName": claim} for index, claim in listed]
 
     def change(spec: Object) -> None:
         spec["resourceClaims"] = entries
@@ -135,6 +140,8 @@ def _of_template(
 ) -> drawings.Part:
     found.generated.append(name)
     count = 2 if stream.chance(0.3, "pod: two generated claims") else 1
+    if stream.chance(0.015, "pod: a hundred generated claims"):
+        count = MANY
     source = {"resourceClaimTemplateName": world_fixtures.TEMPLATE}
     entries = [{"name": f"{name}-{index}", **source} for index in range(count)]
 
@@ -148,6 +155,11 @@ def _without_claims(spec: Object) -> None:
     del spec["resourceClaims"]
     limits = {"limits": {extended_claims.RESOURCE: "1"}}
     spec["containers"][0]["resources"] = limits
+
+
+def is_extended(pod: Object) -> bool:
+    """Return whether a pod asks for extended resources."""
+    return "resources" in pod["spec"]["containers"][0]
 
 
 def _pod(

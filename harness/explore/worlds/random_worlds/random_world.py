@@ -279,11 +279,7 @@ class RandomWorld(small_world.SmallWorld):
         if self.controller is None:
             return None
         state = self._state()
-        is_gap_possible = self.drawing.has(("expire-watch",))
-        leaked = leftovers.of_controller(state, is_gap_possible=is_gap_possible)
-        if leaked is not None or is_gap_possible:  # H14: it may have missed the end of a claim
-            return leaked
-        return leftovers.without_claims(state)
+        return leftovers.of_controller(state) or leftovers.without_claims(state)
 
     def _not_granted(self) -> str | None:
         return leftovers.of_extended_pods(self._state())

@@ -35,7 +35,7 @@ def draw(number: int) -> drawings.Drawing:
         is_controlled=is_controlled,
         has_kubelets=any(part.name == "kubelets" for part in actors),
     )
-    faults = action_drawing.faults(stream, users, has_conditions=supply.has_conditions)
+    faults = action_drawing.faults(stream, users)
     others = [*actors, *users.parts, *users.pods, *actions, *faults]
     parts = [*_pools(stream, supply, others), *others]
     numbers = _numbers(stream, supply, parts)

@@ -161,13 +161,6 @@ def test_a_reservation_of_a_pod_that_is_gone_is_left() -> None:
     assert leftovers.of_controller(state(ONE_WHOLE, reserved("pod-uid"))) is None
 
 
-def test_nothing_is_expected_of_generated_claims_after_a_gap() -> None:
-    generated = reserved("gone", ownerReferences=[{"uid": "gone", "name": "pod-1"}])
-    found = state(ONE_WHOLE, generated)
-    assert leftovers.of_controller(found) is not None
-    assert leftovers.of_controller(found, is_gap_possible=True) is None
-
-
 def test_an_entry_without_a_claim_is_left_out() -> None:
     pod = identified(world_fixtures.pod_of_template("pod-1"), "pod-uid")
     found = runnable_pods.State(pods=[pod], claims=[], slices=[], nodes=[])

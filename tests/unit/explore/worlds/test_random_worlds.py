@@ -48,6 +48,7 @@ def test_every_action_fault_and_actor_is_drawn() -> None:
         "kubelets",
         "rebooted-node",
         "refused-pod",
+        "restarted-kubelet",
         "scheduler-2",
     }
 

@@ -1,0 +1,47 @@
+"""What a restart leaves of a node: the checkpoint of its kubelet, and the files of its driver."""
+
+import dataclasses
+from typing import Any
+
+from harness.cluster.dra import claim_infos, drivers
+
+
+@dataclasses.dataclass(slots=True)
+class KeptFiles:
+    """The files of nodes, in memory."""
+
+    checkpoint: bytes | None = None
+    """The content of the checkpoint; None: there is none."""
+    prepared: set[tuple[str, str]] = dataclasses.field(default_factory=set)
+    """Node and uid of the claims for which the driver has files."""
+
+
+def checkpoint(kind: type[claim_infos.Checkpoint], files: KeptFiles) -> claim_infos.Checkpoint:
+    """Return a checkpoint in these files."""
+
+    class KeptCheckpoint(kind):  # type: ignore[misc,valid-type]
+        def _content(self) -> bytes | None:
+            return files.checkpoint
+
+        def _replace(self, content: bytes) -> None:
+            files.checkpoint = content
+
+    return KeptCheckpoint(None)
+
+
+def driver(kind: type[drivers.Driver], files: KeptFiles) -> type[drivers.Driver]:
+    """Return the class of a driver with these files."""
+
+    class KeptDriver(kind):  # type: ignore[misc,valid-type]
+        def _configure(self, claim: Any, info: claim_infos.ClaimInfo, node: str) -> None:
+            super()._configure(claim, info, node)
+            files.prepared.add((node, info.uid))
+
+        def unprepare(self, info: claim_infos.ClaimInfo, node: str) -> None:
+            super().unprepare(info, node)
+            files.prepared.discard((node, info.uid))
+
+        def _was_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+            return (node, info.uid) in files.prepared
+
+    return KeptDriver
