@@ -7,6 +7,7 @@ from harness.explore.worlds.oracles import runnable_pods
 
 Object = dict[str, Any]
 DONE = ("Succeeded", "Failed")
+_ENTRY = "resource.kubernetes.io/pod-claim-name"
 
 
 def live(pods: Iterable[Object]) -> Iterator[Object]:
@@ -37,16 +38,23 @@ def of_controller(state: runnable_pods.State) -> str | None:
 
 
 def without_claims(state: runnable_pods.State) -> str | None:
-    """Return which entry of a pod that has not ended names no claim that is there."""
-    names = {claim["metadata"]["name"] for claim in state.claims}
+    """Return which entry of a pod that has not ended names no claim made for it."""
+    metas = [claim["metadata"] for claim in state.claims]
+    entries = {meta["name"]: meta.get("annotations", {}).get(_ENTRY) for meta in metas}
     for pod in live(state.pods):
         statuses = pod.get("status", {}).get("resourceClaimStatuses") or ()
         recorded = {item["name"]: item.get("resourceClaimName") for item in statuses}
         for entry in pod["spec"].get("resourceClaims") or ():
-            is_generated = "resourceClaimTemplateName" in entry
-            if is_generated and recorded.get(entry["name"]) not in names:
-                name = pod["metadata"]["name"]
-                return f"entry: {entry['name']} of {name} has no claim that is there"
+            if "resourceClaimTemplateName" not in entry:
+                continue
+            name, claim = (
+                f"{entry['name']} of {pod['metadata']['name']}",
+                recorded.get(entry["name"]),
+            )
+            if claim not in entries:
+                return f"entry: {name} has no claim that is there"
+            if entries[claim] != entry["name"]:
+                return f"entry: {name} has the claim of entry {entries[claim]}"
     return None
 
 

@@ -1,5 +1,6 @@
 """Draws what other clients do in a world, and the faults of its API server."""
 
+import dataclasses
 from typing import Any
 
 from harness.explore.worlds import world_fixtures
@@ -46,7 +47,7 @@ def actions(
     found = [
         *_of_pods(stream, users, is_controlled=is_controlled, has_kubelets=has_kubelets),
         *_of_claims(stream, supply, is_controlled=is_controlled, is_allocated=users.is_allocated),
-        *_of_pools(stream, supply),
+        *_of_pools(stream, supply, users),
     ]
     if is_controlled and stream.chance(0.08, "restart: claim controller"):
         found.append(_action("stop_controller", needs=(pod_drawing.CONTROLLER,)))
@@ -61,7 +62,7 @@ def faults(stream: Stream, users: pod_drawing.Users) -> list[drawings.Part]:
 
     No write is lost where a pod has several claims: that shows H10, which has no remedy.
     """
-    if not stream.chance(0.45):
+    if not stream.chance(0.5):
         return []
     possible = FAULTS[:LOSSES] if users.has_several else FAULTS
     chosen = stream.some_of(possible, stream.number(1, 2))
@@ -99,7 +100,7 @@ def _of_pods(
         bound = f"bound {pod.name}"
         is_extended = pod_drawing.is_extended(pod.documents[0])
         finishes = (0.3 if is_extended else 0.12) if is_controlled else 0.03
-        if stream.chance(0.16 if is_controlled else 0.06, "pod: deleted"):
+        if stream.chance(0.25 if is_controlled else 0.06, "pod: deleted"):
             when = stream.weighted([(bound, 4), (drawings.ANY_TIME, 2), (drawings.AT_REST, 1)])
             found.append(_action("delete_pod", pod.name, when=when, needs=(pod.name,)))
         elif not has_kubelets and stream.chance(finishes, "pod: finishes"):
@@ -137,20 +138,35 @@ def _of_claims(
     return []
 
 
-def _of_pools(stream: Stream, supply: device_drawing.Supply) -> list[drawings.Part]:
+def _of_pools(
+    stream: Stream, supply: device_drawing.Supply, users: pod_drawing.Users
+) -> list[drawings.Part]:
     """Draw changes of pools, or a rule that taints all devices."""
     if supply.has_conditions:
         return []
     pool = stream.one_of(supply.pools)
     when = stream.weighted([(drawings.ANY_TIME, 2), (drawings.AT_REST, 1)])
-    if len(supply.drivers) == 1 and stream.chance(0.06, "taint rule"):
-        found = [_action("add_rule", when=when)]
-        if stream.chance(0.7, "pool: changes attributes"):
-            found.append(_action("revise_devices", pool.name, needs=(pool.name,)))
-        return found
+    if len(supply.drivers) == 1 and stream.chance(0.09, "taint rule"):
+        return _of_rules(stream, pool, users, when=when)
     if stream.chance(0.05, "pool: withdrawn"):
         return [_action("withdraw_pool", pool.name, when=when, needs=(pool.name,))]
     is_plain = len(pool.documents) == 1 and not supply.kinds
     if is_plain and stream.chance(0.06, "pool: new generation"):
         return [_action("renew_pool", pool.name, when=when, needs=(pool.name,))]
     return []
+
+
+def _of_rules(
+    stream: Stream, pool: drawings.Part, users: pod_drawing.Users, *, when: str
+) -> list[drawings.Part]:
+    """Draw a rule that taints all devices; the last pod, or all, may come when all know of it."""
+    if stream.chance(0.8, "pool: changes attributes"):
+        revision = _action("revise_devices", pool.name, needs=(pool.name,))
+        found = [_action("add_rule", when=drawings.ANY_TIME), revision]
+    else:
+        found = [_action("add_rule", when=when)]
+    if stream.chance(0.7, "pod: comes after a taint rule"):
+        first_late = stream.one_of((0, -1))
+        late = [dataclasses.replace(pod, when=drawings.AT_REST) for pod in users.pods[first_late:]]
+        users.pods[first_late:] = late
+    return found

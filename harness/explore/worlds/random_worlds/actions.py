@@ -18,6 +18,8 @@ from harness.subject.claim_control import claim_controllers
 from harness.subject.slice_tracking import slice_trackers
 
 Object = dict[str, Any]
+REVISIONS = 3
+"""Number of changes of the devices of a pool."""
 REPORTS_MAX = 20
 """Maximum number of reports of the driver of devices with conditions."""
 _RULE: Object = {
@@ -124,10 +126,10 @@ class Actions:
         self._change_slices(part, renew)
 
     def revise_devices(self, part: str) -> None:
-        """Change an attribute of the devices of a pool."""
-        revision = {"gpu.example/revision": {"int": 1}}
+        """Change an attribute of the devices of a pool several times."""
 
-        def revise(document: Object) -> Object:
+        def revise(document: Object, number: int) -> Object:
+            revision = {"gpu.example/revision": {"int": number}}
             spec = document["spec"]
             listed = [
                 {**item, "attributes": {**item.get("attributes", {}), **revision}}
@@ -135,7 +137,8 @@ class Actions:
             ]
             return {**document, "spec": {**spec, **({"devices": listed} if listed else {})}}
 
-        self._change_slices(part, revise)
+        for number in range(REVISIONS):
+            self._change_slices(part, functools.partial(revise, number=number))
 
     def add_rule(self, _: str) -> None:
         """Let a rule come that taints all devices."""

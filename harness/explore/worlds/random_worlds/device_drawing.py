@@ -51,7 +51,7 @@ def _plain(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: plain")
     pools = []
     for node in nodes:
-        listed = world_fixtures.devices(stream.weighted([(1, 5), (2, 3), (3, 1)]))
+        listed = world_fixtures.devices(stream.weighted([(1, 7), (2, 3), (3, 1)]))
         pools.append(_pool(node, [_slice(listed, node)]))
     if stream.chance(0.1, "pool of all nodes"):
         anywhere = _slice([{"name": "net-0"}], "net", nodeName=None, allNodes=True)
@@ -87,7 +87,7 @@ def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: lists of kinds")
     values = ("a", "b", "c")
     node = nodes[0]
-    listed = world_fixtures.devices(stream.number(4, 5))
+    listed = world_fixtures.devices(4)
     for device in listed:
         chosen = sorted(stream.some_of(values, stream.weighted([(1, 1), (2, 2)])))
         device["attributes"] = {KIND: {"strings": chosen}}
@@ -175,7 +175,7 @@ _SHAPES: Sequence[tuple[_Shape, float]] = (
     (_plain, 8),
     (_tainted, 0.8),
     (_kinds, 2.5),
-    (_lists, 2),
+    (_lists, 3),
     (_counters, 2.5),
     (_two_drivers, 1),
     (_across_nodes, 0.8),

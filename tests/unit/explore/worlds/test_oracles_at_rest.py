@@ -167,6 +167,17 @@ def test_an_entry_without_a_claim_is_left_out() -> None:
     assert leftovers.without_claims(found) == "entry: device of pod-1 has no claim that is there"
 
 
+@pytest.mark.parametrize(("entry", "finding"), [("device", None), ("other", "entry: device of")])
+def test_an_entry_has_the_claim_that_was_made_for_it(entry: str, finding: str | None) -> None:
+    pod = identified(world_fixtures.pod_of_template("pod-1"), "pod-uid")
+    pod["status"] = {"resourceClaimStatuses": [{"name": "device", "resourceClaimName": "made"}]}
+    made = world_fixtures.claim("made")
+    made["metadata"]["annotations"] = {"resource.kubernetes.io/pod-claim-name": entry}
+    found = runnable_pods.State(pods=[pod], claims=[made], slices=[], nodes=[])
+    assert (leftovers.without_claims(found) or "").startswith(finding or "")
+    assert (leftovers.without_claims(found) is None) == (finding is None)
+
+
 def test_a_bound_pod_without_its_extended_claim_is_told() -> None:
     pod = world_fixtures.pod("pod-1", "none")
     del pod["spec"]["resourceClaims"]

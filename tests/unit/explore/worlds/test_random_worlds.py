@@ -81,15 +81,15 @@ def test_the_correct_subject_is_silent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("defect", "kind"),
+    ("seed", "defect", "kind"),
     [
-        ("constraints-not-asked", "constraint:"),
-        ("in-flight-removed-first", "device"),
-        ("not-cached-is-final", "stuck:"),
+        (1, "constraints-not-asked", "constraint:"),
+        (2, "in-flight-removed-first", "device"),
+        (1, "not-cached-is-final", "stuck:"),
     ],
 )
-def test_a_defect_is_found_shrunk_and_found_again(defect: str, kind: str) -> None:
-    progress = found(1, defect)
+def test_a_defect_is_found_shrunk_and_found_again(seed: int, defect: str, kind: str) -> None:
+    progress = found(seed, defect)
     assert progress.found is not None
     finding, token = progress.found
     assert finding.partition(" ")[0] == kind
