@@ -1,4 +1,4 @@
-"""Judges the driver of a node: no device is prepared for two claims, and no claim twice.
+"""Judges the driver of nodes: no device is prepared for two claims, no claim twice on a node.
 
 Containers get the parameters of their own claim.
 """
@@ -12,7 +12,7 @@ Object = dict[str, Any]
 
 
 class Preparations:
-    """Knows what is prepared on one node.
+    """Knows what is prepared on which node.
 
     A claim is prepared from the end of its preparation until its unpreparation has lasted as long
     as the driver needs for that, by virtual time.
@@ -21,29 +21,31 @@ class Preparations:
     def __init__(self, *, unprepare_s: float) -> None:
         """`unprepare_s`: the duration of an unpreparation, in seconds."""
         self._unprepare_s = unprepare_s
-        self._prepared: dict[str, tuple[set[str], float | None]] = {}
-        """Claim -> its exclusive devices, and when they are free again; None: not yet known."""
+        self._prepared: dict[tuple[str, str], tuple[set[str], float | None]] = {}
+        """Claim and node -> its exclusive devices, and when they are free again; None: not yet
+        known."""
         self._running: dict[str, str] = {}
         """Pod that has all its claims -> its claim."""
-        self._repeated: set[str] = set()
-        """Claims that a kubelet which was started again may prepare once more."""
+        self._repeated: set[tuple[str, str]] = set()
+        """Claims and nodes that a kubelet which was started again may prepare once more."""
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 
     def on_commit(self, commit: object) -> None:
         """Do nothing: this is about nodes."""
 
-    def on_prepared(self, info: claim_infos.ClaimInfo) -> None:
+    def on_prepared(self, info: claim_infos.ClaimInfo, node: str) -> None:
         """Judge a preparation that has succeeded."""
         self._forget_ended()
-        for other, (devices, _) in self._prepared.items():
+        place = info.name, node
+        if place in self._prepared and place not in self._repeated:
+            self._find(f"prepared: {info.name} was prepared again")
+        for (other, _), (devices, _) in self._prepared.items():
             shared = ", ".join(sorted(devices & info.exclusive))
-            if other == info.name and other not in self._repeated:
-                self._find(f"prepared: {other} was prepared again")
-            elif other != info.name and shared:
+            if other != info.name and shared:
                 self._find(f"prepared: {shared} for {info.name} while it is for {other}")
-        self._repeated.discard(info.name)
-        self._prepared[info.name] = info.exclusive, None
+        self._repeated.discard(place)
+        self._prepared[place] = info.exclusive, None
 
     def on_configured(self, claim: Object, configured: Object) -> None:
         """Judge the parameters that containers get, beside the claim as the API has it."""
@@ -61,18 +63,19 @@ class Preparations:
         """Note that the kubelet was started again, which may prepare once more what it finds."""
         self._repeated = {*self._prepared}
 
-    def on_unpreparing(self, info: claim_infos.ClaimInfo) -> None:
+    def on_unpreparing(self, info: claim_infos.ClaimInfo, node: str) -> None:
         """Judge the beginning of an unpreparation."""
         for pod, claim in self._running.items():
             if claim == info.name:
                 self._find(f"prepared: {claim} was unprepared while {pod} runs")
-        if info.name in self._prepared:
+        if (info.name, node) in self._prepared:
             until_s = concurrency.monotonic_s() + self._unprepare_s
-            self._prepared[info.name] = info.exclusive, until_s
+            self._prepared[info.name, node] = info.exclusive, until_s
 
     def on_running(self, pod: str, claim: str) -> None:
         """Judge the start of a pod, which has been told that its claim is prepared."""
-        if self._prepared.get(claim, (set(), 0.0))[1] is not None:
+        held = [until_s for (name, _), (_, until_s) in self._prepared.items() if name == claim]
+        if None not in held:
             self._find(f"prepared: {pod} runs, but {claim} is not prepared")
         self._running[pod] = claim
 
@@ -83,8 +86,8 @@ class Preparations:
     def _forget_ended(self) -> None:
         now_s = concurrency.monotonic_s()
         self._prepared = {
-            claim: (devices, until_s)
-            for claim, (devices, until_s) in self._prepared.items()
+            place: (devices, until_s)
+            for place, (devices, until_s) in self._prepared.items()
             if until_s is None or until_s > now_s
         }
 
@@ -110,7 +113,7 @@ def observed(kind: type[drivers.Driver], oracle: Preparations) -> type[drivers.D
         def prepare(self, claim: Any, info: claim_infos.ClaimInfo, node: str) -> None:
             super().prepare(claim, info, node)
             concurrency.step("driver.prepared", claim=info.uid, node=node)
-            oracle.on_prepared(info)
+            oracle.on_prepared(info, node)
 
         def _configured(self, claim: Object, info: claim_infos.ClaimInfo) -> Object:
             configured: Object = super()._configured(claim, info)
@@ -119,7 +122,7 @@ def observed(kind: type[drivers.Driver], oracle: Preparations) -> type[drivers.D
 
         def unprepare(self, info: claim_infos.ClaimInfo, node: str) -> None:
             concurrency.step("driver.unprepare.started", claim=info.uid, node=node)
-            oracle.on_unpreparing(info)
+            oracle.on_unpreparing(info, node)
             super().unprepare(info, node)
             concurrency.step("driver.unprepared", claim=info.uid, node=node)
 

@@ -83,3 +83,12 @@ def test_such_a_finding_shrinks_and_is_told() -> None:
 def test_a_world_without_sizes_says_so() -> None:
     with pytest.raises(errors.ScenarioError, match="forced-deletion has no sizes"):
         world_catalogue.sized("forced-deletion", {"pods": 2})
+
+
+def test_a_kubelet_that_forgets_its_claims_is_found() -> None:
+    assert "while it is for claim-" in finding("kubelet-restarted", "kubelet-forgets-claims")
+
+
+def test_a_driver_that_keeps_the_parameters_of_another_claim_is_found() -> None:
+    found = finding("prepare-against-unprepare", "driver-stale-parameters")
+    assert found.startswith("parameters: the containers of claim-2 get")
