@@ -1,4 +1,4 @@
-"""What a restart leaves of a node: the checkpoint of its kubelet, and the files of its driver."""
+"""The files that a restart leaves on a node: the checkpoint of its kubelet, and those of its driver."""
 
 import dataclasses
 from typing import Any
