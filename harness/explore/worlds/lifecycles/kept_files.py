@@ -1,4 +1,4 @@
-"""The files that a restart leaves on a node: the checkpoint of its kubelet, and those of its driver."""
+"""The files that a restart leaves on a node: those of the kubelet, and of its driver."""
 
 import dataclasses
 from typing import Any
