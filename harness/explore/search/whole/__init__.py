@@ -18,7 +18,8 @@ Why nothing is lost:
   that are independent by their parts, and nothing but numbers of versions may differ.
 - In a run, each two dependent turns of different tasks that could have come in the other order are
   a race (`turns`). At the place of the first one, one of the turns is tried with which the other
-  order can begin (source sets).
+  order can begin (source sets). To follow all turns that lead to the other order (wakeup trees of
+  the same authors) was tried: in these worlds it spares no runs.
 - A turn that was tried at a place sleeps in what is tried there later, until a turn depends on it:
   all that begins with it was searched (sleep sets). A run in which all that can go on sleeps is
   cut.
@@ -27,12 +28,13 @@ Why nothing is lost:
   the next turn that takes it. A task that still waits when none can run, or when a run is cut,
   races as if it had the lock: so deadlocks lose nothing.
 - A timer that may expire early, and does not, is tried at the last place where it may before a
-  moment in which no task could run. From there its races lead to the earlier places. When all
-  tasks wait, time passes, and the timer that ends the waiting races with the last turns: it might
-  have expired earlier. Setting and cancelling timers are dependent on each other, and on those that
-  expire.
+  moment in which no task could run. From there its races lead to the earlier places. When all tasks
+  wait, time passes. If one timer ends the waiting, which might have expired earlier, the turn after
+  it races as if it had. If several do, they race as turns that could not be taken. Setting and
+  cancelling timers are dependent on each other, and on those that expire.
 - Faults are choices within a turn: every value is tried.
-- What comes after a moment in which no task could run depends on everything before it.
+- What comes after a moment in which no task could run depends on everything before it, but for a
+  turn whose timer might have expired earlier, and what follows from it.
 - Where a run ends with a finding, races that it would have had later are unknown: everything that
   can happen is tried at each of its places.
 

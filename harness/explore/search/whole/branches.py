@@ -5,7 +5,7 @@ everything at the places above that part, whether races ask for it or not, becau
 the part finds there are not told. So no two branches have to talk to each other.
 """
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -80,20 +80,21 @@ def _learn(branch: Branch, run: covering.Covering, *, was_cut: bool) -> None:
         node.note(turn.uses)
     for race in turns.races(run.turns, run.refused, branch.first_new):
         nodes[race.first].add(race)
-    _add_early(nodes, branch.first_new, run.rests_before)
+    _add_early(nodes, branch.first_new, run)
     if was_cut:
         for node in nodes:
             node.add_all()
 
 
-def _add_early(nodes: list[search_tree.TurnNode], first_new: int, rests_before: Set[int]) -> None:
+def _add_early(nodes: list[search_tree.TurnNode], first_new: int, run: covering.Covering) -> None:
     """Have every timer that may expire early tried where it may for the last time before a rest."""
     later: list[turns.Key] = []
     for number in reversed(range(first_new, len(nodes))):
-        node = nodes[number]
-        now = node.early_keys()
+        node, now = nodes[number], nodes[number].early_keys()
+        expired = run.expiries.get(number + 1)
+        is_last = number + 1 in run.rests_before
         for key in now:
-            if key != node.chosen and (number + 1 in rests_before or key not in later):
+            if key not in (node.chosen, expired) and (is_last or key not in later):
                 node.add_key(key)
         later = now
 

@@ -6,6 +6,9 @@ from harness import concurrency
 from harness.explore.runtime import choices, observing, tasks
 from harness.explore.search.whole import search_tree, turns
 
+_EXPIRY = dict.fromkeys((observing.NOW, observing.TIMERS), concurrency.Use.WRITE)
+"""The uses of a timer that expires."""
+
 
 class Covering:
     """Follows a path through the tree of runs, then goes where no earlier run has been."""
@@ -22,6 +25,10 @@ class Covering:
         self._announced: search_tree.TurnNode | None = None
         self._enabled_by: dict[int, int] = {}
         self._rested = 0
+        self._expiring: tasks.Task | None = None
+        """The task whose timer has let time pass, until the next turn."""
+        self.expiries: dict[int, turns.Key] = {}
+        """Maps turns after a rest to the timer that ended it, which might have expired earlier."""
 
     # ------------------------------------------------------------------ choices.Strategy
 
@@ -72,8 +79,20 @@ class Covering:
             node = self._next_node(options, timers)
         if node is not None:
             self._node = node
-            self.turns.append(self._begun(options[chosen], node.chosen))
+            self._begin(options[chosen], node.chosen)
         return node is not None
+
+    def _begin(self, task: tasks.Task, key: turns.Key) -> None:
+        """Begin a turn; the first one after a rest is like one whose timer expires early."""
+        expiring, self._expiring = self._expiring, None
+        turn = self._begun(task, key)
+        if expiring is task and not turn.is_vain:
+            turn.key = self.expiries[len(self.turns)] = (task.number, True)
+            turn.uses.update(_EXPIRY)
+        elif expiring is not None:
+            self._rest([expiring])
+            turn = self._begun(task, key)
+        self.turns.append(turn)
 
     def _begun(self, task: tasks.Task, key: turns.Key) -> turns.Turn:
         obstacle = None if key[1] else task.obstacle
@@ -92,7 +111,7 @@ class Covering:
 
     def enables(self, task: tasks.Task) -> None:
         """Note that the task could not go on without this turn."""
-        if self.turns:
+        if self.turns and task is not self._expiring:
             bit = 1 << (len(self.turns) - 1)
             self._enabled_by[task.number] = self._enabled_by.get(task.number, 0) | bit
 
@@ -113,10 +132,16 @@ class Covering:
     def rests(self, among: Sequence[tasks.Task], early: Sequence[tasks.Task]) -> None:
         """Note that every later turn comes after all so far, and what might have come earlier."""
         self._note_refused(among)
+        self.rests_before.add(len(self.turns))
+        self._expiring = early[0] if len(early) == 1 else None
+        if self._expiring is None:
+            self._rest(early)
+
+    def _rest(self, early: Sequence[tasks.Task]) -> None:
+        """Note that every later turn comes after all so far."""
         for task in early:
             self._add_refused(task, (task.number, True), observing.EVERYTHING)
         self._rested = (1 << len(self.turns)) - 1
-        self.rests_before.add(len(self.turns))
 
     def _note_refused(self, among: Sequence[tasks.Task]) -> None:
         """Note the turns that tasks would take now, had another task not taken a lock before."""
