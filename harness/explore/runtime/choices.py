@@ -26,9 +26,6 @@ class Observed(Protocol):
     def state(self) -> int:
         """Return a hash of everything on which the rest of the run depends."""
 
-    def is_redundant(self, task: tasks.Task) -> bool:
-        """Return whether letting this task continue cannot show anything new."""
-
 
 class Choice(msgspec.Struct):
     """A decision to make."""

@@ -26,7 +26,7 @@ class LockRuntime(Protocol):
     def current(self) -> tasks.Task:
         """The running task; raises RuntimeError in the explorer itself, which must not wait."""
 
-    def point(self, *about_to: tasks.Shared) -> None:
+    def point(self) -> None:
         """Allow another task to run here."""
 
     def touch(self, shared: tasks.Shared, more: int = 0) -> None:
@@ -68,11 +68,6 @@ class ControlledLock(tasks.Shared):
         self._waiting: list[tasks.Task] = []
 
     @property
-    def is_awaited(self) -> bool:
-        """True if a task waits for the lock."""
-        return bool(self._waiting)
-
-    @property
     def is_blocking(self) -> bool:
         """True while a task holds the lock."""
         return self._held
@@ -87,7 +82,7 @@ class ControlledLock(tasks.Shared):
     def _await_at_point(self, obstacle: "ControlledLock | None") -> None:
         if (running := self._runtime.running) is not None:
             running.obstacle = obstacle
-        self._runtime.point(self)
+        self._runtime.point()
 
     def acquire_to(self, how: Use) -> None:
         """Take the lock, at a choice point, for such a use of what it guards."""
@@ -137,7 +132,6 @@ class ControlledLock(tasks.Shared):
         if how is Use.READ:
             self._runtime.observe(part)
             return
-        self.changes += 1
         if how is Use.ADD:
             self._runtime.add_to(part)
         else:

@@ -28,7 +28,7 @@ class QueueRuntime(Protocol):
     def first_past(self) -> int:
         """Return the past of a new shared object."""
 
-    def point(self, *about_to: tasks.Shared) -> None:
+    def point(self) -> None:
         """Allow another task to run here."""
 
     def put(self, tail: tasks.Shared) -> tuple[int, int]:
@@ -64,7 +64,7 @@ class ControlledQueue(Generic[T]):
 
     def put(self, item: T) -> None:
         """Append an item; ignored once the queue is closed."""
-        self._runtime.point(self._head, self._tail)
+        self._runtime.point()
         position = self._runtime.put(self._tail)
         if self._closed_at is None:
             self._items.append((item, position))
@@ -77,7 +77,7 @@ class ControlledQueue(Generic[T]):
         """
         task = self._runtime.current
         task.obstacle = self
-        self._runtime.point(self._head, self._tail)
+        self._runtime.point()
         while self.is_blocking:
             self._sleeping.append(task)
             self._runtime.block(f"condition {self._name}")
@@ -91,7 +91,7 @@ class ControlledQueue(Generic[T]):
 
     def close(self) -> None:
         """Close the queue; remaining items can still be taken."""
-        self._runtime.point(self._head, self._tail)
+        self._runtime.point()
         self._closed_at = self._runtime.put(self._tail)
         self._wake(len(self._sleeping))
 

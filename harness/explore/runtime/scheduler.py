@@ -175,7 +175,6 @@ class ControlledRuntime:
         if task is not None:
             task.past = shared.past = hash((task.past, shared.past, shared.added, more))
             shared.added = 0
-            shared.changes += 1
             self._observer.uses(shared.identity, concurrency.Use.WRITE)
 
     def add_to(self, shared: tasks.Shared) -> None:
@@ -184,7 +183,6 @@ class ControlledRuntime:
         if task is not None:
             task.past = hash((task.past, shared.past, 4))
             shared.added ^= task.past
-            shared.changes += 1
             self._observer.uses(shared.identity, concurrency.Use.ADD)
 
     def observe_in_parts(self, shared: tasks.Shared) -> None:
@@ -227,27 +225,10 @@ class ControlledRuntime:
         running = self.running.number if self.running else -1
         return hash((running, self._timers.now_ns, self._timers.early_left, each))
 
-    def is_redundant(self, task: tasks.Task) -> bool:
-        """Return whether letting this task continue cannot show anything new.
-
-        That is so if no task has changed what it was about to use since it was preempted, and none
-        waits for a lock that it holds: it could as well have been preempted later.
-        """
-        if not task.about_to or any(lock.is_awaited for lock in task.held):
-            return False
-        return all(
-            shared.changes == changes
-            for shared, changes in zip(task.about_to, task.unchanged, strict=True)
-        )
-
     # --------------------------------------------------------------------- choosing
 
-    def point(self, *about_to: tasks.Shared) -> None:
-        """Allow another task to run here.
-
-        `about_to`: everything shared that the task uses before its next point; empty if that is not
-        known.
-        """
+    def point(self) -> None:
+        """Allow another task to run here."""
         current = self.running
         if not self._exploring or current is None:
             return
@@ -265,11 +246,8 @@ class ControlledRuntime:
             self._begin_turn(options, len(early), chosen)
             task = options[chosen]
             if task is not current:
-                current.about_to = about_to
-                current.unchanged = [shared.changes for shared in about_to]
                 self._take_over(task)
                 task.glet.switch()
-                current.about_to = ()
 
     def _hold_whole(self, task: tasks.Task) -> None:
         """Record that another task may want the locks that a task holds."""

@@ -1,14 +1,14 @@
 """Controlled threads: greenlets with the state that the runtime keeps of them."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
 class Shared:
     """An object that several tasks use."""
 
-    __slots__ = ("added", "changes", "identity", "past")
+    __slots__ = ("added", "identity", "past")
 
     def __init__(self, past: int) -> None:
         """Create the object with its initial past."""
@@ -18,8 +18,6 @@ class Shared:
         """A hash of everything that happened before the last change."""
         self.added = 0
         """A hash of the changes since then whose order does not matter."""
-        self.changes = 0
-        """Number of changes of the object or of a part of it."""
 
 
 class Stop(BaseException):
@@ -35,10 +33,6 @@ class Held(Protocol):
     @property
     def identity(self) -> int:
         """The name of the lock, as of every shared object."""
-
-    @property
-    def is_awaited(self) -> bool:
-        """True if another task waits for the lock."""
 
     def hold_whole(self) -> None:
         """Record that another task may want the lock while it is held."""
@@ -64,10 +58,6 @@ class Task:
     name: str
     past: int
     """A hash of everything that happened before."""
-    about_to: Sequence[Shared] = ()
-    """The shared objects that the task was about to use when it was preempted."""
-    unchanged: Sequence[int] = ()
-    """The numbers of changes of these objects until that moment."""
     held: list[Held] = dataclasses.field(default_factory=list)
     """The locks that the task holds."""
     glet: Any = None

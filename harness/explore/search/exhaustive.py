@@ -4,15 +4,11 @@ A preemption interrupts a task that could continue, or lets a timer expire altho
 run. The next task after one blocks or ends, and faults (limited by the world), are chosen freely at
 no cost (iterative context bounding, Musuvathi and Qadeer, PLDI 2007).
 
-Two kinds of partial-order reduction keep the bound exactly, so that no outcome within it is lost
-(sleep sets would lose some):
-
-- A run is abandoned in a state that another run has reached with as many preemptions left, since
-  the continuations are the same. States are compared by their pasts (`scheduler`), so orders of
-  independent steps are one state (happens-before caching, the same authors, MSR-TR-2007-12). The
-  probability that two different states are taken for one is about n²/2⁶² for n states.
-- A preempted task continues only after another task has changed something that it was about to
-  use: otherwise it could as well have been preempted later, at no higher cost.
+A run is abandoned in a state that another run has reached with as many preemptions left, since the
+continuations are the same. States are compared by their pasts (`scheduler`), so orders of
+independent steps are one state (happens-before caching, the same authors, MSR-TR-2007-12). The
+probability that two different states are taken for one is about n²/2⁶² for n states. This keeps the
+bound exactly, so that no outcome within it is lost; sleep sets would lose some.
 
 Not covered: more preemptions; replacing a task anywhere but at the choice points of `scheduler`;
 more early timers than `timers.EARLY_MAX`; other orders of one notify's waiters than first come,
@@ -50,25 +46,18 @@ class Bounded:
     def choose(self, choice: choices.Choice) -> int:
         """Return the next decision of the prefix, then the first option worth trying.
 
-        Options that cannot show anything new are skipped; GIVE_UP if there is no other.
+        GIVE_UP in a known state.
         """
         index, self._count = self._count, self._count + 1
         if index < len(self._prefix):
             chosen = self._prefix[index]
-        elif self._is_known(choice.runtime.state()) or not (options := self._worthwhile(choice)):
+        elif self._is_known(choice.runtime.state()):
             return choices.GIVE_UP
         else:
-            self.added.append(options)
-            chosen = options[0]
+            self.added.append(list(range(choice.options if self._left else choice.free)))
+            chosen = 0
         self._left -= chosen >= choice.free
         return chosen
-
-    def _worthwhile(self, choice: choices.Choice) -> list[int]:
-        affordable = range(choice.options if self._left else choice.free)
-        if not choice.tasks:
-            return list(affordable)
-        redundant = choice.runtime.is_redundant
-        return [option for option in affordable if not redundant(choice.tasks[option])]
 
     def _is_known(self, state: int) -> bool:
         left = self._visited.get(state, -1)

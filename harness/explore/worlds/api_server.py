@@ -81,8 +81,7 @@ class LocalServer:
             self._runtime.touch(self._objects)
             with self._runtime.atomically():  # or a later commit could be delivered earlier
                 self._offer(self._undelivered.after_next_request(self._runtime.current))
-        # The tasks that a write wakes are not known before its commit.
-        self._runtime.point(*((self._objects,) if request.method == "GET" else ()))
+        self._runtime.point()
         if request.method == "PUT" and (touched := self._fault(self._of_objects)):
             self._touch_object(request, is_other=touched == TOUCHED_OTHER)
         is_spared = self._spared is not None and request.path.endswith(self._spared)
@@ -159,7 +158,7 @@ class LocalServer:
 
     def watch(self, request: transports.Request) -> transports.Watch:
         """Return a watch whose events are delivered when the watcher is chosen."""
-        self._runtime.point(self._objects)
+        self._runtime.point()
         self._runtime.touch(self._objects)
         asked = _understood(request)
         target = request_info.watched(asked)
