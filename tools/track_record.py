@@ -69,6 +69,8 @@ def _search_at_random(defect: str, seed: int) -> float | None:
     for progress in random_worlds.explore(random_worlds.RandomHunt(seed=seed, defects=(defect,))):
         used_s = time.process_time() - started
         if progress.found is not None:
+            finding, token = progress.found
+            print(f"  seed {seed}: {finding} ({token.scenario})", flush=True)
             return used_s
         if used_s >= RANDOM_LIMIT_S:
             return None

@@ -146,7 +146,7 @@ def _of_pools(
         return []
     pool = stream.one_of(supply.pools)
     when = stream.weighted([(drawings.ANY_TIME, 2), (drawings.AT_REST, 1)])
-    if len(supply.drivers) == 1 and stream.chance(0.09, "taint rule"):
+    if len(supply.drivers) == 1 and stream.chance(0.12, "taint rule"):
         return _of_rules(stream, pool, users, when=when)
     if stream.chance(0.05, "pool: withdrawn"):
         return [_action("withdraw_pool", pool.name, when=when, needs=(pool.name,))]

@@ -18,8 +18,6 @@ from harness.subject.claim_control import claim_controllers
 from harness.subject.slice_tracking import slice_trackers
 
 Object = dict[str, Any]
-REVISIONS = 3
-"""Number of changes of the devices of a pool."""
 REPORTS_MAX = 20
 """Maximum number of reports of the driver of devices with conditions."""
 _RULE: Object = {
@@ -126,10 +124,10 @@ class Actions:
         self._change_slices(part, renew)
 
     def revise_devices(self, part: str) -> None:
-        """Change an attribute of the devices of a pool several times."""
+        """Change an attribute of the devices of a pool."""
+        revision = {"gpu.example/revision": {"int": 1}}
 
-        def revise(document: Object, number: int) -> Object:
-            revision = {"gpu.example/revision": {"int": number}}
+        def revise(document: Object) -> Object:
             spec = document["spec"]
             listed = [
                 {**item, "attributes": {**item.get("attributes", {}), **revision}}
@@ -137,8 +135,7 @@ class Actions:
             ]
             return {**document, "spec": {**spec, **({"devices": listed} if listed else {})}}
 
-        for number in range(REVISIONS):
-            self._change_slices(part, functools.partial(revise, number=number))
+        self._change_slices(part, revise)
 
     def add_rule(self, _: str) -> None:
         """Let a rule come that taints all devices."""
