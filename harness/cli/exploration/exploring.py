@@ -172,7 +172,7 @@ def _keep(
 
     if search is None or path is None:
         return
-    if search.branches:
+    if search.rest.waiting or search.rest.shared:
         search_files.write(path, search)
         out.note(f"what is left is in {path}; go on with the same command")
     else:

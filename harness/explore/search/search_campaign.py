@@ -19,7 +19,7 @@ from harness.explore.search import (
     tokens,
     worker_processes,
 )
-from harness.explore.search.whole import branches, frontier, search_files
+from harness.explore.search.whole import branches, divided_search, frontier, search_files
 from harness.explore.worlds import world_catalogue, world_specs
 
 CHUNK = 50
@@ -77,7 +77,7 @@ class Hunt:
             sizes=dict(sorted(self.spec.values.items())),
             defects=sorted(self.defects),
             remedies=sorted(self.remedies),
-            branches=[branches.Branch()],
+            rest=divided_search.DividedSearch([branches.Branch()]),
         )
 
     def require_possible(self) -> None:
@@ -113,7 +113,7 @@ def explore(
     """
     progress, started = search_progress.SearchProgress(), time.monotonic()
     search = search or (hunt.new_file() if hunt.is_whole else None)
-    front = None if search is None else frontier.Frontier(search.branches)
+    front = None if search is None else frontier.Frontier(search.rest)
     if search is not None:
         progress.schedules = progress.earlier = search.schedules
         progress.given_up, progress.earlier_distinct = search.given_up, search.distinct
@@ -138,10 +138,10 @@ def _keep(
     """Bring the file of a whole search, and the estimate, up to date."""
     if search is None or front is None:
         return
-    search.branches = [branch for branch in front.remaining if not branch.is_over]
+    search.rest = front.remaining
     search.schedules, search.given_up = progress.schedules, progress.given_up
     search.distinct = progress.distinct_count
-    progress.left = front.left()
+    progress.left = search.rest.left()
 
 
 def _is_over(hunt: Hunt, progress: search_progress.SearchProgress, started: float) -> bool:

@@ -44,5 +44,6 @@ which a task is replaced, more early timers than `timers.EARLY_MAX`, other order
 notification's waiters. Locks without contention (`WorldSpec.private_locks`) are no places at which
 a task is replaced.
 
-Contents: `branches`, `covering`, `frontier`, `search_files`, `search_tree`, `turns`.
+Contents: `branches`, `covering`, `divided_search`, `frontier`, `search_files`, `search_tree`,
+`turns`.
 """

@@ -1,8 +1,7 @@
 """Branches of the tree of all runs: each is searched by one process at a time.
 
-A search begins with one branch. A branch can give a part of itself away; from then on it tries
-everything at the places above that part, whether races ask for it or not, because the races that
-the part finds there are not told. So no two branches have to talk to each other.
+A search begins with one branch. Where it is divided, the places above belong to the frontier from
+then on: a branch has copies of them, in which it notes what its races ask to be tried there.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,35 +31,25 @@ class Branch(msgspec.Struct):
     is_over: bool = False
     """True if every run of the branch was made."""
 
+    @classmethod
+    def after(cls, path: list[search_tree.Node], share: float) -> "Branch":
+        """Return a branch below a path whose last option no run had."""
+        return cls(path, share, _last_turn(path))
+
     def left(self) -> float:
         """Return which share of the whole tree is left, if all options were alike."""
         if self.is_over:
             return 0.0
         left, mass = 0.0, self.share
-        for node in self.path:
+        for node in self.own:
             mass /= node.width
             left += mass * node.left
         return left + mass
 
-    def give(self) -> "Branch | None":
-        """Give a part of the branch away; None if it has only one run left."""
-        for place, node in enumerate(self.path):
-            if isinstance(node, search_tree.ValueNode):
-                continue
-            node.add_all()
-            if node.to_do:
-                return self._given(node, place)
-        return None
-
-    def _given(self, node: search_tree.TurnNode, place: int) -> "Branch":
-        above = [node.fixed() for node in self.path[:place]]
-        share = self.share
-        for other in (*self.path[:place], node):
-            share /= other.width
-        number = sum(isinstance(node, search_tree.TurnNode) for node in above)
-        below = self.path[place + 1 : place + 2]
-        is_known = bool(below) and isinstance(below[0], search_tree.TurnNode)
-        return Branch([*above, node.give(is_known=is_known)], share, number)
+    @property
+    def own(self) -> list[search_tree.Node]:
+        """The places that no other branch shares."""
+        return [node for node in self.path if node.shared is None]
 
 
 def runs(branch: Branch, make: Make[R], is_cut: IsCut[R]) -> Iterator[R]:
@@ -95,14 +84,19 @@ def _add_early(nodes: list[search_tree.TurnNode], first_new: int, run: covering.
         is_last = number + 1 in run.rests_before
         for key in now:
             if key not in (node.chosen, expired) and (is_last or key not in later):
-                node.add_key(key)
+                node.add(turns.Race(number, [key], key))
         later = now
 
 
 def _advance(branch: Branch) -> None:
     """Go to the next run."""
     path = branch.path
-    while path and not path[-1].go_on():
+    while path and path[-1].shared is None and not path[-1].go_on():
         path.pop()
-    branch.is_over = not path
-    branch.first_new = sum(isinstance(node, search_tree.TurnNode) for node in path) - 1
+    branch.is_over = not path or path[-1].shared is not None
+    branch.first_new = _last_turn(path)
+
+
+def _last_turn(path: list[search_tree.Node]) -> int:
+    """Return the number of the turn to which the last place of the path belongs."""
+    return max(sum(isinstance(node, search_tree.TurnNode) for node in path) - 1, 0)

@@ -1,11 +1,11 @@
-"""The frontier of a whole search: the branches that are not searched yet, for all processes."""
+"""The frontier of a whole search: what is searched next, and by which process."""
 
 import concurrent.futures
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from harness.explore.search import worker_processes
-from harness.explore.search.whole import branches
+from harness.explore.search.whole import branches, divided_search
 
 R = TypeVar("R")
 BRANCHES_PER_JOB = 2
@@ -15,40 +15,43 @@ Work = Callable[[branches.Branch], tuple[branches.Branch, list[R]]]
 
 
 class Frontier:
-    """Branches that wait, and those that processes are working on."""
+    """Branches that wait, those that processes are working on, and the places above them."""
 
-    def __init__(self, waiting: list[branches.Branch] | None = None) -> None:
-        """Begin with the whole tree, or with these branches."""
-        self.waiting = [branches.Branch()] if waiting is None else waiting
+    def __init__(self, rest: divided_search.DividedSearch) -> None:
+        """Begin with what is left of a search."""
+        self._rest = rest
         self._working: dict[object, branches.Branch] = {}
 
     @property
-    def remaining(self) -> list[branches.Branch]:
-        """Every branch as it was when its last results came."""
-        return [*self.waiting, *self._working.values()]
+    def remaining(self) -> divided_search.DividedSearch:
+        """All that is left, with every branch as it was when its last results came."""
+        rest = self._rest
+        known = [*rest.waiting, *self._working.values()]
+        left = [branch for branch in known if not branch.is_over]
+        return divided_search.DividedSearch(left, rest.shared, rest.unused)
 
     @property
     def is_new(self) -> bool:
         """True if no run was made."""
-        return not any(branch.path or branch.is_over for branch in self.remaining)
-
-    def left(self) -> float:
-        """Return which share of the search is left, if all options were alike; 0 at the end."""
-        return min(sum(branch.left() for branch in self.remaining), 1.0)
+        rest = self.remaining
+        return len(rest.waiting) == 1 and not rest.waiting[0].path
 
     def search(self, make: branches.Make[R], is_cut: branches.IsCut[R]) -> Iterator[R]:
         """Make every run that is left, in this process."""
-        while self.waiting:
-            yield from branches.runs(self.waiting[-1], make, is_cut)
-            self.waiting.pop()
+        waiting = self._rest.waiting
+        while self.have(1):
+            for run in branches.runs(waiting[-1], make, is_cut):
+                self._rest.learn(waiting[-1])
+                yield run
+            waiting.pop()
 
     def search_in(self, pool: worker_processes.Pool, jobs: int, work: Work[R]) -> Iterator[list[R]]:
         """Make every run that is left, in the processes of a pool."""
         calls: set[concurrent.futures.Future[tuple[branches.Branch, list[R]]]] = set()
-        while self.waiting or calls:
-            self._spread(jobs)
-            while self.waiting and len(calls) < jobs:
-                branch = self.waiting.pop(0)
+        waiting = self._rest.waiting
+        while self.have(jobs * BRANCHES_PER_JOB - len(calls)) or calls:
+            while waiting and len(calls) < jobs:
+                branch = waiting.pop(0)
                 call = pool.submit(work, branch)
                 calls.add(call)
                 self._working[call] = branch
@@ -57,13 +60,18 @@ class Frontier:
                 branch, results = call.result()
                 calls.remove(call)
                 del self._working[call]
+                self._rest.learn(branch)
                 if not branch.is_over:
-                    self.waiting.append(branch)
+                    waiting.append(branch)
                 yield results
 
-    def _spread(self, jobs: int) -> None:
-        """Divide the branches that wait until there are enough for all processes."""
-        wanted = jobs * BRANCHES_PER_JOB - len(self._working)
-        for branch in list(self.waiting):
-            while 0 < len(self.waiting) < wanted and (given := branch.give()) is not None:
-                self.waiting.append(given)
+    def have(self, wanted: int) -> bool:
+        """Have as many branches waiting as wanted, if there is enough; return False for none."""
+        waiting = self._rest.waiting
+        while len(waiting) < wanted:
+            branch = self._rest.new_branch()
+            if branch is not None:
+                waiting.append(branch)
+            elif not any(self._rest.divide(branch) for branch in waiting):
+                break
+        return bool(waiting)

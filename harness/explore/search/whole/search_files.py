@@ -12,9 +12,9 @@ import msgspec
 
 import harness
 from harness import errors, writing
-from harness.explore.search.whole import branches
+from harness.explore.search.whole import divided_search
 
-FORMAT, VERSION = "flake-hunt-search", 2
+FORMAT, VERSION = "flake-hunt-search", 3
 
 
 class SearchFile(msgspec.Struct, kw_only=True):
@@ -34,8 +34,8 @@ class SearchFile(msgspec.Struct, kw_only=True):
     """Number of runs that ended early because all that could follow had been tried."""
     distinct: int = 0
     """Number of interleavings so far that differ in more than the order of independent steps."""
-    branches: list[branches.Branch]
-    """The rest of the search."""
+    rest: divided_search.DividedSearch
+    """What is left of the search."""
 
 
 def write(path: pathlib.Path, search: SearchFile) -> None:

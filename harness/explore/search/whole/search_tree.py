@@ -21,13 +21,17 @@ class TurnNode(msgspec.Struct, tag="turn"):
     to_do: list[turns.Key]
     """The options that are still to be tried here."""
     done: list[tuple[turns.Key, turns.Uses]] = []
-    """The options that were tried here, and their uses."""
+    """The options that were tried here, or are by another branch, and all that they use."""
     given: list[turns.Key] = []
-    """The options that another branch tries."""
+    """The options that other branches try; not yet known is what they use."""
     used: turns.Uses = {}
     """All that the chosen turn used, in any of its runs."""
-    is_fixed: bool = False
-    """True if another branch tries all the rest."""
+    shared: int | None = None
+    """Number of the frontier's node of which this is a copy; None: the node of one branch."""
+    asked: list[turns.Race] = []
+    """Races whose other order the frontier's node is to have tried."""
+    asks_all: bool = False
+    """True if the frontier's node is to have everything tried."""
 
     @property
     def decision(self) -> int | None:
@@ -41,7 +45,7 @@ class TurnNode(msgspec.Struct, tag="turn"):
 
     @property
     def left(self) -> int:
-        """The number of options that this branch still has to try."""
+        """The number of options that are still to be tried here."""
         return len(self.to_do)
 
     def note(self, used: turns.Uses) -> None:
@@ -51,17 +55,14 @@ class TurnNode(msgspec.Struct, tag="turn"):
 
     def add(self, race: turns.Race) -> None:
         """Have one of the race's initials tried here, unless one is, or was, anyway."""
-        known, initials = self._known(), set(race.initials)
-        if self.is_fixed or not known.isdisjoint(initials):
+        if not self._known().isdisjoint(race.initials):
             return
-        possible = [key for key, _ in self.options]
-        chosen = [key for key in (race.preferred, *possible) if key in initials]
-        self.to_do += [key for key in chosen if key in possible][:1] or self._unknown()
-
-    def add_key(self, key: turns.Key) -> None:
-        """Have an option tried here, unless it is, or was, anyway."""
-        if not self.is_fixed and key in self._unknown():
-            self.to_do.append(key)
+        if self.shared is None:
+            possible = [key for key, _ in self.options]
+            chosen = [key for key in (race.preferred, *possible) if key in race.initials]
+            self.to_do += [key for key in chosen if key in possible][:1] or self._unknown()
+        elif race not in self.asked:
+            self.asked.append(race)
 
     def early_keys(self) -> list[turns.Key]:
         """Return the timers that may expire early here."""
@@ -69,8 +70,10 @@ class TurnNode(msgspec.Struct, tag="turn"):
 
     def add_all(self) -> None:
         """Have everything tried here that can happen."""
-        if not self.is_fixed:
+        if self.shared is None:
             self.to_do += self._unknown()
+        else:
+            self.asks_all = True
 
     def _known(self) -> set[turns.Key]:
         tried = [key for key, _ in (*self.done, *self.asleep)]
@@ -96,33 +99,44 @@ class TurnNode(msgspec.Struct, tag="turn"):
             if key[0] != self.chosen[0] and turns.are_independent(uses, used)
         ]
 
-    def give(self, *, is_known: bool) -> "TurnNode":
-        """Return a node for another branch that tries the first option of the rest.
+    def share(self, number: int) -> "TurnNode":
+        """Make this a node of the frontier; return a copy for the branch that had it."""
+        self.given.append(self.chosen)
+        return self._copy(number, self.chosen)
 
-        `is_known`: whether all is known that the chosen turn uses.
-        """
-        tried = [*self.asleep, *self.done, *([(self.chosen, self.used)] if is_known else [])]
-        key = self.to_do.pop(0)
-        self.given.append(key)
-        return TurnNode(
-            options=self.options,
-            asleep=tried,
-            is_choice=self.is_choice,
-            chosen=key,
-            to_do=[],
-            is_fixed=True,
-        )
+    def give(self, number: int) -> "TurnNode":
+        """Return a copy for another branch, which tries the first option of the rest."""
+        self.given.append(self.to_do.pop(0))
+        return self._copy(number, self.given[-1])
 
-    def fixed(self) -> "TurnNode":
-        """Return a node that keeps the chosen option, for another branch."""
+    def again(self) -> "TurnNode":
+        """Return a copy of a copy, for another branch with the same option."""
+        return msgspec.structs.replace(self, used={}, given=[*self.given], asked=[], asks_all=False)
+
+    def _copy(self, number: int, chosen: turns.Key) -> "TurnNode":
         return TurnNode(
             options=self.options,
             asleep=[*self.asleep, *self.done],
             is_choice=self.is_choice,
-            chosen=self.chosen,
+            chosen=chosen,
             to_do=[],
-            is_fixed=True,
+            given=sorted(self._known()),
+            shared=number,
         )
+
+    def learn(self, copy: "TurnNode", *, is_known: bool) -> None:
+        """Take over what a branch has asked of its copy.
+
+        `is_known`: whether the branch knows all that the chosen turn uses.
+        """
+        for race in copy.asked:
+            self.add(race)
+        if copy.asks_all:
+            self.add_all()
+        if is_known and copy.chosen in self.given:
+            self.given.remove(copy.chosen)
+            self.done.append((copy.chosen, dict(copy.used)))
+        copy.asked, copy.asks_all, copy.given = [], False, sorted(self._known())
 
 
 class ValueNode(msgspec.Struct, tag="value"):
@@ -130,8 +144,8 @@ class ValueNode(msgspec.Struct, tag="value"):
 
     options: int
     decision: int = 0
-    is_fixed: bool = False
-    """True if another branch tries all the rest."""
+    shared: int | None = None
+    """Number of the frontier's node of which this is a copy; None: the node of one branch."""
 
     @property
     def width(self) -> int:
@@ -140,8 +154,8 @@ class ValueNode(msgspec.Struct, tag="value"):
 
     @property
     def left(self) -> int:
-        """The number of options that this branch still has to try."""
-        return 0 if self.is_fixed else self.options - 1 - self.decision
+        """The number of options that are still to be tried here."""
+        return self.options - 1 - self.decision
 
     def go_on(self) -> bool:
         """Choose the next option; return False if nothing is left."""
@@ -150,9 +164,18 @@ class ValueNode(msgspec.Struct, tag="value"):
         self.decision += 1
         return True
 
-    def fixed(self) -> "ValueNode":
-        """Return a node that keeps the chosen option, for another branch."""
-        return ValueNode(self.options, self.decision, is_fixed=True)
+    def share(self, number: int) -> "ValueNode":
+        """Make this a node of the frontier; return a copy for the branch that had it."""
+        return ValueNode(self.options, self.decision, number)
+
+    def give(self, number: int) -> "ValueNode":
+        """Return a copy for another branch, which tries the next option."""
+        self.decision += 1
+        return ValueNode(self.options, self.decision, number)
+
+    def again(self) -> "ValueNode":
+        """Return a copy of a copy, for another branch with the same option."""
+        return msgspec.structs.replace(self)
 
 
 Node = TurnNode | ValueNode

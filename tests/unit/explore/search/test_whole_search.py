@@ -12,7 +12,7 @@ import pytest
 from harness import concurrency, errors
 from harness.explore.runtime import choices, queues, scheduler
 from harness.explore.search import exhaustive, search_campaign, search_progress
-from harness.explore.search.whole import branches, search_files
+from harness.explore.search.whole import branches, divided_search, frontier, search_files
 from tests.support import small_programs, swapped_turns
 
 pytestmark = pytest.mark.detection
@@ -47,16 +47,16 @@ def searched(tasks: Program) -> list[small_programs.Run]:
 
 
 def searched_in_branches(tasks: Program) -> list[small_programs.Run]:
-    """In parts as different processes would have them, which go through a file after each run."""
+    """In turns, as four processes would, and through a file after each run."""
     make = functools.partial(small_programs.made, tasks)
-    waiting, runs = [branches.Branch()], []
-    while waiting:
-        stored = msgspec.json.encode(waiting.pop(0))
-        branch = msgspec.json.decode(stored, type=branches.Branch)
+    rest, runs = divided_search.DividedSearch([branches.Branch()]), []
+    while frontier.Frontier(rest).have(4):
+        rest = msgspec.json.decode(msgspec.json.encode(rest), type=divided_search.DividedSearch)
+        branch = rest.waiting.pop(0)
         runs.append(next(branches.runs(branch, make, never_cut)))
-        if not branch.is_over:
-            given = branch.give() if len(waiting) < 4 else None
-            waiting += [branch, *([given] if given else [])]
+        rest.learn(branch)
+        rest.waiting += [] if branch.is_over else [branch]
+    assert not rest.shared
     return runs
 
 
@@ -267,7 +267,7 @@ def made(
         ({"defects": ["gather-not-atomic"]}, "with defects none, got gather-not-atomic"),
         ({"remedies": ["fence-predecessor"]}, "with remedies none, got fence-predecessor"),
         ({"code": "0" * 16}, "of this version of the code"),
-        ({"version": 1}, "to have format flake-hunt-search 2, got flake-hunt-search 1"),
+        ({"version": 1}, "to have format flake-hunt-search 3, got flake-hunt-search 1"),
     ],
 )
 def test_a_search_of_another_world_or_version_is_refused(
