@@ -102,7 +102,7 @@ class TurnNode(msgspec.Struct, tag="turn"):
     def share(self, number: int) -> "TurnNode":
         """Make this a node of the frontier; return a copy for the branch that had it."""
         self.given.append(self.chosen)
-        return self._copy(number, self.chosen)
+        return msgspec.structs.replace(self._copy(number, self.chosen), used=dict(self.used))
 
     def give(self, number: int) -> "TurnNode":
         """Return a copy for another branch, which tries the first option of the rest."""
