@@ -29,7 +29,7 @@ flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARG
 test: lint types  ## lint, type-check and test
 	$(BIN)/python -m pytest -n 3 --dist worksteal --max-worker-restart=1 $(ARGS)
 
-wheel-test: .venv/.dev-installed  ## install the wheel and the sdist in fresh environments and use them (two to three minutes)
+wheel-test: .venv/.dev-installed  ## install the wheel in a fresh environment and use it; the sdist must give the same wheel
 	$(BIN)/python tools/wheel_test.py $(PYTHON)
 
 lint: .venv/.dev-installed  ## style, and the import contracts

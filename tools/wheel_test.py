@@ -1,10 +1,11 @@
-"""Build the wheel and the source distribution, and use each in a fresh environment.
+"""Build the distributions, and use the wheel in a fresh environment.
 
     .venv/bin/python tools/wheel_test.py [PYTHON]
 
-PYTHON creates the environments (default: the interpreter that runs this file). All commands run in
-a temporary directory outside the checkout, so a file missing from a distribution makes them fail.
-The exit code is 0 if every command ended as expected, otherwise 1.
+PYTHON creates the environment (default: the interpreter that runs this file). All commands run in
+a temporary directory outside the checkout, so a file missing from the wheel makes them fail. The
+source distribution has to give a wheel with the same files. The exit code is 0 if every command
+ended as expected, otherwise 1.
 """
 
 import argparse
@@ -15,8 +16,10 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TIMEOUT_S = 300
@@ -57,7 +60,7 @@ class CheckError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """An environment with the distribution, and the directory in which its commands run."""
+    """An environment with the wheel, and the directory in which its commands run."""
 
     binaries: pathlib.Path
     folder: pathlib.Path
@@ -103,21 +106,44 @@ class Installed:
         return found[0]
 
 
-def build(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Build both distributions of the checkout in a directory, and return their paths."""
-    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
+def build(source: pathlib.Path, folder: pathlib.Path, *targets: str) -> list[pathlib.Path]:
+    """Build distributions of a source tree in a directory, and return their paths, wheels first."""
+    wanted = [word for target in targets for word in ("-t", target)]
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder), *wanted]
+    subprocess.run(command, cwd=source, check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
     return [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
 
 
-def install(python: str, distribution: pathlib.Path, folder: pathlib.Path) -> Installed:
-    """Install the distribution and its pinned dependencies in a new environment."""
+def require_same_wheel(sdist: pathlib.Path, wheel: pathlib.Path, folder: pathlib.Path) -> None:
+    """Build a wheel of a source distribution; raise CheckError if it has other files."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    (tree,) = folder.iterdir()
+    (again,) = build(tree, folder / "dist", "wheel")
+    ours, theirs = contents(wheel), contents(again)
+    different = {name for name in ours.keys() | theirs if ours.get(name) != theirs.get(name)}
+    if different:
+        raise CheckError(
+            f"expected the source distribution to give the same wheel, but it differs in "
+            f"{', '.join(sorted(different)[:10])}"
+        )
+    print(f"{sdist.name}: gives a wheel with the same {len(ours)} files", flush=True)
+
+
+def contents(wheel: pathlib.Path) -> dict[str, bytes]:
+    """Return the files of a wheel by name."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def install(python: str, wheel: pathlib.Path, folder: pathlib.Path) -> Installed:
+    """Install the wheel and its pinned dependencies in a new environment."""
     environment, empty = folder / "venv", folder / "empty"
     empty.mkdir(parents=True)
     subprocess.run([python, "-m", "venv", environment], check=True, timeout=TIMEOUT_S)
     pip = [environment / "bin" / "pip", "install", "-qq", "--disable-pip-version-check"]
     pins = ["-c", ROOT / "constraints.txt"]
-    subprocess.run([*pip, *pins, distribution], cwd=empty, check=True, timeout=TIMEOUT_S)
+    subprocess.run([*pip, *pins, wheel], cwd=empty, check=True, timeout=TIMEOUT_S)
     return Installed(binaries=environment / "bin", folder=empty)
 
 
@@ -243,19 +269,19 @@ def nights_and_shards(installed: Installed) -> None:
 
 
 def main(python: str) -> int:
-    """Test both distributions, and print the first failure of each; return the exit code."""
-    failed = False
+    """Test both distributions, and print the first failure; return the exit code."""
     with tempfile.TemporaryDirectory(prefix="flake-hunt-wheel-") as name:
         folder = pathlib.Path(name)
-        for distribution in build(folder / "dist"):
-            print(f"{distribution.name}: installing", flush=True)
-            try:
-                use(install(python, distribution, folder / distribution.suffix.strip(".")))
-            except (CheckError, subprocess.SubprocessError) as error:
-                print(f"  FAILED {error}", file=sys.stderr)
-                failed = True
-    print("FAILED" if failed else "Both distributions work.")
-    return 1 if failed else 0
+        try:
+            wheel, sdist = build(ROOT, folder / "dist", "wheel", "sdist")
+            require_same_wheel(sdist, wheel, folder / "sdist")
+            print(f"{wheel.name}: installing", flush=True)
+            use(install(python, wheel, folder / "wheel"))
+        except (CheckError, subprocess.SubprocessError) as error:
+            print(f"  FAILED {error}", file=sys.stderr)
+            return 1
+    print("Both distributions work.")
+    return 0
 
 
 def _arguments() -> argparse.Namespace:
