@@ -21,7 +21,7 @@ class SharedNode(msgspec.Struct):
 
 
 class DividedSearch(msgspec.Struct):
-    """What is left of a search: branches, and options of places above them."""
+    """The rest of a search: branches, and options of places above them."""
 
     waiting: list[branches.Branch]
     shared: dict[int, SharedNode] = {}

@@ -35,7 +35,7 @@ class SearchFile(msgspec.Struct, kw_only=True):
     distinct: int = 0
     """Number of interleavings so far that differ in more than the order of independent steps."""
     rest: divided_search.DividedSearch
-    """What is left of the search."""
+    """The rest of the search."""
 
 
 def write(path: pathlib.Path, search: SearchFile) -> None:
