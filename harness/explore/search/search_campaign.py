@@ -33,9 +33,6 @@ STRATEGIES: dict[str, Make] = {
     "pct": lambda stream: random_strategies.Pct(stream, depth=stream.randint(3, 6), length=80),
 }
 EXHAUSTIVE = "exhaustive"
-FIRST_LOOK_PREEMPTIONS, FIRST_LOOK_SCHEDULES = 2, 3000
-"""A whole search looks first where failures are likely: at this many schedules of few preemptions.
-"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +162,7 @@ def _explore_here(hunt: Hunt, front: frontier.Frontier | None) -> Outcomes:
     make = functools.partial(_explore_once, hunt)
     outcomes: Iterator[search_progress.Outcome]
     if front is not None:
-        outcomes = itertools.chain(_first_look(hunt, front), front.search(make, _is_cut))
+        outcomes = front.search(make, _is_cut)
     elif hunt.strategy == EXHAUSTIVE:
         outcomes = exhaustive.runs(make, preemptions_max=hunt.preemptions_max or 0)
     else:
@@ -175,19 +172,7 @@ def _explore_here(hunt: Hunt, front: frontier.Frontier | None) -> Outcomes:
             yield [outcome]
 
 
-def _first_look(hunt: Hunt, front: frontier.Frontier) -> Iterator[search_progress.Outcome]:
-    """Make schedules of few preemptions, unless the whole search has begun."""
-    if not front.is_new:
-        return
-    make = functools.partial(_explore_once, hunt)
-    runs = exhaustive.runs(make, preemptions_max=FIRST_LOOK_PREEMPTIONS)
-    yield from itertools.islice(runs, FIRST_LOOK_SCHEDULES)
-
-
 def _search_in_processes(hunt: Hunt, front: frontier.Frontier) -> Outcomes:
-    with _collecting_after_runs():
-        for outcome in _first_look(hunt, front):
-            yield [outcome]
     with worker_processes.pool(hunt.jobs) as pool:
         yield from front.search_in(pool, hunt.jobs, functools.partial(_search_chunk, hunt))
 

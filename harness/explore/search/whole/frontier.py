@@ -30,12 +30,6 @@ class Frontier:
         left = [branch for branch in known if not branch.is_over]
         return divided_search.DividedSearch(left, rest.shared, rest.unused)
 
-    @property
-    def is_new(self) -> bool:
-        """True if no run was made."""
-        rest = self.remaining
-        return len(rest.waiting) == 1 and not rest.waiting[0].path
-
     def search(self, make: branches.Make[R], is_cut: branches.IsCut[R]) -> Iterator[R]:
         """Make every run that is left, in this process."""
         waiting = self._rest.waiting

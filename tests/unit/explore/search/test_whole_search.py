@@ -190,8 +190,7 @@ def hunt(**changes: object) -> search_campaign.Hunt:
     return search_campaign.Hunt(**{**settings, **changes})  # type: ignore[arg-type]
 
 
-def test_an_unfinished_search_is_not_called_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_campaign, "FIRST_LOOK_SCHEDULES", 0)
+def test_an_unfinished_search_is_not_called_complete() -> None:
     wanted = hunt(schedules=150)
     *_, progress = search_campaign.explore(wanted)
     assert progress.finding_count == 0
@@ -225,22 +224,21 @@ def test_a_finding_can_be_replayed() -> None:
     [("one-claim-per-entry", (("entries", 1),), 100), ("all-or-one", (), 100)],
 )
 def test_a_small_world_is_searched_whole(
-    monkeypatch: pytest.MonkeyPatch,
-    scenario: str,
-    sizes: tuple[tuple[str, int], ...],
-    least: int,
+    scenario: str, sizes: tuple[tuple[str, int], ...], least: int
 ) -> None:
-    monkeypatch.setattr(search_campaign, "FIRST_LOOK_SCHEDULES", 0)
     *_, progress = search_campaign.explore(hunt(scenario=scenario, sizes=sizes))
     assert (progress.is_complete, progress.finding_count, progress.left) == (True, 0, 0)
     assert least < progress.distinct_count == progress.schedules
     assert progress.given_up == 0
 
 
-def test_an_interrupted_search_goes_on(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search_campaign, "FIRST_LOOK_SCHEDULES", 0)
+def test_processes_reach_the_same_interleavings_as_one() -> None:
+    alone, together = (made(hunt(scenario="all-or-one", jobs=jobs)) for jobs in (1, 2))
+    assert together.is_complete
+    assert together.distinct_count == alone.distinct_count
+
+
+def test_an_interrupted_search_goes_on(tmp_path: pathlib.Path) -> None:
     path, wanted = tmp_path / "search.json", hunt(schedules=20)
     search = wanted.new_file()
     once = made(wanted, search)
@@ -253,7 +251,7 @@ def test_an_interrupted_search_goes_on(
 
 
 def made(
-    wanted: search_campaign.Hunt, search: search_files.SearchFile
+    wanted: search_campaign.Hunt, search: search_files.SearchFile | None = None
 ) -> search_progress.SearchProgress:
     *_, progress = search_campaign.explore(wanted, search)
     return progress
