@@ -46,6 +46,7 @@ def test_the_programs_are_named() -> None:
         "tools/schemas.py",
         "tools/three_nights.py",
         "tools/track_record.py",
+        "tools/whole_searches.py",
     ]
 
 

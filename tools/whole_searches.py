@@ -1,0 +1,108 @@
+"""Search worlds whole, and write in scenarios/README.md how many schedules that takes.
+
+    .venv/bin/python tools/whole_searches.py all
+    .venv/bin/python tools/whole_searches.py two-claims-one-device answers-first:claims=2,devices=1
+
+After the name of a world come changed sizes. Where the correct subject is known to fail, its remedy
+is used. A search ends after 60 CPU seconds of one core.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+import re
+import time
+from collections.abc import Sequence
+
+from harness.explore.search import search_campaign, search_progress
+from harness.explore.worlds import world_catalogue
+
+PAGE = pathlib.Path(__file__).parents[1] / "scenarios" / "README.md"
+SECTION = re.compile(
+    r"(?<=<!-- written by tools/whole_searches.py -->\n).*?(?=<!-- end -->)", re.DOTALL
+)
+"""The part of the page that this program writes."""
+LIMIT_S = 60.0
+SMALLER = (
+    "three-pods-one-claim:pods=2",
+    "answers-first:claims=2,devices=1,faults_max=1",
+    "one-claim-per-entry:entries=1",
+    "prepare-against-unprepare:pods=2",
+)
+"""Worlds that are also searched with smaller sizes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Search:
+    """One row of the table."""
+
+    hunt: search_campaign.Hunt
+    progress: search_progress.SearchProgress
+    used_s: float
+    """CPU seconds."""
+
+    def row(self) -> str:
+        """Return the row in Markdown."""
+        sizes = ", ".join(f"`{name}={value}`" for name, value in self.hunt.sizes)
+        remedy = "".join(f"with `{name}`" for name in self.hunt.remedies)
+        made = f"{self.progress.schedules:,}"
+        end = "whole" if self.progress.is_complete else "more"
+        if self.progress.findings:
+            end = "**a finding**"
+        changes = ", ".join(filter(None, (sizes, remedy)))
+        return f"| `{self.hunt.scenario}` | {changes} | {made} | {self.used_s:.1f} s | {end} |\n"
+
+
+def searched(scenario: str, sizes: Sequence[tuple[str, int]]) -> Search:
+    """Search a world, whole if there is time. Raises ScenarioError if there is no such world."""
+    hazard = world_catalogue.sized(scenario, dict(sizes)).hazard
+    hunt = search_campaign.Hunt(
+        scenario=scenario,
+        sizes=tuple(sizes),
+        defects=(),
+        remedies=(hazard.remedy,) if hazard and hazard.remedy else (),
+        strategy=search_campaign.EXHAUSTIVE,
+        preemptions_max=None,
+        seed=0,
+        schedules=None,
+        time_s=None,
+    )
+    started, progress = time.process_time(), search_progress.SearchProgress()
+    for progress in search_campaign.explore(hunt):
+        if time.process_time() - started > LIMIT_S:
+            break
+    return Search(hunt, progress, time.process_time() - started)
+
+
+def table(searches: Sequence[Search]) -> str:
+    """Return the table: first the worlds that were searched whole."""
+    head = "| world | sizes, remedy | schedules | CPU time | |\n|---|---|---|---|---|\n"
+    ordered = sorted(searches, key=lambda it: (not it.progress.is_complete, it.hunt.scenario))
+    return f"\n{head}{''.join(search.row() for search in ordered)}\n"
+
+
+def main() -> None:
+    """Search, and print the table; write it if all worlds were searched."""
+    wanted = _options().world
+    is_all = wanted == ["all"]
+    searches = []
+    for name in [*world_catalogue.WORLDS, *SMALLER] if is_all else wanted:
+        scenario, _, sizes = name.partition(":")
+        pairs = [size.partition("=") for size in sizes.split(",") if size]
+        searches.append(searched(scenario, [(key, int(value)) for key, _, value in pairs]))
+        print(searches[-1].row(), end="", flush=True)
+    if is_all:
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(SECTION.sub(lambda _: table(searches), page), encoding="utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("world", nargs="+", metavar="WORLD[:SIZE=NUMBER,…]", help="or `all`")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
