@@ -68,7 +68,8 @@ def searched(scenario: str, sizes: Sequence[tuple[str, int]]) -> Search:
         time_s=None,
     )
     started, progress = time.process_time(), search_progress.SearchProgress()
-    for progress in search_campaign.explore(hunt):
+    for latest in search_campaign.explore(hunt):
+        progress = latest
         if time.process_time() - started > LIMIT_S:
             break
     return Search(hunt, progress, time.process_time() - started)
