@@ -7,6 +7,7 @@ from harness.explore.worlds.oracles import runnable_pods
 
 Object = dict[str, Any]
 DONE = ("Succeeded", "Failed")
+_EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 _ENTRY = "resource.kubernetes.io/pod-claim-name"
 
 
@@ -30,11 +31,23 @@ def of_controller(state: runnable_pods.State) -> str | None:
                 return f"leaked: {meta['name']} is reserved for {user['name']}, which has ended"
         for owner in meta.get("ownerReferences") or ():
             is_kept = "deletionTimestamp" not in meta and not status.get("reservedFor")
-            if owner["uid"] in ended and is_kept:
+            if owner["uid"] in ended and is_kept and not _is_spare(claim, pods[owner["uid"]]):
                 return f"leaked: {meta['name']} is there, but its pod {owner['name']} has ended"
         if "deletionTimestamp" in meta and not status.get("reservedFor"):
             return f"leaked: {meta['name']} is not in use, and is not deleted"
     return None
+
+
+def _is_spare(claim: Object, pod: Object) -> bool:
+    """Return whether a claim for extended resources has no use, and goes with its pod.
+
+    The answer to its creation was lost, the next attempt of the pod made another one, and the pod
+    names only that one. When the pod ends, only the claim that it names is synced.
+    """
+    meta, status = claim["metadata"], pod.get("status", {})
+    named = (status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName")
+    is_extended = _EXTENDED in meta.get("annotations", {})
+    return is_extended and "allocation" not in claim.get("status", {}) and named != meta["name"]
 
 
 def without_claims(state: runnable_pods.State) -> str | None:

@@ -22,17 +22,10 @@ FOREIGN = {
     "name": "job-1",
     "uid": "00000000-0000-4000-8000-000000000001",
 }
-FAULTS = (
-    "touch-objects",
-    "drop-watch",
-    "expire-watch",
-    "expire-claim-watch",
-    "lose-response",
-    "lose-request",
-    "delay-request",
-)
-LOSSES = 4
-"""Index of the first fault that loses writes."""
+LATE = "delay-request"
+LOSSES = ("lose-response", "lose-request", LATE)
+"""Faults of writes: the answer or the request is lost, or the request comes late."""
+FAULTS = ("touch-objects", "drop-watch", "expire-watch", "expire-claim-watch", *LOSSES)
 
 
 def actions(
@@ -60,11 +53,13 @@ def actions(
 def faults(stream: Stream, users: pod_drawing.Users) -> list[drawings.Part]:
     """Draw the kinds of faults.
 
-    No write is lost where a pod has several claims: that shows H10, which has no remedy.
+    No write is lost where a pod has several claims: that shows H10, which has no remedy. None comes
+    late where a pod asks for extended resources: that shows H16, which has none either.
     """
     if not stream.chance(0.5):
         return []
-    possible = FAULTS[:LOSSES] if users.has_several else FAULTS
+    excluded = LOSSES if users.has_several else (LATE,) if users.has_extended else ()
+    possible = [fault for fault in FAULTS if fault not in excluded]
     chosen = stream.some_of(possible, stream.number(1, 2))
     for name in chosen:
         stream.note(f"fault: {name}")

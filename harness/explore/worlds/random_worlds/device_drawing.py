@@ -33,6 +33,8 @@ class Supply:
     has_lists: bool = False
     is_plain: bool = False
     """True if each node has a plain `device-0`, which may be allocated before."""
+    is_roomy: bool = False
+    """True if a node has three plain devices, of which one pod can be planned with two."""
     is_tight: bool = False
     """True if a search may have to give devices up again."""
 
@@ -49,14 +51,15 @@ def supply(stream: Stream) -> Supply:
 
 def _plain(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: plain")
-    pools = []
-    for node in nodes:
-        listed = world_fixtures.devices(stream.weighted([(1, 7), (2, 3), (3, 1)]))
-        pools.append(_pool(node, [_slice(listed, node)]))
+    counts = [stream.weighted([(1, 7), (2, 3), (3, 2)]) for _ in nodes]
+    pools = [
+        _pool(node, [_slice(world_fixtures.devices(count), node)])
+        for node, count in zip(nodes, counts, strict=True)
+    ]
     if stream.chance(0.1, "pool of all nodes"):
         anywhere = _slice([{"name": "net-0"}], "net", nodeName=None, allNodes=True)
         pools.append(_pool("net", [anywhere]))
-    return Supply(nodes=nodes, pools=tuple(pools), is_plain=True)
+    return Supply(nodes=nodes, pools=tuple(pools), is_plain=True, is_roomy=max(counts) > 2)
 
 
 def _tainted(stream: Stream, nodes: tuple[str, ...]) -> Supply:

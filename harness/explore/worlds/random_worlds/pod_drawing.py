@@ -40,6 +40,11 @@ class Users:
         return any(len(listed) > 1 for listed in entries)
 
     @property
+    def has_extended(self) -> bool:
+        """True if a pod asks for extended resources."""
+        return any(is_extended(pod.documents[0]) for pod in self.pods)
+
+    @property
     def is_allocated(self) -> bool:
         """True if another client has allocated a claim before."""
         return any("status" in item for part in self.parts for item in part.documents)
@@ -67,7 +72,7 @@ def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool)
             own = _own_claims(stream, supply, name, asked)
             found.parts += own
             names = [part.name for part in own]
-            if stream.chance(0.07, "pod: names a claim twice"):
+            if stream.chance(0.35 if supply.is_roomy else 0.04, "pod: names a claim twice"):
                 names.append(names[0])
             pod = _with_claims(stream, supply, name, found, names)
         found.pods.append(pod)

@@ -161,6 +161,31 @@ def test_a_reservation_of_a_pod_that_is_gone_is_left() -> None:
     assert leftovers.of_controller(state(ONE_WHOLE, reserved("pod-uid"))) is None
 
 
+@pytest.mark.parametrize(
+    ("named", "changes", "is_left"),
+    [
+        ("claim-1", {}, True),
+        ("another", {}, False),
+        ("another", {"status": world_fixtures.allocated("device-0")}, True),
+    ],
+)
+def test_a_claim_for_extended_resources_is_left_by_a_pod_that_has_ended(
+    named: str, changes: Object, is_left: bool
+) -> None:
+    made = {**world_fixtures.claim("claim-1"), **changes}
+    made["metadata"]["ownerReferences"] = [{"name": "pod-1", "uid": "pod-uid"}]
+    made["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    found = state(ONE_WHOLE, made)
+    [pod] = found.pods
+    pod["status"] = {
+        "phase": "Succeeded",
+        "extendedResourceClaimStatus": {"resourceClaimName": named},
+    }
+    finding = leftovers.of_controller(found)
+    expected = "leaked: claim-1 is there, but its pod pod-1 has ended"
+    assert finding == (expected if is_left else None)
+
+
 def test_an_entry_without_a_claim_is_left_out() -> None:
     pod = identified(world_fixtures.pod_of_template("pod-1"), "pod-uid")
     found = runnable_pods.State(pods=[pod], claims=[], slices=[], nodes=[])
