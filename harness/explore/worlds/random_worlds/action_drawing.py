@@ -1,6 +1,7 @@
 """Draws what other clients do in a world, and the faults of its API server."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from harness.explore.worlds import world_fixtures
@@ -25,7 +26,8 @@ FOREIGN = {
 LATE = "delay-request"
 LOSSES = ("lose-response", "lose-request", LATE)
 """Faults of writes: the answer or the request is lost, or the request comes late."""
-FAULTS = ("touch-objects", "drop-watch", "expire-watch", "expire-claim-watch", *LOSSES)
+UNSEEN = "expire-claim-watch"
+FAULTS = ("touch-objects", "drop-watch", "expire-watch", UNSEEN, *LOSSES)
 
 
 def actions(
@@ -50,12 +52,17 @@ def actions(
     return found
 
 
-def faults(stream: Stream, users: pod_drawing.Users) -> list[drawings.Part]:
-    """Draw the kinds of faults.
+def faults(
+    stream: Stream, users: pod_drawing.Users, actions: Sequence[drawings.Part]
+) -> list[drawings.Part]:
+    """Draw the kinds of faults; often only a broken watch of claims where claims are freed.
 
     No write is lost where a pod has several claims: that shows H10, which has no remedy. None comes
     late where a pod asks for extended resources: that shows H16, which has none either.
     """
+    is_freed = any(part.does in ("delete_pod", "finish_pod") for part in actions)
+    if is_freed and stream.chance(0.5 if users.is_small else 0.15, f"fault: {UNSEEN}"):
+        return [drawings.Part(name=UNSEEN, kind="fault")]
     if not stream.chance(0.5):
         return []
     excluded = LOSSES if users.has_several else (LATE,) if users.has_extended else ()
@@ -95,7 +102,8 @@ def _of_pods(
         bound = f"bound {pod.name}"
         is_extended = pod_drawing.is_extended(pod.documents[0])
         finishes = (0.3 if is_extended else 0.12) if is_controlled else 0.03
-        if stream.chance(0.25 if is_controlled else 0.06, "pod: deleted"):
+        deleted = (0.45 if users.is_small else 0.25) if is_controlled else 0.06
+        if stream.chance(deleted, "pod: deleted"):
             when = stream.weighted([(bound, 4), (drawings.ANY_TIME, 2), (drawings.AT_REST, 1)])
             found.append(_action("delete_pod", pod.name, when=when, needs=(pod.name,)))
         elif not has_kubelets and stream.chance(finishes, "pod: finishes"):
@@ -122,7 +130,7 @@ def _of_claims(
         claim["metadata"]["finalizers"] = [world_fixtures.FINALIZER]
         claim["status"] = world_fixtures.allocated(device, users, node_name=supply.nodes[0])
         return [drawings.Part(name=STALE, kind="claim", documents=(claim,))]
-    if stream.chance(0.05, "claim: deleted without finalizer"):
+    if stream.chance(0.12, "claim: deleted without finalizer"):
         claim = world_fixtures.claim(HOLDER)
         claim["status"] = world_fixtures.allocated(device, node_name=supply.nodes[0])
         when = stream.one_of((drawings.AT_REST, drawings.ANY_TIME))

@@ -46,12 +46,19 @@ def supply(stream: Stream) -> Supply:
     return shape(stream, nodes)
 
 
+def few(stream: Stream) -> Supply:
+    """Draw a node with one device, or two."""
+    node = "worker-0"
+    listed = world_fixtures.devices(stream.weighted([(1, 2), (2, 1)]))
+    return Supply(nodes=(node,), pools=(_pool(node, [_slice(listed, node)]),), is_plain=True)
+
+
 # ------------------------------------------------------------------------------- the shapes
 
 
 def _plain(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: plain")
-    counts = [stream.weighted([(1, 7), (2, 3), (3, 2)]) for _ in nodes]
+    counts = [stream.weighted([(1, 7), (2, 3), (3, 2.5)]) for _ in nodes]
     pools = [
         _pool(node, [_slice(world_fixtures.devices(count), node)])
         for node, count in zip(nodes, counts, strict=True)
@@ -91,9 +98,13 @@ def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     values = ("a", "b", "c")
     node = nodes[0]
     listed = world_fixtures.devices(4)
-    for device in listed:
-        chosen = sorted(stream.some_of(values, stream.weighted([(1, 1), (2, 2)])))
-        device["attributes"] = {KIND: {"strings": chosen}}
+    if stream.chance(0.3, "devices: the first two have less in common than others"):
+        left, right, other = stream.some_of(values, 3)
+        chosen = [{left, right}, {left}, {right}, {right, other}]
+    else:
+        chosen = [{*stream.some_of(values, stream.weighted([(1, 1), (2, 2)]))} for _ in listed]
+    for device, kinds in zip(listed, chosen, strict=True):
+        device["attributes"] = {KIND: {"strings": sorted(kinds)}}
     pool = _pool(node, [_slice(listed, node)])
     return Supply(nodes=nodes, pools=(pool,), kinds=values, has_lists=True, is_tight=True)
 
@@ -101,15 +112,15 @@ def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 def _counters(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: counters")
     has_kinds = stream.chance(0.5)
-    has_taints = stream.chance(0.4, "devices: counters and taints")
+    has_taints = stream.chance(0.65, "devices: counters and taints")
     pools = []
     for node in nodes:
         listed = world_fixtures.devices(stream.number(2, 3))
         for device in listed:
-            device["consumesCounters"] = [_consumed(stream.one_of((2, 4, 8)))]
+            device["consumesCounters"] = [_consumed(stream.one_of((2, 4, 8, 8)))]
             if has_kinds:
                 device["attributes"] = {KIND: {"string": stream.one_of(("x", "y"))}}
-            if has_taints and stream.chance(0.4):
+            if has_taints and stream.chance(0.5):
                 device["taints"] = [TAINT]
         pools.append(_pool(node, _with_counters(listed, node)))
     kinds = ("x", "y") if has_kinds else ()
@@ -179,7 +190,7 @@ _SHAPES: Sequence[tuple[_Shape, float]] = (
     (_tainted, 0.8),
     (_kinds, 2.5),
     (_lists, 3),
-    (_counters, 2.5),
+    (_counters, 3),
     (_two_drivers, 1),
     (_across_nodes, 0.8),
     (_shares, 2.2),

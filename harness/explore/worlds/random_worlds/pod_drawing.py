@@ -32,6 +32,8 @@ class Users:
     pods: list[drawings.Part] = dataclasses.field(default_factory=list)
     generated: list[str] = dataclasses.field(default_factory=list)
     """Names of the pods with generated claims."""
+    is_small: bool = False
+    """True if the pods compete for few devices, and nothing else is drawn for them."""
 
     @property
     def has_several(self) -> bool:
@@ -72,10 +74,21 @@ def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool)
             own = _own_claims(stream, supply, name, asked)
             found.parts += own
             names = [part.name for part in own]
-            if stream.chance(0.35 if supply.is_roomy else 0.04, "pod: names a claim twice"):
+            if stream.chance(0.45 if supply.is_roomy else 0.04, "pod: names a claim twice"):
                 names.append(names[0])
             pod = _with_claims(stream, supply, name, found, names)
         found.pods.append(pod)
+    return found
+
+
+def competitors(stream: Stream, supply: device_drawing.Supply) -> Users:
+    """Draw pods that want a device each, by a claim of their own, all from the beginning."""
+    found = Users(is_small=True)
+    request = {"name": "device", "exactly": {"deviceClassName": world_fixtures.DEVICE_CLASS}}
+    for number in range(1, stream.weighted([(2, 3), (3, 1)]) + 1):
+        own = _claim(f"claim-{number}", {"requests": [request]})
+        found.parts.append(own)
+        found.pods.append(_with_claims(stream, supply, f"pod-{number}", Users(), [own.name]))
     return found
 
 

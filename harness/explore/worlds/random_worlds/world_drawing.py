@@ -24,9 +24,13 @@ def draw(number: int) -> drawings.Drawing:
     stream = Stream(seeds.Seeds(number).stream("random-world"))
     if stream.chance(0.05, "node"):
         return node_drawing.draw(stream)
-    supply = device_drawing.supply(stream)
-    is_controlled = stream.chance(0.5, "claim controller")
-    users = pod_drawing.users(stream, supply, is_controlled=is_controlled)
+    is_small = stream.chance(0.18, "pods compete for few devices")
+    supply = device_drawing.few(stream) if is_small else device_drawing.supply(stream)
+    is_controlled = stream.chance(0.7 if is_small else 0.5, "claim controller")
+    if is_small:
+        users = pod_drawing.competitors(stream, supply)
+    else:
+        users = pod_drawing.users(stream, supply, is_controlled=is_controlled)
     actors = _actors(stream, supply, is_controlled=is_controlled)
     actions = action_drawing.actions(
         stream,
@@ -35,7 +39,7 @@ def draw(number: int) -> drawings.Drawing:
         is_controlled=is_controlled,
         has_kubelets=any(part.name == "kubelets" for part in actors),
     )
-    faults = action_drawing.faults(stream, users)
+    faults = action_drawing.faults(stream, users, actions)
     others = [*actors, *users.parts, *users.pods, *actions, *faults]
     parts = [*_pools(stream, supply, others), *others]
     numbers = _numbers(stream, supply, parts)
