@@ -212,8 +212,19 @@ def test_undeclared_uses_are_noticed_when_turns_are_swapped(
         swapped_turns.compare("two-claims-one-device", runs=10, seed=1)
 
 
-def test_a_finding_can_be_replayed() -> None:
-    wanted = hunt(defects=("gather-not-atomic",))
+@pytest.mark.parametrize(
+    ("scenario", "defect"),
+    [
+        ("two-claims-one-device", "assume-cache-shared-drain"),
+        ("two-claims-one-device", "finalizer-event-overwrites-assumed"),
+        ("pod-arrives-during-binding", "gather-not-atomic"),
+        ("pod-arrives-during-binding", "in-flight-removed-first"),
+        ("pod-arrives-during-binding", "revision-bumped-late"),
+        ("pod-arrives-during-binding", "revision-compared-early"),
+    ],
+)
+def test_a_defect_is_found_and_can_be_replayed(scenario: str, defect: str) -> None:
+    wanted = hunt(scenario=scenario, defects=(defect,))
     *_, progress = search_campaign.explore(wanted)
     (finding, decisions), *_ = progress.findings
     assert search_campaign.replay(wanted.token(decisions)).finding == finding
