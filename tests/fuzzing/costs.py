@@ -114,15 +114,18 @@ def serving(directory: pathlib.Path) -> Iterator[wires.Server]:
         server.stop()
 
 
-def measure(server: wires.Server, other: Other, costly: expensive.Costly) -> Cost:
-    """Return what a request costs; the server must be well afterwards."""
+def measure(server: wires.Server, other: Other | None, costly: expensive.Costly) -> Cost:
+    """Return what a request costs, without an `other` client without its waits; the server must be
+    well afterwards.
+    """
     process = psutil.Process(server.process.pid)
     before = _rss(process)
     _forget_peak(process.pid)
     cpu_s = _cpu_s(process)
-    other.begin()
+    if other is not None:
+        other.begin()
     status = _send(server, costly)
-    wait_s = other.longest_s()
+    wait_s = other.longest_s() if other is not None else 0.0
     return Cost(
         name=costly.name,
         status=status,

@@ -228,7 +228,7 @@ def test_the_api_server_is_restarted_under_its_faults(tmp_path: pathlib.Path) ->
         seconds = 0.05
         on = { resource = "resourceclaims" }
     """
-    _, body = run(tmp_path, faults)
+    _, body = run(tmp_path, faults, "--set", "traffic.duration_s=8")
     restarts = [item for item in applications(body) if item.process == "api-server"]
     late = [item for item in applications(body) if item.fault == "delay-events"]
     assert len(restarts) == 2
