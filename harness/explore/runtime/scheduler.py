@@ -31,7 +31,7 @@ class ControlledRuntime:
         strategy: choices.Strategy,
         *,
         choices_max: int = 100_000,
-        time_max_ns: int = 5_000_000_000,
+        time_max_ns: int = 10_000_000_000,
         private_locks: tuple[str, ...] = (),
         record: Record | None = None,
         observer: observing.Observer | None = None,
