@@ -18,7 +18,7 @@ from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_
 pytestmark = pytest.mark.detection
 SCHEDULES = 500
 """In which a hazard must be found."""
-SCHEDULES_WITH_REMEDY = int(os.environ.get("FLAKE_HUNT_SCHEDULES", "200"))
+SCHEDULES_WITH_REMEDY = int(os.environ.get("FLAKE_HUNT_SCHEDULES", "100"))
 """In which it must not be found any more."""
 HAZARDS = {
     name: (spec.hazard.hypothesis, spec.hazard.remedy)
@@ -103,7 +103,7 @@ def test_the_subject_assumes_that_a_reservation_was_taken_back(
     if not is_assumed:
         monkeypatch.setattr(claim_binding.ClaimBinder, "_assume_unreserved", lambda *_: None)
     remedy, sizes = "keep-in-flight-until-known", (("faults_max", 1),)
-    progress = explored("reservation-taken-back", remedy, sizes=sizes)
+    progress = explored("reservation-taken-back", remedy, sizes=sizes, schedules=200)
     found = [finding for finding, _ in progress.findings]
     words = "bound: pod-1 is bound, but claim-1 is not reserved for it"
     assert found == ([] if is_assumed else [words])

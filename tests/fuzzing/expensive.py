@@ -3,10 +3,11 @@ every kind.
 """
 
 import dataclasses
-import json
 import urllib.parse
 from collections.abc import Iterator
 from typing import Any
+
+import msgspec
 
 from harness.apiserver.codec import protobuf_wire
 
@@ -119,7 +120,7 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
 
 def create(name: str, collection: str, body: Any, media: str = JSON, query: str = "") -> Costly:
     """Return a creation."""
-    data = body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
+    data = body if isinstance(body, bytes) else msgspec.json.encode(body)
     headers = {"Content-Type": media}
     return Costly(
         name=name, method="POST", target=collection + query, body=data[:BODY_BYTES], headers=headers
@@ -128,7 +129,7 @@ def create(name: str, collection: str, body: Any, media: str = JSON, query: str 
 
 def patch(name: str, target: str, body: Any, media: str) -> Costly:
     """Return a patch."""
-    data = body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
+    data = body if isinstance(body, bytes) else msgspec.json.encode(body)
     return Costly(
         name=name,
         method="PATCH",

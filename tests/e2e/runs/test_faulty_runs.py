@@ -25,10 +25,10 @@ nodes = 2
 devices_per_node = 3
 [traffic]
 profile = "churn"
-users = 8
+users = 5
 duration_s = 4.0
 duration_max_s = 20.0
-hold_s = 0.1
+hold_s = 0.2
 wait_s = 20.0
 [subject]
 backoff_initial_s = 0.02

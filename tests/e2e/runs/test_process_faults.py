@@ -24,6 +24,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 ELECTION = "subject.leader_election={lease_duration_s=2,renew_deadline_s=1.0,retry_period_s=0.2}"
+FEW = ("traffic.users=6", "traffic.hold_s=0.2")
+"""Processes die here, not under load."""
 TWO = 'subject.schedulers=[{kind="python"},{kind="python"}]'
 Faults = Callable[[supervising.Supervisor, run_processes.RunProcesses], None]
 
@@ -67,7 +69,7 @@ def meddling(monkeypatch: pytest.MonkeyPatch, faults: Faults) -> Iterator[None]:
 def run(tmp_path: pathlib.Path, *overrides: str) -> verdict_files.Judgement:
     loaded = loading.load(
         str(running.scenario(tmp_path)),
-        overrides=["traffic.duration_s=6", "traffic.hold_s=0.2", "traffic.wait_s=20", *overrides],
+        overrides=["traffic.duration_s=10", *FEW, "traffic.wait_s=20", *overrides],
     )
     plan = run_plan.plan(loaded, seed=7, cluster=profiles.load("embedded"))
     return runs.run(loaded, plan, directories.create(tmp_path / "run"))
@@ -145,7 +147,7 @@ def test_a_scheduler_that_stands_by_takes_over(
             supervisor.resume(leader)
 
     with meddling(monkeypatch, faults):
-        require_complete(run(tmp_path, TWO, ELECTION, "traffic.duration_s=9"))
+        require_complete(run(tmp_path, TWO, ELECTION))
     found = ends(tmp_path)
     leaders = [name for name in ("scheduler", "scheduler-2") if leads(tmp_path, name)]
     assert len(leaders) == 2, "the second led after the first"

@@ -37,6 +37,8 @@ FAR_BOOT = "11111111-2222-3333-4444-555555555555"
 FAR_CLOCK_S = 5000
 """The other host has been up for so much longer."""
 HERE, THERE = "10.77.213.1", "10.77.213.2"
+FEW = ("--set", "traffic.users=6")
+"""Workers are tested here, not load."""
 OLD_WORKER = """
 import sys
 from harness.traffic.remote import admission, workers
@@ -105,7 +107,7 @@ def started(folder: pathlib.Path, *arguments: str) -> Iterator[Site]:
     """A run with remote workers on its own cluster, once the API server is there."""
     master = f"127.0.0.1:{free_port()}"
     scenario = running.scenario(folder)
-    options = ["--workers", "remote", "--traffic-bind", master, *arguments]
+    options = ["--workers", "remote", "--traffic-bind", master, *FEW, *arguments]
     with running.started(folder, "run", str(scenario), *options) as command:
         pattern = "reports/small/*/logs/cluster/kubeconfig-plain"
 
@@ -271,7 +273,7 @@ def started_here(
 ) -> Iterator[Site]:
     """A run on the first host, whose workers are on the second."""
     master = f"{HERE}:5557"
-    options = ["--workers", "remote", "--traffic-bind", master, "--i-know-it-is-open"]
+    options = ["--workers", "remote", "--traffic-bind", master, "--i-know-it-is-open", *FEW]
     options += ["--cluster", "kubeconfig", "--kubeconfig", str(shared), "--i-know-this-cluster"]
     options += ["--cluster-set", "controller_manager=false", "--set", "traffic.processes=3"]
     words = ["run", str(running.scenario(folder)), *options, *arguments]

@@ -22,7 +22,7 @@ def judged(path: pathlib.Path) -> verdict_files.Judgement:
 def test_the_correct_subject_is_valid_and_judged_alike_again(tmp_path: pathlib.Path) -> None:
     """Also when a slow cluster needs more time for its load than the scenario wanted."""
     scenario = str(running.scenario(tmp_path))
-    little = ("--set", "traffic.duration_s=0.1", "--set", "load.allocations_min=200")
+    little = ("--set", "traffic.duration_s=0.1", "--set", "load.allocations_min=80")
     code, output = running.run(tmp_path, "run", scenario, "--seed", "7", *little)
     assert code == 0, output
     assert output.startswith("seed 7")

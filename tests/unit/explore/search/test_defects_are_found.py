@@ -112,7 +112,8 @@ def test_a_missing_answer_is_too_much_for_the_subject_as_it_is_upstream() -> Non
 
 
 def test_a_finding_is_told_in_the_smallest_world_that_has_it() -> None:
-    wanted = hunt("gather-not-atomic", schedules=5000, scenario="four-claims-four-devices")
+    larger = {"scenario": "four-claims-four-devices", "sizes": (("claims", 3), ("devices", 2))}
+    wanted = hunt("gather-not-atomic", schedules=5000, **larger)
     token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
     assert dict(token.sizes) == {"claims": 2, "devices": 1, "binders": 1}
     assert search_campaign.replay(token).finding is not None

@@ -188,7 +188,7 @@ def test_both_variants_of_root_cause_a_are_told_apart(replace_parts: Replace) ->
     """The defect has both; a class with only the first one is found where events may be early."""
     assert finding("answers-first", "assume-cache-shared-drain", strategy="random")
     replace_parts("scheduler", assume_cache=OwnEventsCache)
-    assert finding("answers-first", strategy="random", schedules=300) == ""
+    assert finding("answers-first", strategy="random", schedules=150) == ""
     assert finding("pod-arrives-during-binding").startswith("device")
 
 
