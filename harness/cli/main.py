@@ -1,13 +1,18 @@
 """The entry point; installs signal handlers before the slow import of the commands."""
 
+import gc
 import sys
 
 from harness.cli import interruptions
+
+GARBAGE_THRESHOLD = 20_000
+"""Objects more than before, after which Python looks for cycles; 700 make the start slower."""
 
 
 def main() -> None:
     """Run the command and exit."""
     interruptions.end_at_once()
+    gc.set_threshold(GARBAGE_THRESHOLD)
     from harness.cli import commands
 
     sys.exit(commands.run())

@@ -38,6 +38,4 @@ Quantity = Annotated[
 class Spec(pydantic.BaseModel):
     """Base of all tables: frozen, and an unknown key is an error."""
 
-    model_config = pydantic.ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, strict=False
-    )
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False, defer_build=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pydantic
 
-from harness.scenario import loading, profiles
+from harness.scenario import key_documentation, loading, profiles
 from harness.scenario.toml_files import documents
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -27,9 +27,18 @@ def file_name(kind: str) -> str:
 def schema(kind: str) -> documents.Document:
     """Return the JSON Schema of a kind of `SHELVES`; the keys' documentation is in it."""
     shelf = SHELVES[kind]
-    described: dict[str, Any] = pydantic.TypeAdapter(shelf.kind).json_schema(mode="validation")
+    found: dict[str, Any] = pydantic.TypeAdapter(shelf.kind).json_schema(mode="validation")
+    _describe_keys(found)
     head = {"$schema": DIALECT, "title": f"Flake Hunt: {shelf.noun}"}
-    return {**_by_tag(described), **head}
+    return {**_by_tag(found), **head}
+
+
+def _describe_keys(found: dict[str, Any]) -> None:
+    documentation = key_documentation.by_table()
+    for table in (found, *found["$defs"].values()):
+        for key, text in documentation.get(table.get("title", ""), {}).items():
+            if key in table["properties"]:
+                table["properties"][key].setdefault("description", text)
 
 
 def _by_tag(node: Any) -> Any:
