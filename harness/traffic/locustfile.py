@@ -27,6 +27,10 @@ FAILED = "flake-hunt-failed"
 """Type of the message with which a worker reports that a user of a plug-in has failed."""
 CHECK_INTERVAL_S = 1.0
 """Seconds between two checks for lost workers."""
+EXPECT_INTERVAL_S = 0.02
+"""Seconds between two checks for workers that are ready."""
+EXPECT_TIMEOUT_S = 5.0
+"""Seconds to wait for them before Locust does it."""
 QUIT_INTERVAL_S = 0.05
 """Seconds between two checks for running workers while the master quits."""
 QUIT_TIMEOUT_S = launching.STOP_TIMEOUT_S + 5.0
@@ -47,7 +51,7 @@ def on_init(environment: env.Environment, **_: Any) -> None:
         case runners.MasterRunner() as master if _traffic.get("workers") == "remote":
             remote_master.Master(environment, master, _directory)
         case runners.MasterRunner() as master:
-            _Master(environment, master)
+            _Master(environment, master).expect_workers()
         case runners.WorkerRunner() as runner:
             _prepare_worker(environment, runner)
 
@@ -63,23 +67,33 @@ class _Master:
         environment.events.quit.add_listener(self._wait_for_workers)
         gevent.spawn(self._look_for_lost_workers)
 
+    def expect_workers(self) -> None:
+        """Wait for the workers, for a moment; Locust, which waits longer, looks once a second."""
+        with contextlib.suppress(gevent.Timeout), gevent.Timeout(EXPECT_TIMEOUT_S):
+            while len(self._runner.clients.ready) < _traffic["processes"]:
+                gevent.sleep(EXPECT_INTERVAL_S)
+
     def _on_done(self, **_: Any) -> None:
         self._done += 1
         if self._done == _traffic["processes"]:
-            self._runner.quit()
+            self._end()
 
     def _on_failed(self, msg: Any, **_: Any) -> None:
         """Quit with an error: without this user, the load is not the one that was asked for."""
         logging.error("%s", msg.data)
         self._environment.process_exit_code = launching.USER_FAILED
-        self._runner.quit()
+        self._end()
 
     def _look_for_lost_workers(self) -> None:
         """Quit with an error when a worker is lost; Locust would continue and exit with 0."""
         while not self._runner.clients.missing:
             gevent.sleep(CHECK_INTERVAL_S)
         self._environment.process_exit_code = launching.WORKER_LOST
-        self._runner.quit()
+        self._end()
+
+    def _end(self) -> None:
+        """Let Locust shut down: it tells the workers to quit, which takes half a second a time."""
+        self._runner.greenlet.kill(block=False)
 
     def _wait_for_workers(self, **_: Any) -> None:
         """Wait for the workers, which close their journals only after their current calls.
