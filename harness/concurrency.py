@@ -74,6 +74,27 @@ class Condition(Lock, Protocol):
         """Wake all waiting threads."""
 
 
+class Baton(Protocol):
+    """What one thread at a time has; taken and put down under the lock of a condition variable.
+
+    To an explorer, a thread that awaits it cannot go on, as with a lock. A flag and waiting in a
+    loop do the same, in many more interleavings.
+    """
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether a thread has it; the lock must be held."""
+
+    def awaited(self) -> contextlib.AbstractContextManager[None]:
+        """Wait until no thread has it; the `with` block holds the lock, as one of `in_parts`."""
+
+    def take(self) -> None:
+        """Take it, under the lock. Raises RuntimeError if a thread has it."""
+
+    def put_down(self) -> None:
+        """Put it down, under the lock, and wake those who await it."""
+
+
 class Thread(Protocol):
     """A started thread."""
 
@@ -96,6 +117,9 @@ class Runtime(Protocol):
 
     def condition(self, name: str) -> Condition:
         """Return a new condition variable with its own lock."""
+
+    def baton(self, guard: Condition, name: str) -> Baton:
+        """Return a new baton that is taken under the lock of the condition variable."""
 
     def reading(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
         """Return the lock, for a `with` block that changes nothing and does not wait."""
@@ -128,6 +152,32 @@ class Runtime(Protocol):
         """Handle a named step while this runtime is installed."""
 
 
+class RealBaton:
+    """A flag under the lock of a condition variable."""
+
+    def __init__(self, guard: Condition) -> None:
+        self._guard, self.is_taken = guard, False
+
+    @contextlib.contextmanager
+    def awaited(self) -> Iterator[None]:
+        """Wait until no thread has it; the `with` block holds the lock."""
+        with self._guard:
+            while self.is_taken:
+                self._guard.wait()
+            yield
+
+    def take(self) -> None:
+        """Take it, under the lock. Raises RuntimeError if a thread has it."""
+        if self.is_taken:
+            raise RuntimeError("expected a baton that no thread has")
+        self.is_taken = True
+
+    def put_down(self) -> None:
+        """Put it down, under the lock, and wake those who await it."""
+        self.is_taken = False
+        self._guard.notify_all()
+
+
 class RealRuntime:
     """The operating system's threads and monotonic clock."""
 
@@ -140,6 +190,11 @@ class RealRuntime:
         """Return a `threading.Condition`; only controlled runtimes use the name."""
         del name
         return threading.Condition(threading.Lock())
+
+    def baton(self, guard: Condition, name: str) -> Baton:
+        """Return a flag; only controlled runtimes use the name."""
+        del name
+        return RealBaton(guard)
 
     def reading(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
         """Return the lock itself: readers exclude each other too."""
@@ -206,6 +261,11 @@ def lock(name: str) -> Lock:
 def condition(name: str) -> Condition:
     """Return a new condition variable with its own lock."""
     return _runtime.condition(name)
+
+
+def baton(guard: Condition, name: str) -> Baton:
+    """Return a new baton that is taken under the lock of the condition variable."""
+    return _runtime.baton(guard, name)
 
 
 def reading(guard: Lock) -> contextlib.AbstractContextManager[bool | None]:

@@ -20,6 +20,7 @@ class Memory:
     def __init__(self) -> None:
         self.locks = [concurrency.lock(f"lock-{index}") for index in range(2)]
         self.changed = concurrency.condition("changed")
+        self.baton = concurrency.baton(self.changed, "baton")
         self.values = [0, 0]
         self.signals = 0
         self.flags = [0, 0]
@@ -170,6 +171,42 @@ PART_OPERATIONS = (
     *(change_part, read_part, glance_at_part, add, read_total, change_whole, read_whole),
     *(part_then_lock, lock_then_part, signal_part, await_part),
 )
+
+
+def carry_baton(index: int, memory: Memory) -> None:
+    """One task at a time; what it does meanwhile concerns others, too."""
+    with memory.baton.awaited():
+        concurrency.reads(memory.changed, "signals")
+        memory.note(memory.signals)
+        memory.baton.take()
+    increment(index, memory)
+    with concurrency.in_parts(memory.changed):
+        concurrency.writes(memory.changed, "signals")
+        memory.signals = 2 * memory.signals + index + 1
+        memory.baton.put_down()
+
+
+def await_baton(index: int, memory: Memory) -> None:
+    """Goes on without it."""
+    with memory.baton.awaited():
+        concurrency.reads(memory.changed, "signals")
+        memory.note(memory.signals)
+
+
+def try_baton(index: int, memory: Memory) -> None:
+    """Does something else where another task has it."""
+    with memory.changed:
+        is_free = not memory.baton.is_taken
+        if is_free:
+            memory.baton.take()
+    memory.note(is_free)
+    increment(index, memory)
+    if is_free:
+        with memory.changed:
+            memory.baton.put_down()
+
+
+BATON_OPERATIONS = (carry_baton, await_baton, try_baton, signal, double)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,5 +3,5 @@
 It makes an interleaving something that can be chosen and replayed. Knowledge of Kubernetes or the
 scheduler does not belong here.
 
-Contents: `choices`, `locks`, `observing`, `queues`, `scheduler`, `tasks`, `timers`.
+Contents: `batons`, `choices`, `locks`, `observing`, `queues`, `scheduler`, `tasks`, `timers`.
 """

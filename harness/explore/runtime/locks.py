@@ -77,20 +77,24 @@ class ControlledLock(tasks.Shared):
         del timeout
         if not self._is_private:
             self._await_at_point(self if blocking else None)
-        return self._take(blocking=blocking)
+        return self.take_here(blocking=blocking)
 
-    def _await_at_point(self, obstacle: "ControlledLock | None") -> None:
+    def _await_at_point(self, obstacle: tasks.Obstacle | None) -> None:
         if (running := self._runtime.running) is not None:
             running.obstacle = obstacle
         self._runtime.point()
 
-    def acquire_to(self, how: Use) -> None:
-        """Take the lock, at a choice point, for such a use of what it guards."""
-        if not self._is_private:
-            self._await_at_point(self)
-        self._take(how=how)
+    def acquire_to(self, how: Use, obstacle: tasks.Obstacle | None = None) -> None:
+        """Take the lock, at a choice point, for such a use of what it guards.
 
-    def _take(self, *, blocking: bool = True, how: Use = Use.WRITE) -> bool:
+        `obstacle`: what the task needs besides, which includes the lock; None: nothing.
+        """
+        if not self._is_private:
+            self._await_at_point(obstacle or self)
+        self.take_here(how=how)
+
+    def take_here(self, *, blocking: bool = True, how: Use = Use.WRITE) -> bool:
+        """Take the lock without a choice point, unless it is held: then wait if `blocking`."""
         while self._held:
             if not blocking:
                 self._runtime.observe(self, self._parts_past())
@@ -201,7 +205,7 @@ class ControlledCondition(ControlledLock):
         if not notified and task in self._sleeping:
             self._use_waiters(how)
             self._sleeping.remove(task)
-        self._take(how=how)  # no choice point: the task has just been chosen to run
+        self.take_here(how=how)  # no choice point: the task has just been chosen to run
         return notified
 
     def _use_waiters(self, how: Use) -> None:

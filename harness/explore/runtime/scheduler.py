@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 import greenlet
 
 from harness import concurrency
-from harness.explore.runtime import choices, locks, observing, tasks, timers
+from harness.explore.runtime import batons, choices, locks, observing, tasks, timers
 
 MAIN = "main"
 Record = Callable[[str, str, concurrency.StepFields], None]
@@ -74,6 +74,12 @@ class ControlledRuntime:
         """Return a condition variable; waiters are woken first come, first served."""
         is_private = name.endswith(self._private_locks)
         return locks.ControlledCondition(self, name, self.first_past(), is_private=is_private)
+
+    def baton(self, guard: concurrency.Condition, name: str) -> concurrency.Baton:
+        """Return a baton; a task that awaits it cannot go on."""
+        if isinstance(guard, locks.ControlledLock):
+            return batons.ControlledBaton(self, guard, name, self.first_past())
+        return concurrency.RealBaton(guard)
 
     def reading(self, guard: concurrency.Lock) -> contextlib.AbstractContextManager[bool | None]:
         """Return the lock for a `with` block whose order among others like it does not matter."""

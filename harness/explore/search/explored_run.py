@@ -114,13 +114,13 @@ def _run(world: world_specs.World, runtime: scheduler.ControlledRuntime) -> str 
 
 
 def _deadlock(waiting: Sequence[tasks.Task]) -> str | None:
-    """Describe tasks that wait forever for a lock or for the assume cache's emitter.
+    """Describe tasks that wait forever for a lock or a baton.
 
     Tasks may wait forever for work only.
     """
     stuck = [
         f"{task.name} waits for {task.waits_for}"
         for task in waiting
-        if task.waits_for.startswith("lock ") or task.waits_for == "condition assume-cache"
+        if task.waits_for.startswith(("lock ", "baton "))
     ]
     return f"deadlock: {'; '.join(stuck)}" if stuck else None

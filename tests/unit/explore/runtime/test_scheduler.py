@@ -190,3 +190,45 @@ def test_a_wait_for_an_end_can_be_limited() -> None:
 
     run(parent)
     assert ended == ["parent", "child", "both"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_task_at_a_time_has_a_baton_whatever_is_decided(seed: int) -> None:
+    having = most = 0
+
+    def carry(guard: concurrency.Condition, baton: concurrency.Baton) -> None:
+        nonlocal having, most
+        with baton.awaited():
+            baton.take()
+        having += 1
+        most = max(most, having)
+        concurrency.sleep(0.001)
+        having -= 1
+        with guard:
+            baton.put_down()
+
+    runtime = scheduler.ControlledRuntime(
+        random_strategies.RandomWalk(random.Random(seed), stay=0.5)
+    )
+    with concurrency.install(runtime):
+        guard = concurrency.condition("guard")
+        baton = concurrency.baton(guard, "baton")
+        for _ in range(3):
+            concurrency.spawn("task", lambda: carry(guard, baton))
+        assert runtime.run(explore=True) == []
+    assert (most, having) == (1, 0)
+
+
+def test_a_baton_that_is_never_put_down_is_waited_for_by_name() -> None:
+    def take(baton: concurrency.Baton) -> None:
+        with baton.awaited():
+            baton.take()
+
+    runtime = scheduler.ControlledRuntime(random_strategies.Replay(()))
+    with concurrency.install(runtime):
+        baton = concurrency.baton(concurrency.condition("guard"), "emitting")
+        for _ in range(2):
+            concurrency.spawn("task", lambda: take(baton))
+        waiting = runtime.run(explore=True)
+        assert [task.waits_for for task in waiting] == ["baton emitting"]
+        runtime.kill_all()
