@@ -8,6 +8,7 @@ all its effects are visible (the fix of kubernetes#136269).
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,6 +27,8 @@ class CacheEvent:
     """The object that changed."""
     handler: informers.EventHandler
     call: Callable[[informers.EventHandler], None]
+    number: int
+    """The number of the change, from 0."""
 
     def deliver(self) -> None:
         """Call the handler."""
@@ -40,9 +43,13 @@ class CacheEvent:
 
 
 _KIND = "ResourceClaim"
-_LATEST, _API, _EVENTS = "latest", "api", "events"
-"""The parts of the cache: of each key the newest version and the informer's, and the events that
-are not delivered, with their emitting thread.
+_LATEST, _API = "latest", "api"
+_EVENTS, _LAST_EVENT = "events", "last event"
+"""The parts of the cache: the newest version of each key, and the informer's; the events of each
+change, and the end of their queue.
+
+Taking an event and appending another one commute, as at the two ends of a channel. Finding that the
+queue is empty does not commute with appending.
 """
 
 
@@ -69,7 +76,8 @@ class AssumeCache:
         self._changed = concurrency.condition("assume-cache")
         self._entries: dict[str, _Entry] = {}
         self._events: collections.deque[CacheEvent] = collections.deque()
-        self._emitting = False
+        self._numbers = itertools.count()
+        self._emitting = concurrency.baton(self._changed, "emitting")
         self._handlers = tuple(handlers)
 
     def get(self, key: str) -> Object | None:
@@ -180,8 +188,10 @@ class AssumeCache:
         self._push(new, lambda handler: handler.on_update(old, new))
 
     def _push(self, obj: Object, call: Callable[[informers.EventHandler], None]) -> None:
-        concurrency.writes(self._changed, _EVENTS)
-        self._events.extend(CacheEvent(obj, handler, call) for handler in self._handlers)
+        number = next(self._numbers)
+        concurrency.writes(self._changed, _LAST_EVENT)
+        concurrency.writes(self._changed, _EVENTS, str(number))
+        self._events.extend(CacheEvent(obj, handler, call, number) for handler in self._handlers)
 
     def _emit(self) -> None:
         """Deliver all queued events in order, as the only emitting thread."""
@@ -192,37 +202,37 @@ class AssumeCache:
                 event.deliver()
         except BaseException:
             with self._changed:
-                self._end_emitting()
+                self._emitting.put_down()
             raise
 
     def _begin_emitting(self) -> bool:
         """Become the emitting thread; wait while another one is emitting.
 
-        Return False if there is nothing to deliver and none to wait for.
+        Return False if there is nothing to deliver.
         """
-        with concurrency.in_parts(self._changed):
-            concurrency.reads(self._changed, _EVENTS)
-            if not self._emitting and not self._events:
+        with self._emitting.awaited():
+            if not self._has_events():
                 return False
-            while self._emitting:
-                self._changed.wait()
-            concurrency.writes(self._changed, _EVENTS)
-            self._emitting = True
+            self._emitting.take()
         return True
 
     def _next_event(self) -> CacheEvent | None:
         """Take the oldest event; if there is none, stop emitting under the same lock."""
         with concurrency.in_parts(self._changed):
-            concurrency.writes(self._changed, _EVENTS)
-            if self._events:
-                return self._events.popleft()
-            self._end_emitting()
-            return None
+            if not self._has_events():
+                self._emitting.put_down()
+                return None
+            event = self._events.popleft()
+            concurrency.writes(self._changed, _EVENTS, str(event.number))
+            return event
 
-    def _end_emitting(self) -> None:
-        concurrency.writes(self._changed, _EVENTS)
-        self._emitting = False
-        self._changed.notify()
+    def _has_events(self) -> bool:
+        """Return whether an event waits to be delivered."""
+        if not self._events:
+            concurrency.reads(self._changed, _LAST_EVENT)
+            return False
+        concurrency.reads(self._changed, _EVENTS, str(self._events[0].number))
+        return True
 
 
 def version_of(obj: Object) -> int:

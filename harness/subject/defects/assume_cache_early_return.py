@@ -13,7 +13,7 @@ class EarlyReturnAssumeCache(assume_caches.AssumeCache):
 
     def _begin_emitting(self) -> bool:
         with self._changed:
-            if self._emitting:
+            if self._emitting.is_taken:
                 return False
-            self._emitting = True
+            self._emitting.take()
         return True

@@ -78,13 +78,15 @@ def test_a_defect_is_found_and_replayed(name: str, strategy: str) -> None:
         assert run.finding is not None
 
 
+ONE_POD = ("all-or-one", "all-with-counters", "lists-in-common", "pools-of-one-name")
 FEWER = {
     "foreign-consumer": 5,
-    **dict.fromkeys(("all-or-one", "all-with-counters", "allocated-claim-deleted"), 10),
-    **dict.fromkeys(("lists-in-common", "pools-of-one-name", "refused-between"), 10),
-    "three-distinct-devices": 10,
+    "allocated-claim-deleted": 10,
+    **dict.fromkeys((*ONE_POD, "refused-between", "three-distinct-devices"), 7),
 }
-"""Worlds with fewer different schedules than the others, and how many they have at least."""
+"""Worlds with fewer different schedules than the others, and how many they have at least: with one
+pod, a whole search takes nine.
+"""
 EXPECTED_VALID = [name for name, spec in world_catalogue.WORLDS.items() if spec.hazard is None]
 
 

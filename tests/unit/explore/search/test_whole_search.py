@@ -24,6 +24,8 @@ SMALL = (
 """Seeds of programs with at most RUNS_MAX runs."""
 PARTS = (1, 3, 9, 13, 21, 46, 58, 62, 63, 66, 79, 80, 82, 86, 87, 100, 102, 107, 111, 112, 114)
 """Seeds of such programs that use parts of what a lock guards."""
+BATONS = (2, 4, 8, 12, 22, 23, 25, 28, 31, 36, 39, 41, 57, 77, 91, 117, 138, 167, 190, 206, 250)
+"""Seeds of such programs in which two tasks use a baton."""
 INSTRUCTIVE = {
     11: "a timer that expires when all wait might have expired before another task's last turn",
     151: "two tasks that wait for each other's lock, while what a third could do is known",
@@ -69,6 +71,7 @@ def outcomes(runs: Sequence[small_programs.Run]) -> Outcomes:
     [
         *((seed, small_programs.OPERATIONS) for seed in SMALL),
         *((seed, small_programs.PART_OPERATIONS) for seed in PARTS),
+        *((seed, small_programs.BATON_OPERATIONS) for seed in BATONS),
     ],
 )
 def test_it_reaches_what_an_enumeration_reaches(
@@ -232,19 +235,24 @@ def test_a_defect_is_found_and_can_be_replayed(scenario: str, defect: str) -> No
 
 @pytest.mark.parametrize(
     ("scenario", "sizes", "least"),
-    [("one-claim-per-entry", (("entries", 1),), 100), ("all-or-one", (), 100)],
+    [
+        ("one-claim-per-entry", (("entries", 1),), 100),
+        ("pod-arrives-during-binding", (), 100),
+        ("all-or-one", (), 8),
+    ],
 )
 def test_a_small_world_is_searched_whole(
     scenario: str, sizes: tuple[tuple[str, int], ...], least: int
 ) -> None:
     *_, progress = search_campaign.explore(hunt(scenario=scenario, sizes=sizes))
     assert (progress.is_complete, progress.finding_count, progress.left) == (True, 0, 0)
-    assert least < progress.distinct_count == progress.schedules
-    assert progress.given_up == 0
+    assert least < progress.distinct_count == progress.schedules - progress.given_up
+    assert progress.given_up <= progress.schedules / 10
 
 
-def test_processes_reach_the_same_interleavings_as_one() -> None:
-    alone, together = (made(hunt(scenario="all-or-one", jobs=jobs)) for jobs in (1, 2))
+@pytest.mark.parametrize("world", ["pod-arrives-during-binding", "all-or-one"])
+def test_processes_reach_the_same_interleavings_as_one(world: str) -> None:
+    alone, together = (made(hunt(scenario=world, jobs=jobs)) for jobs in (1, 2))
     assert together.is_complete
     assert together.distinct_count == alone.distinct_count
 
@@ -272,7 +280,7 @@ def made(
     ("changes", "message"),
     [
         ({"world": "answers-first"}, "with world two-claims-one-device, got answers-first"),
-        ({"sizes": {"claims": 3}}, "with sizes binders=2, claims=2, devices=1, got claims=3"),
+        ({"sizes": {"claims": 3}}, "with sizes binders=0, claims=2, devices=1, got claims=3"),
         ({"defects": ["gather-not-atomic"]}, "with defects none, got gather-not-atomic"),
         ({"remedies": ["fence-predecessor"]}, "with remedies none, got fence-predecessor"),
         ({"code": "0" * 16}, "of this version of the code"),
