@@ -74,6 +74,8 @@ class SchedulerOptions:
     """None: all namespaces."""
     binders: int = 0
     """Number of pods that may be bound at the same time; 0: any number, as upstream."""
+    idle_binders_max: int = binding_cycle.IDLE_MAX
+    """Number of binding threads that wait for the next pods."""
     reserve_by: claim_binding.ReserveBy = "update"
     """How a claim that has an allocation is reserved for one more pod."""
     binding_timeout_s: float = binding_conditions.TIMEOUT_S
@@ -162,6 +164,7 @@ class Scheduler:
             self._writing_api,
             self._plugin,
             limit=options.binders,
+            idle_max=options.idle_binders_max,
             reports=self._reports,
             on_failure=self._on_binding_failed,
         )

@@ -17,7 +17,9 @@ from harness.subject.scheduling import nominations
 from harness.subject.telemetry import klog, pod_reports
 
 IDLE_MAX = 32
-"""Number of threads that are kept for the next pods."""
+"""Number of threads that wait for the next pods."""
+_THREADS = "threads"
+"""The parts of the list of threads: each by its number."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Binding:
 class Binders:
     """The binding threads: one for each pod that is being bound, so that none waits for another.
 
-    A thread that has finished takes the next pod, which keeps its connection to the API server.
+    A thread that has finished waits for the next pod, which keeps its connection to the API server.
     """
 
     def __init__(
@@ -41,14 +43,17 @@ class Binders:
         plugin: dynamic_resources.DynamicResources,
         *,
         limit: int,
+        idle_max: int = IDLE_MAX,
         reports: pod_reports.PodReports,
         on_failure: Callable[[Binding, Exception], None],
     ) -> None:
         """`limit`: number of pods that may be bound at the same time; 0: any number, as upstream.
 
-        `on_failure(binding, error)` is called when the reservation has been undone.
+        `idle_max`: number of threads that wait for the next pods. If that and the limit are 0, no
+        pod meets another one's thread, as upstream. `on_failure(binding, error)` is called when the
+        reservation has been undone.
         """
-        self._api, self._plugin, self._limit = api, plugin, limit
+        self._api, self._plugin, self._limit, self._idle_max = api, plugin, limit, idle_max
         self._reports, self._on_failure = reports, on_failure
         self._nominations = nominations.Nominations(api)
         self._changed = concurrency.condition("bindings")
@@ -62,6 +67,10 @@ class Binders:
 
     def put(self, binding: Binding) -> None:
         """Have a pod bound."""
+        if not (self._limit or self._idle_max):
+            with concurrency.in_parts(self._changed):
+                self._start_thread(binding)
+            return
         with self._changed:
             self._bindings.append(binding)
             if len(self._bindings) <= self._idle:
@@ -78,26 +87,38 @@ class Binders:
         for thread in threads:
             thread.join()
 
-    def _start_thread(self) -> None:
+    def _start_thread(self, first: Binding | None = None) -> None:
+        """Start a thread; `first`: what it binds before it looks for more."""
         number = next(self._numbers)
-        bind_all = functools.partial(self._bind_all, number)
+        concurrency.writes(self._changed, _THREADS, str(number))
+        bind_all = functools.partial(self._bind_all, number, first)
         self._threads[number] = concurrency.spawn(f"binder-{number}", bind_all)
 
-    def _bind_all(self, number: int) -> None:
+    def _bind_all(self, number: int, first: Binding | None) -> None:
+        if first is not None:
+            self._bind(first)
         while (binding := self._next(number)) is not None:
             self._bind(binding)
 
     def _next(self, number: int) -> Binding | None:
         """Take a binding, waiting for one; None: this thread is not needed any more."""
+        if not (self._limit or self._idle_max):
+            self._end_thread(number)
+            return None
         with self._changed:
             while not self._bindings:
-                if self._is_stopped or self._idle >= IDLE_MAX:
+                if self._is_stopped or self._idle >= self._idle_max:
                     del self._threads[number]
                     return None
                 self._idle += 1
                 self._changed.wait()
                 self._idle -= 1
             return self._bindings.popleft()
+
+    def _end_thread(self, number: int) -> None:
+        with concurrency.in_parts(self._changed):
+            concurrency.writes(self._changed, _THREADS, str(number))
+            del self._threads[number]
 
     def _bind(self, binding: Binding) -> None:
         """Write the claims and the binding of a pod; undo the reservation if that fails."""
