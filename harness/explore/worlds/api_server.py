@@ -15,7 +15,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis, transports
 from harness.explore.runtime import scheduler, tasks
-from harness.explore.worlds import local_watches, world_fixtures
+from harness.explore.worlds import local_watches, server_objects, world_fixtures
 
 LOST_RESPONSE, LOST_REQUEST, LATE_REQUEST = "lose-response", "lose-request", "delay-request"
 """Faults of a write: it is committed without an answer, never arrives, or arrives some time after
@@ -46,6 +46,7 @@ class LocalServer:
         faults_max: int = 0,
         answers_first: bool = False,
         spared: str | None = None,
+        related: Collection[str] | None = None,
     ) -> None:
         """Create the transport. The strategy chooses when faults happen.
 
@@ -53,7 +54,7 @@ class LocalServer:
         happen. A dropped watch is resumed; an expired one gets 410, so that its client lists again.
         `answers_first`: watches deliver a write only after its sender has sent its next request, or
         when all is at rest (see `deliver_all`). `spared`: the end of the paths whose writes have no
-        fault; None: none has.
+        fault; None: none has. `related`: see `server_objects.ServerObjects`.
         """
         self._spared = spared
         self._store, self._runtime = store, runtime
@@ -67,7 +68,7 @@ class LocalServer:
         self._is_writing = False
         """True while a request of a client is committed."""
         self._undelivered = local_watches.UndeliveredCommits() if answers_first else None
-        self._objects = tasks.Shared(runtime.first_past())
+        self._objects = server_objects.ServerObjects(runtime, None if answers_first else related)
         self._faults = tasks.Shared(runtime.first_past())
         store.listen(self._on_commit)
 
@@ -78,7 +79,7 @@ class LocalServer:
         operation.
         """
         if self._undelivered is not None:
-            self._runtime.touch(self._objects)
+            self._objects.change_all()
             with self._runtime.atomically():  # or a later commit could be delivered earlier
                 self._offer(self._undelivered.after_next_request(self._runtime.current))
         self._runtime.point()
@@ -111,12 +112,21 @@ class LocalServer:
 
     def _commit(self, request: transports.Request) -> responses.Response:
         with self._runtime.atomically():
-            self._note(request)
+            self._use_objects(request)
             self._is_writing = True
             answer = self._answer(request)
             self._is_writing = False
             self._store.collect_garbage()
         return answer
+
+    def _use_objects(self, request: transports.Request) -> None:
+        """Record what a request uses, apart from what it commits."""
+        target = request_info.parse_target(request.path.partition("?")[0])
+        is_creation = request.method == "POST" and target is not None and not target.subresource
+        if target is None or is_creation or request.method == "DELETE":
+            self._objects.change_all()
+        else:
+            self._objects.read(target.resource.plural)
 
     def _commit_late(self, request: transports.Request) -> None:
         """Commit a request whose sender no longer waits; its task runs whenever it is chosen."""
@@ -135,7 +145,7 @@ class LocalServer:
             return
         name = self._last_of(target.resource, target.namespace) if is_other else target.name
         concurrency.step("api.object.touched", path=request.path, object=name)
-        self._runtime.touch(self._objects)
+        self._use_objects(request)
         with self._runtime.atomically(), contextlib.suppress(status_errors.StatusError):
             self._store.patch(target.resource, target.namespace, name, self._annotated)
 
@@ -149,22 +159,15 @@ class LocalServer:
         meta["annotations"] = {**meta.get("annotations", {}), "touched": str(self._faults_left)}
         return document
 
-    def _note(self, request: transports.Request) -> None:
-        """Record the request's effect; all writes are ordered by the one resourceVersion."""
-        if request.method == "GET":
-            self._runtime.observe(self._objects)
-        else:
-            self._runtime.touch(self._objects)
-
     def watch(self, request: transports.Request) -> transports.Watch:
         """Return a watch whose events are delivered when the watcher is chosen."""
         self._runtime.point()
-        self._runtime.touch(self._objects)
         asked = _understood(request)
         target = request_info.watched(asked)
         if target is None:
             raise ValueError(f"expected a watch request, got {request.path}")
         selection = asked.selection(target)
+        self._objects.change(selection.resource.plural)
         version = asked.integer("resourceVersion") or 0
         watch = local_watches.LocalWatch(selection, self._runtime, self._breaks, version=version)
         with self._runtime.atomically():  # a commit in between would be missed
@@ -189,7 +192,7 @@ class LocalServer:
         fault = self._fault(self._of_claim_watches * is_of_claims or self._of_watches)
         if fault is None:
             return False
-        self._runtime.touch(self._objects)  # the next commit is not delivered
+        self._objects.change(resource.plural)  # the next commit is not delivered
         is_expired = fault == EXPIRED_WATCH
         self._watches[resources.table_of(resource)].remove(watch)
         concurrency.step("api.watch.broken", resource=resource.plural, compacted=is_expired)
@@ -215,6 +218,7 @@ class LocalServer:
         return bool(waiting)
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
+        self._objects.change_by(commit)
         if self._undelivered is None:
             self._offer([commit])
         else:

@@ -5,7 +5,7 @@ happens, and which oracles judge it.
 """
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from harness import concurrency
@@ -47,6 +47,7 @@ class SmallWorld:
             faults_max=self.sizes.get("faults_max", 0),
             answers_first=spec.answers_first,
             spared=self.spared_writes(),
+            related=self.related_resources(),
         )
         self.api = apis.Api(self.server)
         self.parts = chosen_parts.of(defects, remedies)
@@ -70,6 +71,14 @@ class SmallWorld:
         """Return the end of the paths whose writes have no fault; None: none has."""
         return None
 
+    def related_resources(self) -> Collection[str] | None:
+        """Return the resources between whose commits the order matters; None: all of them.
+
+        It matters to an oracle that looks at several resources, and to a world that goes by what it
+        has seen of them. Returned are plural names.
+        """
+        return None
+
     def new_store(self, past: watch_cache.Past) -> stores.Store:
         """Return the store of the API server."""
         return stores.Store(
@@ -88,6 +97,7 @@ class SmallWorld:
         return schedulers.SchedulerOptions(
             scheduler_name=name,
             binders=self.sizes["binders"],
+            idle_binders_max=0,
             backoff_initial_s=BACKOFF_S,
             backoff_max_s=BACKOFF_S,
         )

@@ -40,6 +40,10 @@ class Size:
     """Its minimum."""
 
 
+ANY_BINDERS = Size(0, 0)
+"""The size `binders` of a world in which any number of pods may be bound at the same time."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Hazard:
     """A way in which the correct subject still fails, as upstream does."""

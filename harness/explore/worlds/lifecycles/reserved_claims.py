@@ -155,7 +155,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "pods-not-heard-of": world_specs.WorldSpec(
         title="the controller hears of a claim's reservation before it hears of the pod",
         make=FreshPods,
-        sizes={"pods": world_specs.Size(2, 1), "binders": world_specs.Size(2, 1)},
+        sizes={"pods": world_specs.Size(2, 1), "binders": world_specs.ANY_BINDERS},
         private_locks=controlled_world.PRIVATE_LOCKS,
     ),
     "foreign-consumer": world_specs.WorldSpec(

@@ -91,7 +91,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=TemplateUsers,
         sizes={
             "devices": world_specs.Size(1, 1),
-            "binders": world_specs.Size(2, 1),
+            "binders": world_specs.ANY_BINDERS,
             "users": world_specs.Size(2, 1),
             "rounds": world_specs.Size(2, 1),
         },

@@ -41,9 +41,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "answers-first": world_specs.WorldSpec(
         title="answers come before their events, while another client changes an unrelated claim",
         make=AnswersFirst,
-        sizes=competing_pods.sizes(
-            claims=4, devices=4, binders=3, faults_max=world_specs.Size(4, 0)
-        ),
+        sizes=competing_pods.sizes(claims=4, devices=4, faults_max=world_specs.Size(4, 0)),
         faults=("touch-others",),
         answers_first=True,
     ),

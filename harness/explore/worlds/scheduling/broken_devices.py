@@ -104,7 +104,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         sizes={
             "pods": world_specs.Size(2, 1),
             "failures": world_specs.Size(1, 0),
-            "binders": world_specs.Size(2, 1),
+            "binders": world_specs.ANY_BINDERS,
         },
         private_locks=world_specs.contended("binding-conditions"),
     ),

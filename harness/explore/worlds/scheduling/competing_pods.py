@@ -1,12 +1,13 @@
 """Pods, each with a claim of its own, that compete for the devices of one node."""
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
+from harness.client import apis
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 
@@ -14,13 +15,13 @@ Object = dict[str, Any]
 
 
 def sizes(
-    *, claims: int, devices: int, late_pods: int = 0, binders: int = 2, **others: world_specs.Size
+    *, claims: int, devices: int, late_pods: int = 0, **others: world_specs.Size
 ) -> Mapping[str, world_specs.Size]:
     """Return the sizes: claims (one for each pod), devices, pods that may be bound at once."""
     return {
         "claims": world_specs.Size(claims, max(2, late_pods)),
         "devices": world_specs.Size(devices, 1),
-        "binders": world_specs.Size(binders, 1),
+        "binders": world_specs.ANY_BINDERS,
         **others,
     }
 
@@ -52,6 +53,10 @@ class CompetingPods(small_world.SmallWorld):
         yield world_fixtures.pool(world_fixtures.devices(self.sizes["devices"]))
         for index in range(self.sizes["claims"]):
             yield world_fixtures.claim(f"claim-{index + 1}")
+
+    def related_resources(self) -> Collection[str] | None:
+        """Return those at which the oracles look."""
+        return apis.CLAIMS.plural, apis.SLICES.plural
 
     def begin(self) -> None:
         """Create the first pods."""
@@ -123,12 +128,12 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "four-claims-two-devices": world_specs.WorldSpec(
         title="four pods at once, two of them must wait",
         make=CompetingPods,
-        sizes=sizes(claims=4, devices=2, binders=3),
+        sizes=sizes(claims=4, devices=2),
     ),
     "four-claims-four-devices": world_specs.WorldSpec(
         title="four pods at once, one device for each",
         make=CompetingPods,
-        sizes=sizes(claims=4, devices=4, binders=3),
+        sizes=sizes(claims=4, devices=4),
     ),
     "watch-breaks": world_specs.WorldSpec(
         title="a watch breaks and is resumed, or gets 410",

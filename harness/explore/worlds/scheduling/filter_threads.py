@@ -55,7 +55,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         sizes={
             "nodes": world_specs.Size(2, 2),
             "threads": world_specs.Size(2, 1),
-            "binders": world_specs.Size(2, 1),
+            "binders": world_specs.ANY_BINDERS,
         },
         private_locks=world_specs.contended("attempt"),
     ),

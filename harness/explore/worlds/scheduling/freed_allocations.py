@@ -72,7 +72,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=FreedAllocation,
         sizes={
             "pods": world_specs.Size(2, 2),
-            "binders": world_specs.Size(2, 1),
+            "binders": world_specs.ANY_BINDERS,
         },
     ),
     "allocation-not-freed": world_specs.WorldSpec(

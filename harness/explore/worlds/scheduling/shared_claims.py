@@ -108,7 +108,7 @@ def _uid(number: int) -> str:
 def _sizes(pods: int) -> dict[str, world_specs.Size]:
     return {
         "pods": world_specs.Size(pods, 2),
-        "binders": world_specs.Size(3, 1),
+        "binders": world_specs.ANY_BINDERS,
     }
 
 
