@@ -15,6 +15,7 @@ from harness.cluster.dra import (
     pod_claims,
     preparation_journals,
 )
+from harness.explore.runtime import tasks
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import kept_files
 from harness.explore.worlds.oracles import panels, preparations
@@ -39,6 +40,8 @@ class NodePreparations(small_world.SmallWorld):
         self._calls = 0
         """Number of calls of the manager that have begun and not ended."""
         super().__init__(*args, **options)
+        self._process = tasks.Shared(self.runtime.first_past())
+        """The kubelet's process, in which calls begin and end until it is started again."""
         self._files = kept_files.KeptFiles(checkpoint=self.checkpoint_before())
         self._manager = self._new_manager()
 
@@ -109,10 +112,12 @@ class NodePreparations(small_world.SmallWorld):
     @contextlib.contextmanager
     def _called(self) -> Iterator[claim_managers.ClaimManager]:
         """Yield the manager for a call, which a restart waits for."""
+        self.runtime.add_to(self._process)
         self._calls += 1
         try:
             yield self._manager
         finally:
+            self.runtime.add_to(self._process)
             self._calls -= 1
 
     def _is_prepared(self, pod: Object, claim: pod_claims.PodClaim) -> bool:
@@ -192,8 +197,10 @@ class RestartedKubelet(NodePreparations):
     def _restart(self) -> None:
         """Start the next process between two calls: what a killed one leaves is not tried."""
         self.runtime.point()
+        self.runtime.touch(self._process)
         while self._calls:
             concurrency.sleep(RETRY_S)
+            self.runtime.touch(self._process)
         with self.runtime.atomically():
             self._judge.on_restarted()
             self._manager = self._new_manager()
