@@ -44,9 +44,9 @@ class CacheEvent:
 
 _KIND = "ResourceClaim"
 _LATEST, _API = "latest", "api"
-_EVENTS, _LAST_EVENT = "events", "last event"
+_EVENTS, _FIRST_EVENT, _LAST_EVENT = "events", "first event", "last event"
 """The parts of the cache: the newest version of each key, and the informer's; the events of each
-change, and the end of their queue.
+change, and both ends of their queue.
 
 Taking an event and appending another one commute, as at the two ends of a channel. Finding that the
 queue is empty does not commute with appending.
@@ -219,15 +219,22 @@ class AssumeCache:
     def _next_event(self) -> CacheEvent | None:
         """Take the oldest event; if there is none, stop emitting under the same lock."""
         with concurrency.in_parts(self._changed):
-            if not self._has_events():
+            event = self._take_event()
+            if event is None:
                 self._emitting.put_down()
-                return None
-            event = self._events.popleft()
-            concurrency.writes(self._changed, _EVENTS, str(event.number))
             return event
 
+    def _take_event(self) -> CacheEvent | None:
+        """Take the oldest event, under the lock; None: there is none."""
+        if not self._has_events():
+            return None
+        event = self._events.popleft()
+        concurrency.writes(self._changed, _FIRST_EVENT)
+        concurrency.writes(self._changed, _EVENTS, str(event.number))
+        return event
+
     def _has_events(self) -> bool:
-        """Return whether an event waits to be delivered."""
+        """Return whether an event waits to be delivered; under the lock."""
         if not self._events:
             concurrency.reads(self._changed, _LAST_EVENT)
             return False

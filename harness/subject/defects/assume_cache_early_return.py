@@ -1,5 +1,6 @@
 """A mutant: the fix of root cause A of kubernetes#136269 without the wait."""
 
+from harness import concurrency
 from harness.subject import assume_caches
 
 
@@ -12,7 +13,7 @@ class EarlyReturnAssumeCache(assume_caches.AssumeCache):
     """
 
     def _begin_emitting(self) -> bool:
-        with self._changed:
+        with concurrency.in_parts(self._changed):
             if self._emitting.is_taken:
                 return False
             self._emitting.take()

@@ -1,5 +1,6 @@
 """Root cause A of the upstream double allocations (kubernetes#136269)."""
 
+from harness import concurrency
 from harness.subject import assume_caches
 
 
@@ -15,8 +16,8 @@ class SharedDrainAssumeCache(assume_caches.AssumeCache):
 
     def _emit(self) -> None:
         while True:
-            with self._changed:
-                if not self._events:
-                    return
-                event = self._events.popleft()
+            with concurrency.in_parts(self._changed):
+                event = self._take_event()
+            if event is None:
+                return
             event.deliver()
