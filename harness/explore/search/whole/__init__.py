@@ -26,7 +26,11 @@ Why nothing is lost:
 - Waiting for a lock is not a turn: a task whose lock is held cannot go on. A race is reported with
   the turn that took the lock, not with those during which it was held; the release comes before
   the next turn that takes it. A task that still waits when none can run, or when a run is cut,
-  races as if it had the lock: so deadlocks lose nothing.
+  races as if it had the lock: so deadlocks lose nothing. Batons (`concurrency.Baton`) are like
+  locks in this.
+- A write of the API server changes the objects of its resource, and commutes with those of others,
+  if no oracle looks at both (`server_objects`). Versions come from one counter for all resources,
+  but the versions of two resources are never compared. Creations and deletions use everything.
 - A timer that may expire early, and does not, is tried at the last place where it may before a
   moment in which no task could run. From there its races lead to the earlier places. When all tasks
   wait, time passes. If one timer ends the waiting, which might have expired earlier, the turn after
