@@ -9,6 +9,7 @@ as properties of the test.
 import contextlib
 import os
 import pathlib
+import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -46,10 +47,22 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make a worker die with the controlling process; its own processes die with it."""
+    """Make a worker die with the controlling process; its own processes die with it.
+
+    SIGTERM interrupts a worker as SIGINT does: `timeout` and batch systems send it to all processes
+    of a campaign, and a worker that died at once would leave its cluster behind.
+    """
     controller = getattr(config, "workerinput", {}).get(_CONTROLLER)
     if controller is not None:
         processes.die_with(controller)
+        signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """Raise KeyboardInterrupt, once: a second signal must not end the clean-up."""
+    del frame
+    signal.signal(number, lambda *_: None)
+    raise KeyboardInterrupt
 
 
 def pytest_collect_file(

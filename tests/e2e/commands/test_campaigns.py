@@ -29,10 +29,13 @@ def test_a_control_that_is_missed_makes_everything_unknown(
     assert "0 of 1 positive controls caught" in output
 
 
-def test_an_interrupted_campaign_leaves_nothing(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_campaign_leaves_nothing(
+    tmp_path: pathlib.Path, number: signal.Signals
+) -> None:
     with running.started(tmp_path, "hunt", str(running.scenario(tmp_path))) as command:
         command.wait_for_other("main scheduler")
-        os.killpg(command.process.pid, signal.SIGINT)
+        os.killpg(command.process.pid, number)
         assert command.wait() == 130
         assert "interrupted" in command.text()
         command.require_alone()
