@@ -11,7 +11,7 @@ import typer
 
 from harness import errors, writing
 from harness.cli import interruptions
-from harness.cli.terminal import annotations
+from harness.cli.terminal import annotations, streams
 from harness.report import escaping
 
 USAGE = 2
@@ -97,6 +97,7 @@ def run() -> int:
     try:
         interruptions.raise_from_now_on()
         _print_on_any_terminal()
+        streams.be_lenient()
         code = app(prog_name="flake-hunt", standalone_mode=False)
         sys.stdout.flush()
     except errors.HarnessError as error:
@@ -104,9 +105,6 @@ def run() -> int:
         return _complain(str(error), type(error).exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _complain(interruptions.MESSAGE, interruptions.EXIT_CODE)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except typer.Exit as ending:
         return int(ending.exit_code)
     except OSError as error:

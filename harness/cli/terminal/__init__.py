@@ -1,4 +1,4 @@
 """Output of commands: amount and form, progress, verdicts, tables, annotations.
 
-Contents: `annotations`, `displaying`, `outputs`, `tables`.
+Contents: `annotations`, `displaying`, `outputs`, `streams`, `tables`.
 """

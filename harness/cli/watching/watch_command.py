@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from harness import clocks
+from harness.cli.terminal import streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,9 +93,9 @@ def _live(path: pathlib.Path) -> "Live":
 
 
 def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
-    """Show the state again and again until the end; return the exit code."""
+    """Show the state again and again until the end, or until nobody reads; return the exit code."""
     shown_s = -every_s
-    while True:
+    while streams.has_reader():
         is_read = live.read(at_most_s=READ_S)
         state = live.snapshot()
         if state.state in _AT_END:
@@ -104,6 +105,7 @@ def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
             shown_s = time.monotonic()
         if is_read:
             clocks.sleep(min(REFRESH_S, every_s))
+    return _CODES["UNKNOWN"]
 
 
 def _show_end(live: "Live", show: "Show") -> int:
