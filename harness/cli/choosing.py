@@ -83,8 +83,8 @@ def seconds(text: str | float) -> float:
     """Parse a time: a number of seconds, or one with the unit s, m or h."""
     found = _TIME.fullmatch(str(text))
     if found is None:
-        raise typer.BadParameter(
-            f"expected a number of seconds, or a time as 90s, 30m or 2h, got {text!r}"
+        raise errors.UsageError(
+            f"--time: expected a number of seconds, or a time as 90s, 30m or 2h, got {text!r}"
         )
     return float(found[1]) * _UNITS_S[found[2]]
 
@@ -238,14 +238,27 @@ def profile(
 ) -> "profiles.Profile":
     """Load the profile that the options select.
 
-    Raises ScenarioError if it is missing or invalid.
+    Raises ScenarioError if it is missing or invalid, and UsageError for an option of another kind
+    of cluster.
     """
     import json
 
     from harness.scenario import profiles
 
     chosen = list(overrides or ())
-    if binaries is not None and profiles.load(name).provider == "local":
+    provider = profiles.load(name).provider
+    of_kubeconfig = {
+        "--kubeconfig": kubeconfig is not None,
+        "--context": context is not None,
+        "--i-know-this-cluster": is_known,
+    }
+    given = [option for option, is_given in of_kubeconfig.items() if is_given]
+    if given and provider != "kubeconfig":
+        raise errors.UsageError(
+            f"expected {' and '.join(given)} with --cluster kubeconfig, got --cluster {name}: "
+            f"add --cluster kubeconfig, or leave {'it' if len(given) == 1 else 'them'} out"
+        )
+    if binaries is not None and provider == "local":
         chosen.append(f"binaries={json.dumps(str(binaries.resolve()))}")
     if kubeconfig is not None:
         chosen.append(f"kubeconfig={json.dumps(str(kubeconfig.resolve()))}")

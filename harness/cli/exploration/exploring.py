@@ -136,6 +136,7 @@ def explore(
         sizes=tuple(_size(text) for text in override or ()),
     )
     hunt.require_possible()
+    _require_exhaustive(strategy, preemptions, jobs)
     search = _resumed(hunt, resume)
     with outputs.chosen(output, quiet=quiet) as out:
         out.note(f"seed {hunt.seed}")
@@ -187,6 +188,24 @@ def _require_alone(*others: object) -> None:
         raise errors.UsageError(
             "expected --random-worlds without a world, --strategy, --set, --preemptions and "
             "--resume: each world is drawn, and searched with pct or random"
+        )
+
+
+def _require_exhaustive(strategy: str, preemptions: int | None, jobs: int) -> None:
+    """Reject a number of preemptions that the search would ignore, or that it counts alone."""
+    from harness import errors
+    from harness.explore.search import search_campaign
+
+    if preemptions is None:
+        return
+    if strategy != search_campaign.EXHAUSTIVE:
+        raise errors.UsageError(
+            f"expected --preemptions with --strategy exhaustive, got it with {strategy}: "
+            "add --strategy exhaustive, or leave it out"
+        )
+    if jobs > 1:
+        raise errors.UsageError(
+            f"expected --preemptions with one process, got --jobs {jobs}: leave one of them out"
         )
 
 

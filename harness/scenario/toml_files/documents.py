@@ -79,12 +79,12 @@ class Shelf:
 
     def _unknown(self, name: str) -> errors.ScenarioError:
         plugins = discovery.usable(self.plugins, shipped=self.every_name())
-        known = [*self.names(), *plugins]
+        near = suggestions.did_you_mean(pathlib.Path(name).stem, [*self.every_name(), *plugins])
         others = f" Plug-ins: {', '.join(plugins)}." if plugins else ""
+        is_what = "a folder" if name and pathlib.Path(name).is_dir() else "neither"
         return errors.ScenarioError(
-            f"expected a {self.noun} file or the name of a shipped one, got {name!r}, which is neither. "
-            f"Shipped {self.noun}s: {', '.join(self.names()) or 'none'}.{others}"
-            f"{suggestions.did_you_mean(pathlib.Path(name).stem, known)}"
+            f"expected a {self.noun} file or the name of a shipped one, got {name!r}, which is "
+            f"{is_what}.{near} Shipped {self.noun}s: {', '.join(self.names()) or 'none'}.{others}"
         )
 
     def read(self, path: pathlib.Path, overrides: Sequence[str]) -> tuple[Document, str]:
@@ -94,9 +94,13 @@ class Shelf:
         """
         try:
             text = path.read_text()
-        except (OSError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
             raise errors.ScenarioError(
-                f"{path}: expected a readable TOML file ({error})"
+                f"{path}: expected a TOML file, got bytes that are not UTF-8 (first at byte {error.start})"
+            ) from error
+        except OSError as error:
+            raise errors.ScenarioError(
+                f"{path}: expected a readable TOML file ({error.strerror})"
             ) from error
         document = _parse(text, path)
         for override in overrides:

@@ -1,6 +1,7 @@
 """Defaults of options."""
 
 import os
+import pathlib
 
 import pytest
 
@@ -40,3 +41,19 @@ def test_more_processes_than_the_machine_can_bear_need_insistence(
         errors.UsageError, match=r"at most 16 on this machine \(8 per core\), got 17"
     ):
         choosing.require_bearable("--jobs", 17, is_forced=False)
+
+
+@pytest.mark.parametrize(
+    ("kubeconfig", "context", "is_known", "named"),
+    [
+        ("a", None, False, "--kubeconfig"),
+        (None, "c", True, "--context and --i-know-this-cluster"),
+    ],
+)
+def test_an_option_of_another_kind_of_cluster_is_refused(
+    kubeconfig: str | None, context: str | None, named: str, *, is_known: bool
+) -> None:
+    path = None if kubeconfig is None else pathlib.Path(kubeconfig)
+    expected = f"expected {named} with --cluster kubeconfig, got --cluster embedded: add"
+    with pytest.raises(errors.UsageError, match=expected):
+        choosing.profile("embedded", None, None, path, context, is_known=is_known)

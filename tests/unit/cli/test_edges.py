@@ -47,7 +47,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         (["hunt", "--jobs", "many"], 2, "--jobs: expected a whole number, got 'many'"),
         (["hunt", "--jobs", "0"], 2, "--jobs: expected at least 1, got '0'"),
         (["cluster", "up", "--nodes", "5001"], 2, "--nodes: expected at most 5000, got"),
-        (["explore", "--time", "x"], 2, "--time': expected a number of seconds, or"),
+        (["explore", "--time", "x"], 2, "--time: expected a number of seconds, or"),
         (["doctor", "-o", "yaml"], 2, "--output / -o: 'yaml' is not one of 'text', 'json'"),
         (["claim-controller", "--kubeconfig", "k", "--as", "1.35"], 2, "Known releases: 1.34.2,"),
         (

@@ -150,7 +150,7 @@ def test_a_shell_completes_the_names_of_plugins(monkeypatch: pytest.MonkeyPatch)
         ("silent", "in its docstring"),
         ("of-nothing", "to be a subclass of a part"),
         ("nowhere", "No module named 'acme.nowhere'"),
-        ("forgoten", r"Plug-ins: forgotten, .*Did you mean 'forgotten'"),
+        ("forgoten", r"Did you mean 'forgotten'\? .*Plug-ins: forgotten, "),
     ],
 )
 def test_a_defect_that_is_none_is_refused(name: str, reason: str) -> None:
@@ -181,7 +181,9 @@ def test_a_subject_that_is_none_is_refused(
 def test_a_scenario_without_its_file_is_refused() -> None:
     with pytest.raises(errors.PluginError, match=r"absent\.toml in the package acme\.sub"):
         loading.load("absent")
-    with pytest.raises(errors.ScenarioError, match=r"Plug-ins: absent, bursts\. Did you mean"):
+    with pytest.raises(
+        errors.ScenarioError, match=r"Did you mean 'bursts'\? .*Plug-ins: absent, bursts\.$"
+    ):
         loading.load("burst")
 
 

@@ -87,6 +87,27 @@ def test_only_a_whole_search_can_be_resumed(flake_hunt: FlakeHunt) -> None:
     assert "expected --resume with --strategy exhaustive and without --preemptions" in err
 
 
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        (
+            ["--preemptions", "2"],
+            "expected --preemptions with --strategy exhaustive, got it with p",
+        ),
+        (
+            ["--preemptions", "2", "--strategy", "exhaustive", "--jobs", "2"],
+            "expected --preemptions with one process, got --jobs 2",
+        ),
+    ],
+)
+def test_a_number_of_preemptions_is_never_ignored(
+    flake_hunt: FlakeHunt, chosen: list[str], message: str
+) -> None:
+    code, _, err = flake_hunt("explore", *chosen)
+    assert code == 2
+    assert message in err
+
+
 def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt(
         "explore", "--strategy", "random", "--schedules", "20", "--set", "binders=1"
