@@ -104,7 +104,7 @@ def fill(connection: Any, run: directories.RunDirectory, tables: Sequence[str]) 
     except duckdb.Error as error:
         raise errors.UsageError(
             f"expected the files of a run in {run.path}, but DuckDB cannot read them: "
-            f"{first_line(error)}"
+            f"{first_paragraph(error)}"
         ) from error
 
 
@@ -129,12 +129,14 @@ def query(paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB
             f"the query needs more than {memory_mib} MiB of memory: allow more with --memory"
         ) from error
     except duckdb.Error as error:
-        raise errors.UsageError(f"the query cannot be executed: {first_line(error)}") from error
+        raise errors.UsageError(
+            f"the query cannot be executed: {first_paragraph(error)}"
+        ) from error
 
 
-def first_line(error: Exception) -> str:
-    """Return the first line of what DuckDB says."""
-    return str(error).strip().partition("\n")[0]
+def first_paragraph(error: Exception) -> str:
+    """Return what DuckDB says, with the name that was meant, without the query itself."""
+    return " ".join(str(error).strip().partition("\n\n")[0].split())
 
 
 def _require_select(duckdb: Any, statement: str) -> None:

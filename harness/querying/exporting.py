@@ -45,7 +45,7 @@ def export(
             draft.rename(folder)
     except duckdb.Error as error:
         raise errors.UsageError(
-            f"the export cannot be written: {database.first_line(error)}"
+            f"the export cannot be written: {database.first_paragraph(error)}"
         ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)

@@ -138,6 +138,9 @@ class _Process:
             with writing.explained(self._options.ready_file):
                 self._options.ready_file.parent.mkdir(parents=True, exist_ok=True)
                 processes.touch_ready(self._options.ready_file)
+        else:
+            path = self._options.kubeconfig
+            self._note(f"ready: kubectl --kubeconfig {path} get nodes; Ctrl-C ends the server")
         await self._stopped.wait()
         for listener in listeners:
             listener.close()

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from harness import errors
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -105,11 +107,12 @@ def apiserver(
         ),
     ] = None,
     fsync: Annotated[
-        Literal["always", "interval", "never"],
+        Literal["always", "interval", "never"] | None,
         typer.Option(
-            help="What a power failure can lose: nothing (always), about one second (interval), more (never). A kill loses nothing."
+            help="With --data-dir: what a power failure can lose: nothing (always), about one second (interval, the "
+            "default), more (never). A kill loses nothing."
         ),
-    ] = "interval",
+    ] = None,
     log_bytes_max: Annotated[int, typer.Option(min=1, hidden=True)] = 64 * 1024 * 1024,
     audit_log: Annotated[
         pathlib.Path | None,
@@ -118,7 +121,8 @@ def apiserver(
     audit_writes_of: Annotated[
         list[str] | None,
         typer.Option(
-            help="Log only successful writes of this resource, e.g. resourceclaims (may be repeated)."
+            help="With --audit-log: log only successful writes of this resource, e.g. resourceclaims "
+            "(may be repeated)."
         ),
     ] = None,
     runtime_config: Annotated[
@@ -150,6 +154,8 @@ def apiserver(
     from harness.apiserver.persistence import commit_log, store_journals
     from harness.apiserver.server import process, server_limits
 
+    _require_beside(audit_log, "--audit-log FILE", audit_writes_of, "--audit-writes-of")
+    _require_beside(data_dir, "--data-dir FOLDER", fsync, "--fsync")
     return process.serve(
         process.ServerOptions(
             kubeconfig=kubeconfig,
@@ -162,7 +168,7 @@ def apiserver(
             watch_history=watch_history,
             data_dir=data_dir,
             journal=store_journals.JournalOptions(
-                sync=commit_log.Sync(fsync), log_bytes_max=log_bytes_max
+                sync=commit_log.Sync(fsync or "interval"), log_bytes_max=log_bytes_max
             ),
             audit_log=audit_log,
             audit_writes_of=tuple(audit_writes_of or ()),
@@ -175,6 +181,17 @@ def apiserver(
         ),
         note=note,
     )
+
+
+def _require_beside(
+    path: pathlib.Path | None, option: str, dependent: object, dependent_option: str
+) -> None:
+    """Reject an option that has no effect without the file of another one."""
+    if dependent and path is None:
+        raise errors.UsageError(
+            f"expected {option} with {dependent_option}, got none: add it, or leave "
+            f"{dependent_option} out"
+        )
 
 
 def note(text: str) -> None:

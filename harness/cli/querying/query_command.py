@@ -48,8 +48,8 @@ def query(
         typer.Argument(
             metavar="RUN_DIR...",
             callback=run_paths.expanded,
-            help="Folders of runs, of campaigns, or of exports; patterns such as 'reports/*/*' may "
-            "be quoted.",
+            help="Run directories, folders of runs such as reports/pod-churn, campaigns, or exports; "
+            "patterns such as 'reports/*/*' may be quoted.",
         ),
     ],
     statement: Annotated[

@@ -22,7 +22,8 @@ RunPaths = Annotated[
     typer.Argument(
         metavar="RUN_DIR...",
         callback=run_paths.expanded,
-        help="Folders of runs, or of campaigns; patterns such as 'reports/*/*' may be quoted.",
+        help="Run directories, folders of runs such as reports/pod-churn, or campaigns; patterns "
+        "such as 'reports/*/*' may be quoted.",
     ),
 ]
 RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="Folder of one run.")]

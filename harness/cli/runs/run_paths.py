@@ -13,10 +13,10 @@ RUNS_MAX = 10_000
 def expanded(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
     """Return the run directories that the arguments name, in their order.
 
-    A campaign stands for its runs, and a quoted pattern such as `'reports/*/*'` for the runs that
-    it matches, without those that are there already. Any other argument stays as it is. Raises
-    UsageError for a pattern that matches no run, a campaign without runs, and more than RUNS_MAX
-    runs.
+    A campaign stands for its runs, a folder such as `reports/pod-churn` for the runs in it, and a
+    quoted pattern such as `'reports/*/*'` for the runs that it matches, without those that are
+    there already. Any other argument stays as it is. Raises UsageError for a pattern that matches
+    no run, a campaign without runs, and more than RUNS_MAX runs.
     """
     from harness import errors
 
@@ -38,7 +38,15 @@ def _of(path: pathlib.Path) -> Iterator[pathlib.Path]:
     elif set(PATTERN) & set(str(path)) and not path.exists():
         yield from _matching(path)
     else:
-        yield path
+        yield from _inside(path) or [path]
+
+
+def _inside(path: pathlib.Path) -> list[pathlib.Path]:
+    """Return the runs in a folder that is no run itself; `latest` is a link to one elsewhere."""
+    if (path / "plan.json").exists():
+        return []
+    runs = (plan.parent for plan in path.glob("*/plan.json"))
+    return sorted(run for run in runs if not run.is_symlink())
 
 
 def _of_campaign(path: pathlib.Path) -> list[pathlib.Path]:

@@ -16,6 +16,8 @@ def test_campaigns_and_patterns_stand_for_their_runs(tmp_path: pathlib.Path) -> 
     (tmp_path / "latest").symlink_to(one)
     assert run_paths.expanded([two, tmp_path / "*" / "*"]) == [two, tmp_path / "s" / "x", one]
     assert run_paths.expanded([campaign]) == [tmp_path / "s" / "x"]
+    assert run_paths.expanded([one.parent]) == [one, two]
+    assert run_paths.expanded([tmp_path]) == [tmp_path]
     assert run_paths.expanded([tmp_path / "nothing"]) == [tmp_path / "nothing"]
 
 

@@ -67,6 +67,7 @@ def test_several_runs(tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:
     [
         ("select x from holds", "cannot be executed"),
         ("selec", "cannot be executed"),
+        ("select * from hold", 'hold does not exist! Did you mean "holds"?'),
         ("drop view holds", "expected a single SELECT, got DROP"),
         ("select 1; select 2", "expected a single SELECT, got SELECT, SELECT"),
         ("", "expected a single SELECT, got nothing"),

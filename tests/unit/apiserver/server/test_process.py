@@ -193,6 +193,34 @@ def test_only_loopback_is_served(called: FlakeHunt, tmp_path: pathlib.Path) -> N
     assert "expected an IP address for --host" in err
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--fsync", "never"], "expected --data-dir FOLDER with --fsync, got none: add it"),
+        (["--audit-writes-of", "pods"], "expected --audit-log FILE with --audit-writes-of"),
+    ],
+)
+def test_an_option_without_the_file_that_it_is_about_is_refused(
+    called: FlakeHunt, tmp_path: pathlib.Path, options: list[str], expected: str
+) -> None:
+    code, _, err = called("apiserver", "--kubeconfig", tmp_path / "kubeconfig", *options)
+    assert code == 2
+    assert expected in err
+
+
+def test_a_server_that_a_user_starts_says_how_to_use_it(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "kubeconfig"
+    argv = processes.command("apiserver", "--kubeconfig", str(path))
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        line = server.stderr.readline()
+        server.send_signal(signal.SIGINT)
+    assert line == (
+        f"flake-hunt: ready: kubectl --kubeconfig {path} get nodes; Ctrl-C ends the server\n"
+    )
+    assert server.returncode == 0
+
+
 def test_an_open_server_is_open_by_tls_only(
     start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
 ) -> None:
