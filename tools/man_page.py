@@ -67,7 +67,7 @@ def _commands(group: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
 
 
 def _command(names: tuple[str, ...], command: Any) -> list[str]:
-    arguments = [_placeholder(item) for item in command.params if _is_argument(item)]
+    arguments = [_in_synopsis(item) for item in command.params if _is_argument(item)]
     title = " ".join([NAME, *names, *arguments])
     paragraphs = [_text(text) for text in (command.help or "").split("\n\n")]
     return [f'.SS "{_text(title)}"', "\n.PP\n".join(paragraphs), *_parameters(command)]
@@ -97,6 +97,13 @@ def _is_argument(parameter: Any) -> bool:
 
 def _placeholder(parameter: Any) -> str:
     return str(parameter.metavar or parameter.name.upper().replace("_", "-"))
+
+
+def _in_synopsis(argument: Any) -> str:
+    """Return an argument in brackets if it is optional, with dots if it may be repeated."""
+    dots = "..." * (argument.nargs != 1)
+    name = f"{_placeholder(argument)}{dots}"
+    return name if argument.required else f"[{name}]"
 
 
 def _text(text: str) -> str:

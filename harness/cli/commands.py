@@ -1,6 +1,7 @@
 """The `flake-hunt` command: its subcommands, error messages and exit codes."""
 
 import importlib
+import inspect
 import io
 import os
 import sys
@@ -67,7 +68,22 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
     chosen = [module for module, names in SUBCOMMANDS.items() if {*arguments[:1]} & {*names}]
     for module in chosen or SUBCOMMANDS:
         importlib.import_module(f"harness.cli.{module}").add_to(app)
+    _join_lines(app)
     return app
+
+
+def _join_lines(app: typer.Typer) -> None:
+    """Make one line of each paragraph of a docstring, which `--help` wraps as the terminal is wide.
+
+    Typer keeps the line breaks of all paragraphs but the first.
+    """
+    for command in app.registered_commands:
+        if command.help is None and command.callback is not None:
+            paragraphs = inspect.cleandoc(command.callback.__doc__ or "").split("\n\n")
+            command.help = "\n\n".join(" ".join(text.split()) for text in paragraphs)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _join_lines(group.typer_instance)
 
 
 def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - signature required by typer

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from harness.catalogue import known, track_record
 
 
+_TITLES = (
+    *("defect", "part", "breaks", "reported", "releases"),
+    *("shown by", "found", "median", "worst"),
+)
+_NARROW_TITLES = ("defect", "breaks", "reported", "median")
+_WIDE = 150
+"""Columns of a terminal from which on all columns of the table have room."""
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command(rich_help_panel="Hunting")(defects)
@@ -19,9 +28,7 @@ def add_to(app: typer.Typer) -> None:
 def defects(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[DEFECT]...", help="Defects to tell about (default: a table of all)."
-        ),
+        typer.Argument(metavar="DEFECT", help="Defects to tell about (default: a table of all)."),
     ] = None,
     is_json: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool, typer.Option("--json", help="The same as --output json.")
@@ -63,15 +70,17 @@ def _show(listed: "list[known.KnownDefect]") -> None:
     from harness.catalogue import track_record
     from harness.cli.terminal import displaying
 
+    console = displaying.console()
+    shown = _TITLES if console.width >= _WIDE else _NARROW_TITLES
     table = rich.table.Table(box=None, pad_edge=False)
-    titles = ("defect", "part", "breaks", "reported", "releases", "shown by", "found", "median")
-    for title in (*titles, "worst"):
+    for title in shown:
         table.add_column(title, no_wrap=title in ("defect", "found"), overflow="fold")
     for row in listed:
         issues = ", ".join(row.issues) or "no, a mutant"
         figures = _figures(track_record.best(row.detections))
-        table.add_row(row.name, row.part, row.guarantee, issues, row.releases, *figures)
-    displaying.console().print(table)
+        cells = (row.name, row.part, row.guarantee, issues, row.releases, *figures)
+        table.add_row(*(cells[_TITLES.index(title)] for title in shown))
+    console.print(table)
     print(
         f"\n{outputs.counted(len(listed), 'known defect')}. `flake-hunt defects NAME` tells more."
     )
@@ -96,11 +105,22 @@ def _described(row: "known.KnownDefect") -> str:
         ("reported", ", ".join(row.issues) or "no: a mutant"),
         ("releases", row.releases or "none"),
         ("--as", ", ".join(row.as_releases) or "no release"),
-        *((f"{item.kind} {item.place}", " ".join(_figures(item)[1:])) for item in row.detections),
+        *((_place(item), _measured(item)) for item in row.detections),
         ("try", f"flake-hunt {row.command}"),
         ("", " ".join(row.description.split())),
     ]
     return "\n".join(_line(*item) for item in told)
+
+
+def _place(item: "track_record.Detection") -> str:
+    return "explore --random-worlds" if item.kind == "random" else f"{item.kind} {item.place}"
+
+
+def _measured(item: "track_record.Detection") -> str:
+    if not item.found:
+        return f"not found in {item.attempts}"
+    _, found, median, worst = _figures(item)
+    return f"found in {found}, median {median}, worst {worst}"
 
 
 def _line(title: str, text: str) -> str:

@@ -27,8 +27,8 @@ Repeat = Annotated[
     typer.Option(
         min=0,
         max=choosing.REPEAT_MAX,
-        help="Number of runs of each scenario with the correct scheduler and with its remedies (default: 2); with "
-        "--until-decided the most runs (default: four times as many as decide that a rate is below).",
+        help="Number of runs of each scenario with the correct scheduler and with its remedies (default: 2). "
+        "hunt --until-decided: the maximum (default: four times the runs that show a rate below the limit).",
     ),
 ]
 RepeatControls = Annotated[

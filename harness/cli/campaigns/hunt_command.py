@@ -68,8 +68,8 @@ def hunt(
 ) -> int:
     """Run scenarios with the correct scheduler, and with each known defect as a control.
 
-    A scenario that is known to fail, as with kube-scheduler, is a hazard: it must fail, and must be
-    valid with its remedies.
+    A hazard is a scenario in which the correct scheduler, like kube-scheduler, is known to fail. It
+    must fail without its remedies and be valid with them.
 
     Exit code 0: every run of the correct scheduler was valid, every control caught, every hazard
     shown.
@@ -78,10 +78,10 @@ def hunt(
 
     20: inconclusive (for example, a control was not caught, or a rate was not decided).
 
-    With --until-decided, each subject is run until it is decided whether its rate of INVALID runs
-    is below the limit. UNKNOWN runs count as neither. flake-hunt power says how many runs it takes.
+    With --until-decided, runs are repeated until it is decided whether the rate of INVALID runs is
+    below the limit. UNKNOWN runs do not count. `flake-hunt power` says how many runs that takes.
 
-    With --plan and --shard it makes one part of a campaign over many machines; see `plan --help`.
+    With --plan and --shard, one shard of a campaign over many machines runs; see `plan --help`.
     """
     from harness import seeds
     from harness.campaign import results, summaries

@@ -58,7 +58,7 @@ def add(
     paths: Annotated[
         list[pathlib.Path],
         typer.Argument(
-            metavar="REPORTS...",
+            metavar="REPORTS",
             help="Campaigns that have ended, or folders of reports, of which all campaigns are added.",
         ),
     ],

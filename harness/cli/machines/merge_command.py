@@ -27,7 +27,7 @@ def merge(
     shards: Annotated[
         list[str],
         typer.Argument(
-            metavar="SHARD...",
+            metavar="SHARD",
             help="Folders of shards, or folders of reports that have some; also URLs such as "
             "s3://bucket/reports or 's3://bucket/shards/*', with fsspec (the extra `remote` installs it).",
         ),

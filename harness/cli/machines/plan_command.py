@@ -57,15 +57,14 @@ def plan(
     """Write the plan of a campaign for many machines: every run, with its seed and its shard.
 
     It takes the options of `hunt`, except --until-decided and --locustfile. Copy the file to each
-    machine, which also needs Flake Hunt of this version; the plan contains the scenarios. Then:
+    machine, and install this version of Flake Hunt there; the plan contains the scenarios.
 
-    hunt --plan plan.json --shard 3/20 makes one shard, and can be started again when it was killed
+    Then run `flake-hunt hunt --plan plan.json --shard 3/20` for one shard, with the same command
+    again if it was killed, and `flake-hunt merge SHARD...` to make one campaign of all shards.
 
-    merge SHARD... makes one campaign of the folders of all shards
-
-    Runs are dealt so that shards take the same time, as far as earlier campaigns in --reports tell.
-    All attempts to catch a control stay in one shard. The same options, seed and reports write the
-    same file.
+    All shards take about the same time if earlier campaigns in --reports show how long each run
+    takes. All attempts to catch a control stay in one shard. The same options, seed and reports
+    write the same file.
     """
     from harness import seeds
     from harness.campaign.sharding import balancing, sharded_plans

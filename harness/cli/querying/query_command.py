@@ -46,7 +46,7 @@ def query(
     directory: Annotated[
         list[pathlib.Path],
         typer.Argument(
-            metavar="RUN_DIR...",
+            metavar="RUN_DIR",
             callback=run_paths.expanded,
             help="Run directories, folders of runs such as reports/pod-churn, campaigns, or exports; "
             "patterns such as 'reports/*/*' may be quoted.",

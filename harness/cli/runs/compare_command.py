@@ -20,7 +20,7 @@ def compare(
     paths: Annotated[
         list[pathlib.Path],
         typer.Argument(
-            metavar="A B...",
+            metavar="RUNS",
             help="Two or more: folders of runs, campaigns, or of a scenario's runs. The first is A.",
         ),
     ],

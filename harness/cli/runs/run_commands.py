@@ -20,7 +20,7 @@ _RANKS = [10, 1, 2, 20, 0]
 RunPaths = Annotated[
     list[pathlib.Path],
     typer.Argument(
-        metavar="RUN_DIR...",
+        metavar="RUN_DIR",
         callback=run_paths.expanded,
         help="Run directories, folders of runs such as reports/pod-churn, or campaigns; patterns "
         "such as 'reports/*/*' may be quoted.",

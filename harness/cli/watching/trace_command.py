@@ -26,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
 
 def trace(
     directory: Annotated[
-        pathlib.Path, typer.Argument(metavar="[RUN_DIR]", help="Folder of one run.")
+        pathlib.Path, typer.Argument(metavar="RUN_DIR", help="Folder of one run.")
     ] = pathlib.Path("reports/latest"),
 ) -> int:
     """Send the spans of a run to an OpenTelemetry collector, also while the run goes on.

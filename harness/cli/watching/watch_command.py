@@ -38,7 +38,7 @@ def add_to(app: typer.Typer) -> None:
 def watch(
     directory: Annotated[
         pathlib.Path,
-        typer.Argument(metavar="[DIR]", help="Folder of one run, or of a campaign."),
+        typer.Argument(metavar="DIR", help="Folder of one run, or of a campaign."),
     ] = pathlib.Path("reports/latest"),
     every: Annotated[
         float,

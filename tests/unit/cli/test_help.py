@@ -60,6 +60,24 @@ def test_a_page_fits_a_terminal(
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_each_paragraph_is_one_line_that_the_terminal_wraps(path: tuple[str, ...]) -> None:
+    """Otherwise a line of 100 columns and its last word take two lines of a terminal with 80."""
+    own = COMMANDS[path].callback
+    if own is not None and own.__doc__ and path and path != ("query",):
+        paragraphs = (COMMANDS[path].help or "").split("\n\n")
+        assert [text for text in paragraphs if "\n" in text] == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_arguments_have_plain_names(path: tuple[str, ...]) -> None:
+    """Typer adds the dots and brackets of the synopsis."""
+    names = [
+        param.metavar for param in COMMANDS[path].params if param.param_type_name == "argument"
+    ]
+    assert [name for name in names if name and not name.replace("_", "").isalpha()] == []
+
+
 def test_completion_is_offered() -> None:
     names = {name for param in COMMANDS[()].params for name in param.opts}
     assert {"--version", "--install-completion", "--show-completion"} <= names

@@ -58,6 +58,13 @@ def test_the_page_is_what_the_tool_writes() -> None:
     assert tool.page() == TEXT, "write it again: .venv/bin/python tools/man_page.py"
 
 
+@pytest.mark.parametrize(
+    "synopsis", ["query RUN_DIR... SELECT", "watch [DIR]", "defects [DEFECT...]", "run SCENARIO"]
+)
+def test_the_synopsis_shows_which_arguments_are_optional_or_repeated(synopsis: str) -> None:
+    assert f'.SS "flake-hunt {synopsis}"' in PLAIN
+
+
 def test_no_markup_of_the_terminal_is_left() -> None:
     assert TEXT.isascii()
     assert not re.search(r"\[/?(?:bold|dim|italic|green|red|cyan)\b", TEXT)
