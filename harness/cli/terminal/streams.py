@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 
 class LenientStream(io.TextIOWrapper):
-    """A stream to a pipe that discards what nobody reads."""
+    """A stream to a pipe that discards its text once the pipe has no reader."""
 
     has_reader = True
 
@@ -60,5 +60,5 @@ def _lenient(stream: io.TextIOWrapper) -> LenientStream:
 
 
 def has_reader() -> bool:
-    """Return False once standard output is a pipe that nobody reads any longer."""
+    """Return False once standard output is a pipe without a reader."""
     return getattr(sys.stdout, "has_reader", True)

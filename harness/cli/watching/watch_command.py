@@ -93,7 +93,7 @@ def _live(path: pathlib.Path) -> "Live":
 
 
 def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
-    """Show the state again and again until the end, or until nobody reads; return the exit code."""
+    """Show the state again and again until the end, or without a reader; return the exit code."""
     shown_s = -every_s
     while streams.has_reader():
         is_read = live.read(at_most_s=READ_S)

@@ -13,7 +13,7 @@ TIMEOUT_S = 60
 
 
 def without_reader(*arguments: str, with_errors: bool = False) -> tuple[int, bytes]:
-    """Exit code and standard error of a command whose output nobody reads."""
+    """Exit code and standard error of a command whose output has no reader."""
     reading, writing = os.pipe()
     os.close(reading)
     ended = subprocess.run(
@@ -39,7 +39,7 @@ def test_a_search_goes_on_to_its_finding() -> None:
     assert without_reader(*search) == (10, b"")
 
 
-def test_nobody_watches_without_an_end(tmp_path: pathlib.Path) -> None:
+def test_a_watch_without_a_reader_ends(tmp_path: pathlib.Path) -> None:
     """The run is under way as far as its folder tells."""
     made = archives.run(tmp_path, "one", "INVALID")
     for name in ("verdict.json", "manifest.json"):
