@@ -1,6 +1,10 @@
 """The base of all tables in scenario and cluster files, and common types of values."""
 
-from typing import Annotated
+import dataclasses
+import functools
+import types
+import typing
+from typing import Annotated, Any
 
 import pydantic
 
@@ -35,7 +39,48 @@ Quantity = Annotated[
 """An amount as the API writes it."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Boolean:
+    """A boolean that no field accepts, so that it is reported with all other mistakes."""
+
+    is_true: bool
+
+    def __repr__(self) -> str:
+        return "true" if self.is_true else "false"
+
+
 class Spec(pydantic.BaseModel):
     """Base of all tables: frozen, and an unknown key is an error."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False, defer_build=True)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _keep_booleans_from_numbers(cls, document: Any) -> Any:
+        """Replace true and false where a number is expected; pydantic takes them for 1 and 0."""
+        if not isinstance(document, dict):
+            return document
+        return {
+            name: Boolean(is_true=value)
+            if isinstance(value, bool) and cls._is_number(name)
+            else value
+            for name, value in document.items()
+        }
+
+    @classmethod
+    def _is_number(cls, name: str) -> bool:
+        field = cls.model_fields.get(name)
+        annotation: Any = None if field is None else field.annotation
+        accepted = _scalars(annotation)
+        return bool not in accepted and bool(accepted & {int, float})
+
+
+@functools.cache
+def _scalars(annotation: Any) -> frozenset[Any]:
+    """Return the types that a field accepts, without those of its items."""
+    origin = typing.get_origin(annotation)
+    if origin is Annotated:
+        return _scalars(typing.get_args(annotation)[0])
+    if origin in (typing.Union, types.UnionType):
+        return frozenset().union(*map(_scalars, typing.get_args(annotation)))
+    return frozenset({annotation})

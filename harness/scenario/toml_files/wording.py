@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness import suggestions
+from harness.scenario import fields
 from harness.scenario.toml_files import keys
 
 _EXPECTED = {
@@ -29,7 +30,15 @@ _EXPECTED = {
     "too_short": "at least {min_length} items",
 }
 """Error type of pydantic -> expectation; `int_type` and `int_parsing` are found under `int`."""
-_KINDS = {bool: "boolean", dict: "table", float: "number", int: "number", list: "list", str: "text"}
+_KINDS = {
+    bool: "boolean",
+    fields.Boolean: "boolean",
+    dict: "table",
+    float: "number",
+    int: "number",
+    list: "list",
+    str: "text",
+}
 _VALUE_CHARACTERS_MAX = 60
 
 

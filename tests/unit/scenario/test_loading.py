@@ -242,6 +242,21 @@ def test_a_key_like_no_other_is_only_refused(write: Callable[[str], str]) -> Non
 
 
 @pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("traffic.users=true", "traffic.users: expected a whole number, got true (boolean)"),
+        ("traffic.duration_s=false", "traffic.duration_s: expected a number, got false (boolean)"),
+        ("limits.progress_s=true", "limits.progress_s: expected a number, got true (boolean)"),
+        ("pools=true", "pools: expected a table, got True (boolean)"),
+    ],
+)
+def test_true_is_no_number(write: Callable[[str], str], override: str, expected: str) -> None:
+    with pytest.raises(errors.ScenarioError) as caught:
+        loading.load(write(TEXT), overrides=[override])
+    assert f"  {expected}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("name", "meant"), [("pod-chrun", "pod-churn"), ("admin-device-twise", "admin-device-twice")]
 )
 def test_a_misspelt_name_comes_with_the_one_that_was_meant(name: str, meant: str) -> None:
