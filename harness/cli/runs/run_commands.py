@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -66,7 +66,7 @@ def run(
         typer.Option(
             "--traffic-bind",
             metavar="HOST:PORT",
-            help="Where remote workers are expected (default: 127.0.0.1:5557).",
+            help="With --workers remote: address to listen on (default: 127.0.0.1:5557).",
         ),
     ] = None,
     i_know_it_is_open: Annotated[  # noqa: FBT002 - typer turns it into a flag
@@ -115,6 +115,9 @@ def run(
     loaded = loading.load(scenario, overrides=changes)
     traffic = loaded.scenario.traffic
     if not traffic.is_remote:
+        _require_remote(
+            {"--traffic-bind": traffic_bind is not None, "--i-know-it-is-open": i_know_it_is_open}
+        )
         choosing.require_bearable("traffic.processes", traffic.processes, is_forced=force)
     chosen = seeds.fresh() if seed is None else seed
     profile = choosing.profile(
@@ -148,6 +151,18 @@ def run(
         displaying.show(judgement, directory, out=out)
         annotations.of_judgement(judgement)
     return judgement.exit_code
+
+
+def _require_remote(given: Mapping[str, bool]) -> None:
+    """Reject options of remote workers, which local ones would ignore."""
+    from harness import errors
+
+    for option, is_given in given.items():
+        if is_given:
+            raise errors.UsageError(
+                f"expected {option} with --workers remote, got it with local workers: add --workers "
+                f"remote, or leave {option} out"
+            )
 
 
 def check(

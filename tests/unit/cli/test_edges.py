@@ -42,6 +42,16 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         (["run", "pod-churn", "--set", "nope"], 2, "expected --set key=value"),
         (["run", "pod-churn", "--set", "traffic.users=0"], 2, "traffic.users"),
         (["run", "pod-churn", "--cluster", "nope"], 2, "Shipped cluster profiles: embedded"),
+        (
+            ["run", "pod-churn", "--traffic-bind", "127.0.0.1:1"],
+            2,
+            "--traffic-bind with --workers r",
+        ),
+        (
+            ["run", "pod-churn", "--i-know-it-is-open"],
+            2,
+            "expected --i-know-it-is-open with --work",
+        ),
         (["run", "pod-churn", "--nope"], 2, "flake-hunt run --help"),
         (["hunt", "nope"], 2, "expected a scenario file"),
         (["hunt", "--jobs", "many"], 2, "--jobs: expected a whole number, got 'many'"),
