@@ -6,6 +6,7 @@ their tests need the texts.
 """
 
 import ast
+import functools
 import inspect
 import itertools
 import textwrap
@@ -27,7 +28,13 @@ def _with_subclasses(table: type[fields.Spec]) -> Iterator[type[fields.Spec]]:
 
 def _with_inherited(table: type[fields.Spec]) -> dict[str, str]:
     bases = [base for base in reversed(table.__mro__) if issubclass(base, fields.Spec)]
-    return {key: text for base in bases for key, text in _below_fields(base)}
+    return {key: text for base in bases for key, text in _own(base).items()}
+
+
+@functools.cache
+def _own(table: type[fields.Spec]) -> dict[str, str]:
+    """Return the documentation of the keys that a table does not inherit."""
+    return dict(_below_fields(table))
 
 
 def _below_fields(table: type[fields.Spec]) -> Iterator[tuple[str, str]]:
