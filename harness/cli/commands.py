@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from harness import errors, writing
-from harness.cli import interruptions
+from harness.cli import interruptions, plain_values
 from harness.cli.terminal import annotations, streams
 from harness.report import escaping
 
@@ -114,7 +114,8 @@ def run() -> int:
         interruptions.raise_from_now_on()
         _print_on_any_terminal()
         streams.be_lenient()
-        code = app(prog_name="flake-hunt", standalone_mode=False)
+        command = plain_values.accept(typer.main.get_command(app))
+        code = command(prog_name="flake-hunt", standalone_mode=False)
         sys.stdout.flush()
     except errors.HarnessError as error:
         annotations.error(f"flake-hunt {type(error).__name__}", str(error))
