@@ -1,6 +1,7 @@
 """Runs the command as people do, with a mark on every process that it starts."""
 
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -37,7 +38,8 @@ devices_per_node = 3
 [traffic]
 profile = "churn"
 users = 16
-duration_s = 1.0
+processes = 1
+duration_s = 0.3
 duration_max_s = 30.0
 wait_s = 10.0
 [subject]
@@ -68,6 +70,8 @@ class Command:
     ) -> None:
         """`prefix`: a program that starts the command, with its arguments."""
         self._mark = uuid.uuid4().hex
+        self._strangers = set[psutil.Process]()
+        """Processes without the mark: they never get it, and reading their environment is slow."""
         self.output = folder / f"output-{self._mark}.txt"
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
@@ -98,9 +102,12 @@ class Command:
         """pid -> command line of every process that it started, directly or not, and that lives."""
         found = {}
         for process in psutil.process_iter():
+            if process in self._strangers or process.pid == self.process.pid:
+                continue
             with contextlib.suppress(psutil.Error):
-                mine = process.pid != self.process.pid and process.environ().get(MARK) == self._mark
-                if mine and process.status() != psutil.STATUS_ZOMBIE:
+                if process.environ().get(MARK) != self._mark:
+                    self._strangers.add(process)
+                elif process.status() != psutil.STATUS_ZOMBIE:
                     found[process.pid] = " ".join(process.cmdline())
         return found
 
@@ -171,6 +178,14 @@ def run_directory(folder: pathlib.Path) -> pathlib.Path:
     """The one run directory below the folder's reports."""
     (plan,) = folder.glob("reports/small/*/plan.json")
     return plan.parent
+
+
+def require_noted(directory: pathlib.Path, provider: str) -> None:
+    """The run has noted its cluster, and kept no credentials."""
+    found = json.loads((directory / "cluster.json").read_text())
+    assert found["provider"] == provider
+    assert found["versions"]
+    assert not [path for path in directory.rglob("*") if "kubeconfig" in path.name]
 
 
 def in_memory(folder: pathlib.Path, *names: str) -> list[pathlib.Path]:

@@ -26,10 +26,13 @@ from harness.cluster.local import binaries
 from harness.history import journal_reader, records
 from tests.e2e import running
 from tests.stand_ins import commands
+from tests.support import called_commands
 
 pytestmark = pytest.mark.e2e
 WATCHED = (apis.NAMESPACES, apis.NODES, apis.SLICES, apis.DEVICE_CLASSES, apis.LEASES)
 Options = list[str]
+FEW = ("--set", "traffic.users=2")
+"""Users, where only the course of a run is looked at."""
 
 
 @pytest.fixture
@@ -64,10 +67,6 @@ def versions(kubeconfig: pathlib.Path) -> dict[str, str]:
             for resource in (apis.NODES, apis.NAMESPACES)
             for item in api.list(resource).items
         }
-
-
-def on_embedded(_: pytest.FixtureRequest) -> Options:
-    return []
 
 
 def on_local(_: pytest.FixtureRequest) -> Options:
@@ -122,7 +121,6 @@ def on_yours(_: pytest.FixtureRequest) -> Options:
 
 
 CLUSTERS = [
-    pytest.param("embedded", on_embedded, id="embedded"),
     pytest.param("local", on_local, id="local"),
     pytest.param("local", on_stand_in, id="local-stand-in"),
     pytest.param("kind", on_kind, id="kind", marks=pytest.mark.timeout(1800)),
@@ -153,6 +151,7 @@ def test_a_scenario_runs_unchanged_on_every_cluster(
     provider: str,
     options: Callable[[pytest.FixtureRequest], Options],
 ) -> None:
+    """The embedded cluster is tested in `test_runs`."""
     chosen = options(request)
     scenario = running.scenario(tmp_path)
     timeout_s = running.KIND_TIMEOUT_S if provider == "kind" else running.TIMEOUT_S
@@ -161,15 +160,7 @@ def test_a_scenario_runs_unchanged_on_every_cluster(
     assert code == 0, output
     directory = running.run_directory(tmp_path)
     assert (directory / "scenario.toml").read_text() == running.SMALL_SCENARIO
-    require_noted(directory, provider)
-
-
-def require_noted(directory: pathlib.Path, provider: str) -> None:
-    """The run has noted its cluster, and kept no credentials."""
-    found = json.loads((directory / "cluster.json").read_text())
-    assert found["provider"] == provider
-    assert found["versions"]
-    assert not [path for path in directory.rglob("*") if "kubeconfig" in path.name]
+    running.require_noted(directory, provider)
 
 
 def bite(folder: pathlib.Path, options: Options, *, provider: str, timeout_s: float) -> None:
@@ -186,13 +177,10 @@ def bite(folder: pathlib.Path, options: Options, *, provider: str, timeout_s: fl
     assert counts.pop("touch-objects") > 10
     assert counts == {"lose-response": 3, "delay-events": 10}
     assert all(item.uid and item.resource_version for item in applied)
-    require_noted(directory, provider)
+    running.require_noted(directory, provider)
 
 
-@pytest.mark.parametrize(
-    ("provider", "options"),
-    [item for item in CLUSTERS if item.id != "embedded"],
-)
+@pytest.mark.parametrize(("provider", "options"), CLUSTERS)
 def test_faults_bite_on_every_cluster(
     tmp_path: pathlib.Path,
     request: pytest.FixtureRequest,
@@ -300,15 +288,19 @@ def test_prune_leaves_a_local_cluster_that_stays_as_it_is(
         command.require_alone()
 
 
-def test_a_run_is_made_again_by_the_command_in_its_plan(tmp_path: pathlib.Path) -> None:
-    """With a scenario and a profile that are files, named by their paths, and with a remedy, which
-    reaches the scheduler and is named.
+def test_a_run_is_made_again_by_the_command_in_its_plan(
+    tmp_path: pathlib.Path, flake_hunt: called_commands.FlakeHunt
+) -> None:
+    """With a scenario and a profile that are files, named by their paths; with a remedy, which
+    reaches the scheduler and is named; and with compressed observations, which are judged and
+    rendered alike again.
     """
     (tmp_path / "clusters").mkdir()
     profile = 'schema_version = 1\nprovider = "embedded"\nname = "mine"\ntitle = "mine"\n'
     (tmp_path / "clusters" / "mine.toml").write_text(profile)
     running.scenario(tmp_path)
-    options = ("--cluster", "clusters/mine.toml", "--set", "traffic.users=12", "--seed", "7")
+    options = ("--cluster", "clusters/mine.toml", "--set", "traffic.users=6", "--seed", "7")
+    options += ("--set", "recording.compression=zstd")
     remedy = ("--remedy", "fence-predecessor")
     assert running.run(tmp_path, "run", "small.toml", *options, *remedy)[0] == 0
     (first,) = plans_of(tmp_path)
@@ -316,6 +308,7 @@ def test_a_run_is_made_again_by_the_command_in_its_plan(tmp_path: pathlib.Path) 
     assert json.loads((directory / "verdict.json").read_text())["remedies"] == [remedy[1]]
     assert '"remedy.took-over"' in (directory / "steps-scheduler.jsonl").read_text()
     assert "python + fence-predecessor" in (directory / "report.html").read_text()
+    require_compressed(directory, flake_hunt)
     code, output = running.run(tmp_path, *first["again"])
     assert code == 0, output
     assert "python + fence-predecessor: " in output
@@ -323,6 +316,17 @@ def test_a_run_is_made_again_by_the_command_in_its_plan(tmp_path: pathlib.Path) 
     for plan in plans_of(tmp_path):
         assert [plan[key] for key in same] == [first[key] for key in same]
     assert len(plans_of(tmp_path)) == 2
+
+
+def require_compressed(directory: pathlib.Path, flake_hunt: called_commands.FlakeHunt) -> None:
+    """The observations are compressed and whole, and judging them again changes nothing."""
+    assert not (directory / "observations.jsonl").exists()
+    assert journal_reader.read(directory / "observations.jsonl.zst").trailer is not None
+    first = (directory / "verdict.json").read_bytes()
+    for command in ("check", "report"):
+        code, _, complaint = flake_hunt(command, str(directory))
+        assert code == 0, complaint
+        assert (directory / "verdict.json").read_bytes() == first
 
 
 def plans_of(folder: pathlib.Path) -> list[dict[str, Any]]:
@@ -371,7 +375,8 @@ def test_embedded_clusters_do_not_touch_each_other(tmp_path: pathlib.Path) -> No
         for folder in folders:
             folder.mkdir()
             scenario = str(running.scenario(folder))
-            started.append(all_of_them.enter_context(running.started(folder, "run", scenario)))
+            words = ("run", scenario, "--set", "traffic.duration_s=3", *FEW)
+            started.append(all_of_them.enter_context(running.started(folder, *words)))
 
         def all_are_up() -> bool:
             return len(list(tmp_path.glob("cluster-*/reports/small/*/cluster.json"))) == 2

@@ -16,7 +16,7 @@ def test_a_control_that_is_missed_makes_everything_unknown(
 ) -> None:
     """One user alone cannot race, so nothing is found, and nothing is proved by it."""
     scenario = running.scenario(tmp_path)
-    text = scenario.read_text().replace("users = 16", "users = 1\nprocesses = 1")
+    text = scenario.read_text().replace("users = 16", "users = 1")
     scenario.write_text(text.replace("duration_max_s = 30.0", "duration_max_s = 0.1"))
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     code, output = running.run(tmp_path, "hunt", str(scenario), "--repeat", "0")

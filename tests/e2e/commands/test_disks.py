@@ -200,7 +200,7 @@ def test_a_disk_that_fills_up_during_a_run(tmp_path: pathlib.Path) -> None:
     """The records that could be written stay, and their verdict is UNKNOWN."""
     with mounted(tmp_path / "disk", size="400k") as disk:
         arguments = ("run", str(running.scenario(tmp_path)), "--reports", str(disk.path / "r"))
-        code, output = running.run(tmp_path, *arguments)
+        code, output = running.run(tmp_path, *arguments, "--set", "traffic.duration_s=2")
         (plan,) = disk.path.glob("r/small/*/plan.json")
         evidence = (plan.parent / "observations.jsonl").stat().st_size
     assert "Traceback" not in output

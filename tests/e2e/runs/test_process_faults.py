@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 ELECTION = "subject.leader_election={lease_duration_s=2,renew_deadline_s=1.0,retry_period_s=0.2}"
-FEW = ("traffic.users=6", "traffic.hold_s=0.2")
+FEW = ("traffic.users=4", "traffic.hold_s=0.4")
 """Processes die here, not under load."""
 TWO = 'subject.schedulers=[{kind="python"},{kind="python"}]'
 Faults = Callable[[supervising.Supervisor, run_processes.RunProcesses], None]

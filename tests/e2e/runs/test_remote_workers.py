@@ -37,7 +37,7 @@ FAR_BOOT = "11111111-2222-3333-4444-555555555555"
 FAR_CLOCK_S = 5000
 """The other host has been up for so much longer."""
 HERE, THERE = "10.77.213.1", "10.77.213.2"
-FEW = ("--set", "traffic.users=6")
+FEW = ("--set", "traffic.users=6", "--set", "traffic.processes=2")
 """Workers are tested here, not load."""
 OLD_WORKER = """
 import sys
