@@ -20,6 +20,7 @@ nodes = 8
 devices_per_node = 10
 [traffic]
 profile = "all-at-once"
+processes = 1
 users = 2
 pods = {recorded_kube_scheduler.PODS}
 [subject]

@@ -36,6 +36,7 @@ nodes = 1
 devices_per_node = 20
 [traffic]
 profile = "all-at-once"
+processes = 1
 users = 4
 pods = 80
 overcommit = true

@@ -25,6 +25,7 @@ nodes = 2
 devices_per_node = 3
 [traffic]
 profile = "churn"
+processes = 1
 users = 5
 duration_s = 4.0
 duration_max_s = 20.0

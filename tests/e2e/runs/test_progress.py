@@ -22,6 +22,7 @@ nodes = 2
 devices_per_node = 2
 [traffic]
 profile = "all-at-once"
+processes = 1
 users = 2
 pods = 6
 overcommit = true
