@@ -54,6 +54,8 @@ class Binders:
         reservation has been undone.
         """
         self._api, self._plugin, self._limit, self._idle_max = api, plugin, limit, idle_max
+        self._are_shared = bool(limit or idle_max)
+        """True if a thread may bind several pods, one after the other."""
         self._reports, self._on_failure = reports, on_failure
         self._nominations = nominations.Nominations(api)
         self._changed = concurrency.condition("bindings")
@@ -67,7 +69,7 @@ class Binders:
 
     def put(self, binding: Binding) -> None:
         """Have a pod bound."""
-        if not (self._limit or self._idle_max):
+        if not self._are_shared:
             with concurrency.in_parts(self._changed):
                 self._start_thread(binding)
             return
@@ -102,7 +104,7 @@ class Binders:
 
     def _next(self, number: int) -> Binding | None:
         """Take a binding, waiting for one; None: this thread is not needed any more."""
-        if not (self._limit or self._idle_max):
+        if not self._are_shared:
             self._end_thread(number)
             return None
         with self._changed:

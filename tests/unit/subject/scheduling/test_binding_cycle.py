@@ -44,13 +44,19 @@ class SlowPlugin:
 class World:
     """A server with pods, and the binding threads."""
 
-    def __init__(self, server: local_servers.LocalServer, limit: int = 0) -> None:
+    def __init__(
+        self,
+        server: local_servers.LocalServer,
+        limit: int = 0,
+        idle_max: int = binding_cycle.IDLE_MAX,
+    ) -> None:
         self.api, self.plugin = apis.Api(server), SlowPlugin()
         self.failed: list[str] = []
         self.binders = binding_cycle.Binders(
             self.api,
             self.plugin,  # type: ignore[arg-type]
             limit=limit,
+            idle_max=idle_max,
             reports=pod_reports.NoReports(),
             on_failure=lambda binding, error: self.failed.append(f"{binding.attempt.name} {error}"),
         )
@@ -103,6 +109,20 @@ def test_a_thread_that_has_finished_takes_the_next_pod(world: World) -> None:
         world.wait(functools.partial(world.node_of, name), "the pod to be bound")
         world.wait(lambda: world.binders._idle == 1, "the binding to end")
     assert len(world.binders._threads) == 1
+
+
+def test_without_idle_threads_each_pod_has_a_thread_of_its_own(
+    server: local_servers.LocalServer,
+) -> None:
+    world = World(server, idle_max=0)
+    world.put("p", "q")
+    world.wait(lambda: len(world.plugin.entered) == 2, "both bindings to begin")
+    assert len(world.binders._threads) == 2
+    world.plugin.may_end.set()
+    world.wait(lambda: not world.binders._threads, "the threads to end")
+    world.put("r")
+    world.binders.stop()
+    assert [world.node_of(name) for name in ("p", "q", "r")] == ["worker-1"] * 3
 
 
 def test_no_more_pods_are_bound_at_a_time_than_the_limit(
