@@ -84,7 +84,7 @@ class Hunt:
             known = (*STRATEGIES, EXHAUSTIVE)
             near = suggestions.did_you_mean(self.strategy, known)
             raise errors.UsageError(
-                f"expected a strategy, got {self.strategy!r}. Known: {', '.join(known)}.{near}"
+                f"expected a strategy, got {self.strategy!r}.{near} Known: {', '.join(known)}"
             )
 
     def token(self, decisions: Sequence[int]) -> tokens.Token:

@@ -75,8 +75,8 @@ def sized(name: str, sizes: Sizes) -> world_specs.WorldSpec:
     spec = named(name)
     if spec is None:
         raise errors.ScenarioError(
-            f"expected a world to explore, got {name!r}. Known: {', '.join(WORLDS)}, "
-            f"and random-NUMBER for any number.{suggestions.did_you_mean(name, WORLDS)}"
+            f"expected a world to explore, or random-NUMBER for a number below 10^19, got {name!r}."
+            f"{suggestions.did_you_mean(name, WORLDS)} Known: {', '.join(WORLDS)}"
         )
     for key, value in sizes.items():
         _require_size(name, spec.sizes, key, value)

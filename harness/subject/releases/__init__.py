@@ -37,7 +37,7 @@ def names() -> tuple[str, ...]:
 
 
 def replacements_of(release: str | None) -> dict[str, replacements.Replacement]:
-    """Return the replacements of a release by name; None: those of the default, none.
+    """Return the replacements of a release by name, for messages; None: those of the default, none.
 
     Raises UsageError for an unknown release.
     """
@@ -48,4 +48,4 @@ def replacements_of(release: str | None) -> dict[str, replacements.Replacement]:
             f"expected a known release for --as, got {release!r}. Known releases: "
             f"{', '.join(_KNOWN)}.{suggestions.did_you_mean(release, _KNOWN)}"
         )
-    return dict(_KNOWN[release])
+    return {f"{name} (of --as {release})": item for name, item in _KNOWN[release].items()}
