@@ -75,7 +75,7 @@ class Condition(Lock, Protocol):
 
 
 class Baton(Protocol):
-    """What one thread at a time has; taken and put down under the lock of a condition variable.
+    """A role that one thread at a time has: taken and put down under a condition variable's lock.
 
     To an explorer, a thread that awaits it cannot go on, as with a lock. A flag and waiting in a
     loop do the same, in many more interleavings.
@@ -83,7 +83,7 @@ class Baton(Protocol):
 
     @property
     def is_taken(self) -> bool:
-        """Whether a thread has it; the lock must be held."""
+        """True if a thread has it; the lock must be held."""
 
     def awaited(self) -> contextlib.AbstractContextManager[None]:
         """Wait until no thread has it; the `with` block holds the lock, as one of `in_parts`."""

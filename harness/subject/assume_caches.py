@@ -77,7 +77,7 @@ class AssumeCache:
         self._entries: dict[str, _Entry] = {}
         self._events: collections.deque[CacheEvent] = collections.deque()
         self._numbers = itertools.count()
-        self._emitting = concurrency.baton(self._changed, "emitting")
+        self._emitting = concurrency.baton(self._changed, "assume-cache-emitter")
         self._handlers = tuple(handlers)
 
     def get(self, key: str) -> Object | None:

@@ -24,6 +24,8 @@ DEFECTS = {
     "revision-compared-early": Signature.GATHER,
     "in-flight-removed-first": Signature.ACCOUNTING,
 }
+FIRST = {"assume-cache-shared-drain": 70}
+"""Number of the first interleaving of a defect that is rare in random ones; 0 for the others."""
 CORRECT = ("two-claims-one-device", "four-claims-two-devices", "object-touched", "watch-breaks")
 
 
@@ -41,7 +43,8 @@ def test_the_race_of_a_defect_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, defect: str, form: klog.Form
 ) -> None:
     named = set()
-    for number in range(SEEDS):
+    first = FIRST.get(defect, 0)
+    for number in range(first, first + SEEDS):
         log = explored_logs.explore(
             monkeypatch, "two-claims-one-device", number=number, defects=[defect], form=form
         )
@@ -57,9 +60,9 @@ def test_the_race_of_a_defect_is_named(
 
 
 def test_a_lost_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    """The race that correct code has, too; four of these interleavings show it."""
+    """The race that correct code has, too; three of these interleavings show it."""
     named, lost = set(), 0
-    for number in range(159, 183):
+    for number in range(187, 207):
         log = explored_logs.explore(monkeypatch, "answer-lost", number=number)
         analysis = analyse(tmp_path, log.text)
         found = {

@@ -13,7 +13,7 @@ from harness.explore.runtime import locks, tasks
 
 
 class ControlledBaton(tasks.Shared):
-    """What one task at a time has; taken and put down under the lock of a condition variable."""
+    """A role that one task at a time has: taken and put down under a condition variable's lock."""
 
     def __init__(
         self, runtime: locks.LockRuntime, guard: locks.ControlledLock, name: str, past: int
@@ -33,7 +33,7 @@ class ControlledBaton(tasks.Shared):
 
     @property
     def is_taken(self) -> bool:
-        """Whether a task has it; the lock must be held."""
+        """True if a task has it; the lock must be held."""
         self._runtime.observe(self)
         return self._holder is not None
 

@@ -1,4 +1,4 @@
-"""What requests and commits use of an API server's objects, for a search that goes by uses.
+"""The uses of an API server's objects by requests and commits, for a search that goes by uses.
 
 A request that creates or deletes an object uses all objects: uids are drawn from one stream, and
 what depends on an object goes with it. Any other one reads the objects of its resource, and its

@@ -81,7 +81,7 @@ def test_a_defect_is_found_and_replayed(name: str, strategy: str) -> None:
 ONE_POD = ("all-or-one", "all-with-counters", "lists-in-common", "pools-of-one-name")
 FEWER = {
     "foreign-consumer": 5,
-    "allocated-claim-deleted": 10,
+    "allocated-claim-deleted": 9,
     **dict.fromkeys((*ONE_POD, "refused-between", "three-distinct-devices"), 7),
 }
 """Worlds with fewer different schedules than the others, and how many they have at least: with one
@@ -117,7 +117,7 @@ def test_a_finding_is_told_in_the_smallest_world_that_has_it() -> None:
     larger = {"scenario": "four-claims-four-devices", "sizes": (("claims", 3), ("devices", 2))}
     wanted = hunt("gather-not-atomic", schedules=5000, **larger)
     token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
-    assert dict(token.sizes) == {"claims": 2, "devices": 1, "binders": 1}
+    assert dict(token.sizes) == {"claims": 2, "devices": 1}
     assert search_campaign.replay(token).finding is not None
 
 
@@ -235,7 +235,7 @@ def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.Monk
     run = search_campaign.replay(undisturbed(SMALLEST))
     assert run.finding is not None
     assert run.finding.startswith("deadlock: ")
-    assert "waits for condition assume-cache" in run.finding
+    assert "waits for baton assume-cache-emitter" in run.finding
 
 
 def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:

@@ -173,7 +173,7 @@ class OwnEventsCache(assume_caches.AssumeCache):
     def _push(self, obj: Object, call: Callable[[informers.EventHandler], None]) -> None:
         me = concurrency.current_thread_name()
         for handler in self._handlers:
-            event = assume_caches.CacheEvent(obj, handler, call)
+            event = assume_caches.CacheEvent(obj, handler, call, number=0)
             self._events.append((me, event))  # type: ignore[arg-type]
 
     def _take_mine(self, me: str) -> assume_caches.CacheEvent | None:

@@ -1,4 +1,4 @@
-"""What turns use of the API server's objects: two of them commute where nothing can tell."""
+"""Uses of the API server's objects: two turns commute where nothing can tell their order."""
 
 from collections.abc import Callable
 
