@@ -33,12 +33,14 @@ class DerivingPodSyncer(pod_syncing.PodSyncer):
     is tried.
 
     Why it is enough: names are unique in a namespace, so that of several creations with one name at
-    most one is stored, whatever became of the answers and however late a request arrives. A claim
-    that was recorded and lost gives its successor another name, so that the pod sees a change. It
-    costs one read for each creation that meets an existing claim, and none otherwise.
+    most one is stored at a time, whatever became of the answers and however late a request arrives.
+    A claim that was recorded and lost gives its successor another name, so that the pod sees a
+    change. It costs one read for each creation that meets an existing claim, and none otherwise.
 
     Not covered: two controllers of which only one has the remedy. The successor of a claim that was
-    lost before it was recorded has the same name, with another UID.
+    lost before it was recorded has the same name, with another UID. A creation that is still under
+    way when another client deletes the claim of its retry succeeds beside that of the successor,
+    because its name is free again (H17).
     """
 
     def _send(self, wanted: Object, pod: Object) -> Object:

@@ -58,14 +58,16 @@ def faults(
     """Draw the kinds of faults; often only a broken watch of claims where claims are freed.
 
     No write is lost where a pod has several claims: that shows H10, which has no remedy. None comes
-    late where a pod asks for extended resources: that shows H16, which has none either.
+    late where a pod asks for extended resources, or where a generated claim is lost: that shows
+    H16 and H17, which have none either.
     """
     is_freed = any(part.does in ("delete_pod", "finish_pod") for part in actions)
     if is_freed and stream.chance(0.5 if users.is_small else 0.15, f"fault: {UNSEEN}"):
         return [drawings.Part(name=UNSEEN, kind="fault")]
     if not stream.chance(0.5):
         return []
-    excluded = LOSSES if users.has_several else (LATE,) if users.has_extended else ()
+    may_come_late = not (users.has_extended or any(part.does == "lose_claim" for part in actions))
+    excluded = LOSSES if users.has_several else () if may_come_late else (LATE,)
     possible = [fault for fault in FAULTS if fault not in excluded]
     chosen = stream.some_of(possible, stream.number(1, 2))
     for name in chosen:

@@ -5,8 +5,8 @@ search therefore gives the subject the remedy; without it, a finding says so by 
 
 The others are kept out of the worlds: two schedulers never compete for devices (kubernetes#128980),
 the driver of the nodes always refuses a device in use (kubernetes#141471), no write of a pod with
-several claims is lost (H10), no binding (H11), and none of a pod with extended resources comes late
-(H16).
+several claims is lost (H10), no binding (H11), and none comes late of a pod with extended resources
+(H16) or where a generated claim is lost (H17).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -53,6 +53,18 @@ def test_every_action_fault_and_actor_is_drawn() -> None:
     }
 
 
+def test_no_write_comes_late_where_that_is_a_hazard_without_a_remedy() -> None:
+    """H16, with extended resources, and H17, where a generated claim is lost; drawn without it."""
+    drawings = [world_drawing.draw(number) for number in range(DRAWN)]
+    hazardous = [
+        drawing
+        for drawing in drawings
+        if drawing.does("lose_claim") or "pod: extended resource" in drawing.features
+    ]
+    assert hazardous
+    assert not [drawing for drawing in hazardous if drawing.has((action_drawing.LATE,))]
+
+
 def test_a_part_goes_with_those_that_it_needs() -> None:
     for number in range(300):
         drawing = world_drawing.draw(number)
