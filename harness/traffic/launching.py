@@ -69,7 +69,7 @@ def command(traffic: traffic_specs.TrafficSpec) -> list[str]:
     return [
         sys.executable,
         "-m",
-        "locust",
+        "harness.traffic.locust_process",
         *flags,
         *(part for name, value in options.items() for part in (f"--{name}", str(value))),
     ]

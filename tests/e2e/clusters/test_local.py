@@ -121,7 +121,7 @@ def test_a_known_defect_is_caught(tmp_path: pathlib.Path) -> None:
 def test_a_killed_run_is_pruned(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     with running.started(tmp_path, "run", scenario, "--cluster", "local") as command:
-        command.wait_for_other("-m locust")
+        command.wait_for_other("traffic.locust_process")
         command.process.send_signal(signal.SIGKILL)
         command.process.wait(60)
         flake_hunt(tmp_path, "cluster", "prune")

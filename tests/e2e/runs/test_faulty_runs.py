@@ -266,7 +266,7 @@ def test_an_interruption_in_mid_fault_leaves_nothing(tmp_path: pathlib.Path, car
     """
     path = scenario(tmp_path, faults)
     with running.started(tmp_path, "run", path, "--fault-carrier", carrier) as command:
-        command.wait_for_other("-m locust")
+        command.wait_for_other("traffic.locust_process")
         clocks.wait_until(
             lambda: "on: delay-request, pause-process" in command.text(),
             timeout_s=60,

@@ -13,7 +13,7 @@ import pytest
 from harness import clocks
 from harness.checks import verdict_files, verdicts
 from harness.history import directories, journal_reader, records
-from harness.run import execution, run_plan, run_processes, runs
+from harness.run import execution, goals, run_plan, run_processes, runs
 from harness.run.supervision import supervising
 from harness.scenario import loading, profiles
 from tests.e2e import running
@@ -31,7 +31,10 @@ Faults = Callable[[supervising.Supervisor, run_processes.RunProcesses], None]
 
 
 class Meddler:
-    """Injects faults into one run, from a thread, once its load has begun."""
+    """Injects faults into one run, from a thread, once its load has begun.
+
+    The load goes on until they are done.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, faults: Faults) -> None:
         self._faults = faults
@@ -46,6 +49,10 @@ class Meddler:
             thread.start()
 
         monkeypatch.setattr(execution.Execution, "_start_traffic", start_traffic)
+        monkeypatch.setattr(goals.PoolChangeGoal, "is_reached", lambda _: self._is_done())
+
+    def _is_done(self) -> bool:
+        return bool(self.threads) and not self.threads[0].is_alive()
 
     def _meddle(self, run: execution.Execution) -> None:
         try:
@@ -69,7 +76,7 @@ def meddling(monkeypatch: pytest.MonkeyPatch, faults: Faults) -> Iterator[None]:
 def run(tmp_path: pathlib.Path, *overrides: str) -> verdict_files.Judgement:
     loaded = loading.load(
         str(running.scenario(tmp_path)),
-        overrides=["traffic.duration_s=10", *FEW, "traffic.wait_s=20", *overrides],
+        overrides=[*FEW, "traffic.wait_s=20", "traffic.duration_max_s=60", *overrides],
     )
     plan = run_plan.plan(loaded, seed=7, cluster=profiles.load("embedded"))
     return runs.run(loaded, plan, directories.create(tmp_path / "run"))
@@ -85,6 +92,7 @@ def require_complete(judgement: verdict_files.Judgement) -> None:
     assert judgement.verdict is not verdicts.Verdict.UNKNOWN
 
 
+SCHEDULERS = ("scheduler", "scheduler-2")
 NAMES = ("scheduler", "claim-controller", "kubelet")
 
 
@@ -143,21 +151,25 @@ def test_a_scheduler_that_stands_by_takes_over(
             started.start_again(leader)
         else:
             supervisor.pause(leader, fault="pause")
-            clocks.sleep(3.0)
+        wait_for(lambda: all(leads(tmp_path, name) for name in SCHEDULERS))
+        if end == "pause":
             supervisor.resume(leader)
+            wait_for(lambda: supervisor.living(leader) == f"{leader}.2")
 
     with meddling(monkeypatch, faults):
         require_complete(run(tmp_path, TWO, ELECTION))
     found = ends(tmp_path)
-    leaders = [name for name in ("scheduler", "scheduler-2") if leads(tmp_path, name)]
-    assert len(leaders) == 2, "the second led after the first"
-    first = next(name for name in leaders if f"{name}.2" in found)
+    first = next(name for name in SCHEDULERS if f"{name}.2" in found)
     if end == "kill":
         assert (found[first].fault, found[first].lease_lost) == ("crash", False)
     else:
         assert (found[first].exit_code, found[first].lease_lost) == (1, True)
         log = (tmp_path / "run" / "logs" / f"{first}.log").read_text()
         assert log == "flake-hunt scheduler: leaderelection lost\n"
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    clocks.wait_until(condition, timeout_s=40, why="the other scheduler to lead")
 
 
 def leads(tmp_path: pathlib.Path, process: str) -> bool:

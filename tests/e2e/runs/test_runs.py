@@ -65,11 +65,11 @@ def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
     assert len({holder.uid for holder in violation.holders}) == 2
 
 
-@pytest.mark.parametrize("victim", ["main record", "-m locust", "main scheduler", "main apiserver"])
+@pytest.mark.parametrize("victim", ["main record", "traffic.locust_process", "main scheduler", "main apiserver"])
 def test_a_death_in_mid_run_is_never_valid(tmp_path: pathlib.Path, victim: str) -> None:
     scenario = str(running.scenario(tmp_path))
     with running.started(tmp_path, "run", scenario, "--set", "traffic.duration_s=20") as command:
-        command.wait_for_other("-m locust")
+        command.wait_for_other("traffic.locust_process")
         observations = running.run_directory(tmp_path) / "observations.jsonl"
         clocks.wait_until(
             lambda: observations.is_file() and observations.stat().st_size > 20_000,
@@ -105,7 +105,7 @@ def test_an_interruption_keeps_the_evidence_and_leaves_nothing(tmp_path: pathlib
 
 def test_nothing_outlives_a_killed_run(tmp_path: pathlib.Path) -> None:
     with running.started(tmp_path, "run", str(running.scenario(tmp_path))) as command:
-        command.wait_for_other("-m locust")
+        command.wait_for_other("traffic.locust_process")
         command.process.kill()
         command.wait()
         command.require_alone()
