@@ -92,7 +92,7 @@ def test_another_remedy_does_not_help(scenario: str) -> None:
     [name for name in world_catalogue.WORLDS if "users" not in name and name not in NO_REMEDY],
 )
 def test_all_remedies_together_harm_no_world(scenario: str) -> None:
-    assert explored(scenario, *remedies.names(), schedules=50).findings == []
+    assert explored(scenario, *remedies.names(), schedules=30).findings == []
 
 
 @pytest.mark.parametrize("is_assumed", [True, False])

@@ -6,8 +6,6 @@ import ast
 import pathlib
 from collections.abc import Iterator
 
-import pytest
-
 ROOT = pathlib.Path(__file__).parents[2]
 FILES = sorted((ROOT / "tests").rglob("*.py"))
 SHARED = ("tests.support", "tests.histories", "tests.stand_ins")
@@ -29,11 +27,11 @@ def is_allowed(importer: pathlib.PurePath, name: str) -> bool:
     return not module.startswith("test_") and (folder in around or folder.startswith(SHARED))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_tests_import_those_of_another_folder(path: pathlib.Path) -> None:
-    importer = path.relative_to(ROOT)
-    names = imported(path.read_text())
-    assert [name for name in names if not is_allowed(importer, name)] == []
+def test_no_tests_import_those_of_another_folder() -> None:
+    for path in FILES:
+        importer = path.relative_to(ROOT)
+        names = imported(path.read_text())
+        assert [name for name in names if not is_allowed(importer, name)] == [], importer
 
 
 def test_other_imports_are_found() -> None:

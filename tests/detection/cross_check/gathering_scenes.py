@@ -26,8 +26,9 @@ from harness.subject.telemetry import klog
 DRIVER, POOL, NAME = "gpu.example.com", "node-1", "gpu-0"
 DEVICE = f"{DRIVER}/{POOL}/{NAME}"
 PREEMPTIONS_MAX = 1
-"""In each window, one thread is stopped and another one runs past it. With one preemption a scene is
-searched whole in a dozen schedules; with two, frontrun sometimes needed more than 320 for a defect.
+"""In each window, one thread is stopped and another one runs past it. With one preemption a scene
+is searched whole in a dozen schedules; with two, frontrun sometimes needed more than 320 for a
+defect.
 """
 SCHEDULES_MAX = 320
 """Never reached: what is explored is explored whole."""

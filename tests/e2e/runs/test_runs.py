@@ -65,7 +65,9 @@ def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
     assert len({holder.uid for holder in violation.holders}) == 2
 
 
-@pytest.mark.parametrize("victim", ["main record", "traffic.locust_process", "main scheduler", "main apiserver"])
+@pytest.mark.parametrize(
+    "victim", ["main record", "traffic.locust_process", "main scheduler", "main apiserver"]
+)
 def test_a_death_in_mid_run_is_never_valid(tmp_path: pathlib.Path, victim: str) -> None:
     scenario = str(running.scenario(tmp_path))
     with running.started(tmp_path, "run", scenario, "--set", "traffic.duration_s=20") as command:

@@ -12,6 +12,7 @@ import pytest
 
 from harness import errors
 from harness.checks import judging, verdicts
+from harness.checks.witness import audit_files
 from harness.history import directories, journal_reader
 from harness.report import publishing
 from tests.histories import specimens
@@ -206,8 +207,12 @@ def _binary(content: bytes) -> bytes:
     return bytes(range(256)) * 4
 
 
+LINE_MAX = 2**20
+"""Instead of 64 MiB; lines of that size are in `test_damage`."""
+
+
 def _with_a_line_that_is_too_long(content: bytes) -> bytes:
-    return b"x" * (journal_reader.LINE_MAX + 1) + b"\n" + content
+    return b"x" * (LINE_MAX + 1) + b"\n" + content
 
 
 RUN_ID = re.search(rb'"run_id": ?"([^"]+)"', VALID.files["plan.json"])[1]  # type: ignore[index]
@@ -225,8 +230,13 @@ CONTENTS = (
 @pytest.mark.parametrize("change", CONTENTS, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("name", VALID.files)
 def test_contents_that_were_spoiled_are_noticed_in_spite_of_the_manifest(
-    tmp_path: pathlib.Path, name: str, change: Callable[[bytes], bytes]
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    change: Callable[[bytes], bytes],
 ) -> None:
+    for reader in (journal_reader, audit_files):
+        monkeypatch.setattr(reader, "LINE_MAX", LINE_MAX)
     content = change(VALID.files[name])
     directory = specimens.write(VALID, tmp_path / "run", {name: content})
     if name == "plan.json" and change is not _of_another_run:

@@ -8,9 +8,8 @@ it is out of date. Copyright The Kubernetes Authors, Apache License 2.0.
 import gzip
 import json
 import pathlib
+from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import protobuf_field_numbers
@@ -28,14 +27,16 @@ ELSEWHERE = "io.k8s.kube-aggregator."
 """Types of a module that programs seldom need."""
 MORE_THAN_THE_TAGS = {
     # The server tells an empty list of these from none.
-    "core.v1.NodeSelector": {"nodeSelectorTerms"},
-    "resource.v1.DeviceClaim": {"requests"},
-    "resource.v1beta1.DeviceClaim": {"requests"},
-    "resource.v1beta2.DeviceClaim": {"requests"},
-    "resource.v1.ResourceSliceSpec": {"devices"},
-    "resource.v1beta2.ResourceSliceSpec": {"devices"},
+    "core.v1.NodeSelector.nodeSelectorTerms",
+    "resource.v1.DeviceClaim.requests",
+    "resource.v1beta1.DeviceClaim.requests",
+    "resource.v1beta2.DeviceClaim.requests",
+    "resource.v1.ResourceSliceSpec.devices",
+    "resource.v1beta2.ResourceSliceSpec.devices",
     # And what v1 has by pointers in versions that have them by value.
-    "resource.v1beta1.ResourceSliceSpec": {"allNodes", "devices", "nodeName"},
+    "resource.v1beta1.ResourceSliceSpec.allNodes",
+    "resource.v1beta1.ResourceSliceSpec.devices",
+    "resource.v1beta1.ResourceSliceSpec.nodeName",
 }
 
 
@@ -68,33 +69,34 @@ def test_there_are_enough() -> None:
     assert not set(TYPES) - set(GO)
 
 
-@pytest.mark.parametrize("name", TYPES)
-def test_the_fields_and_their_numbers(name: str) -> None:
-    expected = {field: tuple(tags["numbers"]) for field, tags in GO[name].items()}
-    assert set(TYPES[name].fields) - {"kind", "apiVersion"} == set(expected) - {
-        "kind",
-        "apiVersion",
-    }
-    assert protobuf_field_numbers.paths(name) == expected
+def test_the_fields_and_their_numbers() -> None:
+    of_all_kinds = {"kind", "apiVersion"}
+    for name, kind in TYPES.items():
+        expected = {field: tuple(tags["numbers"]) for field, tags in GO[name].items()}
+        assert set(kind.fields) - of_all_kinds == set(expected) - of_all_kinds, name
+        assert protobuf_field_numbers.paths(name) == expected, name
 
 
-@pytest.mark.parametrize("name", TYPES)
-def test_how_the_fields_are_held(name: str) -> None:
-    lists_and_older = MORE_THAN_THE_TAGS.get(name.removeprefix("io.k8s.api."), set())
-    for at, tags in GO[name].items():
-        field = TYPES[name].field(at)
+def fields() -> Iterator[tuple[str, api_types.Field, dict[str, Any]]]:
+    """Yield the path of each field, the server's data on it, and its tags."""
+    for name, kind in TYPES.items():
+        for at, tags in GO[name].items():
+            yield f"{name.removeprefix('io.k8s.api.')}.{at}", kind.field(at), tags
+
+
+def test_how_the_fields_are_held() -> None:
+    for path, field, tags in fields():
         omits_zero = "omitzero" in tags["omits"]
         is_value_struct = field.type.kind in STRUCTS and not tags["pointer"]
         never_omitted = is_value_struct or "omitempty" not in tags["omits"]
         if not omits_zero:  # which is as good as a pointer
-            assert field.pointer == (tags["pointer"] or at in lists_and_older), at
-        assert field.always == (never_omitted and not omits_zero), at
+            assert field.pointer == (tags["pointer"] or path in MORE_THAN_THE_TAGS), path
+        assert field.always == (never_omitted and not omits_zero), path
 
 
-@pytest.mark.parametrize("name", TYPES)
-def test_what_the_fields_hold(name: str) -> None:
-    for at, tags in GO[name].items():
+def test_what_the_fields_hold() -> None:
+    for path, field, tags in fields():
         held = tags["go"].removeprefix("*")
-        field = TYPES[name].field(at)
-        assert KINDS.get(held, field.type.kind) == field.type.kind, at
-        assert not held.startswith("int") or held in (field.type.format, "intstr.IntOrString"), at
+        kind = field.type
+        assert KINDS.get(held, kind.kind) == kind.kind, path
+        assert not held.startswith("int") or held in (kind.format, "intstr.IntOrString"), path

@@ -81,7 +81,7 @@ def test_a_defect_is_found_and_replayed(name: str, strategy: str) -> None:
 ONE_POD = ("all-or-one", "all-with-counters", "lists-in-common", "pools-of-one-name")
 FEWER = {
     "foreign-consumer": 5,
-    "allocated-claim-deleted": 9,
+    "allocated-claim-deleted": 6,
     **dict.fromkeys((*ONE_POD, "refused-between", "three-distinct-devices"), 7),
 }
 """Worlds with fewer different schedules than the others, and how many they have at least: with one
@@ -93,10 +93,10 @@ EXPECTED_VALID = [name for name, spec in world_catalogue.WORLDS.items() if spec.
 @pytest.mark.parametrize("scenario", [name for name in EXPECTED_VALID if "users" not in name])
 @pytest.mark.parametrize("strategy", ["random", "pct"])
 def test_the_correct_subject_is_left_alone(scenario: str, strategy: str) -> None:
-    progress = explored(hunt(schedules=50, scenario=scenario, strategy=strategy))
+    progress = explored(hunt(schedules=30, scenario=scenario, strategy=strategy))
     assert progress.findings == []
-    assert progress.schedules >= 50
-    assert len(progress.distinct) > FEWER.get(scenario, 15)
+    assert progress.schedules >= 30
+    assert len(progress.distinct) > FEWER.get(scenario, 11)
 
 
 def test_a_missing_answer_is_too_much_for_the_subject_as_it_is_upstream() -> None:
