@@ -181,7 +181,8 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help=f"Number of concurrent runs (default: one per core; on kind one per {CORES_PER_KIND} cores).",
+        help="Number of concurrent runs (default: on the embedded cluster three for every two cores, as a run waits a third "
+        f"of its time; on kind one per {CORES_PER_KIND} cores; else one per core).",
     ),
 ]
 MetricsPort = Annotated[
@@ -282,7 +283,14 @@ def jobs(asked: int | None, chosen: "profiles.Profile", *, is_forced: bool) -> i
     cores = os.cpu_count() or 1
     if asked is not None:
         require_bearable("--jobs", asked, is_forced=is_forced)
-    return asked or (max(1, cores // CORES_PER_KIND) if chosen.provider == "kind" else cores)
+    match chosen.provider:
+        case "kind":
+            suitable = max(1, cores // CORES_PER_KIND)
+        case "embedded":
+            suitable = cores + cores // 2
+        case _:
+            suitable = cores
+    return asked or suitable
 
 
 def require_bearable(what: str, count: int, *, is_forced: bool) -> None:

@@ -141,9 +141,11 @@ class ClaimUser(locust.User):
         return self.random.expovariate(1 / mean_s) if mean_s else 0.0
 
     def hold(self, mean_s: float) -> None:
-        """Sleep for an exponentially distributed time with this mean, to keep what runs."""
-        if mean_s and not self.worker.stopping:
-            gevent.sleep(self.hold_time_s(mean_s))
+        """Sleep for an exponentially distributed time with this mean, to keep what runs.
+
+        The sleep ends early if the run stops.
+        """
+        self.worker.stopped.wait(self.hold_time_s(mean_s))
 
     def delete_pods(self, pods: Sequence[str], *, timeout_s: float) -> None:
         """Delete pods, then wait until they are gone; `timeout_s` applies to each."""

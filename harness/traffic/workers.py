@@ -28,7 +28,7 @@ class Worker:
         self._is_enough = given.is_enough
         self.watch = watching.PodWatch(apis.Api(self.transport), namespace=self.plan.namespace)
         self.released = gevent.event.Event()
-        self.stopping = False
+        self.stopped = gevent.event.Event()
         self.on_done: Callable[[], None]
         """Called when all users of this process are done; set before `release`."""
         self.patience_s: float = getattr(self.scenario.traffic, "surge_after_s", 0.0)
@@ -86,9 +86,14 @@ class Worker:
 
     def stop(self) -> None:
         """Let users begin nothing new, and wake those that wait."""
-        self.stopping = True
+        self.stopped.set()
         self.released.set()
         self.watch.stop()
+
+    @property
+    def stopping(self) -> bool:
+        """True if users may begin nothing new."""
+        return self.stopped.is_set()
 
     @property
     def is_time_left(self) -> bool:

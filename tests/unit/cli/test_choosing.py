@@ -13,7 +13,9 @@ from harness.scenario import profiles
 @pytest.mark.parametrize(
     ("cores", "asked", "profile", "expected"),
     [
-        (8, None, "embedded", 8),
+        (8, None, "embedded", 12),
+        (1, None, "embedded", 1),
+        (2, None, "local", 2),
         (16, None, "kind", 4),
         (2, None, "kind-1.34", 1),
         (2, 3, "kind", 3),
