@@ -58,10 +58,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shows_otherwise(self) -> bool:
-        """True if its defects show in other ways than by double allocations.
-
-        Such a run does not end at the first double allocation: all checks must judge it.
-        """
+        """True if its defects show in other ways than by double allocations."""
         return bool(self.defects) and not known_defects.double_allocating(self.defects)
 
     @property

@@ -167,7 +167,7 @@ class RunItem(pytest.Item):
             remedies=self._run.remedies,
             release=self._run.release,
             cluster=profile,
-            until_found=self._run.purpose.must_fail and not self._run.shows_otherwise,
+            until_found=self._run.purpose.must_fail,
             chosen_subjects=self._run.subjects,
             binaries=self._plan.binaries,
             fault_carrier=self._plan.fault_carrier,

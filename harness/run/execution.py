@@ -68,7 +68,7 @@ class Execution:
             pods_ran=lambda: self._pods.ran,
         )
         self._owed_ns = 0
-        self._spotters = spotting.Spotters(self._api, plan)
+        self._spotters = spotting.Spotters(self._api, plan, directory)
 
     def run(self) -> errors.HarnessError | None:
         """Create the fixtures, run the phases, tear everything down.

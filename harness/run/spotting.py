@@ -8,13 +8,32 @@ from typing import Any, Protocol
 
 import msgspec
 
-from harness import concurrency
+from harness import clocks, concurrency
+from harness.checks import device_exclusivity, judging, verdicts
 from harness.checks.consumption import declared_devices, device_consumption
 from harness.checks.holds import hold_columns, hold_history, live_spotter
 from harness.checks.observed import claim_results, observed_claims
+from harness.checks.progress import (
+    claim_progress,
+    leftover_preparations,
+    resource_leaks,
+    scheduler_books,
+)
 from harness.client import apis, informers
-from harness.history import plans
+from harness.history import directories, plans
+from harness.run import known_defects
 
+LOOK_S = 1.5
+"""Seconds from one look into the record of a run to the next one, at least."""
+LOOK_SHARE = 5
+"""So many times as long as a look took, nothing is looked at."""
+AT_REST = (
+    claim_progress.NAME,
+    leftover_preparations.NAME,
+    resource_leaks.NAME,
+    scheduler_books.NAME,
+)
+"""Checks of what is so at the end, when everything is at rest."""
 Object = dict[str, Any]
 msgspec.json.Decoder(observed_claims.Allocation)  # describes it before threads convert to it
 
@@ -36,8 +55,14 @@ class Spotter(Protocol):
 class Spotters:
     """The spotters of a run."""
 
-    def __init__(self, api: apis.Api, plan: plans.Plan) -> None:
-        self._spotters: list[Spotter] = [DoubleAllocationSpotter(api, namespace=plan.namespace)]
+    def __init__(
+        self, api: apis.Api, plan: plans.Plan, directory: directories.RunDirectory
+    ) -> None:
+        self._spotters: list[Spotter]
+        if plan.defects and not known_defects.double_allocating(plan.defects):
+            self._spotters = [RecordSpotter(directory)]
+            return
+        self._spotters = [DoubleAllocationSpotter(api, namespace=plan.namespace)]
         if device_consumption.applies(plan):
             self._spotters.append(ConsumptionSpotter(api, namespace=plan.namespace))
 
@@ -151,6 +176,55 @@ class ConsumptionSpotter(informers.StateHandler):
         now.holds = hold_columns.of(hold for holds in self._holds.values() for hold in holds)
         violations = device_consumption.check(now, self._declared).violations
         return violations[0].summary if violations else None
+
+
+class RecordSpotter:
+    """Asks the judge now and then what it would find in the record so far.
+
+    For known defects that show otherwise than by double allocations. The journals of a run are
+    written side by side, so what is found must be found again in the next look.
+    """
+
+    def __init__(self, directory: directories.RunDirectory) -> None:
+        self._directory = directory
+        self._due_ns: int | None = None
+        self._before: set[tuple[object, ...]] = set()
+        """What was found in the look before."""
+        self._found: str | None = None
+
+    @property
+    def found(self) -> str | None:
+        """A description of the first violation that two looks found; None: there is none yet."""
+        now_ns = clocks.monotonic_ns()
+        if self._found is None and self._due_ns is not None and now_ns >= self._due_ns:
+            self._look()
+            took_ns = clocks.monotonic_ns() - now_ns
+            self._due_ns = now_ns + max(int(LOOK_S * 1e9), LOOK_SHARE * took_ns)
+        return self._found
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._due_ns = clocks.monotonic_ns()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._due_ns = None
+
+    def _look(self) -> None:
+        but = (*AT_REST, device_exclusivity.NAME)
+        seen = {
+            _identity(violation): violation.summary
+            for violation in judging.violations_so_far(self._directory, but=but)
+        }
+        again = [summary for key, summary in seen.items() if key in self._before]
+        self._found = next(iter(again), None)
+        self._before = set(seen)
+
+
+def _identity(violation: verdicts.Violation) -> tuple[object, ...]:
+    """Return what a violation has in common with the same one in a later look."""
+    objects = tuple(item.uid for item in violation.objects)
+    return violation.guarantee, objects, tuple(violation.resource_versions)
 
 
 class _Slices(informers.StateHandler):

@@ -77,7 +77,11 @@ def run(
         ),
     ] = False,
     until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--until-found", help="Stop at the first double allocation.")
+        bool,
+        typer.Option(
+            "--until-found",
+            help="Stop at the first double allocation, or at what else the --defect causes.",
+        ),
     ] = False,
     subject: choosing.Subject = None,
     cluster: choosing.Cluster = "embedded",

@@ -1,14 +1,17 @@
 """Spotting violations while the run goes on."""
 
+import pathlib
 from typing import Any
 
 import msgspec
 import pytest
 
+from harness.checks import verdicts
 from harness.client import apis, kubeconfigs, transports
-from harness.history import records
+from harness.history import directories, plans, records
 from harness.run import spotting
 from tests.histories import building, shared_devices
+from tests.histories.specimens import GOLDEN
 
 NOWHERE = apis.Api(
     transports.HttpTransport(kubeconfigs.Endpoint(host="127.0.0.1", port=1, tls=False))
@@ -103,11 +106,68 @@ def test_freed_shares_can_be_used_again(consumption: spotting.ConsumptionSpotter
     assert consumption.found is None
 
 
-def test_runs_without_shares_and_counters_do_not_watch_for_them() -> None:
+def spotters(plan: plans.Plan, folder: pathlib.Path) -> list[str]:
+    made = spotting.Spotters(NOWHERE, plan, directories.RunDirectory(folder))
+    assert made.found is None
+    return [type(item).__name__ for item in vars(made)["_spotters"]]
+
+
+def test_runs_without_shares_and_counters_do_not_watch_for_them(tmp_path: pathlib.Path) -> None:
     plan = building.plan()
-    plain = spotting.Spotters(NOWHERE, plan)
+    assert spotters(plan, tmp_path) == ["DoubleAllocationSpotter"]
     plan.settings["pools"] = {"more": [{"shared": True}]}
-    both = spotting.Spotters(NOWHERE, plan)
-    assert plain.found is both.found is None
-    assert len(vars(plain)["_spotters"]) == 1
-    assert len(vars(both)["_spotters"]) == 2
+    assert spotters(plan, tmp_path) == ["DoubleAllocationSpotter", "ConsumptionSpotter"]
+
+
+# --------------------------------------------------------------------------- what was recorded
+
+
+@pytest.mark.parametrize(
+    ("defects", "expected"),
+    [
+        (["gather-not-atomic"], "DoubleAllocationSpotter"),
+        (["gather-not-atomic", "finalizer-not-added"], "DoubleAllocationSpotter"),
+        (["finalizer-not-added"], "RecordSpotter"),
+        (["controller-reservations-dropped"], "RecordSpotter"),
+    ],
+)
+def test_where_a_defect_shows_otherwise_the_record_is_looked_at(
+    tmp_path: pathlib.Path, defects: list[str], expected: str
+) -> None:
+    plan = msgspec.structs.replace(building.plan(), defects=defects)
+    assert spotters(plan, tmp_path) == [expected]
+
+
+UNSEEN = {*spotting.AT_REST, "device_exclusivity"}
+"""Checks of the end, and one with a spotter of its own."""
+RECORDS = sorted(path.parent for path in GOLDEN.glob("*/*/plan.json"))
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_a_violation_is_found_in_the_second_look(
+    monkeypatch: pytest.MonkeyPatch, record: pathlib.Path
+) -> None:
+    monkeypatch.setattr(spotting, "LOOK_S", 0)
+    monkeypatch.setattr(spotting, "LOOK_SHARE", 0)
+    spotter = spotting.RecordSpotter(directories.RunDirectory(record))
+    assert spotter.found is None, "it has not started"
+    spotter.start()
+    assert spotter.found is None
+    is_seen = record.name.startswith("INVALID") and record.parent.name not in UNSEEN
+    assert (spotter.found is not None) is is_seen
+
+
+def test_between_two_looks_there_is_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    looks: list[object] = []
+
+    def look(*_: object, **__: object) -> list[verdicts.Violation]:
+        looks.append(None)
+        return []
+
+    monkeypatch.setattr(spotting.judging, "violations_so_far", look)
+    spotter = spotting.RecordSpotter(directories.RunDirectory(tmp_path))
+    spotter.start()
+    assert [spotter.found for _ in range(100)] == [None] * 100
+    assert len(looks) == 1
