@@ -26,7 +26,7 @@ from harness.run import known_defects
 LOOK_S = 1.5
 """Seconds from one look into the record of a run to the next one, at least."""
 LOOK_SHARE = 5
-"""So many times as long as a look took, nothing is looked at."""
+"""Nothing is looked at for this many times as long as the last look took."""
 AT_REST = (
     claim_progress.NAME,
     leftover_preparations.NAME,
@@ -189,7 +189,7 @@ class RecordSpotter:
         self._directory = directory
         self._due_ns: int | None = None
         self._before: set[tuple[object, ...]] = set()
-        """What was found in the look before."""
+        """The violations of the last look."""
         self._found: str | None = None
 
     @property
