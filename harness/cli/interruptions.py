@@ -6,9 +6,12 @@ the command cleans up. Imports only light modules, not even `typing`, to be inst
 
 import os
 import signal
+import types
 
 EXIT_CODE = 130
 MESSAGE = "interrupted"
+AGAIN_S = 0.01
+"""Seconds after which an interruption is tried again that came where exceptions are lost."""
 
 
 def end_at_once() -> None:
@@ -27,7 +30,7 @@ def raise_from_now_on() -> None:
     Stand-alone parts install their own handlers.
     """
     if signal.getsignal(signal.SIGINT) is _end:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
 
 
@@ -37,10 +40,27 @@ def _end(number: int, frame: object) -> None:
     os._exit(EXIT_CODE)
 
 
-def _interrupt(number: int, frame: object) -> None:
-    del number, frame
-    signal.signal(signal.SIGTERM, _already)
+def _interrupt(number: int, frame: types.FrameType | None) -> None:
+    if _loses_exceptions(frame):
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        return
+    if number != signal.SIGINT:
+        signal.signal(signal.SIGTERM, _already)
     raise KeyboardInterrupt
+
+
+def _loses_exceptions(frame: types.FrameType | None) -> bool:
+    """Return whether Python would print an exception and go on.
+
+    It does so in `__del__` and in the callbacks of weak references; the import system has one.
+    """
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__del__" or (code.co_name == "cb" and "importlib" in code.co_filename):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _already(number: int, frame: object) -> None:

@@ -1,9 +1,10 @@
 """One run of a world under a strategy, and its result."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from harness import concurrency
+from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.explore.runtime import choices, observing, scheduler, tasks
 from harness.explore.worlds import world_specs
@@ -81,7 +82,7 @@ def explore_once(
             moments.clear()
             commits[:] = [(0, commit) for _, commit in commits]
             finding = _run(world, runtime)
-            names = world.names() if record else {}
+            names = {**_names(commits), **world.names()} if record else {}
         except choices.GivenUp:
             was_given_up = True
         finally:
@@ -98,6 +99,13 @@ def explore_once(
         names=names,
         commits=commits,
     )
+
+
+def _names(commits: Iterable[tuple[int, watch_cache.Commit]]) -> dict[str, str]:
+    """Return the names of the claims and pods that were there for a time, by uid."""
+    named = (resources.CLAIMS, resources.PODS)
+    stored = [commit.object for _, commit in commits if commit.resource in named]
+    return {item.uid: item.name for item in stored}
 
 
 def _run(world: world_specs.World, runtime: scheduler.ControlledRuntime) -> str | None:

@@ -140,6 +140,7 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "controller.claim.created": lambda f: f"creates {f['claim']} for {f['pod']}",
     "controller.deallocated": lambda f: f"takes the device from {f['claim']}",
     "controller.failed": lambda f: f"fails to work on {f['key']}: {f['reason']}",
+    "client.claim.deleted": lambda f: f"deletes {f['claim_name']}",
     "driver.prepared": lambda f: f"has prepared {f['claim']} on {f['node']}",
     "driver.unprepare.started": lambda f: f"unprepares {f['claim']} on {f['node']}",
     "driver.unprepared": lambda f: f"has unprepared {f['claim']} on {f['node']}",

@@ -95,3 +95,28 @@ def test_an_ignored_interruption_stays_ignored() -> None:
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_an_interruption_where_exceptions_are_lost_comes_afterwards(number: str) -> None:
+    program = f"""
+import signal, sys, time
+from harness.cli import interruptions
+
+class Deleted:
+    def __del__(self):
+        signal.raise_signal(signal.{number})
+        time.sleep(0.05)  # the first try again comes too early
+
+interruptions.end_at_once()
+interruptions.raise_from_now_on()
+Deleted()
+try:
+    time.sleep(10)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")

@@ -1,13 +1,13 @@
 """A generated claim is deleted while its pod waits, and made again by the claim controller."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
-from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds import api_server, world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
 
 Object = dict[str, Any]
@@ -24,6 +24,8 @@ class LostClaim(controlled_world.ControlledWorld):
         super().__init__(*args, **options)
         self._recorded: concurrency.Queue[str] = concurrency.Queue("recorded")
         self._names: set[str] = set()
+        self._other_client = apis.Api(api_server.LocalServer(self.store, self.runtime))
+        """Its calls have no faults."""
 
     def objects(self) -> Iterable[Object]:
         """Return a node with one device."""
@@ -49,12 +51,36 @@ class LostClaim(controlled_world.ControlledWorld):
     def _delete_claims(self) -> None:
         for _ in range(self.sizes["losses"]):
             name = self._recorded.get()
+            concurrency.step("client.claim.deleted", claim_name=name)
             with apis.if_there():
-                self.api.delete(apis.CLAIMS, name, namespace=world_fixtures.NAMESPACE)
+                self._other_client.delete(apis.CLAIMS, name, namespace=world_fixtures.NAMESPACE)
 
     def unfinished(self) -> str | None:
         """Return whether the pod waits although its claim is there, or the books are wrong."""
         return self.unbound() or self.differing_books()
+
+
+class LateCreation(LostClaim):
+    """As above, without a scheduler, and with the remedy for H8.
+
+    Of several creations of one claim, only one is stored then. But one that is still under way when
+    that claim is deleted finds its name free again.
+    """
+
+    def __init__(self, *args: Any, remedies: Sequence[str], **options: Any) -> None:
+        super().__init__(*args, remedies=[*{*remedies, "derive-claim-names"}], **options)
+
+    def objects(self) -> Iterable[Object]:
+        """Return nothing: no claim is allocated here."""
+        return ()
+
+    def scheduler_names(self) -> Sequence[str]:
+        """Return no name."""
+        return ()
+
+    def unfinished(self) -> str | None:
+        """Return whether an entry has no claim, or is not recorded with it."""
+        return None if self.is_known_to_fail else self.without_claim()
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
@@ -75,5 +101,13 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         faults=("expire-claim-watch",),
         private_locks=controlled_world.PRIVATE_LOCKS,
         hazard=world_specs.Hazard("H14", remedy="await-created-claims"),
+    ),
+    "late-creation": world_specs.WorldSpec(
+        title="H17: a creation arrives when the claim of its retry was recorded and deleted",
+        make=LateCreation,
+        sizes={"losses": world_specs.Size(1, 0), "faults_max": world_specs.Size(1, 0)},
+        faults=("delay-request",),
+        private_locks=controlled_world.PRIVATE_LOCKS,
+        hazard=world_specs.Hazard("H17", remedy=None),
     ),
 }
