@@ -23,9 +23,9 @@ from harness.client import apis, informers
 from harness.history import directories, plans
 from harness.run import known_defects
 
-LOOK_S = 1.5
-"""Seconds from one look into the record of a run to the next one, at least."""
-LOOK_SHARE = 5
+LOOK_S = 1.0
+"""Seconds between two looks into the record of a run, at least."""
+LOOK_SHARE = 4
 """Nothing is looked at for this many times as long as the last look took."""
 AT_REST = (
     claim_progress.NAME,
@@ -198,8 +198,7 @@ class RecordSpotter:
         now_ns = clocks.monotonic_ns()
         if self._found is None and self._due_ns is not None and now_ns >= self._due_ns:
             self._look()
-            took_ns = clocks.monotonic_ns() - now_ns
-            self._due_ns = now_ns + max(int(LOOK_S * 1e9), LOOK_SHARE * took_ns)
+            self._due_ns = clocks.monotonic_ns() + self._pause_ns(began_ns=now_ns)
         return self._found
 
     def start(self) -> None:
@@ -209,6 +208,11 @@ class RecordSpotter:
     def stop(self) -> None:
         """Look no more."""
         self._due_ns = None
+
+    def _pause_ns(self, *, began_ns: int) -> int:
+        """Return the time until the next look; what was found is soon looked at again."""
+        took_ns = clocks.monotonic_ns() - began_ns
+        return max(int(LOOK_S * 1e9), 0 if self._before else LOOK_SHARE * took_ns)
 
     def _look(self) -> None:
         but = (*AT_REST, device_exclusivity.NAME)

@@ -18,7 +18,7 @@ from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_
 pytestmark = pytest.mark.detection
 SCHEDULES = 500
 """In which a hazard must be found."""
-SCHEDULES_WITH_REMEDY = int(os.environ.get("FLAKE_HUNT_SCHEDULES", "100"))
+SCHEDULES_WITH_REMEDY = int(os.environ.get("FLAKE_HUNT_SCHEDULES", "60"))
 """In which it must not be found any more."""
 HAZARDS = {
     name: (spec.hazard.hypothesis, spec.hazard.remedy)
