@@ -61,6 +61,7 @@ class SchedulingCycle:
         try:
             attempt = self._pre_filter(queued.pod)
             node, allocations = self._find_node(attempt)
+            self._reserve(attempt, node, allocations)
         except scheduling_attempts.Unschedulable as reason:
             concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
             self._reports.failed(queued.pod, pod_messages.UNSCHEDULABLE, str(reason))
@@ -72,9 +73,6 @@ class SchedulingCycle:
             self._queue.failed(queued, unschedulable=False)
         else:
             name = node["metadata"]["name"]
-            if self._assigned is not None:
-                self._assigned.assume(queued.pod, name)
-            self._plugin.reserve(attempt, node, allocations)
             concurrency.step("reserve.done", pod=queued.uid, node=name)
             self._binders.put(binding_cycle.Binding(queued, attempt, name))
 
@@ -100,6 +98,23 @@ class SchedulingCycle:
             return found
         freed = self._give_up_one_allocation(attempt)
         raise scheduling_attempts.Unschedulable(attempt.explanation(freed), attempt.rejectors())
+
+    def _reserve(
+        self, attempt: scheduling_attempts.Attempt, node: Object, allocations: list[Object]
+    ) -> None:
+        """Assume the pod on the node, with its devices; undo that if Reserve fails."""
+        if self._assigned is not None:
+            self._assigned.assume(attempt.pod, node["metadata"]["name"])
+        try:
+            self._plugin.reserve(attempt, node, allocations)
+        except scheduling_attempts.AttemptError as error:
+            self._plugin.unreserve(attempt)
+            if self._assigned is not None:
+                self._assigned.forget(attempt.pod)
+            plugin = scheduling_attempts.DYNAMIC_RESOURCES
+            raise scheduling_attempts.AttemptError(
+                f'running Reserve plugin "{plugin}": {error}'
+            ) from error
 
     def _give_up_one_allocation(self, attempt: scheduling_attempts.Attempt) -> str:
         """Return what PostFilter has done, or why it failed."""

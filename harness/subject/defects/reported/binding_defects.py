@@ -23,8 +23,11 @@ class FinalizerEventOverwritesAssumedPlugin(dynamic_resources.DynamicResources):
     def _put_in_flight(self, planned: Object) -> None:
         if extended_claims.is_in_memory(planned):
             super()._put_in_flight(planned)
-        else:
+            return
+        try:
             self._cache.assume(planned)
+        except assume_caches.AssumeError as error:  # the claim has changed since PreFilter
+            raise scheduling_attempts.AttemptError(str(error)) from error
 
     def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
         """Undo Reserve: the plans are in the assume cache."""

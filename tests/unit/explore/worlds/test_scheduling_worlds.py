@@ -7,9 +7,15 @@ import pytest
 
 from harness import concurrency
 from harness.client import apis, informers
-from harness.explore.search import search_campaign, search_progress
+from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
-from harness.subject import assume_caches, claims, dynamic_resources, pod_claims
+from harness.subject import (
+    assume_caches,
+    claims,
+    dynamic_resources,
+    pod_claims,
+    scheduling_attempts,
+)
 from harness.subject.allocation import allocators
 from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import claim_creation
@@ -32,6 +38,29 @@ def finding(world: str, *defects: str, **changes: object) -> str:
     """Return what is found first; empty if nothing is."""
     found = explored(world, *defects, **changes).findings
     return found[0][0] if found else ""
+
+
+@pytest.mark.parametrize("world", ["two-claims-one-device", "four-claims-four-devices"])
+def test_a_pod_whose_reserve_fails_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, world: str
+) -> None:
+    """Nothing of the attempt is left: all pods that can run do, and the books are right."""
+    failed: list[Object] = []
+    put_in_flight = dynamic_resources.DynamicResources._put_in_flight
+
+    def fail_once(plugin: dynamic_resources.DynamicResources, planned: Object) -> None:
+        if not failed:
+            failed.append(planned)
+            raise scheduling_attempts.AttemptError("the claim has changed")
+        put_in_flight(plugin, planned)
+
+    monkeypatch.setattr(dynamic_resources.DynamicResources, "_put_in_flight", fail_once)
+    token = tokens.Token(scenario=world, defects=(), decisions=())
+    run = search_campaign.replay(token, record=True)
+    assert failed
+    assert run.finding is None
+    told = [dict(moment.fields).get("reason", "") for moment in run.moments]
+    assert 'running Reserve plugin "DynamicResources": the claim has changed' in told
 
 
 # ---------------------------------------------------------------------- parts of devices
