@@ -5,39 +5,39 @@ enables defects by name. Defects of different parts can be combined, and so can 
 they override different methods. Those of the scheduler are here by name, those of the claim
 controller in `claim_controller_defects`.
 
-Contents: `admin_device_twice`, `assume_cache_early_return`, `assume_cache_shared_drain`,
-`claim_controller_defects`, `conditions_not_awaited`, `counters_of_one_node`,
-`extended_claim_not_awaited`, `extended_claim_not_recorded`, `finalizer_not_added`,
-`gather_not_atomic`, `in_flight_overwritten`, `in_flight_removed_first`, `pods_bound_wrongly`,
-`reported`, `requests_not_met`, `results_not_kept`, `revision_bumped_late`,
-`revision_compared_early`, `shares_not_gathered`, `slice_deletions_unseen`,
-`slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
+Contents: `allocator`, `binding`, `claim_controller_defects`, `reported`, `slices`, `tracking`.
 """
 
 from harness.subject import plugin_defects, replacements
-from harness.subject.defects import (
+from harness.subject.defects.allocator import (
     admin_device_twice,
-    assume_cache_early_return,
-    assume_cache_shared_drain,
-    conditions_not_awaited,
     counters_of_one_node,
+    requests_not_met,
+    results_not_kept,
+    shares_not_gathered,
+)
+from harness.subject.defects.binding import (
+    conditions_not_awaited,
     extended_claim_not_awaited,
     extended_claim_not_recorded,
     finalizer_not_added,
-    gather_not_atomic,
-    in_flight_overwritten,
-    in_flight_removed_first,
     pods_bound_wrongly,
-    requests_not_met,
-    results_not_kept,
-    revision_bumped_late,
-    revision_compared_early,
-    shares_not_gathered,
+)
+from harness.subject.defects.reported import registered
+from harness.subject.defects.slices import (
     slice_deletions_unseen,
     slice_tracker_shared_drain,
     slice_tracker_unlocked_merge,
 )
-from harness.subject.defects.reported import registered
+from harness.subject.defects.tracking import (
+    assume_cache_early_return,
+    assume_cache_shared_drain,
+    gather_not_atomic,
+    in_flight_overwritten,
+    in_flight_removed_first,
+    revision_bumped_late,
+    revision_compared_early,
+)
 
 CATALOGUE = replacements.Catalogue(
     "defect",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from harness.subject import replacements
 from harness.subject.allocation import allocators, device_requests, devices, holdings, taints
-from harness.subject.defects import shares_not_gathered
+from harness.subject.defects.allocator import shares_not_gathered
 from harness.subject.defects.reported import allocator_defects, allocator_search
 
 Object = dict[str, Any]

@@ -18,12 +18,12 @@ from harness.subject import (
 )
 from harness.subject.allocation import allocators
 from harness.subject.binding import claim_binding
-from harness.subject.defects import (
+from harness.subject.defects.reported import binding_defects, queueing_defects
+from harness.subject.defects.tracking import (
     assume_cache_shared_drain,
     gather_not_atomic,
     in_flight_overwritten,
 )
-from harness.subject.defects.reported import binding_defects, queueing_defects
 from harness.subject.queueing import cluster_events, queueing_hints
 
 Object = dict[str, Any]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.subject import replacements
-from harness.subject.defects import slice_tracker_shared_drain, slice_tracker_unlocked_merge
+from harness.subject.defects.slices import slice_tracker_shared_drain, slice_tracker_unlocked_merge
 from harness.subject.slice_tracking import slice_trackers
 
 Object = dict[str, Any]

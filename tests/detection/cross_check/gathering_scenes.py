@@ -16,7 +16,7 @@ import frontrun
 
 from harness import concurrency
 from harness.subject import allocated_devices, assume_caches, gathering, in_flight
-from harness.subject.defects import (
+from harness.subject.defects.tracking import (
     assume_cache_early_return,
     assume_cache_shared_drain,
     gather_not_atomic,
