@@ -59,7 +59,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shows_otherwise(self) -> bool:
         """True if its defects show in other ways than by double allocations."""
-        return bool(self.defects) and not known_defects.double_allocating(self.defects)
+        return known_defects.show_otherwise(self.defects)
 
     @property
     def id(self) -> str:

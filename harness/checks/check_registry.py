@@ -60,6 +60,8 @@ class Check:
     by_holds: bool = False
     """Violations need nothing but holds, so that they stand if the certain part of the holds shows
     them; those of other checks do not stand if the observations are in doubt."""
+    at_rest: bool = False
+    """Violations are of what is so at the end, when everything is at rest."""
     applies: Callable[[plans.Plan], bool] = _always
     """Return True if a run with this plan owes the guarantee; others have no result of it."""
 
@@ -92,6 +94,7 @@ CHECKS: tuple[Check, ...] = (
         lambda given: leftover_preparations.check(
             given.prepared, given.observed.final, given.phases
         ),
+        at_rest=True,
         applies=leftover_preparations.applies,
     ),
     Check(
@@ -204,12 +207,14 @@ CHECKS: tuple[Check, ...] = (
         claim_progress.NAME,
         claim_progress.PROMISE,
         claim_progress.check,
+        at_rest=True,
         applies=claim_progress.applies,
     ),
     Check(
         resource_leaks.NAME,
         resource_leaks.PROMISE,
         resource_leaks.check,
+        at_rest=True,
         applies=resource_leaks.applies,
     ),
     Check(
@@ -242,6 +247,7 @@ CHECKS: tuple[Check, ...] = (
         scheduler_books.NAME,
         scheduler_books.PROMISE,
         scheduler_books.check,
+        at_rest=True,
         applies=scheduler_books.applies,
     ),
 )

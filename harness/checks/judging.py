@@ -6,7 +6,7 @@ the exception as its reason, and so is damaged evidence.
 
 import dataclasses
 import pathlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.checks import (
     check_inputs,
@@ -75,17 +75,15 @@ def examine(
     return Examination(history, evidence.observed.folded, evidence.faults, judgement)
 
 
-def violations_so_far(
-    directory: directories.RunDirectory, *, but: Collection[str] = ()
-) -> list[verdicts.Violation]:
-    """Return what the checks find in the record of a run that goes on.
+def violations_so_far(directory: directories.RunDirectory) -> list[verdicts.Violation]:
+    """Return what the harness' own checks find in the record of a run that goes on.
 
-    No verdict: some of it may have another explanation, which is not recorded yet. `but` are the
-    names of checks to leave out. Raises RunDirectoryError if it is not a run directory.
+    No verdict: some of it may have another explanation, which is not recorded yet. Checks of what
+    is so at the end are left out. Raises RunDirectoryError if it is not a run directory.
     """
     history = histories.load(directory.path)
     given = _given(_read(history, ()))
-    checks = [check for check in check_registry.CHECKS if check.name not in but]
+    checks = [check for check in check_registry.CHECKS if not check.at_rest]
     answers = [_answer(check, given, "") for check in checks]
     results = [answer for answer in answers if isinstance(answer, verdicts.CheckResult)]
     return [violation for result in results for violation in result.violations]

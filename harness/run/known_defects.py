@@ -87,6 +87,12 @@ def double_allocating(chosen: Iterable[str]) -> list[str]:
     return [name for name in of_scheduler if not defects.CATALOGUE.named(name).shows_otherwise]
 
 
+def show_otherwise(chosen: Iterable[str]) -> bool:
+    """Return whether defects are chosen, and all show in other ways than by double allocations."""
+    chosen = list(chosen)
+    return bool(chosen) and not double_allocating(chosen)
+
+
 def require_part(chosen: Iterable[str], part: Part) -> None:
     """Raise UsageError for an unknown name, or a defect of another part."""
     chosen = list(chosen)

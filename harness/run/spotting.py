@@ -13,12 +13,6 @@ from harness.checks import device_exclusivity, judging, verdicts
 from harness.checks.consumption import declared_devices, device_consumption
 from harness.checks.holds import hold_columns, hold_history, live_spotter
 from harness.checks.observed import claim_results, observed_claims
-from harness.checks.progress import (
-    claim_progress,
-    leftover_preparations,
-    resource_leaks,
-    scheduler_books,
-)
 from harness.client import apis, informers
 from harness.history import directories, plans
 from harness.run import known_defects
@@ -27,13 +21,6 @@ LOOK_S = 1.0
 """Seconds between two looks into the record of a run, at least."""
 LOOK_SHARE = 4
 """Nothing is looked at for this many times as long as the last look took."""
-AT_REST = (
-    claim_progress.NAME,
-    leftover_preparations.NAME,
-    resource_leaks.NAME,
-    scheduler_books.NAME,
-)
-"""Checks of what is so at the end, when everything is at rest."""
 Object = dict[str, Any]
 msgspec.json.Decoder(observed_claims.Allocation)  # describes it before threads convert to it
 
@@ -59,7 +46,7 @@ class Spotters:
         self, api: apis.Api, plan: plans.Plan, directory: directories.RunDirectory
     ) -> None:
         self._spotters: list[Spotter]
-        if plan.defects and not known_defects.double_allocating(plan.defects):
+        if known_defects.show_otherwise(plan.defects):
             self._spotters = [RecordSpotter(directory)]
             return
         self._spotters = [DoubleAllocationSpotter(api, namespace=plan.namespace)]
@@ -215,10 +202,10 @@ class RecordSpotter:
         return max(int(LOOK_S * 1e9), 0 if self._before else LOOK_SHARE * took_ns)
 
     def _look(self) -> None:
-        but = (*AT_REST, device_exclusivity.NAME)
         seen = {
             _identity(violation): violation.summary
-            for violation in judging.violations_so_far(self._directory, but=but)
+            for violation in judging.violations_so_far(self._directory)
+            if violation.guarantee != device_exclusivity.NAME
         }
         again = [summary for key, summary in seen.items() if key in self._before]
         self._found = next(iter(again), None)

@@ -145,7 +145,8 @@ class ClaimUser(locust.User):
 
         The sleep ends early if the run stops.
         """
-        self.worker.stopped.wait(self.hold_time_s(mean_s))
+        if mean_s:
+            self.worker.stopped.wait(self.hold_time_s(mean_s))
 
     def delete_pods(self, pods: Sequence[str], *, timeout_s: float) -> None:
         """Delete pods, then wait until they are gone; `timeout_s` applies to each."""

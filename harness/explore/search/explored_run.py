@@ -102,7 +102,7 @@ def explore_once(
 
 
 def _names(commits: Iterable[tuple[int, watch_cache.Commit]]) -> dict[str, str]:
-    """Return the names of the claims and pods that were there for a time, by uid."""
+    """Return the name of every claim and pod that was ever there, by uid."""
     named = (resources.CLAIMS, resources.PODS)
     stored = [commit.object for _, commit in commits if commit.resource in named]
     return {item.uid: item.name for item in stored}

@@ -77,7 +77,7 @@ class World(Protocol):
         """Describe what is wrong although nothing moves; None if all is as it should be."""
 
     def names(self) -> dict[str, str]:
-        """Return the name of every claim and pod by uid."""
+        """Return names by uid, of claims and pods that no commit shows."""
 
 
 class Make(Protocol):

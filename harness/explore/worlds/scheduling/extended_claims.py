@@ -37,13 +37,12 @@ class ExtendedClaims(competing_pods.CompetingPods):
         return super().unfinished() or self._unnamed()
 
     def names(self) -> dict[str, str]:
-        """Return the names by uid; a claim in memory is told by its pod."""
-        temporary = {
+        """Return the names of claims in memory by uid: each is told by its pod."""
+        return {
             extended_claims.in_memory(pod)["metadata"]["uid"]: f"the claim of {name}"
             for pod in self.documents(resources.PODS)
             for name in [pod["metadata"]["name"]]
         }
-        return super().names() | temporary
 
     def _unnamed(self) -> str | None:
         """Return which claim its pod does not name; None if there is none."""
