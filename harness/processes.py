@@ -4,6 +4,7 @@ Every process that the harness starts leads its own process group, writes to a l
 killed when its parent dies (by SIGKILL, too), so that none is left behind.
 """
 
+import atexit
 import concurrent.futures
 import contextlib
 import ctypes
@@ -17,19 +18,24 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import BinaryIO, TypeVar, Union
 
-from harness import clocks, errors
+from harness import clocks, errors, prepared_processes
 
 Condition = Callable[[], object]
+Child = Union["subprocess.Popen[bytes]", prepared_processes.Fork]
 LOG_LINES_SHOWN = 12
 _PR_SET_PDEATHSIG = 1
 _KILL_TIMEOUT_S = 5.0
+_PAUSE_TIMEOUT_S = 10.0
+_LOOK_S = 0.001
+_T = TypeVar("_T")
 
 
 class Process:
     """A started process and its group."""
 
-    def __init__(self, name: str, child: "subprocess.Popen[bytes]", log: pathlib.Path) -> None:
+    def __init__(self, name: str, child: "Child", log: pathlib.Path) -> None:
         self.name = name
         self.log = log
         self._child = child
@@ -72,7 +78,13 @@ class Process:
         The process does nothing any more when this returns.
         """
         self._signal_group(signal.SIGSTOP)
-        return self.poll() is None and _has_stopped(self.pid)
+        clocks.wait_until(
+            lambda: self.poll() is not None or _are_threads_stopped(self.pid),
+            timeout_s=_PAUSE_TIMEOUT_S,
+            why=f"{self.name} to stop",
+            interval_s=_LOOK_S,
+        )
+        return self.poll() is None
 
     def resume(self) -> None:
         """Continue a paused group (SIGCONT); does nothing to a running one."""
@@ -106,16 +118,12 @@ class Process:
             return
 
 
-def _has_stopped(pid: int) -> bool:
-    """Wait until a child of this process has stopped; return False if it has ended instead.
-
-    Its exit code can still be collected.
-    """
-    try:
-        seen = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-    except ChildProcessError:  # another thread has collected its exit code
-        return False
-    return seen is not None and seen.si_code == os.CLD_STOPPED
+def _are_threads_stopped(pid: int) -> bool:
+    """Return whether the kernel has stopped all threads of a process."""
+    with contextlib.suppress(OSError):  # it, or a thread, has just ended
+        tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/stat")
+        return all(path.read_text().rpartition(") ")[2].startswith("T") for path in tasks)
+    return False
 
 
 def how_ended(exit_code: int) -> str:
@@ -139,18 +147,11 @@ def start(
     """
     try:
         with log.open("ab") as output, _holding_interrupts() as interrupts:
-            child = _on_lasting_thread(
-                lambda: subprocess.Popen(
-                    list(argv),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    cwd=folder,
-                    env={**os.environ, **(env or {})},
-                    start_new_session=True,
-                    preexec_fn=functools.partial(die_with, os.getpid()) if with_parent else None,  # noqa: PLW1509
-                )
-            )
+            environment = {**os.environ, **(env or {})}
+            child: Child | None = None
+            if with_parent:
+                child = _forked(argv, output, environment, folder)
+            child = child or _started(argv, output, environment, folder, with_parent=with_parent)
     except OSError as error:
         raise errors.ProcessError(f"expected to start {name} ({argv[0]}): {error}") from error
     process = Process(name, child, log)
@@ -160,7 +161,63 @@ def start(
     return process
 
 
-def _on_lasting_thread(start: "Callable[[], subprocess.Popen[bytes]]") -> "subprocess.Popen[bytes]":
+def prepare() -> None:
+    """From now on fork the commands of Flake Hunt from a template that has imported them.
+
+    It has the environment of now. Does nothing if there is a template, or none can be had.
+    """
+    with contextlib.suppress(OSError), _holding_interrupts() as interrupts:
+        if prepared_processes.IS_SUPPORTED:
+            _template()
+    if interrupts:
+        signal.raise_signal(interrupts[0])
+
+
+@functools.cache
+def _template() -> prepared_processes.Template:
+    die = functools.partial(die_with, os.getpid())
+    template = _on_lasting_thread(lambda: prepared_processes.Template(die_with_parent=die))
+    atexit.register(template.close)
+    return template
+
+
+def _forked(
+    argv: Sequence[str],
+    output: BinaryIO,
+    environment: Mapping[str, str],
+    folder: pathlib.Path | None,
+) -> prepared_processes.Fork | None:
+    """Return a process that the template has forked; None if there is none, or another program."""
+    is_command = [*argv[:3]] == command()
+    if not is_command or not _template.cache_info().currsize:
+        return None
+    return _template().fork(argv, output=output.fileno(), environment=environment, folder=folder)
+
+
+def _started(
+    argv: Sequence[str],
+    output: BinaryIO,
+    environment: Mapping[str, str],
+    folder: pathlib.Path | None,
+    *,
+    with_parent: bool,
+) -> "subprocess.Popen[bytes]":
+    die = functools.partial(die_with, os.getpid()) if with_parent else None
+    return _on_lasting_thread(
+        lambda: subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=die,  # noqa: PLW1509
+        )
+    )
+
+
+def _on_lasting_thread(start: Callable[[], _T]) -> _T:
     """Start a child on a thread that ends with this process.
 
     For the kernel the parent in PR_SET_PDEATHSIG is the thread that starts the child: if that

@@ -5,6 +5,6 @@ fast and importing locust, which patches modules, does not affect other commands
 
 Contents: `campaigns`, `choosing`, `clusters`, `commands`, `conforming`, `defects_command`,
 `evaluation`, `examining`, `exploration`, `init_command`, `interruptions`, `machines`, `main`,
-`parts`, `plain_values`, `plugins_command`, `querying`, `runs`, `schema_command`, `terminal`,
-`watching`.
+`parts`, `plain_values`, `plugins_command`, `querying`, `runs`, `schema_command`, `template`,
+`terminal`, `watching`.
 """

@@ -105,6 +105,7 @@ def run(
     from harness.cli.runs import index_command
     from harness.cli.terminal import annotations, displaying
     from harness.cli.watching import metrics_serving
+    from harness.cluster.lifecycle import held_clusters
     from harness.run import run_plan, runs
     from harness.scenario import loading
     from harness.traffic import locustfiles
@@ -117,6 +118,7 @@ def run(
     if i_know_it_is_open:
         changes.append("traffic.bind_is_open=true")
     loaded = loading.load(scenario, overrides=changes)
+    held_clusters.prepare()
     traffic = loaded.scenario.traffic
     if not traffic.is_remote:
         _require_remote(

@@ -118,7 +118,7 @@ def test_a_run_goes_on_with_processes_that_were_paused_or_restarted_and_leaves_n
 ) -> None:
     """At its end, a scheduler that was taken over is still paused."""
     pids: list[int] = []
-    others = {item.pid for item in psutil.Process().children()}  # of fixtures
+    others = descendants()  # of fixtures
 
     def faults(supervisor: supervising.Supervisor, started: run_processes.RunProcesses) -> None:
         for name in NAMES:
@@ -131,7 +131,7 @@ def test_a_run_goes_on_with_processes_that_were_paused_or_restarted_and_leaves_n
             started.start_again(name)
         started.start_again("scheduler")
         supervisor.pause("scheduler.2", fault="take-over")
-        pids.extend(item.pid for item in psutil.Process().children() if item.pid not in others)
+        pids.extend(descendants() - others - templates())
 
     with meddling(monkeypatch, faults):
         require_complete(run(tmp_path))
@@ -140,19 +140,31 @@ def test_a_run_goes_on_with_processes_that_were_paused_or_restarted_and_leaves_n
     assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
+def descendants() -> set[int]:
+    return {item.pid for item in psutil.Process().children(recursive=True)}
+
+
+def templates() -> set[int]:
+    """The process from which those of the runs are forked, which stays."""
+    children = psutil.Process().children()
+    return {item.pid for item in children if "harness.cli.template" in item.cmdline()}
+
+
 @pytest.mark.parametrize("end", ["kill", "pause"])
 def test_a_scheduler_that_stands_by_takes_over(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     def faults(supervisor: supervising.Supervisor, started: run_processes.RunProcesses) -> None:
+        wait_for(lambda: any(leads(tmp_path, name) for name in SCHEDULERS))
         leader = "scheduler" if leads(tmp_path, "scheduler") else "scheduler-2"
         if end == "kill":
             supervisor.kill(leader, fault="crash")
-            started.start_again(leader)
         else:
             supervisor.pause(leader, fault="pause")
         wait_for(lambda: all(leads(tmp_path, name) for name in SCHEDULERS))
-        if end == "pause":
+        if end == "kill":
+            started.start_again(leader)
+        else:
             supervisor.resume(leader)
             wait_for(lambda: supervisor.living(leader) == f"{leader}.2")
 
@@ -169,7 +181,7 @@ def test_a_scheduler_that_stands_by_takes_over(
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    clocks.wait_until(condition, timeout_s=40, why="the other scheduler to lead")
+    clocks.wait_until(condition, timeout_s=40, why="schedulers to lead")
 
 
 def leads(tmp_path: pathlib.Path, process: str) -> bool:
