@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness import processes
 from harness.cluster import state_folder
 from tests.support import process_state
 
@@ -28,6 +29,13 @@ def own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(state_folder.VARIABLE, str(tmp_path_factory.mktemp("state-home")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def prepared_processes(own_state_folder: None) -> None:
+    """Fork the API servers and other parts that tests start, instead of importing them again."""
+    del own_state_folder
+    processes.prepare()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
