@@ -18,6 +18,7 @@ from bench import (
     recording,
     scheduling,
     selectors,
+    starting,
     trending,
     witnessing,
 )
@@ -35,6 +36,7 @@ PARTS = {
     "recording": recording.measure,
     "scheduling": scheduling.measure,
     "selectors": selectors.measure,
+    "starting": starting.measure,
     "trending": trending.measure,
     "explaining": explaining.measure,
     "exploring": exploring.measure,

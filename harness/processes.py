@@ -30,12 +30,14 @@ _KILL_TIMEOUT_S = 5.0
 _PAUSE_TIMEOUT_S = 10.0
 _LOOK_S = 0.001
 _T = TypeVar("_T")
+_templates: list[prepared_processes.Template] = []
+"""The template of this process, once `prepare` has started it."""
 
 
 class Process:
     """A started process and its group."""
 
-    def __init__(self, name: str, child: "Child", log: pathlib.Path) -> None:
+    def __init__(self, name: str, child: Child, log: pathlib.Path) -> None:
         self.name = name
         self.log = log
         self._child = child
@@ -166,19 +168,15 @@ def prepare() -> None:
 
     It has the environment of now. Does nothing if there is a template, or none can be had.
     """
+    if _templates or not prepared_processes.IS_SUPPORTED:
+        return
+    die = functools.partial(die_with, os.getpid())
     with contextlib.suppress(OSError), _holding_interrupts() as interrupts:
-        if prepared_processes.IS_SUPPORTED:
-            _template()
+        template = _on_lasting_thread(lambda: prepared_processes.Template(die_with_parent=die))
+        atexit.register(template.close)
+        _templates.append(template)
     if interrupts:
         signal.raise_signal(interrupts[0])
-
-
-@functools.cache
-def _template() -> prepared_processes.Template:
-    die = functools.partial(die_with, os.getpid())
-    template = _on_lasting_thread(lambda: prepared_processes.Template(die_with_parent=die))
-    atexit.register(template.close)
-    return template
 
 
 def _forked(
@@ -188,10 +186,9 @@ def _forked(
     folder: pathlib.Path | None,
 ) -> prepared_processes.Fork | None:
     """Return a process that the template has forked; None if there is none, or another program."""
-    is_command = [*argv[:3]] == command()
-    if not is_command or not _template.cache_info().currsize:
+    if not _templates or [*argv[:3]] != command():
         return None
-    return _template().fork(argv, output=output.fileno(), environment=environment, folder=folder)
+    return _templates[0].fork(argv, output=output.fileno(), environment=environment, folder=folder)
 
 
 def _started(
