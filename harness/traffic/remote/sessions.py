@@ -58,6 +58,7 @@ class Session:
         self._orders = messages.Received(size=0, is_enough=False, is_stopping=False, is_ended=False)
         self._journal: journaling.Journal | None = None
         self._stream: journal_streams.JournalStream | None = None
+        self._worker: workers.Worker | None = None
         self._runner: runners.AdmittedRunner | None = None
         self._all_done = gevent.event.Event()
         self._body: gevent.Greenlet | None = None
@@ -162,7 +163,7 @@ class Session:
         self._journal = journaling.Journal(writer)
         self._stream = journal_streams.JournalStream(path)
         gevent.spawn(self._send_journal, self._stream)
-        worker = workers.Worker(
+        worker = self._worker = workers.Worker(
             assignments.Assignment(
                 plan=plan,
                 index=index,
@@ -269,6 +270,8 @@ class Session:
         """Stop the users, send the rest of the journal, and tell the master, as far as possible."""
         if not self._welcome.ready():
             return
+        if self._worker is not None:
+            self._worker.stop()  # or Locust would wait for holds and pods until its time limit
         if self._runner is not None:
             self._runner.stop()
         self._close_journal()
