@@ -27,7 +27,7 @@ flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARG
 	$(BIN)/flake-hunt hunt $(if $(GITHUB_STEP_SUMMARY),--summary $(GITHUB_STEP_SUMMARY)) $(ARGS)
 
 test: lint types  ## lint, type-check and test
-	$(BIN)/python -m pytest -n 3 --dist worksteal --max-worker-restart=1 $(ARGS)
+	$(BIN)/python -m pytest -n 4 --dist worksteal --max-worker-restart=1 $(ARGS)
 
 wheel-test: .venv/.dev-installed  ## install the wheel in a fresh environment and use it; the sdist must give the same wheel
 	$(BIN)/python tools/wheel_test.py $(PYTHON)
