@@ -29,7 +29,7 @@ PROGRAM = (sys.executable, "-m", "harness.cli.template")
 ROOM = "-" * 8192
 """Last argument of the template: the forks write their command lines over it."""
 REQUEST_BYTES_MAX = 1 << 17
-_ANSWER_TIMEOUT_S = 30.0
+_ANSWER_TIMEOUT_S = 60.0
 _ANSWER_BYTES_MAX = 16
 
 
@@ -96,8 +96,9 @@ class Template:
         """Fork a process for the command line of a `flake-hunt` command.
 
         `output` is the file descriptor of its log; `folder` its working directory (None: that of
-        this process). Returns None if the template has ended or the request is too long. If there
-        is no answer, ends the template, which might still fork, and raises ProcessError.
+        this process). Returns None if the template has ended or cannot fork, or if the request is
+        too long. If there is no answer, ends the template, which might still fork, and raises
+        ProcessError.
         """
         request = {
             "template": self._process.pid,
@@ -122,7 +123,7 @@ class Template:
         self._process.wait()
 
     def _answer(self, request: bytes, descriptors: list[int]) -> bytes:
-        """Return the answer; nothing if the template has ended or the request is too long."""
+        """Return the pid that the template answers; nothing if there is no fork."""
         if len(request) > REQUEST_BYTES_MAX:
             return b""
         try:

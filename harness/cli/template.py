@@ -44,6 +44,7 @@ def main() -> None:
     """Import the modules and serve; in a fork, run its command."""
     requests = socket.socket(fileno=int(sys.argv[1]))
     _show(prepared_processes.PROGRAM)
+    os.close(os.pidfd_open(os.getpid()))  # raises, before there are forks, where there is none
     gc.disable()
     for module in MODULES:
         importlib.import_module(module)
@@ -97,8 +98,14 @@ class Server:
         os.close(ends)
 
     def _is_fork(self, output: int, ends: int) -> bool:
-        """Fork; return whether this process is the fork."""
-        pid = os.fork()
+        """Fork; return whether this process is the fork. Answer with nothing if it cannot be."""
+        try:
+            pid = os.fork()
+        except OSError:
+            self._requests.send(b"")
+            for descriptor in (output, ends):
+                os.close(descriptor)
+            return False
         if pid == 0:
             return True
         os.close(output)
