@@ -27,6 +27,8 @@ PATCHES = {
 }
 NEEDS = ("forgotten-past", "garbage-collector", "resource.k8s.io")
 """The features that rules may require; `requirements` detects them."""
+_Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Ten times as fast as the one of `safe_load`, where PyYAML has it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +105,13 @@ def groups() -> tuple[Group, ...]:
 def templates() -> Mapping[str, Any]:
     """Return the documents that rules use as bodies, by name."""
     file = importlib.resources.files(__package__).joinpath(FOLDER, TEMPLATES)
-    document: Mapping[str, Any] = yaml.safe_load(file.read_text("utf-8"))
+    document: Mapping[str, Any] = yaml.load(file.read_text("utf-8"), Loader=_Loader)  # noqa: S506
     return document
 
 
 def parse(text: str) -> Group:
     """Return a group from YAML. Raises HarnessError for an unknown key, verb or requirement."""
-    document = yaml.safe_load(text)
+    document = yaml.load(text, Loader=_Loader)  # noqa: S506
     name, about, needs = document["group"], document["about"], document.get("needs", "")
     rules = [_rule(name, needs, entry) for entry in document["rules"]]
     return Group(name=name, about=about, rules=tuple(rules))

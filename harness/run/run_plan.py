@@ -1,5 +1,6 @@
 """Resolves a scenario, a seed and the chosen subject into the plan of a run."""
 
+import functools
 import importlib.metadata
 import pathlib
 import platform
@@ -230,8 +231,12 @@ def _version_of(distribution: str) -> str:
         return "not installed"
 
 
+@functools.cache
 def _commit() -> str:
-    """Return the commit of the checkout, with `-dirty` for local changes, or why it is unknown."""
+    """Return the commit of the checkout, with `-dirty` for local changes, or why it is unknown.
+
+    Asked once: this process goes on with the code that it has imported.
+    """
     if not (_CHECKOUT / ".git").exists():
         return "unknown (not a checkout)"
     try:
