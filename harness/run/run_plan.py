@@ -74,7 +74,8 @@ def plan(
     provider = providers.usable(profile)
     run_id = secrets.token_hex(4)
     scenario = locustfiles.resolved(loaded.scenario)
-    scenario = _with_control_duration(scenario) if until_found else scenario
+    if until_found and not known_defects.show_otherwise(defects):
+        scenario = _with_race_duration(scenario)
     if not provider.capabilities.exclusive:
         own = fake_objects.own(scenario.pools, run_id)
         scenario = scenario.model_copy(update={"pools": own})
@@ -182,8 +183,8 @@ def _require_local_load(scenario: specs.Scenario, faults: planning.PlannedFaults
             )
 
 
-def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:
-    """Return the scenario with the duration of a positive control, the longest one it allows."""
+def _with_race_duration(scenario: specs.Scenario) -> specs.Scenario:
+    """Return the scenario with the longest duration that it allows, for races to happen."""
     traffic = scenario.traffic
     if not isinstance(traffic, traffic_specs.TimedTraffic):
         return scenario  # it has no duration: it ends when its pods are scheduled

@@ -6,7 +6,7 @@ import pytest
 
 from harness import errors
 from harness.run import run_plan
-from harness.scenario import loading, specs
+from harness.scenario import loading, specs, traffic_specs
 from harness.traffic import launching
 
 
@@ -136,3 +136,18 @@ def test_faults_in_calls_of_remote_workers_pass_by_a_proxy() -> None:
         run_plan.plan(with_fault, seed=1, fault_carrier="proxy")
     plan = run_plan.plan(loading.load("pod-churn", overrides=changes), seed=1)
     assert plan.remote_operations == ["traffic-0", "traffic-1"]
+
+
+def test_only_a_race_is_given_more_time() -> None:
+    """What else is wrong shows in the scenario's own time, and perhaps only at the end of it."""
+    loaded = loading.load("pod-churn")
+    traffic = loaded.scenario.traffic
+    assert isinstance(traffic, traffic_specs.TimedTraffic)
+    for defects, duration_s in (
+        ([], traffic.duration_max_s),
+        (["gather-not-atomic"], traffic.duration_max_s),
+        (["finalizer-not-added"], traffic.duration_s),
+        (["controller-claims-not-enqueued"], traffic.duration_s),
+    ):
+        plan = run_plan.plan(loaded, seed=7, defects=defects, until_found=True)
+        assert plan.settings["traffic"]["duration_s"] == duration_s
