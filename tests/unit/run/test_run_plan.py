@@ -139,7 +139,7 @@ def test_faults_in_calls_of_remote_workers_pass_by_a_proxy() -> None:
 
 
 def test_only_a_race_is_given_more_time() -> None:
-    """What else is wrong shows in the scenario's own time, and perhaps only at the end of it."""
+    """Other defects show in the scenario's own time, some of them only at its end."""
     loaded = loading.load("pod-churn")
     traffic = loaded.scenario.traffic
     assert isinstance(traffic, traffic_specs.TimedTraffic)
