@@ -3,7 +3,14 @@
 import pytest
 
 from harness import errors
-from harness.explore.search import random_worlds, search_campaign, shrink_world, tokens
+from harness.explore.search import (
+    explored_run,
+    random_strategies,
+    random_worlds,
+    search_campaign,
+    shrink_world,
+    tokens,
+)
 from harness.explore.worlds import world_catalogue
 from harness.explore.worlds.random_worlds import (
     action_drawing,
@@ -90,6 +97,16 @@ def test_the_correct_subject_is_silent() -> None:
     assert progress.found is None
     assert progress.worlds == 40
     assert progress.schedules == 160
+
+
+def test_all_claims_of_a_pod_with_many_get_their_devices_ready() -> None:
+    """This driver ended after twenty reports, and the pod waited for ever."""
+    spec = world_catalogue.sized(
+        "random-603014809", {"pod-1": 0, "delete-pod-pod-1": 0, "pool-worker-1": 0}
+    )
+    drawing = world_drawing.draw(603014809)
+    assert {"device-driver", "pod-2"} <= {part.name for part in drawing.parts}
+    assert explored_run.explore_once(spec, random_strategies.Replay([])).finding is None
 
 
 @pytest.mark.parametrize(
