@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from harness import clocks, prepared_processes, processes
+from tests.support import ended_processes
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 Fork = Callable[..., prepared_processes.Fork]
 OWNER = """
 import pathlib, signal, sys
@@ -59,13 +60,6 @@ def serving(fork: Fork, tmp_path: pathlib.Path, name: str = "one") -> prepared_p
 
 def wait_for(condition: Callable[[], object], why: str) -> None:
     clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why)
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def test_a_command_runs_and_its_exit_code_is_known(fork: Fork, tmp_path: pathlib.Path) -> None:
@@ -132,7 +126,7 @@ def test_they_end_with_their_template_and_nothing_is_forked_afterwards(
     found = serving(fork, tmp_path)
     made.close()
     assert found.wait(TIMEOUT_S) == -signal.SIGKILL
-    wait_for(lambda: is_gone(found.pid), "the fork to be gone")
+    wait_for(lambda: ended_processes.is_gone(found.pid), "the fork to be gone")
     assert fork("--version") is None
 
 
@@ -165,7 +159,7 @@ def test_they_end_with_the_process_that_wanted_them(tmp_path: pathlib.Path) -> N
         assert server.parent() in owning.children()
         assert server.parent() != owning, "it was not forked from a template"
         owner.kill()
-    wait_for(lambda: is_gone(pid), "the API server to be gone")
+    wait_for(lambda: ended_processes.is_gone(pid), "the API server to be gone")
 
 
 def test_a_template_has_one_thread_after_its_imports() -> None:

@@ -8,10 +8,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-import psutil
 import pytest
 
 from harness import clocks, errors, processes
+from tests.support import ended_processes
 
 TIMEOUT_S = 60.0
 READY = "import pathlib, sys; pathlib.Path(sys.argv[-1]).touch()"
@@ -22,14 +22,6 @@ Start = Callable[..., processes.Process]
 def python(*lines: str, given: object = "") -> list[str]:
     """The command line of a small program, with one argument."""
     return [sys.executable, "-c", "\n".join(lines), str(given)]
-
-
-def is_gone(pid: int) -> bool:
-    """Return whether it has ended, even if its exit code is not collected yet."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def wait_for(condition: Callable[[], object], why: str) -> None:
@@ -190,7 +182,7 @@ def test_stop_kills_the_whole_group_of_a_process_that_does_not_listen(
     )
     child = read_pid(pid_file)
     assert process.stop(timeout_s=0.01) == -signal.SIGKILL
-    wait_for(lambda: is_gone(child), "the child to be gone")
+    wait_for(lambda: ended_processes.is_gone(child), "the child to be gone")
 
 
 def test_stop_also_kills_what_an_orderly_process_leaves_behind(
@@ -210,9 +202,9 @@ def test_stop_also_kills_what_an_orderly_process_leaves_behind(
     )
     child = read_pid(pid_file)
     assert process.wait(timeout_s=TIMEOUT_S) == 0
-    assert not is_gone(child)
+    assert not ended_processes.is_gone(child)
     assert process.stop(timeout_s=TIMEOUT_S) == 0
-    wait_for(lambda: is_gone(child), "the child to be gone")
+    wait_for(lambda: ended_processes.is_gone(child), "the child to be gone")
 
 
 def test_a_process_leads_a_group_of_its_own(start: Start) -> None:
@@ -249,11 +241,11 @@ def test_a_child_dies_with_its_parent_even_when_that_is_killed_unless_it_was_tol
         os.kill(parent.pid, signal.SIGKILL)
         assert parent.wait(timeout_s=TIMEOUT_S) == -signal.SIGKILL
         if with_parent:
-            wait_for(lambda: is_gone(child), "the child to be gone")
+            wait_for(lambda: ended_processes.is_gone(child), "the child to be gone")
         else:
-            assert not is_gone(child)
+            assert not ended_processes.is_gone(child)
     finally:
-        if not is_gone(child):
+        if not ended_processes.is_gone(child):
             os.kill(child, signal.SIGKILL)
 
 
@@ -291,7 +283,7 @@ def test_a_part_that_is_never_ready_is_killed(tmp_path: pathlib.Path) -> None:
     with pytest.raises(errors.WaitTimeoutError, match="part to be ready"):
         start_ready(tmp_path, "import os", write_pid, FOREVER, timeout_s=1.0)
     if pid_file.exists() and (text := pid_file.read_text()):  # else it was killed before it could
-        assert is_gone(int(text))
+        assert ended_processes.is_gone(int(text))
 
 
 def test_the_command_line_of_a_part() -> None:

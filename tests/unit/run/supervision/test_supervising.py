@@ -13,6 +13,7 @@ import pytest
 from harness import clocks, errors
 from harness.history import directories, journal_reader, journal_writer, records
 from harness.run.supervision import supervising
+from tests.support import ended_processes
 
 TIMEOUT_S = 30.0
 
@@ -191,14 +192,6 @@ def is_stopped(pid: int) -> bool:
     return psutil.Process(pid).status() == psutil.STATUS_STOPPED
 
 
-def is_gone(pid: int) -> bool:
-    """Return whether a process has ended, even if its exit code is not collected yet."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
 def test_a_paused_process_and_its_children_stand_still_until_they_are_resumed(
     supervisor: supervising.Supervisor, directory: directories.RunDirectory
 ) -> None:
@@ -217,7 +210,7 @@ def test_a_paused_process_and_its_children_stand_still_until_they_are_resumed(
         supervisor.resume("one")
         assert not any(map(is_stopped, pids))
     supervisor.kill_all()
-    clocks.wait_until(lambda: is_gone(pids[1]), timeout_s=TIMEOUT_S, why="its end")
+    clocks.wait_until(lambda: ended_processes.is_gone(pids[1]), timeout_s=TIMEOUT_S, why="its end")
     kinds = [type(record).__name__ for record in journal_reader.read(directory.processes).records]
     assert kinds == [
         "ProcessStarted",
