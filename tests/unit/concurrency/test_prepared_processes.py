@@ -152,13 +152,15 @@ def test_they_end_with_the_process_that_wanted_them(tmp_path: pathlib.Path) -> N
     ready = tmp_path / "ready"
     argv = [sys.executable, "-c", OWNER, str(tmp_path / "log"), str(ready)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as owner:
-        assert owner.stdout is not None
-        pid = int(owner.stdout.readline())
-        wait_for(ready.exists, "the API server")
-        server, owning = psutil.Process(pid), psutil.Process(owner.pid)
-        assert server.parent() in owning.children()
-        assert server.parent() != owning, "it was not forked from a template"
-        owner.kill()
+        try:
+            assert owner.stdout is not None
+            pid = int(owner.stdout.readline())
+            wait_for(ready.exists, "the API server")
+            server, owning = psutil.Process(pid), psutil.Process(owner.pid)
+            assert server.parent() in owning.children()
+            assert server.parent() != owning, "it was not forked from a template"
+        finally:
+            owner.kill()
     wait_for(lambda: ended_processes.is_gone(pid), "the API server to be gone")
 
 
