@@ -35,19 +35,28 @@ class AwaitingPodSyncer(pod_syncing.PodSyncer):
         Raises UnsettledError in that case.
         """
         super().sync(key)
-        pod = self._context.pods.get(key)
-        unseen = [] if pod is None or self._is_over(pod) else self._unseen(pod)
+        unseen = self._unseen(key)
         if unseen:
             concurrency.step("remedy.claim-unseen", pod_name=key, claims=unseen)
             raise releasing.UnsettledError(f"unknown generated claims: {', '.join(unseen)}")
 
-    def _unseen(self, pod: Object) -> list[str]:
+    def _unseen(self, key: str) -> list[str]:
         """Return the keys of the pod's generated claims that the informer does not know."""
-        keys = {
-            informers.key_of(item) for item in self._context.created.owned_by(claims.uid_of(pod))
-        }
+        keys = self._created_for(key)
+        # After the created claims: a list may end their time between the two reads. If the pod
+        # that was read does not name its claim yet, the event that does comes after the list, and
+        # finds that the claim is unknown.
+        pod = self._context.pods.get(key)
+        if pod is None or self._is_over(pod):
+            return []
         recorded = claims.recorded_names(pod)
         for entry in filter(pod_claims.has_template, claims.entries_of(pod)):
             if name := recorded.get(entry["name"]):
                 keys.add(pod_claims.key_of(pod, name))
         return sorted(key for key in keys if self._context.claims.get(key) is None)
+
+    def _created_for(self, key: str) -> set[str]:
+        """Return the keys of the claims that were created for the pod, known or not."""
+        pod = self._context.pods.get(key)
+        owned = [] if pod is None else self._context.created.owned_by(claims.uid_of(pod))
+        return {informers.key_of(claim) for claim in owned}
