@@ -1,6 +1,6 @@
 # One line a target; `make` alone says what there is. Everything happens in .venv, made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help setup flake-hunt test wheel-test lint types e2e-kind e2e-local e2e-client-go mutation nightly doctor bench report docs container clean
+.PHONY: help setup flake-hunt test suite wheel-test lint types e2e-kind e2e-local e2e-client-go mutation nightly doctor bench report docs container clean
 PYTHON ?= python3
 ENGINE ?= docker
 BIN := .venv/bin
@@ -26,7 +26,11 @@ setup: .venv/.dev-installed  ## the virtual environment with everything for deve
 flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARGS="--repeat 5 pod-churn")
 	$(BIN)/flake-hunt hunt $(if $(GITHUB_STEP_SUMMARY),--summary $(GITHUB_STEP_SUMMARY)) $(ARGS)
 
-test: lint types  ## lint, type-check and test
+# mypy needs one processor only: the tests run beside it.
+test: lint  ## lint, type-check and test
+	$(MAKE) --no-print-directory --jobs 2 suite types
+
+suite: .venv/.dev-installed
 	$(BIN)/python -m pytest -n 4 --dist worksteal --max-worker-restart=1 $(ARGS)
 
 wheel-test: .venv/.dev-installed  ## install the wheel in a fresh environment and use it; the sdist must give the same wheel

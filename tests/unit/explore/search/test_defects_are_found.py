@@ -103,7 +103,7 @@ def test_a_missing_answer_is_too_much_for_the_subject_as_it_is_upstream() -> Non
     """Hypothesis H1: unreserve forgets the plan although the write was done or will be, and the
     device is seen in neither place.
     """
-    wanted = hunt(schedules=500, scenario="answer-lost", until_found=False)
+    wanted = hunt(schedules=60, scenario="answer-lost", until_found=False)
     tapes = [wanted.token(decisions) for _, decisions in explored(wanted).findings]
     runs = [search_campaign.replay(token, record=True) for token in tapes]
     told = [[moment.name for moment in run.moments] for run in runs]
