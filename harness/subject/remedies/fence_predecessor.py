@@ -54,8 +54,9 @@ class FencingLeadership(leaderships.Leadership):
 
     Not covered: a predecessor without (1) that lives on; two schedulers at the same time on
     purpose; the predecessor's late removal of a reservation, which carries no resourceVersion,
-    after the pod was bound by its successor. A claim that the informer has not delivered yet, and
-    that is deleted while its watch has a gap, stays in the assume cache with its devices.
+    after the pod was bound by its successor (hypothesis H18). A claim that the informer has not
+    delivered yet, and that is deleted while its watch has a gap, stays in the assume cache with its
+    devices.
     """
 
     accepts_cached_lists = False
