@@ -131,9 +131,7 @@ def run() -> int:
             raise
         if type(error).__name__ == "NoArgsIsHelpError":  # the help is printed already
             return USAGE
-        context = getattr(error, "ctx", None)
-        hint = f"\nTry: {context.command_path} --help" if context is not None else ""
-        return _complain(_message(error) + hint, USAGE)
+        return _complain(_message(error) + _hint(error), USAGE)
     if code == interruptions.EXIT_CODE:  # typer's translation of KeyboardInterrupt
         return _complain(interruptions.MESSAGE, code)
     return code if isinstance(code, int) else 0
@@ -169,6 +167,19 @@ def _message(error: Any) -> str:
     if details["type"] == "value_error":
         return f"{option}: {details['ctx']['error']}"
     return f"{option}: {wording.expectation(details)}"
+
+
+def _hint(error: Any) -> str:
+    """Return which command has help; if an argument is missing, also the order of all of them.
+
+    The one that is named may not be the one that was left out.
+    """
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return ""
+    is_missing = type(error).__name__ == "MissingParameter"
+    usage = f"\n{context.get_usage()}" if is_missing else ""
+    return f"{usage}\nTry: {context.command_path} --help"
 
 
 def _complain(message: str, code: int) -> int:

@@ -97,3 +97,11 @@ def test_the_whole_command_has_every_subcommand_in_the_order_of_the_table() -> N
     assert list(found) == [name for name in named if name not in groups] + groups
     assert groups == [name for name in named if name in groups]
     assert {"trends", "cluster"} <= set(groups)
+
+
+def test_a_missing_argument_is_answered_with_the_order_of_all(flake_hunt: Any) -> None:
+    """Of two, the parser calls the first one missing, although the second one is."""
+    code, _, complaint = flake_hunt("query", "reports/latest")
+    assert code == 2
+    assert "Usage: flake-hunt query [OPTIONS] {RUN_DIR}... {SELECT}" in complaint
+    assert "Try: flake-hunt query --help" in complaint
