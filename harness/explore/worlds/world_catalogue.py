@@ -11,6 +11,7 @@ from harness.explore.worlds.lifecycles import (
     lost_answers,
     lost_claims,
     node_preparations,
+    overtaken_events,
     reserved_claims,
     template_users,
 )
@@ -63,6 +64,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **freed_claims.WORLDS,
     **reserved_claims.WORLDS,
     **lost_answers.WORLDS,
+    **overtaken_events.WORLDS,
 }
 """The worlds by name; every token contains a fingerprint of its world."""
 

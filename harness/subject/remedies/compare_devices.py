@@ -16,7 +16,9 @@ class ComparedDevices(allocated_devices.AllocatedDevices):
     one. If a claim lost device A and got device B meanwhile, the tracker of allocated devices
     (pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go) sees an update from one
     allocation to another and ignores it, because an allocation is immutable while it is set. From
-    then on A looks used and B looks free, and B is given to a second claim.
+    then on A looks used and B looks free, and B is given to a second claim. The same happens
+    without a gap if another scheduler had allocated A: the scheduler assumes its own allocation of
+    B before the event has come that A was given back.
 
     Upstream could do this: in `onUpdate`, insert the devices that the new allocation has and the
     old one lacks, and remove those that only the old one has.

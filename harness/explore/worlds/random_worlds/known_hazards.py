@@ -20,7 +20,7 @@ _EXPIRED = ("expire-watch",)
 _EXPIRED_OF_CLAIMS = (*_EXPIRED, "expire-claim-watch")
 CAUSES: Mapping[str, tuple[str, ...]] = {
     "H1": _LOST,
-    "H2": _EXPIRED_OF_CLAIMS,
+    "H2": (*_EXPIRED_OF_CLAIMS, "scheduler-2", "fail-over"),
     "H3": ("fail-over",),
     "H8": _LOST,
     "H9": _EXPIRED,

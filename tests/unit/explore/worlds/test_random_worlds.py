@@ -171,6 +171,15 @@ def test_a_world_with_known_hazards_gets_their_remedies() -> None:
     assert sizes == ()
 
 
+def test_h2_needs_no_fault_where_two_schedulers_share_a_claim() -> None:
+    """World random-84342317 showed it after 192 schedules."""
+    shared = world_drawing.draw(84342317)
+    assert shared.has(("scheduler-2",))
+    assert not shared.has(("expire-watch", "expire-claim-watch"))
+    remedies, _ = random_specs.settings(random_specs.name(84342317), ())
+    assert "compare-devices-on-update" in remedies
+
+
 def test_a_remedy_that_a_defect_excludes_takes_its_faults_along() -> None:
     lossy = next(
         random_specs.name(number)

@@ -1,0 +1,83 @@
+"""A scheduler learns of a claim's freeing by its own write only, which overtakes the events."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from harness import concurrency
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
+from harness.client import apis
+from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds.lifecycles import controlled_world
+from harness.explore.worlds.scheduling import two_schedulers
+
+Object = dict[str, Any]
+FIRST, SECOND = two_schedulers.NAMES
+NODES = ("worker-0", "worker-1")
+
+
+class OvertakenEvents(controlled_world.ControlledWorld):
+    """Two schedulers plan one claim on different nodes, and the claim controller frees it between.
+
+    The first scheduler's allocation wins, its pod ends, and the claim is freed. The second one has
+    the event of that allocation, meets a conflict, reads the free claim and writes its own plan. In
+    its assume cache one allocation follows the other: the event between them comes later, and is
+    old. Then its next pod needs a device of its node. No watch breaks, and no answer is lost.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._bound = {name: concurrency.Event(f"{name}-bound") for name in ("pod-1", "pod-2")}
+        super().__init__(*arguments, **options)
+
+    def scheduler_names(self) -> Sequence[str]:
+        """Return both names."""
+        return two_schedulers.NAMES
+
+    def objects(self) -> Iterable[Object]:
+        """Return two nodes with one device each, and two claims."""
+        yield world_fixtures.device_class()
+        for node in NODES:
+            yield world_fixtures.node(node)
+            yield world_fixtures.pool(world_fixtures.devices(1), name=node)
+        yield world_fixtures.claim("claim-1")
+        yield world_fixtures.claim("claim-2")
+
+    def begin(self) -> None:
+        """Create a pod of each scheduler, and start what follows their bindings."""
+        self.store.listen(self._on_commit)
+        self._create_pod("pod-1", "claim-1", FIRST, NODES[1])
+        self._create_pod("pod-2", "claim-1", SECOND, NODES[0])
+        concurrency.spawn("other-client", self._delete_first)
+        concurrency.spawn("late-client", self._create_last)
+
+    def _create_pod(self, name: str, claim: str, scheduler: str, node: str) -> None:
+        selector = {"node": node}
+        self.create(world_fixtures.pod(name, claim, scheduler=scheduler, nodeSelector=selector))
+
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
+        is_bound = commit.resource is resources.PODS and b'"nodeName"' in commit.object.data
+        if is_bound and commit.object.name in self._bound:
+            self._bound[commit.object.name].set()
+
+    def _delete_first(self) -> None:
+        self._bound["pod-1"].wait()
+        self.api.delete(apis.PODS, "pod-1", namespace=world_fixtures.NAMESPACE, grace_period_s=0)
+
+    def _create_last(self) -> None:
+        self._bound["pod-2"].wait()
+        self._create_pod("pod-3", "claim-2", SECOND, NODES[0])
+
+    def unfinished(self) -> str | None:
+        """Return whether the books of a scheduler are wrong; two pods may have to wait."""
+        return self.differing_books()
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "reallocation-overtaken": world_specs.WorldSpec(
+        title="H2: a scheduler's write overtakes the events of a claim that was freed",
+        make=OvertakenEvents,
+        sizes={"binders": world_specs.Size(1, 1)},
+        private_locks=controlled_world.PRIVATE_LOCKS,
+        hazard=world_specs.Hazard("H2", remedy="compare-devices-on-update"),
+    ),
+}
