@@ -85,6 +85,14 @@ def test_no_scheduler_is_restarted_where_a_pod_has_several_claims() -> None:
     assert max(map(len, entries)) == 1
 
 
+def test_no_event_is_missed_where_a_scheduler_is_restarted() -> None:
+    """The remedy for H3 does not cover that a claim is deleted in a gap."""
+    drawings = [world_drawing.draw(number) for number in range(DRAWN)]
+    restarted = [drawing for drawing in drawings if drawing.does("fail_over")]
+    assert restarted
+    assert not [drawing for drawing in restarted if drawing.has(action_drawing.GAPS)]
+
+
 def test_a_part_goes_with_those_that_it_needs() -> None:
     for number in range(300):
         drawing = world_drawing.draw(number)
