@@ -55,9 +55,7 @@ def test_with_a_defect_the_device_looks_free(scene: str, parts: dict[str, str]) 
         found
     )  # Gathered, and found nothing: not a crash, not a deadlock.
     replayed, attempts = found["replays"]
-    # Its real threads wait for each other for a limited time, which a busy machine may exceed.
-    assert attempts > 0, found
-    assert replayed > attempts / 2, found
+    assert replayed == attempts > 0, found
 
 
 @pytest.mark.parametrize("scene", ["assuming", "gathering"])
