@@ -123,6 +123,16 @@ class SmallWorld:
         resource = world_fixtures.resource_of(document)
         self.store.create(resource, world_fixtures.NAMESPACE, document)
 
+    def start_successor(self) -> None:
+        """Replace the first scheduler, which was stopped, by one of the same name.
+
+        The old one takes no new pod but continues what it has begun; the new one starts from a
+        list.
+        """
+        successor = self.new_scheduler(self.scheduler_names()[0])
+        self.schedulers[:] = [successor]
+        successor.start()
+
     # ------------------------------------------------------------------------- what is judged
 
     @property

@@ -184,6 +184,12 @@ def pod(name: str, claim_name: str, *, scheduler: str = SCHEDULER, **spec: Any) 
     return _pod(name, {"resourceClaimName": claim_name}, scheduler, spec)
 
 
+def pod_naming_twice(name: str, claim_name: str) -> Object:
+    """Return a pod of which two entries name one claim."""
+    entries = [{"name": entry, "resourceClaimName": claim_name} for entry in ("first", "again")]
+    return pod(name, claim_name, resourceClaims=entries)
+
+
 def pod_of_template(name: str, *, scheduler: str = SCHEDULER) -> Object:
     """Return a pod with a claim of the template."""
     return _pod(name, {"resourceClaimTemplateName": TEMPLATE}, scheduler, {})
@@ -201,3 +207,8 @@ def _pod(name: str, source: Object, scheduler: str, spec: Object) -> Object:
             **spec,
         },
     }
+
+
+def is_bound_pod(commit: watch_cache.Commit) -> bool:
+    """Return whether the object of a commit is a pod that has a node."""
+    return commit.resource is resources.PODS and b'"nodeName"' in commit.object.data

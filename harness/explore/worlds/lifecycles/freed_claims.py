@@ -49,7 +49,7 @@ class FreedClaim(controlled_world.ControlledWorld):
         self.api.delete(apis.PODS, FIRST, namespace=world_fixtures.NAMESPACE, grace_period_s=0)
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
-        if commit.resource is resources.PODS and b'"nodeName"' in commit.object.data:
+        if world_fixtures.is_bound_pod(commit):
             self._bound.set()
         if commit.resource is resources.CLAIMS:
             is_allocated = b'"allocation"' in commit.object.data
@@ -88,7 +88,7 @@ class FreedUnseen(controlled_world.ControlledWorld):
         concurrency.spawn("other-client", self._delete_first)
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
-        if commit.resource is resources.PODS and b'"nodeName"' in commit.object.data:
+        if world_fixtures.is_bound_pod(commit):
             self._bound.put(commit.object.name)
 
     def _delete_first(self) -> None:

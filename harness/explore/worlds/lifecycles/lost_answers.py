@@ -119,7 +119,7 @@ class PodLastSeenWithoutClaims(controlled_world.ControlledWorld):
         concurrency.spawn("other-client", self._delete)
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
-        if commit.resource is resources.PODS and b'"nodeName"' in commit.object.data:
+        if world_fixtures.is_bound_pod(commit):
             self._bound.set()
 
     def _delete(self) -> None:

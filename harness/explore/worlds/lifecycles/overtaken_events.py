@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness import concurrency
-from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
@@ -55,8 +54,7 @@ class OvertakenEvents(controlled_world.ControlledWorld):
         self.create(world_fixtures.pod(name, claim, scheduler=scheduler, nodeSelector=selector))
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
-        is_bound = commit.resource is resources.PODS and b'"nodeName"' in commit.object.data
-        if is_bound and commit.object.name in self._bound:
+        if world_fixtures.is_bound_pod(commit) and commit.object.name in self._bound:
             self._bound[commit.object.name].set()
 
     def _delete_first(self) -> None:

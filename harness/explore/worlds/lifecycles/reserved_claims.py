@@ -139,8 +139,7 @@ class FinishedExtendedPods(controlled_world.ControlledWorld):
     def _on_commit(self, commit: watch_cache.Commit) -> None:
         """Let a pod finish as soon as it is bound."""
         name = commit.object.name
-        is_bound = b'"nodeName"' in commit.object.data
-        if commit.resource is resources.PODS and is_bound and name not in self._finished:
+        if world_fixtures.is_bound_pod(commit) and name not in self._finished:
             self._finished.add(name)
             self.store.patch(
                 resources.PODS, world_fixtures.NAMESPACE, name, _finished, subresource="status"

@@ -25,7 +25,7 @@ FOREIGN = {
 }
 LATE = "delay-request"
 LOSSES = ("lose-response", "lose-request", LATE)
-"""Faults of writes: the answer or the request is lost, or, at last, the request comes late."""
+"""Faults of writes: the answer or the request is lost, or the request comes late."""
 UNSEEN = "expire-claim-watch"
 GAPS = ("expire-watch", UNSEEN)
 """Faults after which a watch cannot be resumed, so that events are missed."""
@@ -61,27 +61,36 @@ def actions(
 def faults(
     stream: Stream, users: pod_drawing.Users, actions: Sequence[drawings.Part]
 ) -> list[drawings.Part]:
-    """Draw the kinds of faults; often only a broken watch of claims where claims are freed.
-
-    No write is lost where a pod has several claims: that shows H10, which has no remedy. None comes
-    late where a pod asks for extended resources, or where a generated claim is lost: that shows
-    H16 and H17, which have none either. No event is missed where a scheduler is restarted: the
-    remedy `fence-predecessor` says that it does not cover that.
-    """
-    is_freed = any(part.does in ("delete_pod", "finish_pod") for part in actions)
-    gaps = () if any(part.does == "fail_over" for part in actions) else GAPS
-    if is_freed and gaps and stream.chance(0.5 if users.is_small else 0.15, f"fault: {UNSEEN}"):
+    """Draw the kinds of faults; often only a broken watch of claims where claims are freed."""
+    done = {part.does for part in actions}
+    possible = _possible_faults(users, done)
+    is_freed = bool(done & {"delete_pod", "finish_pod"}) and UNSEEN in possible
+    if is_freed and stream.chance(0.5 if users.is_small else 0.15, f"fault: {UNSEEN}"):
         return [drawings.Part(name=UNSEEN, kind="fault")]
     if not stream.chance(0.5):
         return []
-    may_come_late = not (users.has_extended or any(part.does == "lose_claim" for part in actions))
-    losses = () if users.has_several else LOSSES if may_come_late else LOSSES[:-1]
-    excluded = {*GAPS, *LOSSES} - {*gaps, *losses}
-    possible = [fault for fault in FAULTS if fault not in excluded]
     chosen = stream.some_of(possible, stream.number(1, 2))
     for name in chosen:
         stream.note(f"fault: {name}")
     return [drawings.Part(name=name, kind="fault") for name in chosen]
+
+
+def _possible_faults(users: pod_drawing.Users, done: set[str]) -> list[str]:
+    """Return the faults that show no hazard that has no remedy; `done`: what other clients do.
+
+    No write is lost where a pod has several claims: that shows H10. None comes late where a pod
+    asks for extended resources, or where a generated claim is lost: that shows H16 and H17. No
+    event is missed where a scheduler is restarted: the remedy `fence-predecessor` says that it does
+    not cover that.
+    """
+    excluded: set[str] = set()
+    if users.has_several:
+        excluded.update(LOSSES)
+    if users.has_extended or "lose_claim" in done:
+        excluded.add(LATE)
+    if "fail_over" in done:
+        excluded.update(GAPS)
+    return [fault for fault in FAULTS if fault not in excluded]
 
 
 def _action(

@@ -49,8 +49,8 @@ class World(Protocol):
     def start_actor(self, name: str) -> None:
         """Start an actor."""
 
-    def new_scheduler(self, name: str) -> Any:
-        """Return a scheduler that is not started."""
+    def start_successor(self) -> None:
+        """Start another scheduler in place of the first one."""
 
     def add_rule(self, rule: Object) -> None:
         """Let a DeviceTaintRule come."""
@@ -162,9 +162,7 @@ class Actions:
         """Stop the scheduler, which goes on with what it has begun, and start another one."""
         [first] = self._world.schedulers
         first.stop()
-        successor = self._world.new_scheduler(world_fixtures.SCHEDULER)
-        self._world.schedulers[:] = [successor]
-        successor.start()
+        self._world.start_successor()
 
     def report_devices(self) -> None:
         """Report on each allocated device: the first are broken, the others ready."""

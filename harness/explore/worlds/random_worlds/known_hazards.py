@@ -13,21 +13,19 @@ no write comes late of a pod with extended resources (H16) or where a generated 
 from collections.abc import Callable, Mapping, Sequence
 
 from harness.explore.worlds import world_specs
-from harness.explore.worlds.random_worlds import drawings, pod_drawing
+from harness.explore.worlds.random_worlds import action_drawing, drawings, pod_drawing
 
-_LOST = ("lose-response", "lose-request", "delay-request")
 _EXPIRED = ("expire-watch",)
-_EXPIRED_OF_CLAIMS = (*_EXPIRED, "expire-claim-watch")
 CAUSES: Mapping[str, tuple[str, ...]] = {
-    "H1": _LOST,
-    "H2": (*_EXPIRED_OF_CLAIMS, "scheduler-2", "fail-over"),
+    "H1": action_drawing.LOSSES,
+    "H2": (*action_drawing.GAPS, "scheduler-2", "fail-over"),
     "H3": ("fail-over",),
-    "H8": _LOST,
+    "H8": action_drawing.LOSSES,
     "H9": _EXPIRED,
-    "H12": _LOST,
+    "H12": action_drawing.LOSSES,
     "H13": _EXPIRED,
-    "H14": _EXPIRED_OF_CLAIMS,
-    "H15": ("touch-objects", *_LOST),
+    "H14": action_drawing.GAPS,
+    "H15": ("touch-objects", *action_drawing.LOSSES),
 }
 """The parts that a hazard needs, of which one is enough."""
 

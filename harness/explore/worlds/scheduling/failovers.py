@@ -27,18 +27,11 @@ class Failover(competing_pods.CompetingPods):
         """Do nothing: the late pods come with the failover."""
 
     def _fail_over(self) -> None:
-        """Replace the scheduler, as when a leader loses its lease.
-
-        The old one takes no new pod but continues what it has begun; the new one starts from a
-        list.
-        """
+        """Replace the scheduler, as when a leader loses its lease."""
         self.written.wait()
-        first = self.schedulers[0]
-        first.stop()
+        self.schedulers[0].stop()
         self.create_late_pods()
-        successor = self.new_scheduler(self.scheduler_names()[0])
-        self.schedulers[:] = [successor]
-        successor.start()
+        self.start_successor()
 
 
 class TakenBackLate(small_world.SmallWorld):
@@ -63,16 +56,13 @@ class TakenBackLate(small_world.SmallWorld):
 
     def begin(self) -> None:
         """Create the pod; the scheduler may be replaced at any time from now on."""
-        entries = [{"name": name, "resourceClaimName": "claim-1"} for name in ("first", "again")]
-        self.create(world_fixtures.pod("pod-1", "claim-1", resourceClaims=entries))
+        self.create(world_fixtures.pod_naming_twice("pod-1", "claim-1"))
         concurrency.spawn("failover", self._fail_over)
 
     def _fail_over(self) -> None:
         self.runtime.point()
         self.schedulers[0].stop()
-        successor = self.new_scheduler(self.scheduler_names()[0])
-        self.schedulers[:] = [successor]
-        successor.start()
+        self.start_successor()
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {

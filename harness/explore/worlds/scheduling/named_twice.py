@@ -28,8 +28,7 @@ class NamedTwice(small_world.SmallWorld):
 
     def begin(self) -> None:
         """Create both pods."""
-        entries = [{"name": name, "resourceClaimName": "claim-1"} for name in ("first", "again")]
-        self.create(world_fixtures.pod("pod-1", "claim-1", resourceClaims=entries))
+        self.create(world_fixtures.pod_naming_twice("pod-1", "claim-1"))
         self.create(world_fixtures.pod("pod-2", "claim-2"))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from harness import concurrency
 from harness.apiserver.registry import store as stores
-from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import limited_store, small_world, world_fixtures, world_specs
@@ -79,7 +78,7 @@ class LimitedClaim(SharedClaim):
         concurrency.spawn("other-pods", self._give_back)
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
-        if commit.resource is resources.PODS and b'"nodeName"' in commit.object.data:
+        if world_fixtures.is_bound_pod(commit):
             self._bound.set()
 
     def _give_back(self) -> None:

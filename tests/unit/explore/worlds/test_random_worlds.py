@@ -183,7 +183,7 @@ def test_h2_needs_no_fault_where_two_schedulers_share_a_claim() -> None:
     """World random-84342317 showed it after 192 schedules."""
     shared = world_drawing.draw(84342317)
     assert shared.has(("scheduler-2",))
-    assert not shared.has(("expire-watch", "expire-claim-watch"))
+    assert not shared.has(action_drawing.GAPS)
     remedies, _ = random_specs.settings(random_specs.name(84342317), ())
     assert "compare-devices-on-update" in remedies
 
