@@ -6,6 +6,7 @@ the same key at the same time.
 
 import collections
 import heapq
+import math
 
 from harness import concurrency
 
@@ -26,6 +27,8 @@ class WorkQueue:
         self._dirty: set[str] = set()
         self._working: set[str] = set()
         self._retries: list[tuple[float, str]] = []
+        """A heap of times and keys; an entry of a key that is retried sooner has no effect."""
+        self._retried_at: dict[str, float] = {}
         self._failures: dict[str, int] = {}
         self._closed = False
 
@@ -51,7 +54,10 @@ class WorkQueue:
         raise concurrency.Closed
 
     def done(self, key: str, *, failed: bool = False) -> None:
-        """Return a processed key; if it failed, it is retried after a wait."""
+        """Return a processed key; if it failed, it is retried after a wait.
+
+        A key waits for one retry, the earliest, as upstream (`insert` in delaying_queue.go).
+        """
         with self._changed:
             self._working.discard(key)
             if key in self._dirty:
@@ -79,11 +85,18 @@ class WorkQueue:
     def _retry(self, key: str) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         wait_s = min(RETRY_FIRST_S * 2.0 ** min(failures - 1, _DOUBLINGS_MAX), RETRY_MAX_S)
-        heapq.heappush(self._retries, (concurrency.monotonic_s() + wait_s, key))
-        self._changed.notify()
+        retried_at = concurrency.monotonic_s() + wait_s
+        if retried_at < self._retried_at.get(key, math.inf):
+            self._retried_at[key] = retried_at
+            heapq.heappush(self._retries, (retried_at, key))
+            self._changed.notify()
 
     def _flush(self) -> float | None:
+        """Add the keys whose wait is over; return the rest of the next wait in seconds."""
         now_s = concurrency.monotonic_s()
         while self._retries and self._retries[0][0] <= now_s:
-            self._add(heapq.heappop(self._retries)[1])
+            retried_at, key = heapq.heappop(self._retries)
+            if self._retried_at.get(key) == retried_at:
+                del self._retried_at[key]
+                self._add(key)
         return self._retries[0][0] - now_s if self._retries else None

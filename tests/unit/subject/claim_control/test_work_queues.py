@@ -78,6 +78,20 @@ def test_a_key_that_was_added_again_while_it_failed_does_not_wait(
     assert time.now_s == 0
 
 
+def test_a_key_that_failed_twice_comes_again_once_at_the_earlier_time(
+    queue: work_queues.WorkQueue, time: controlled_runtimes.VirtualTime
+) -> None:
+    queue.add("a")
+    queue.get()
+    queue.add("a")
+    for _ in range(2):  # the second time without a wait, as it was added again
+        queue.done("a", failed=True)
+        assert queue.get() == "a"
+    assert time.now_s == pytest.approx(work_queues.RETRY_FIRST_S)
+    queue.done("a")
+    assert is_idle(queue)
+
+
 def test_close_ends_every_get_also_with_keys_left() -> None:
     queue = work_queues.WorkQueue("test")
     ended = []
