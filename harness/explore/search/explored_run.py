@@ -67,6 +67,7 @@ def explore_once(
 
     runtime = scheduler.ControlledRuntime(
         strategy,
+        choices_max=spec.choices_max,
         private_locks=spec.private_locks,
         record=on_step if record else None,
         observer=observer,

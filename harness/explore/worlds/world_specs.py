@@ -12,6 +12,8 @@ from harness.explore.runtime import scheduler
 Listener = Callable[[watch_cache.Commit], None]
 SIZE_MAX = 64
 """Maximum of every size."""
+CHOICES_MAX = 100_000
+"""Choices after which a run counts as a livelock, unless its world says otherwise."""
 PRIVATE_LOCKS = (
     ".objects",
     ".stopped",
@@ -116,6 +118,8 @@ class WorldSpec:
     """The answer to a write always comes before its events; else they come in either order."""
     private_locks: tuple[str, ...] = PRIVATE_LOCKS
     """Name suffixes of locks without contention once the world is at rest."""
+    choices_max: int = CHOICES_MAX
+    """Choices after which a run counts as a livelock; none of the world's runs needs as many."""
     hazard: Hazard | None = None
     """Why the correct subject fails in this world, as upstream; None: it does not.
 

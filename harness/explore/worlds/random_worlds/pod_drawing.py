@@ -175,6 +175,11 @@ def _without_claims(spec: Object) -> None:
     spec["containers"][0]["resources"] = limits
 
 
+def has_many_claims(pod: Object) -> bool:
+    """Return whether a pod has a hundred generated claims."""
+    return len(pod["spec"].get("resourceClaims", ())) >= MANY
+
+
 def is_extended(pod: Object) -> bool:
     """Return whether a pod asks for extended resources."""
     return "resources" in pod["spec"]["containers"][0]

@@ -9,6 +9,7 @@ from harness.explore.worlds import chosen_parts, world_specs
 from harness.explore.worlds.random_worlds import (
     drawings,
     known_hazards,
+    pod_drawing,
     random_node,
     random_world,
     world_drawing,
@@ -41,6 +42,7 @@ def spec(world: str) -> world_specs.WorldSpec | None:
         make=functools.partial(kind, drawing=drawing),
         sizes=_sizes(drawing),
         private_locks=_private_locks(drawing),
+        choices_max=_choices_max(drawing),
     )
 
 
@@ -92,6 +94,16 @@ def _sizes(drawing: drawings.Drawing) -> dict[str, world_specs.Size]:
     sizes = {part.name: world_specs.Size(1, 0) for part in parts}
     numbers = drawing.numbers.items()
     return sizes | {key: world_specs.Size(value, _LEAST.get(key, 0)) for key, value in numbers}
+
+
+def _choices_max(drawing: drawings.Drawing) -> int:
+    """Return how many choices a run may need.
+
+    When a pod with a hundred claims ends, the controller looks at all of them for each of their six
+    events, as upstream: up to 430,000 choices were seen.
+    """
+    large = sum(pod_drawing.has_many_claims(part.documents[0]) for part in drawing.of_kind("pod"))
+    return world_specs.CHOICES_MAX * (1 + 10 * large)
 
 
 def _private_locks(drawing: drawings.Drawing) -> tuple[str, ...]:

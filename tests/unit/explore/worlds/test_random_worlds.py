@@ -11,7 +11,7 @@ from harness.explore.search import (
     shrink_world,
     tokens,
 )
-from harness.explore.worlds import world_catalogue
+from harness.explore.worlds import world_catalogue, world_specs
 from harness.explore.worlds.random_worlds import (
     action_drawing,
     actions,
@@ -128,6 +128,16 @@ def test_all_claims_of_a_pod_with_many_get_their_devices_ready() -> None:
     drawing = world_drawing.draw(603014809)
     assert {"device-driver", "pod-2"} <= {part.name for part in drawing.parts}
     assert explored_run.explore_once(spec, random_strategies.Replay([])).finding is None
+
+
+def test_a_long_run_of_a_pod_with_many_claims_is_no_livelock() -> None:
+    """Found in a random world: the claims of a pod that has ended are looked at again and again."""
+    hunt = search_campaign.Hunt(
+        scenario="random-158949414", defects=(), strategy="random", seed=1, schedules=1, time_s=None
+    )
+    assert hunt.spec.choices_max > world_specs.CHOICES_MAX
+    *_, progress = search_campaign.explore(hunt)
+    assert progress.findings == []
 
 
 @pytest.mark.parametrize(
