@@ -1,6 +1,7 @@
 """`flake-hunt replay`: reproduce an explored run exactly, and export it."""
 
 import pathlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +10,10 @@ from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.explore.search import causality_curve, explored_run, tokens
+
+
+_STEPS_MAX = 200
+"""Number of steps of a longer story that are printed: half of them the first, half the last."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -60,7 +65,10 @@ def replay(
 
 
 def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
-    """Print the steps of a run and the command that reproduces it; return its exit code."""
+    """Print the steps of a run and the command that reproduces it; return its exit code.
+
+    The middle of a long story is left out, which `--html` and `--pytest` have.
+    """
     from harness import writing
     from harness.checks import verdicts
     from harness.explore.output import reproduction, stories
@@ -69,8 +77,7 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
     run = search_campaign.replay(token, record=True)
     finding = run.finding or "nothing was found"
     story = stories.tell(run.moments, run.names, finding)
-    for number, sentence in enumerate(story, start=1):
-        print(f"{number:4}. {sentence}")
+    _print_story(story)
     sizes = "".join(f", {key}={value}" for key, value in token.sizes)
     print(
         f"\n{token.scenario}{sizes}: {outputs.counted(token.deviations, 'deviation')} from the default schedule. "
@@ -80,6 +87,18 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
         writing.replace(pytest_file, reproduction.pytest_file(token, finding, story).encode())
         print(f"Written: {pytest_file}")
     return verdicts.Verdict.INVALID.exit_code if run.finding else 0
+
+
+def _print_story(story: Sequence[str]) -> None:
+    numbered = [f"{number:4}. {sentence}" for number, sentence in enumerate(story, start=1)]
+    left_out = len(numbered) - _STEPS_MAX
+    if left_out > 0:
+        half = _STEPS_MAX // 2
+        note = (
+            f"      {outputs.counted(left_out, 'step')} left out here; replay --html FILE has all"
+        )
+        numbered[half:-half] = [note]
+    print(*numbered, sep="\n")
 
 
 def _save(path: pathlib.Path, token: "tokens.Token", run: "explored_run.ExploredRun") -> None:
