@@ -17,8 +17,8 @@ Object = dict[str, Any]
 TIMES = leader_election.LeaseTimes(lease_duration_s=1, renew_deadline_s=0.4, retry_period_s=0.2)
 WAIT_S = 60.0
 """Wait for the lease, in seconds: longer than a run."""
-PATIENCE_S = 10.0
-"""Wait of the first scheduler before it tries a pod again, in seconds."""
+PATIENCE_S = 60.0
+"""Wait of the first scheduler before it tries a pod again, in seconds: longer than a run."""
 
 
 class LeaderChange(competing_pods.CompetingPods):
