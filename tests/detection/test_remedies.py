@@ -4,6 +4,7 @@
 """
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +14,12 @@ from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
 from harness.subject import remedies
 from harness.subject.binding import claim_binding
-from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
+from harness.subject.remedies import (
+    fence_predecessor,
+    fenced_writes,
+    keep_in_flight,
+    settled_claims,
+)
 
 pytestmark = pytest.mark.detection
 SCHEDULES = 500
@@ -50,6 +56,7 @@ FOUND = {
     "H8": "entry-1 of one pod has the claims",
     "H9": "leaked: reserved for ['pod-1']",
     "H13": "is reserved for pod-1, which has ended",
+    "H18": "bound: pod-1 is bound, but claim-1 is not reserved for it",
     **dict.fromkeys(("H12", "H14", "H15"), "stuck: pod-1 not bound"),
 }
 """Words of the finding by hypothesis; of the others: a device is allocated twice."""
@@ -57,7 +64,7 @@ FOUND = {
 
 def test_every_remedy_is_there_for_a_hazard() -> None:
     assert {remedy for _, remedy in HAZARDS.values()} == set(remedies.names())
-    hypotheses = {"H1", "H2", "H3", "H8", "H9", "H12", "H13", "H14", "H15"}
+    hypotheses = {"H1", "H2", "H3", "H8", "H9", "H12", "H13", "H14", "H15", "H18"}
     assert {hypothesis for hypothesis, _ in HAZARDS.values()} == hypotheses
 
 
@@ -155,6 +162,22 @@ def test_a_released_claim_must_be_assumed_first(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(keep_in_flight.KeepInFlightBinder, "_assume_newest", lambda *_: None)
     progress = explored("answer-lost", "keep-in-flight-until-known", schedules=4000)
     assert "is allocated to claim-" in progress.findings[0][0]
+
+
+@pytest.mark.parametrize(
+    ("whole", "half", "left_out"),
+    [
+        (fence_predecessor.FencingLeadership, "_unbound_pods", lambda *_: set()),
+        (fenced_writes, "_takes_back", lambda _: False),
+    ],
+    ids=["the successor fences no reservations", "the predecessor's patch has no version"],
+)
+def test_one_half_against_a_late_removal_is_not_enough(
+    monkeypatch: pytest.MonkeyPatch, whole: object, half: str, left_out: Callable[..., object]
+) -> None:
+    monkeypatch.setattr(whole, half, left_out)
+    progress = explored("reservation-taken-back-late", "fence-predecessor", schedules=4000)
+    assert FOUND["H18"] in progress.findings[0][0]
 
 
 def test_a_predecessor_must_not_go_on_after_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:

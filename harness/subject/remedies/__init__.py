@@ -12,7 +12,7 @@ the time before the first pod. `remedy.outcome-unknown`, `remedy.reallocation-se
 `remedy.claim-unseen`, `remedy.reservation-found` and `remedy.tried-again` say what gave rise to it.
 
 Contents: `ask_again`, `await_created_claims`, `compare_devices`, `derive_claim_names`,
-`fence_predecessor`, `keep_in_flight`, `settled_claims`, `sync_claims_of_deleted`,
+`fence_predecessor`, `fenced_writes`, `keep_in_flight`, `settled_claims`, `sync_claims_of_deleted`,
 `try_after_post_filter`.
 """
 

@@ -11,7 +11,9 @@ by a write of our own.
 That write removes the finalizer that the scheduler added before the allocation
 (`resource.kubernetes.io/delete-protection`). It needs no new permission and no new field, and it
 leaves the claim as it was before the attempt: a claim without an allocation needs no protection.
-The next attempt adds the finalizer again, as the first one did.
+The next attempt adds the finalizer again, as the first one did. A claim with an allocation, of
+which a reservation may be taken back, keeps its finalizer and gets an annotation, which says which
+version was fenced.
 """
 
 from typing import Any
@@ -22,26 +24,33 @@ from harness.subject import claim_writes, claims
 
 Object = dict[str, Any]
 FAILURES = (apis.ApiError, transports.TransportError)
+ANNOTATION = "flake-hunt.example/fenced-version"
 BACKOFF_FIRST_S = 0.05
 """Wait before the second try, in seconds; it doubles with each further one."""
 BACKOFF_MAX_S = 5.0
 
 
 def settled(api: apis.Api, unsettled: Object) -> Object | None:
-    """Return the claim in a version that no allocation under way is based on; None if it is gone.
+    """Return the claim in a version that no write under way is based on; None if it is gone.
 
     `unsettled`: the claim in the version on which such a write may be based, with the finalizer.
     Raises ApiError or TransportError if its fate is still unknown, for example after a conflict:
     try again.
     """
     current = _read(api, unsettled)
-    if current is None or claims.allocation_of(current):
+    if current is None or _version(current) != _version(unsettled):
         return current
-    if _version(current) != _version(unsettled):
-        return current
-    fenced = claim_writes.remove_finalizer(api, current)
+    fence = _annotate if claims.allocation_of(current) else claim_writes.remove_finalizer
+    fenced = fence(api, current)
     concurrency.step("remedy.fenced", claim=claims.uid_of(fenced), version=_version(fenced))
     return fenced
+
+
+def _annotate(api: apis.Api, claim: Object) -> Object:
+    """Note in an annotation that the present version of the claim is fenced."""
+    annotations = claim["metadata"].get("annotations") or {}
+    noted = {**annotations, ANNOTATION: _version(claim)}
+    return api.update(apis.CLAIMS, claims.with_metadata(claim, annotations=noted))
 
 
 def _read(api: apis.Api, claim: Object) -> Object | None:

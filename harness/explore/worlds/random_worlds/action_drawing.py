@@ -40,10 +40,7 @@ def actions(
     is_controlled: bool,
     has_kubelets: bool,
 ) -> list[drawings.Part]:
-    """Draw what other clients do.
-
-    No scheduler is restarted where a pod has several claims: that shows H18, which has no remedy.
-    """
+    """Draw what other clients do."""
     found = [
         *_of_pods(stream, users, is_controlled=is_controlled, has_kubelets=has_kubelets),
         *_of_claims(stream, supply, is_controlled=is_controlled, is_allocated=users.is_allocated),
@@ -52,8 +49,7 @@ def actions(
     if is_controlled and stream.chance(0.08, "restart: claim controller"):
         found.append(_action("stop_controller", needs=(pod_drawing.CONTROLLER,)))
     is_single = not any(part.name == "scheduler-2" for part in users.parts)
-    if is_single and stream.chance(0.06) and not users.has_several:
-        stream.note("restart: scheduler")
+    if is_single and stream.chance(0.06, "restart: scheduler"):
         found.append(_action("fail_over"))
     return found
 

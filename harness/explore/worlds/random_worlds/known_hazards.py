@@ -5,9 +5,10 @@ search therefore gives the subject the remedy; without it, a finding says so by 
 
 The others are kept out of the worlds: two schedulers never compete for devices (kubernetes#128980),
 the driver of the nodes always refuses a device in use (kubernetes#141471), no write of a pod with
-several claims is lost (H10), no scheduler is restarted where there is such a pod (H18) or where
-events are missed (the remedy for H3 does not cover that), no answer to a binding is lost (H11), and
-no write comes late of a pod with extended resources (H16) or where a generated claim is lost (H17).
+several claims is lost (H10), no scheduler is restarted where events are missed (the remedy for H3
+does not cover that), no answer to a binding is lost (H11), and no write comes late of a pod with
+extended resources (H16) or where a generated claim is lost (H17). Where a scheduler is restarted,
+the remedy for H3 is one for H18, too.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -76,6 +76,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         title="H18: a scheduler takes a reservation back after its successor has listed the claim",
         make=TakenBackLate,
         sizes={"binders": world_specs.Size(1, 1)},
-        hazard=world_specs.Hazard("H18", remedy=None),
+        hazard=world_specs.Hazard("H18", remedy="fence-predecessor"),
     ),
 }

@@ -72,19 +72,6 @@ def test_no_write_comes_late_where_that_is_a_hazard_without_a_remedy() -> None:
     assert not [drawing for drawing in hazardous if drawing.has((action_drawing.LATE,))]
 
 
-def test_no_scheduler_is_restarted_where_a_pod_has_several_claims() -> None:
-    """H18 would show, which has no remedy."""
-    drawings = [world_drawing.draw(number) for number in range(DRAWN)]
-    restarted = [drawing for drawing in drawings if drawing.does("fail_over")]
-    assert restarted
-    entries = [
-        pod.documents[0]["spec"].get("resourceClaims") or ()
-        for drawing in restarted
-        for pod in drawing.of_kind("pod")
-    ]
-    assert max(map(len, entries)) == 1
-
-
 def test_no_event_is_missed_where_a_scheduler_is_restarted() -> None:
     """The remedy for H3 does not cover that a claim is deleted in a gap."""
     drawings = [world_drawing.draw(number) for number in range(DRAWN)]

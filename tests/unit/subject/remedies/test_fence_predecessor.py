@@ -1,4 +1,4 @@
-"""A remedy for H3: what a predecessor left under way is fenced before the first pod."""
+"""A remedy for H3 and H18: what a predecessor left under way is fenced before the first pod."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import pytest
 
 from harness import errors
 from harness.client import apis, transports
-from harness.subject import allocated_devices, assume_caches, claims
-from harness.subject.remedies import fence_predecessor
+from harness.subject import allocated_devices, assume_caches, claim_writes, claims
+from harness.subject.remedies import fence_predecessor, fenced_writes, settled_claims
 from tests.support import api_objects, controlled_runtimes, local_servers
 
 Object = dict[str, Any]
@@ -29,6 +29,17 @@ class Successor:
         self.cache.on_add(stored, initial=True)
         return stored
 
+    def pod(self, name: str, **more: Any) -> Object:
+        return local_servers.put(self.server, apis.PODS, api_objects.pod(name, **more))
+
+    def reserved(self, name: str, pod: Object) -> Object:
+        """A claim that is allocated, and reserved for the pod."""
+        claim = self.claim(name, finalizers=FINALIZERS)
+        allocated = allocating(claims.with_reservation(claim, pod))
+        written = self.api.update_status(apis.CLAIMS, allocated)
+        self.cache.on_update(claim, written)
+        return written
+
     def stored(self, name: str) -> Object:
         return self.api.get(apis.CLAIMS, name, namespace="default")
 
@@ -44,6 +55,23 @@ def successor(
 def allocating(claim: Object) -> Object:
     """The claim as a predecessor is about to write it."""
     return claims.with_status(claim, allocation=api_objects.allocation("a"))
+
+
+def take_back(api: apis.Api, claim: Object, pod: Object) -> Object:
+    """Send the patch that takes the pod's reservation back, based on this version of the claim."""
+    meta = claim["metadata"]
+    change = {
+        "metadata": {key: meta[key] for key in ("uid", "resourceVersion")},
+        "status": {"reservedFor": [{"$patch": "delete", "uid": claims.uid_of(pod)}]},
+    }
+    return api.patch(
+        apis.CLAIMS,
+        meta["name"],
+        change,
+        namespace="default",
+        kind=apis.PatchKind.STRATEGIC,
+        subresource="status",
+    )
 
 
 def test_a_late_write_of_the_predecessor_conflicts(successor: Successor) -> None:
@@ -81,9 +109,82 @@ def test_other_claims_are_not_touched(successor: Successor, steps: Steps) -> Non
     ]
     requests = len(successor.server.requests)
     successor.leadership.on_started_leading()
-    assert successor.server.requests[requests:] == ["GET /apis/resource.k8s.io/v1/resourceclaims"]
+    assert successor.server.requests[requests:] == [
+        "GET /apis/resource.k8s.io/v1/resourceclaims",
+        "GET /api/v1/pods",
+    ]
     assert [successor.stored(name) for name in ("new", "old")] == known
     assert ("remedy.took-over", {"claims": 0, "waited_ms": 0}) in steps
+
+
+def test_a_late_removal_of_a_reservation_conflicts(successor: Successor) -> None:
+    pod = successor.pod("p")
+    claim = successor.reserved("c", pod)
+    successor.leadership.on_started_leading()
+    with pytest.raises(apis.ApiError, match="the object has been modified"):
+        take_back(successor.api, claim, pod)
+    fenced = successor.stored("c")
+    assert claims.is_reserved_for(fenced, pod)
+    assert claims.has_finalizer(fenced)
+    assert fenced["metadata"]["annotations"] == {
+        settled_claims.ANNOTATION: claim["metadata"]["resourceVersion"]
+    }
+    assert successor.cache.get("default/c") == fenced
+
+
+def test_a_removal_that_is_committed_just_before_the_fence_is_known(successor: Successor) -> None:
+    pod = successor.pod("p")
+    claim = successor.reserved("c", pod)
+    successor.server.before("PUT", "resourceclaims/c", lambda: take_back(successor.api, claim, pod))
+    successor.leadership.on_started_leading()
+    known = successor.cache.get("default/c")
+    assert known == successor.stored("c")
+    assert not claims.is_reserved_for(known, pod)
+
+
+def test_reservations_for_other_pods_are_not_touched(successor: Successor) -> None:
+    """Of a pod that is bound, and of one that is gone."""
+    bound = successor.pod("bound", node="worker-0")
+    known = [
+        successor.reserved("c", bound),
+        successor.reserved("d", api_objects.known_pod("gone")),
+    ]
+    successor.leadership.on_started_leading()
+    assert [successor.stored(name) for name in "cd"] == known
+
+
+def test_a_removal_is_based_on_what_is_there(successor: Successor, steps: Steps) -> None:
+    pod, other = successor.pod("p"), successor.pod("other")
+    claim = successor.reserved("c", pod)
+    successor.server.before(
+        "PATCH",
+        "resourceclaims/c",
+        lambda: successor.api.update_status(
+            apis.CLAIMS, claims.with_reservation(successor.stored("c"), other)
+        ),
+    )
+    freed = claim_writes.remove_reservation(successor.leadership.writing_api, claim, pod)
+    assert freed == successor.stored("c")
+    assert claims.reservations_of(freed) == [claims.reservation_of(other)]
+    assert [name for name, _ in steps].count("remedy.read") == 2
+
+
+def test_a_removal_that_always_conflicts_is_given_up(successor: Successor, steps: Steps) -> None:
+    pod = successor.pod("p")
+    claim = successor.reserved("c", pod)
+    successor.server.refuse("PATCH", "resourceclaims/c", status=409, times=100)
+    assert claim_writes.remove_reservation(successor.leadership.writing_api, claim, pod) is None
+    assert successor.server.count("PATCH") == fenced_writes.TRIES
+    assert "unreserve.failed" in [name for name, _ in steps]
+
+
+def test_after_the_end_no_reservation_is_taken_back(successor: Successor) -> None:
+    pod = successor.pod("p")
+    claim = successor.reserved("c", pod)
+    api = successor.leadership.writing_api
+    successor.leadership.on_stopped_leading()
+    assert claim_writes.remove_reservation(api, claim, pod) is None
+    assert successor.stored("c") == claim
 
 
 def test_a_watch_that_lags_hides_nothing(successor: Successor) -> None:

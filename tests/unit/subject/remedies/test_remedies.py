@@ -11,7 +11,7 @@ from harness.subject.claim_control import controller_parts
 HYPOTHESES = {
     "keep-in-flight-until-known": "H1",
     "compare-devices-on-update": "H2",
-    "fence-predecessor": "H3",
+    "fence-predecessor": "H3 and H18",
     "derive-claim-names": "H8",
     "ask-again-for-unseen-pods": "H9",
     "try-again-after-post-filter": "H12 and H15",
