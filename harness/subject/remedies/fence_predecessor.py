@@ -100,22 +100,24 @@ class FencingLeadership(leaderships.Leadership):
 
     def _newest_claims(self, deadline_s: float) -> list[Object]:
         """List all claims, and return them when the assume cache and its handlers know them."""
-        listing = self._until_answered(
-            lambda: self._api.list(apis.CLAIMS, namespace=self._namespace), deadline_s
-        )
-        concurrency.step("remedy.listed", count=len(listing.items))
-        for claim in listing.items:
+        listed = self._list(apis.CLAIMS, deadline_s)
+        for claim in listed:
             # Also if it is known: on return the handlers have seen what the informer has stored.
             self._cache.on_update(claim, claim)
-        return listing.items
+        return listed
 
     def _unbound_pods(self, deadline_s: float) -> set[str]:
         """Return the UIDs of the pods that are not bound."""
+        listed = self._list(apis.PODS, deadline_s)
+        return {claims.uid_of(pod) for pod in listed if not pod["spec"].get("nodeName")}
+
+    def _list(self, resource: apis.Resource, deadline_s: float) -> list[Object]:
+        """Return the objects of a resource from the newest state."""
         listing = self._until_answered(
-            lambda: self._api.list(apis.PODS, namespace=self._namespace), deadline_s
+            lambda: self._api.list(resource, namespace=self._namespace), deadline_s
         )
         concurrency.step("remedy.listed", count=len(listing.items))
-        return {claims.uid_of(pod) for pod in listing.items if not pod["spec"].get("nodeName")}
+        return listing.items
 
     def _settle(self, claim: Object, deadline_s: float) -> None:
         """Settle a claim and assume the result."""
