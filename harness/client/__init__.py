@@ -4,6 +4,6 @@ It knows the protocol of Kubernetes, but nothing of scheduling: devices, queues 
 belong here.
 
 Contents: `apis`, `backoffs`, `client_kubeconfigs`, `exec_credentials`, `impersonations`,
-`informers`, `journaling`, `kubeconfig_files`, `kubeconfigs`, `outcomes`, `proxies`, `recorders`,
-`resource_streams`, `transports`.
+`informers`, `journaling`, `kubeconfig_files`, `kubeconfigs`, `outcomes`, `passed_versions`,
+`proxies`, `recorders`, `resource_streams`, `transports`.
 """

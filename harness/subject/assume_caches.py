@@ -14,6 +14,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.client.passed_versions import PassedVersion, version_of
 from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
@@ -44,9 +45,10 @@ class CacheEvent:
 
 _KIND = "ResourceClaim"
 _LATEST, _API = "latest", "api"
+_PASSED = "passed"
 _EVENTS, _FIRST_EVENT, _LAST_EVENT = "events", "first event", "last event"
-"""The parts of the cache: the newest version of each key, and the informer's; the events of each
-change, and both ends of their queue.
+"""The parts of the cache: the newest version of each key, and the informer's; the version that the
+informer has passed; the events of each change, and both ends of their queue.
 
 Taking an event and appending another one commute, as at the two ends of a channel. Finding that the
 queue is empty does not commute with appending.
@@ -75,6 +77,7 @@ class AssumeCache:
     def __init__(self, handlers: Iterable[informers.EventHandler] = ()) -> None:
         self._changed = concurrency.condition("assume-cache")
         self._entries: dict[str, _Entry] = {}
+        self._passed = PassedVersion()
         self._events: collections.deque[CacheEvent] = collections.deque()
         self._numbers = itertools.count()
         self._emitting = concurrency.baton(self._changed, "assume-cache-emitter")
@@ -91,6 +94,30 @@ class AssumeCache:
         """Return the newest version of every object."""
         with self._changed:
             return [entry.latest for entry in self._entries.values()]
+
+    def has_deleted(self, obj: Object) -> bool:
+        """Return whether the informer has delivered that an object was deleted.
+
+        `obj`: the object in a version that it has had. An object that is not known may be one of
+        which no event has come yet; the two are told apart by the version that the informer has
+        passed. kube-scheduler has no such method. Only a remedy needs it.
+        """
+        key = informers.key_of(obj)
+        with concurrency.in_parts(self._changed):
+            concurrency.reads(self._changed, _API, key)
+            concurrency.reads(self._changed, _PASSED)
+            entry = self._entries.get(key)
+            is_known = entry is not None and _uid_of(entry.latest) == _uid_of(obj)
+            return not is_known and self._passed.covers(obj)
+
+    def learn(self, obj: Object) -> None:
+        """Store an object that was read from the API server, as if the informer had delivered it.
+
+        Return after all handlers have seen it, and what the informer has stored before.
+        """
+        with concurrency.in_parts(self._changed):
+            self._learn(obj, initial=False)
+        self._emit()
 
     def assume(self, obj: Object) -> None:
         """Store an object that the scheduler has written; return after all handlers have seen it.
@@ -121,10 +148,23 @@ class AssumeCache:
 
     # ------------------------------------------------------------ the informer's side
 
+    def on_list_begin(self) -> None:
+        """Handle that the next events are those of a list, in any order."""
+        with concurrency.in_parts(self._changed):
+            concurrency.writes(self._changed, _PASSED)
+            self._passed.begin_list()
+
+    def on_list_end(self, version: str) -> None:
+        """Handle that all events up to this resource version, the list's, have come."""
+        with concurrency.in_parts(self._changed):
+            concurrency.writes(self._changed, _PASSED)
+            self._passed.end_list(version)
+
     def on_add(self, obj: Object, *, initial: bool) -> None:
         """Add an object from the informer."""
         with concurrency.in_parts(self._changed):
             self._learn(obj, initial=initial)
+            self._pass(obj)
         self._emit()
 
     def on_update(self, old: Object, new: Object) -> None:
@@ -132,6 +172,7 @@ class AssumeCache:
         del old
         with concurrency.in_parts(self._changed):
             self._learn(new, initial=False)
+            self._pass(new)
         self._emit()
 
     def on_delete(self, last: Object) -> None:
@@ -140,7 +181,12 @@ class AssumeCache:
             entry = self._entries.pop(informers.key_of(last), None)
             if entry is not None:
                 self._push(last, lambda handler: handler.on_delete(entry.latest))
+            self._pass(last)
         self._emit()
+
+    def _pass(self, obj: Object) -> None:
+        concurrency.writes(self._changed, _PASSED)
+        self._passed.deliver(obj)
 
     def _learn(self, obj: Object, *, initial: bool) -> None:
         key = informers.key_of(obj)
@@ -242,9 +288,8 @@ class AssumeCache:
         return True
 
 
-def version_of(obj: Object) -> int:
-    """Return the resourceVersion as an integer, as kube-scheduler's assume cache does."""
-    return int(obj["metadata"]["resourceVersion"])
+def _uid_of(obj: Object) -> str:
+    return str(obj["metadata"]["uid"])
 
 
 def _log_skipped(obj: Object, stored: Object) -> None:

@@ -12,6 +12,7 @@ from harness.subject.extended_resources import demands
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
+GPU = "example.com/gpu"
 
 
 class World:
@@ -99,3 +100,35 @@ class World:
         stored = self.stored(name)
         self.cache.on_update({}, stored)
         self.conditions.on_update({}, stored)
+
+
+class ExtendedWorld(World):
+    """A world whose class backs an extended resource."""
+
+    def __init__(
+        self, server: local_servers.LocalServer, parts: schedulers.SchedulerParts | None = None
+    ) -> None:
+        super().__init__(server, parts)
+        klass = api_objects.device_class()
+        klass["spec"]["extendedResourceName"] = GPU
+        self.extended.resolver.on_add(klass, initial=True)
+
+    def wanting(self, name: str = "p", amount: int = 1, **more: Any) -> Object:
+        """A pod that asks for the resource."""
+        made = api_objects.pod(name, **more)
+        made["spec"]["containers"][0]["resources"] = {"limits": {GPU: str(amount)}}
+        return self.api.create(apis.PODS, made, namespace="default")
+
+    def created(self) -> list[Object]:
+        return self.api.list(apis.CLAIMS, namespace="default").items
+
+    def deliver(self) -> None:
+        """The informer delivers every claim as the server has it."""
+        for claim in self.created():
+            self.extended.claims.on_add(claim, initial=False)
+            self.cache.on_update({}, claim)
+
+    def status(self, pod: str = "p") -> Object | None:
+        stored = self.api.get(apis.PODS, pod, namespace="default")
+        found: Object | None = stored["status"].get("extendedResourceClaimStatus")
+        return found

@@ -15,7 +15,7 @@ import heapq
 from typing import Any
 
 from harness import concurrency
-from harness.client import informers
+from harness.client import informers, passed_versions
 from harness.subject.claim_control import pod_claims
 
 Object = dict[str, Any]
@@ -32,20 +32,17 @@ class CreatedClaims:
         """Created claims that the informer has not delivered yet."""
         self._order: list[tuple[int, str]] = []
         """A heap of their resource versions and keys."""
-        self._newest = 0
-        """The highest resource version that the informer has passed."""
-        self._is_listing = False
-        """The events of a list are coming."""
+        self._passed = passed_versions.PassedVersion()
         self._owned: dict[str, set[str]] = collections.defaultdict(set)
         """The keys of the claims controlled by a pod, by its UID."""
 
     def add(self, claim: Object) -> None:
         """Add a claim that the controller has created, unless the informer has passed it."""
         with self._guard:
-            version, key = _version_of(claim), informers.key_of(claim)
-            if version > self._newest and key not in self._claims:
+            key = informers.key_of(claim)
+            if not self._passed.covers(claim) and key not in self._claims:
                 self._pending[key] = claim
-                heapq.heappush(self._order, (version, key))
+                heapq.heappush(self._order, (passed_versions.version_of(claim), key))
                 self._index(claim)
 
     def get(self, key: str) -> Object | None:
@@ -62,13 +59,13 @@ class CreatedClaims:
     def on_list_begin(self) -> None:
         """Forget no created claim before all events of the list have come."""
         with self._guard:
-            self._is_listing = True
+            self._passed.begin_list()
 
     def on_list_end(self, version: str) -> None:
         """Forget the created claims that are not newer than the list."""
         with self._guard:
-            self._is_listing = False
-            self._pass(int(version))
+            self._passed.end_list(version)
+            self._forget_passed()
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
         """Store a claim that the informer has added."""
@@ -99,13 +96,12 @@ class CreatedClaims:
 
     def _advance(self, delivered: Object) -> None:
         """Note that the informer has passed the version of a delivered claim, but for a list."""
-        if not self._is_listing:
-            self._pass(_version_of(delivered))
+        self._passed.deliver(delivered)
+        self._forget_passed()
 
-    def _pass(self, version: int) -> None:
+    def _forget_passed(self) -> None:
         """Forget the created claims that are not newer than what the informer has passed."""
-        self._newest = max(self._newest, version)
-        while self._order and self._order[0][0] <= self._newest:
+        while self._order and self._order[0][0] <= self._passed.version:
             _, key = heapq.heappop(self._order)
             claim = self._pending.pop(key, None)
             if claim is not None and key not in self._claims:
@@ -122,7 +118,3 @@ class CreatedClaims:
             self._owned[owner[1]].discard(informers.key_of(claim))
             if not self._owned[owner[1]]:
                 del self._owned[owner[1]]
-
-
-def _version_of(claim: Object) -> int:
-    return int(claim["metadata"]["resourceVersion"])

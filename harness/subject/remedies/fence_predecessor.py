@@ -103,7 +103,7 @@ class FencingLeadership(leaderships.Leadership):
         listed = self._list(apis.CLAIMS, deadline_s)
         for claim in listed:
             # Also if it is known: on return the handlers have seen what the informer has stored.
-            self._cache.on_update(claim, claim)
+            self._cache.learn(claim)
         return listed
 
     def _unbound_pods(self, deadline_s: float) -> set[str]:

@@ -36,17 +36,23 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
     out: read the claim from the newest state; if it still has the version on which the write was
     based, give it a new one, so that the write can only conflict (`settled_claims`). Then assume
     what the API server has, and only then remove the claim from the in-flight claims and activate
-    the pods that wait.
+    the pods that wait. If the claim is gone, remove it when the informer has delivered that.
 
     Why it is enough: a device of the plan is visible in the in-flight claims until the write is
     either committed and assumed, or can no longer be committed. The order at the end is that of
     `bindClaim` itself: the assume cache first. While the claim is in flight no other attempt
     allocates it (PreFilter rejects it), so there is never more than one such write of a claim.
 
+    A claim that is gone cannot be assumed. The events of its life may still be to come: they add
+    its device to the allocated devices and take it away again. If another claim had been given the
+    device and assumed meanwhile, its device would be taken away. Its version tells whether the
+    events of a claim that the cache does not know are to come or have been: the informer has passed
+    the version that was written only when it has delivered the claim, and then it is unknown only
+    because its deletion was delivered, too.
+
     No binding thread waits: one thread of its own tries each claim in turn, with backoff, for as
-    long as the API server is away, and a claim that was deleted is removed. Pods that use the claim
-    or need its device wait meanwhile, which is the cost, besides one read, and one write if the
-    request was lost.
+    long as the API server is away. Pods that use the claim or need its device wait meanwhile, which
+    is the cost, besides one read for each try, and one write if the request was lost.
 
     Not covered: a scheduler that ends before the outcome is known (hypothesis H3, see
     `fence_predecessor`); a lost answer to the binding of the pod, after which Unreserve removes the
@@ -117,9 +123,11 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
         uid = claims.uid_of(unknown.sent)
         try:
             current = settled_claims.settled(self._api, unknown.sent)
-            if current is not None:
+            if current is None:
+                self._require_deleted(unknown.sent)
+            else:
                 self._assume_newest(current)
-        except (*settled_claims.FAILURES, assume_caches.UnknownObjectError) as error:
+        except (*settled_claims.FAILURES, assume_caches.AssumeError) as error:
             concurrency.step("remedy.postponed", claim=uid, reason=str(error))
             return False
         self._in_flight.remove(uid)
@@ -129,6 +137,12 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
         )
         self._activate(informers.key_of(unknown.sent))
         return True
+
+    def _require_deleted(self, gone: Object) -> None:
+        """Raise AssumeError if the informer has not delivered yet that the claim was deleted."""
+        if not self._cache.has_deleted(gone):
+            key = informers.key_of(gone)
+            raise assume_caches.AssumeError(f"the deletion of {key} has not been delivered")
 
     def _assume_newest(self, current: Object) -> None:
         """Assume what was read, unless the informer has delivered that or a newer version.

@@ -121,6 +121,45 @@ def test_an_unknown_object_cannot_be_assumed(
     assert witness.told == []
 
 
+def test_an_object_is_deleted_when_its_deletion_has_come(cache: assume_caches.AssumeCache) -> None:
+    assert not cache.has_deleted(claim(5))
+    cache.on_delete(claim(7))
+    assert cache.has_deleted(claim(5))
+    assert cache.has_deleted(claim(7))
+    assert not cache.has_deleted(claim(8)), "its creation may be still to come"
+
+
+def test_an_object_of_which_no_event_has_come_is_not_deleted(
+    cache: assume_caches.AssumeCache,
+) -> None:
+    assert not cache.has_deleted(claim(6, name="new"))
+    cache.on_update(claim(5), claim(7))
+    assert cache.has_deleted(claim(6, name="new"))
+
+
+def test_an_object_whose_name_another_one_has_is_deleted(cache: assume_caches.AssumeCache) -> None:
+    cache.on_delete(claim(6))
+    cache.on_add(api_objects.claim("c", version=7, uid="another"), initial=False)
+    assert cache.has_deleted(claim(5))
+
+
+def test_no_object_is_deleted_before_the_end_of_a_list(cache: assume_caches.AssumeCache) -> None:
+    """A list is not in the order of versions."""
+    cache.on_list_begin()
+    cache.on_add(claim(9, name="other"), initial=False)
+    assert not cache.has_deleted(claim(8, name="new"))
+    cache.on_list_end("9")
+    assert cache.has_deleted(claim(8, name="new"))
+
+
+def test_what_was_learnt_otherwise_tells_nothing_about_other_objects(
+    cache: assume_caches.AssumeCache, witness: Witness
+) -> None:
+    cache.learn(claim(9))
+    assert (latest(cache), witness.told) == ("9", [("update", "5", "9")])
+    assert not cache.has_deleted(claim(8, name="new"))
+
+
 def test_restore_goes_back_to_what_the_server_had(
     cache: assume_caches.AssumeCache, witness: Witness
 ) -> None:

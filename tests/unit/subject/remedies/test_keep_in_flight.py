@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.client import apis, transports
+from harness.client import apis, informers, transports
 from harness.subject import assembling, claims, scheduling_attempts
 from harness.subject.binding import claim_binding
 from harness.subject.remedies import keep_in_flight, settled_claims
 from tests.support import api_objects, local_servers
-from tests.support.plugin_world import World
+from tests.support.plugin_world import ExtendedWorld, World
 
 Object = dict[str, Any]
 Steps = list[tuple[str, dict[str, object]]]
@@ -21,17 +21,19 @@ FAILURES = (scheduling_attempts.BindingError, apis.ApiError, transports.Transpor
 
 
 @pytest.fixture
-def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(
+    server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ExtendedWorld]:
     monkeypatch.setattr(settled_claims, "BACKOFF_FIRST_S", 0.001)
     monkeypatch.setattr(claim_binding, "CONFLICT_WAIT_S", 0.0)
-    world = World(server, assembling.parts((), ["keep-in-flight-until-known"]))
+    world = ExtendedWorld(server, assembling.parts((), ["keep-in-flight-until-known"]))
     yield world
     world.plugin.stop()
 
 
-def fail_to_bind(world: World) -> scheduling_attempts.Attempt:
+def fail_to_bind(world: World, pod: Object | None = None) -> scheduling_attempts.Attempt:
     """Reserve, bind in vain, and unreserve."""
-    attempt = world.reserved(world.pod())
+    attempt = world.reserved(pod or world.pod())
     with pytest.raises(FAILURES):
         world.plugin.pre_bind(attempt)
     world.plugin.unreserve(attempt)
@@ -173,18 +175,71 @@ def test_a_conflict_of_the_fence_is_read_again(world: World) -> None:
     assert world.gatherer.gather().devices == set()
 
 
-def test_a_deleted_claim_leaves_at_once(world: World, steps: Steps) -> None:
-    claim = world.claim("c")
+def delete(world: World) -> Object:
+    """Delete the claim; return it as its deletion is delivered, in a version of its own."""
+    patch = {"metadata": {"finalizers": None}}
+    last = world.api.patch(apis.CLAIMS, "c", patch, namespace="default")
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    version = int(last["metadata"]["resourceVersion"]) + 1
+    return claims.with_metadata(last, resourceVersion=str(version))
+
+
+def require_in_flight(world: World, steps: Steps) -> None:
+    """Require that the claim is still in flight after one more try to settle it."""
+    tries = len(fields(steps, "remedy.postponed"))
+    wait(lambda: len(fields(steps, "remedy.postponed")) > tries + 1)
+    assert len(world.flight.listed()) == 1
+    assert world.gatherer.gather().devices == {A}
+
+
+def test_a_deleted_claim_leaves_when_its_deletion_is_delivered(world: World, steps: Steps) -> None:
+    world.claim("c")
     world.server.refuse("PUT", STATUS, status=504)
     fail_to_bind(world)
-    patch = {"metadata": {"finalizers": None}}
-    world.api.patch(apis.CLAIMS, "c", patch, namespace="default")
-    world.api.delete(apis.CLAIMS, "c", namespace="default")
-    world.api.create(apis.CLAIMS, api_objects.claim("c"), namespace="default")  # another one
-    settle(world)
+    last = delete(world)
+    another = world.api.create(apis.CLAIMS, api_objects.claim("c"), namespace="default")
+    world.plugin.start()
+    require_in_flight(world, steps)
+    world.cache.on_delete(last)
+    world.cache.on_add(another, initial=False)
+    wait(lambda: world.activated)
     assert world.flight.listed() == []
     assert fields(steps, "remedy.settled")[0]["fate"] == "gone"
-    assert world.cache.get("default/c") == claim
+    assert world.cache.get("default/c") == another
+
+
+@pytest.fixture
+def informer(world: ExtendedWorld) -> Iterator[informers.Informer]:
+    """The informer of the claims, which fills the assume cache."""
+    informer = informers.Informer(world.api, apis.CLAIMS, name="claims", handlers=[world.cache])
+    informer.start()
+    informer.wait_synced(timeout_s=30)
+    yield informer
+    world.server.close()
+    informer.stop()
+
+
+@pytest.mark.usefixtures("informer")
+def test_a_deleted_claim_of_which_no_event_has_come_stays(
+    world: ExtendedWorld, steps: Steps
+) -> None:
+    """Its late events take away its device, also from a claim that has got it meanwhile.
+
+    The scheduler creates the claim for extended resources, and Unreserve deletes it.
+    """
+    world.server.hold_watches("resourceclaims")
+    world.server.lose_answer("PUT", "/status")
+    fail_to_bind(world, world.wanting())
+    assert world.created() == []
+    world.plugin.start()
+    require_in_flight(world, steps)
+    world.server.release_watches("resourceclaims")
+    wait(lambda: world.activated)
+    removed = [name for name, _ in steps if name.endswith(".removed")]
+    planned = "in-flight.removed"  # with the UID that it has in memory
+    assert removed == [planned, "allocated-devices.removed", "in-flight.removed"]
+    assert world.flight.listed() == []
+    assert world.gatherer.gather().devices == set()
 
 
 def test_one_that_cannot_be_settled_does_not_hold_up_the_others(world: World) -> None:
