@@ -102,21 +102,17 @@ class AssumeCache:
         which no event has come yet; the two are told apart by the version that the informer has
         passed. kube-scheduler has no such method. Only a remedy needs it.
         """
-        key = informers.key_of(obj)
         with concurrency.in_parts(self._changed):
-            concurrency.reads(self._changed, _API, key)
-            concurrency.reads(self._changed, _PASSED)
-            entry = self._entries.get(key)
-            is_known = entry is not None and _uid_of(entry.latest) == _uid_of(obj)
-            return not is_known and self._passed.covers(obj)
+            return self._has_deleted(obj)
 
     def learn(self, obj: Object) -> None:
-        """Store an object that was read from the API server, as if the informer had delivered it.
+        """Store an object that was read from the API server, unless it is known to be deleted.
 
         Return after all handlers have seen it, and what the informer has stored before.
         """
         with concurrency.in_parts(self._changed):
-            self._learn(obj, initial=False)
+            if not self._has_deleted(obj):
+                self._learn(obj, initial=False)
         self._emit()
 
     def assume(self, obj: Object) -> None:
@@ -183,6 +179,14 @@ class AssumeCache:
                 self._push(last, lambda handler: handler.on_delete(entry.latest))
             self._pass(last)
         self._emit()
+
+    def _has_deleted(self, obj: Object) -> bool:
+        key = informers.key_of(obj)
+        concurrency.reads(self._changed, _API, key)
+        concurrency.reads(self._changed, _PASSED)
+        entry = self._entries.get(key)
+        is_known = entry is not None and _uid_of(entry.latest) == _uid_of(obj)
+        return not is_known and self._passed.covers(obj)
 
     def _pass(self, obj: Object) -> None:
         concurrency.writes(self._changed, _PASSED)

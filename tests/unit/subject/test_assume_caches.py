@@ -160,6 +160,14 @@ def test_what_was_learnt_otherwise_tells_nothing_about_other_objects(
     assert not cache.has_deleted(claim(8, name="new"))
 
 
+def test_what_was_deleted_is_not_learnt(cache: assume_caches.AssumeCache, witness: Witness) -> None:
+    """Its deletion has overtaken the answer of the read."""
+    cache.on_delete(claim(7))
+    cache.learn(claim(5))
+    assert cache.get(KEY) is None
+    assert witness.told == [("delete", "5", None)]
+
+
 def test_restore_goes_back_to_what_the_server_had(
     cache: assume_caches.AssumeCache, witness: Witness
 ) -> None:
