@@ -46,6 +46,7 @@ class LocalServer:
         faults_max: int = 0,
         answers_first: bool = False,
         spared: str | None = None,
+        prompt: str | None = None,
         related: Collection[str] | None = None,
     ) -> None:
         """Create the transport. The strategy chooses when faults happen.
@@ -54,9 +55,10 @@ class LocalServer:
         happen. A dropped watch is resumed; an expired one gets 410, so that its client lists again.
         `answers_first`: watches deliver a write only after its sender has sent its next request, or
         when all is at rest (see `deliver_all`). `spared`: the end of the paths whose writes have no
-        fault; None: none has. `related`: see `server_objects.ServerObjects`.
+        fault; None: none has. `prompt`: the end of the paths whose writes are committed when they
+        are sent, before another task runs. `related`: see `server_objects.ServerObjects`.
         """
-        self._spared = spared
+        self._spared, self._prompt = spared, prompt
         self._store, self._runtime = store, runtime
         self._handler = handlers.Handler(store, now=lambda: world_fixtures.NOW)
         self._watches: dict[object, list[local_watches.LocalWatch]] = collections.defaultdict(list)
@@ -75,18 +77,18 @@ class LocalServer:
     def send(self, request: transports.Request) -> transports.Response:
         """Commit the request and return its response.
 
-        Other tasks may run between sending and commit, and after the response at the task's next
-        operation.
+        Other tasks may run between sending and commit, unless it is prompt, and after the response
+        at the task's next operation.
         """
         if self._undelivered is not None:
             self._objects.change_all()
             with self._runtime.atomically():  # or a later commit could be delivered earlier
                 self._offer(self._undelivered.after_next_request(self._runtime.current))
-        self._runtime.point()
+        if not _ends_with(request, self._prompt):
+            self._runtime.point()
         if request.method == "PUT" and (touched := self._fault(self._of_objects)):
             self._touch_object(request, is_other=touched == TOUCHED_OTHER)
-        is_spared = self._spared is not None and request.path.endswith(self._spared)
-        is_safe = request.method == "GET" or is_spared
+        is_safe = request.method == "GET" or _ends_with(request, self._spared)
         fault = None if is_safe else self._fault(self._of_writes)
         if fault in (None, LOST_RESPONSE):
             answer = self._commit(request)
@@ -229,6 +231,10 @@ class LocalServer:
         for commit in commits:
             for watch in self._watches.get(commit.resource, ()):
                 watch.offer(commit)
+
+
+def _ends_with(request: transports.Request, end: str | None) -> bool:
+    return end is not None and request.path.endswith(end)
 
 
 def _understood(request: transports.Request) -> request_info.Request:

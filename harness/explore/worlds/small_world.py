@@ -15,7 +15,12 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import api_server, chosen_parts, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, panels, scheduler_books
+from harness.explore.worlds.oracles import (
+    device_exclusivity,
+    panels,
+    runnable_pods,
+    scheduler_books,
+)
 from harness.subject import schedulers
 
 Object = dict[str, Any]
@@ -47,6 +52,7 @@ class SmallWorld:
             faults_max=self.sizes.get("faults_max", 0),
             answers_first=spec.answers_first,
             spared=self.spared_writes(),
+            prompt=self.prompt_writes(),
             related=self.related_resources(),
         )
         self.api = apis.Api(self.server)
@@ -69,6 +75,10 @@ class SmallWorld:
 
     def spared_writes(self) -> str | None:
         """Return the end of the paths whose writes have no fault; None: none has."""
+        return None
+
+    def prompt_writes(self) -> str | None:
+        """Return the end of the paths whose writes are committed when they are sent; None: none."""
         return None
 
     def related_resources(self) -> Collection[str] | None:
@@ -134,6 +144,15 @@ class SmallWorld:
         successor.start()
 
     # ------------------------------------------------------------------------- what is judged
+
+    def state(self) -> runnable_pods.State:
+        """Return what the API server has, for the oracles that judge it at rest."""
+        return runnable_pods.State(
+            pods=list(self.documents(resources.PODS)),
+            claims=list(self.documents(resources.CLAIMS)),
+            slices=list(self.documents(resources.SLICES)),
+            nodes=list(self.documents(resources.NODES)),
+        )
 
     @property
     def finding(self) -> str | None:

@@ -60,11 +60,12 @@ class FencingLeadership(leaderships.Leadership):
 
     Not covered: a predecessor without (1) that lives on; two schedulers at the same time on
     purpose; a predecessor that takes reservations back although its binding of the pod was
-    committed (hypothesis H11). Two things about a claim that is deleted while the watch lags: one
-    that the informer has not delivered before a gap of its watch stays in the assume cache with its
-    devices; and the events of one that was allocated and deleted before the successor's list, if
-    they come after another claim was given its device, take that away from the allocated devices
-    (as in `keep_in_flight`, where the claim's own scheduler can wait for them).
+    committed (hypothesis H11); a binding that is under way (H19). And two things about a claim that
+    is deleted while the watch lags: one that the informer has not delivered before a gap of its
+    watch stays in the assume cache with its devices; and the events of one that was allocated and
+    deleted before the successor's list, if they come after another claim was given its device, take
+    that away from the allocated devices (as in `keep_in_flight`, where the claim's own scheduler
+    can wait for them).
     """
 
     accepts_cached_lists = False

@@ -6,7 +6,6 @@ Random worlds have found these hazards.
 from collections.abc import Iterable
 
 from harness import concurrency
-from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import small_world, world_fixtures, world_specs
@@ -16,7 +15,6 @@ from harness.explore.worlds.oracles import (
     leftovers,
     panels,
     reservations,
-    runnable_pods,
 )
 from harness.explore.worlds.scheduling import extended_claims
 
@@ -80,11 +78,7 @@ class LeftOverClaim(small_world.SmallWorld):
 
     def begin(self) -> None:
         """Create the pod."""
-        pod = world_fixtures.pod(POD, "")
-        del pod["spec"]["resourceClaims"]
-        limits = {"limits": {extended_claims.RESOURCE: "1"}}
-        pod["spec"]["containers"][0]["resources"] = limits
-        self.create(pod)
+        self.create(extended_claims.pod(POD))
 
     def spared_writes(self) -> str:
         """Return the path of bindings, which are another hazard."""
@@ -128,13 +122,7 @@ class PodLastSeenWithoutClaims(controlled_world.ControlledWorld):
 
     def unfinished(self) -> str | None:
         """Return whether the claim of the pod, which is gone, is still reserved for it."""
-        state = runnable_pods.State(
-            pods=list(self.documents(resources.PODS)),
-            claims=list(self.documents(resources.CLAIMS)),
-            slices=[],
-            nodes=[],
-        )
-        return leftovers.of_controller(state)
+        return leftovers.of_controller(self.state())
 
 
 _ONE, _TWO = world_specs.Size(1, 0), world_specs.Size(2, 0)

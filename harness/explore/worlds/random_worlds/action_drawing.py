@@ -49,7 +49,9 @@ def actions(
     if is_controlled and stream.chance(0.08, "restart: claim controller"):
         found.append(_action("stop_controller", needs=(pod_drawing.CONTROLLER,)))
     is_single = not any(part.name == "scheduler-2" for part in users.parts)
-    if is_single and stream.chance(0.06, "restart: scheduler"):
+    # A write of the scheduler that is stopped comes late: with extended resources that shows H16.
+    restarted = 0.0 if users.has_extended else 0.06
+    if is_single and stream.chance(restarted, "restart: scheduler"):
         found.append(_action("fail_over"))
     return found
 

@@ -6,9 +6,10 @@ search therefore gives the subject the remedy; without it, a finding says so by 
 The others are kept out of the worlds: two schedulers never compete for devices (kubernetes#128980),
 the driver of the nodes always refuses a device in use (kubernetes#141471), no write of a pod with
 several claims is lost (H10), no scheduler is restarted where events are missed (the remedy for H3
-does not cover that), no answer to a binding is lost (H11), and no write comes late of a pod with
-extended resources (H16) or where a generated claim is lost (H17). Where a scheduler is restarted,
-the remedy for H3 is one for H18, too.
+does not cover that), no answer to a binding is lost (H11), no write comes late of a pod with
+extended resources, as also by a restart of the scheduler (H16), or where a generated claim is lost
+(H17), and no binding is under way when a scheduler is restarted (H19). There, the remedy for H3 is
+one for H18, too.
 """
 
 from collections.abc import Callable, Mapping, Sequence

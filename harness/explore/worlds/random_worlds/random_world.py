@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness import concurrency
-from harness.apiserver.scheme import resources
 from harness.client import apis
 from harness.cluster.dra import node_claims
 from harness.cluster.fixtures import kubelets
@@ -152,6 +151,10 @@ class RandomWorld(small_world.SmallWorld):
         """Return the path of bindings: without an answer to one, H10 shows."""
         return "/binding"
 
+    def prompt_writes(self) -> str | None:
+        """Return the path of bindings where a scheduler is restarted: a late one shows H19."""
+        return "/binding" if self.drawing.does("fail_over") else None
+
     # ------------------------------------------------------------------------- what happens
 
     def start(self) -> None:
@@ -263,23 +266,19 @@ class RandomWorld(small_world.SmallWorld):
     def _time_is_over(self) -> bool:
         return self.runtime.monotonic_ns() > JUDGED_S * 1e9
 
-    def _state(self) -> runnable_pods.State:
-        return runnable_pods.State(
-            pods=list(self.documents(resources.PODS)),
-            claims=list(self.documents(resources.CLAIMS)),
-            slices=list(self.documents(resources.SLICES)),
-            nodes=list(self.documents(resources.NODES)),
-            tainted=frozenset(self._granted.tainted_drivers),
-        )
+    def state(self) -> runnable_pods.State:
+        """Return what the API server has, and which drivers have tainted devices."""
+        tainted = frozenset(self._granted.tainted_drivers)
+        return dataclasses.replace(super().state(), tainted=tainted)
 
     def _stuck(self) -> str | None:
-        return runnable_pods.stuck(self._state(), self.scheduler_names())
+        return runnable_pods.stuck(self.state(), self.scheduler_names())
 
     def _left_behind(self) -> str | None:
         if self.controller is None:
             return None
-        state = self._state()
+        state = self.state()
         return leftovers.of_controller(state) or leftovers.without_claims(state)
 
     def _not_granted(self) -> str | None:
-        return leftovers.of_extended_pods(self._state())
+        return leftovers.of_extended_pods(self.state())

@@ -18,6 +18,19 @@ RESOURCE = f"deviceclass.resource.kubernetes.io/{world_fixtures.DEVICE_CLASS}"
 """The extended resource that the class of all devices backs."""
 
 
+def pod(name: str) -> Object:
+    """Return a pod that asks for one device by the extended resource, and names no claim."""
+    made = world_fixtures.pod(name, "")
+    _ask_by_resource(made)
+    return made
+
+
+def _ask_by_resource(made: Object) -> None:
+    spec = made["spec"]
+    del spec["resourceClaims"]
+    spec["containers"][0]["resources"] = {"limits": {RESOURCE: "1"}}
+
+
 class ExtendedClaims(competing_pods.CompetingPods):
     """Pods that compete for devices and name no claim; the size `claims` is their number."""
 
@@ -27,9 +40,7 @@ class ExtendedClaims(competing_pods.CompetingPods):
 
     def create(self, document: Object) -> None:
         """Create an object; a pod asks for one of the extended resource and names no claim."""
-        spec = document["spec"]
-        del spec["resourceClaims"]
-        spec["containers"][0]["resources"] = {"limits": {RESOURCE: "1"}}
+        _ask_by_resource(document)
         super().create(document)
 
     def unfinished(self) -> str | None:

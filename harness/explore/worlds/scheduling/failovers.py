@@ -1,13 +1,13 @@
 """Another scheduler takes over while the first is binding a pod."""
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness import concurrency
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
-from harness.explore.worlds.scheduling import competing_pods
+from harness.explore.worlds.oracles import device_exclusivity, leftovers, panels, reservations
+from harness.explore.worlds.scheduling import competing_pods, extended_claims
 
 Object = dict[str, Any]
 
@@ -34,17 +34,15 @@ class Failover(competing_pods.CompetingPods):
         self.start_successor()
 
 
-class TakenBackLate(small_world.SmallWorld):
-    """The first scheduler fails to bind a pod, and another takes over while it cleans up.
+class BoundLate(small_world.SmallWorld):
+    """The first scheduler's binding of a pod is committed when another one has taken over.
 
-    The pod names its claim twice. The first entry is allocated and reserved, the second one fails,
-    because the claim has an allocation, and Unreserve takes the reservation back. Its patch carries
-    no version. The successor lists the claim before the patch is committed, finds it reserved, and
-    binds the pod.
+    The successor has listed the pod before, and tries to bind it, too. One of the two fails,
+    because the pod is bound, and its Unreserve takes back the reservation with which the pod runs.
     """
 
     def objects(self) -> Iterable[Object]:
-        """Return a node with a device for each entry, and the claim."""
+        """Return a node with two devices, and the claim."""
         yield world_fixtures.node()
         yield world_fixtures.device_class()
         yield world_fixtures.pool(world_fixtures.devices(2))
@@ -56,13 +54,52 @@ class TakenBackLate(small_world.SmallWorld):
 
     def begin(self) -> None:
         """Create the pod; the scheduler may be replaced at any time from now on."""
-        self.create(world_fixtures.pod_naming_twice("pod-1", "claim-1"))
+        self.create(self.pod())
         concurrency.spawn("failover", self._fail_over)
+
+    def pod(self) -> Object:
+        """Return the pod."""
+        return world_fixtures.pod("pod-1", "claim-1")
 
     def _fail_over(self) -> None:
         self.runtime.point()
         self.schedulers[0].stop()
         self.start_successor()
+
+
+class ExtendedBoundLate(BoundLate):
+    """As before, with a pod that asks for an extended resource, and with the remedy for H3.
+
+    The successor finds the claim that its predecessor has created, and deletes it in PostFilter.
+    """
+
+    def __init__(self, *args: Any, remedies: Sequence[str], **options: Any) -> None:
+        super().__init__(*args, remedies=[*{*remedies, "fence-predecessor"}], **options)
+
+    def pod(self) -> Object:
+        """Return the pod, which does not use the claim."""
+        return extended_claims.pod("pod-1")
+
+    def unfinished(self) -> str | None:
+        """Return whether the pod runs without its devices."""
+        return leftovers.of_extended_pods(self.state())
+
+
+class TakenBackLate(BoundLate):
+    """The first scheduler fails to bind a pod, and another takes over while it cleans up.
+
+    The pod names its claim twice. The first entry is allocated and reserved, the second one fails,
+    because the claim has an allocation, and Unreserve takes the reservation back. Its patch carries
+    no version. The successor lists the claim before the patch is committed, finds it reserved, and
+    binds the pod.
+    """
+
+    def pod(self) -> Object:
+        """Return the pod."""
+        return world_fixtures.pod_naming_twice("pod-1", "claim-1")
+
+
+_ONE_BINDER = {"binders": world_specs.Size(1, 1)}
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
@@ -75,7 +112,19 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "reservation-taken-back-late": world_specs.WorldSpec(
         title="H18: a scheduler takes a reservation back after its successor has listed the claim",
         make=TakenBackLate,
-        sizes={"binders": world_specs.Size(1, 1)},
+        sizes=_ONE_BINDER,
         hazard=world_specs.Hazard("H18", remedy="fence-predecessor"),
+    ),
+    "pod-bound-late": world_specs.WorldSpec(
+        title="H19: the binding of a pod is committed after another scheduler has listed the pod",
+        make=BoundLate,
+        sizes=_ONE_BINDER,
+        hazard=world_specs.Hazard("H19", remedy=None),
+    ),
+    "extended-pod-bound-late": world_specs.WorldSpec(
+        title="H19: the same with a pod that asks for an extended resource",
+        make=ExtendedBoundLate,
+        sizes=_ONE_BINDER,
+        hazard=world_specs.Hazard("H19", remedy=None),
     ),
 }

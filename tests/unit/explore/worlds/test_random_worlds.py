@@ -16,6 +16,7 @@ from harness.explore.worlds.random_worlds import (
     action_drawing,
     actions,
     random_specs,
+    random_world,
     world_drawing,
 )
 
@@ -78,6 +79,31 @@ def test_no_event_is_missed_where_a_scheduler_is_restarted() -> None:
     restarted = [drawing for drawing in drawings if drawing.does("fail_over")]
     assert restarted
     assert not [drawing for drawing in restarted if drawing.has(action_drawing.GAPS)]
+
+
+def test_no_scheduler_of_pods_with_extended_resources_is_restarted() -> None:
+    """H16 and H19: its late writes name another claim, and its successor deletes the pod's."""
+    drawings = [world_drawing.draw(number) for number in range(DRAWN)]
+    extended = [drawing for drawing in drawings if "pod: extended resource" in drawing.features]
+    assert extended
+    assert not [drawing for drawing in extended if drawing.does("fail_over")]
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_no_binding_is_under_way_where_a_scheduler_is_restarted(
+    monkeypatch: pytest.MonkeyPatch, is_restarted: bool
+) -> None:
+    """H19: there is one choice less for each binding, that between sending and commit."""
+    numbers = (n for n in range(DRAWN) if world_drawing.draw(n).does("fail_over") == is_restarted)
+    spec = random_specs.spec(random_specs.name(next(numbers)))
+    assert spec is not None
+
+    def choices() -> int:
+        return len(explored_run.explore_once(spec, random_strategies.Replay([])).decisions)
+
+    chosen = choices()
+    monkeypatch.setattr(random_world.RandomWorld, "prompt_writes", lambda _: None)
+    assert (choices() > chosen) == is_restarted
 
 
 def test_a_part_goes_with_those_that_it_needs() -> None:
