@@ -215,7 +215,7 @@ class ClaimBinder:
     def _put_into_cache(self, written: Object) -> None:
         """Assume a written claim; raises AssumeError if that is not possible."""
         if extended_claims.is_extended(written):
-            claim_creation.assume(self._api, self._cache, written)
+            claim_creation.assume(self._cache, written)
         else:
             self._cache.assume(written)
 

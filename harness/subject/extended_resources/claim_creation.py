@@ -45,20 +45,20 @@ def create(api: apis.Api, claim: Object) -> Object:
     return created
 
 
-def assume(api: apis.Api, cache: assume_caches.AssumeCache, claim: Object) -> None:
+def assume(cache: assume_caches.AssumeCache, claim: Object) -> None:
     """Assume a claim; wait until the informer has delivered it, since it is new.
 
-    Otherwise its devices would be visible nowhere (kubernetes#133302). A claim that was deleted
-    meanwhile is not awaited for long; upstream waits for the whole time.
+    Otherwise its devices would be visible nowhere (kubernetes#133302). If the informer has
+    delivered its deletion, too, there is nothing to wait for; upstream waits for the whole time.
 
-    Raises AssumeError if the cache holds a newer version, the claim is gone, or it has not come in
-    120 s.
+    Raises AssumeError if the cache holds a newer version, the claim was deleted, or it has not come
+    in 120 s.
     """
     deadline_s = concurrency.monotonic_s() + WAIT_MAX_S
     while not _is_assumed(cache, claim):
         concurrency.step("pre-bind.awaiting-informer", claim=claims.uid_of(claim))
         concurrency.sleep(WAIT_S)
-        if concurrency.monotonic_s() >= deadline_s or _is_gone(api, claim):
+        if concurrency.monotonic_s() >= deadline_s or cache.has_deleted(claim):
             cache.assume(claim)
             return
 
@@ -107,18 +107,6 @@ def _is_assumed(cache: assume_caches.AssumeCache, claim: Object) -> bool:
     except assume_caches.UnknownObjectError:
         return False
     return True
-
-
-def _is_gone(api: apis.Api, claim: Object) -> bool:
-    """Return whether the claim certainly exists no longer."""
-    meta = claim["metadata"]
-    try:
-        found = api.get(apis.CLAIMS, meta["name"], namespace=meta["namespace"])
-    except apis.ApiError as error:
-        return error.is_not_found
-    except transports.TransportError:
-        return False
-    return claims.uid_of(found) != claims.uid_of(claim)
 
 
 def _remove_finalizer(api: apis.Api, claim: Object) -> None:

@@ -140,22 +140,30 @@ def test_a_claim_that_never_comes_is_not_awaited_for_ever(
     assert "pre-bind.not-assumed" in [name for name, _ in steps]
 
 
-def test_a_claim_that_was_deleted_meanwhile_is_not_awaited_for_long(
+def test_a_claim_that_was_deleted_meanwhile_is_awaited_until_its_deletion_comes(
     world: ExtendedWorld, steps: list[tuple[str, dict[str, object]]]
 ) -> None:
-    attempt = world.reserved(world.wanting())
+    """Until then its late events take away its device, also from another claim that has it."""
+    attempt, written = world.reserved(world.wanting()), list[Object]()
 
     def on_step(name: str, fields: concurrency.StepFields) -> None:
         steps.append((name, dict(fields)))
         if name == "pre-bind.written":
-            claim_creation.delete(world.api, world.created()[0])
+            written.extend(world.created())
+            claim_creation.delete(world.api, written[0])
+        elif name == "pre-bind.awaiting-informer":
+            assert _visible(world) == {A}
+            if len([name for name, _ in steps if name == "pre-bind.awaiting-informer"]) == 3:
+                world.cache.on_add(written[0], initial=False)
+                world.cache.on_delete(written[0])
 
     concurrency.listen(on_step)
     world.plugin.pre_bind(attempt)
     names = [name for name, _ in steps]
-    assert names.count("pre-bind.awaiting-informer") == 1
+    assert names.count("pre-bind.awaiting-informer") == 3
     assert "pre-bind.not-assumed" in names
     assert world.flight.listed() == []
+    assert devices_in_use(world) == set()
 
 
 # ------------------------------------------------------------------------------- failures
