@@ -25,7 +25,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "H8": action_drawing.LOSSES,
     "H9": _EXPIRED,
     "H12": action_drawing.LOSSES,
-    "H13": _EXPIRED,
+    "H13": (*_EXPIRED, *action_drawing.LOSSES),
     "H14": action_drawing.GAPS,
     "H15": ("touch-objects", *action_drawing.LOSSES),
 }
