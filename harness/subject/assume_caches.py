@@ -15,6 +15,7 @@ from typing import Any
 from harness import concurrency
 from harness.client import informers
 from harness.client.passed_versions import PassedVersion, version_of
+from harness.subject import claims
 from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
@@ -185,7 +186,7 @@ class AssumeCache:
         concurrency.reads(self._changed, _API, key)
         concurrency.reads(self._changed, _PASSED)
         entry = self._entries.get(key)
-        is_known = entry is not None and _uid_of(entry.latest) == _uid_of(obj)
+        is_known = entry is not None and claims.uid_of(entry.latest) == claims.uid_of(obj)
         return not is_known and self._passed.covers(obj)
 
     def _pass(self, obj: Object) -> None:
@@ -290,10 +291,6 @@ class AssumeCache:
             return False
         concurrency.reads(self._changed, _EVENTS, str(self._events[0].number))
         return True
-
-
-def _uid_of(obj: Object) -> str:
-    return str(obj["metadata"]["uid"])
 
 
 def _log_skipped(obj: Object, stored: Object) -> None:
