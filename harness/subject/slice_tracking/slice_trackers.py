@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from harness import concurrency
-from harness.client import informers
+from harness.client import informers, passed_versions
 from harness.subject.slice_tracking import taint_rules
 
 Object = dict[str, Any]
@@ -233,6 +233,4 @@ class ClassEvents:
 
 def _handled(what: str, obj: Object) -> None:
     """Mark that an event of slices or rules was dealt with: from now on the allocator knows it."""
-    concurrency.step(
-        "slice-tracker.handled", of=what, version=int(obj["metadata"]["resourceVersion"])
-    )
+    concurrency.step("slice-tracker.handled", of=what, version=passed_versions.version_of(obj))

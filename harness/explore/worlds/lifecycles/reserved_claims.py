@@ -130,11 +130,7 @@ class FinishedExtendedPods(controlled_world.ControlledWorld):
         """Create the pods."""
         self.store.listen(self._on_commit)
         for number in range(1, self.sizes["pods"] + 1):
-            pod = world_fixtures.pod(f"pod-{number}", CLAIM)
-            del pod["spec"]["resourceClaims"]
-            limits = {"limits": {extended_claims.RESOURCE: "1"}}
-            pod["spec"]["containers"][0]["resources"] = limits
-            self.create(pod)
+            self.create(extended_claims.pod(f"pod-{number}"))
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
         """Let a pod finish as soon as it is bound."""

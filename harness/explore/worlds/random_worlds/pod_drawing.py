@@ -65,7 +65,7 @@ def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool)
     for number in range(1, stream.weighted([(1, 1.5), (2, 5), (3, 4), (4, 1)]) + 1):
         name = f"pod-{number}"
         if may_extend and stream.chance(0.8, "pod: extended resource"):
-            pod = _pod(stream, supply, name, found, _without_claims)
+            pod = _pod(stream, supply, name, found, extended_claims.ask_by_resource)
         elif template is not None and stream.chance(0.7, "pod: generated claims"):
             pod = _of_template(stream, supply, name, found, template.name)
         elif shared is not None and stream.chance(0.7):
@@ -167,12 +167,6 @@ def _of_template(
         spec["resourceClaims"] = entries
 
     return _pod(stream, supply, name, found, change, needs=(template,))
-
-
-def _without_claims(spec: Object) -> None:
-    del spec["resourceClaims"]
-    limits = {"limits": {extended_claims.RESOURCE: "1"}}
-    spec["containers"][0]["resources"] = limits
 
 
 def has_many_claims(pod: Object) -> bool:

@@ -21,12 +21,12 @@ RESOURCE = f"deviceclass.resource.kubernetes.io/{world_fixtures.DEVICE_CLASS}"
 def pod(name: str) -> Object:
     """Return a pod that asks for one device by the extended resource, and names no claim."""
     made = world_fixtures.pod(name, "")
-    _ask_by_resource(made)
+    ask_by_resource(made["spec"])
     return made
 
 
-def _ask_by_resource(made: Object) -> None:
-    spec = made["spec"]
+def ask_by_resource(spec: Object) -> None:
+    """Change the spec of a pod: it asks for one device by the extended resource, not by claims."""
     del spec["resourceClaims"]
     spec["containers"][0]["resources"] = {"limits": {RESOURCE: "1"}}
 
@@ -40,7 +40,7 @@ class ExtendedClaims(competing_pods.CompetingPods):
 
     def create(self, document: Object) -> None:
         """Create an object; a pod asks for one of the extended resource and names no claim."""
-        _ask_by_resource(document)
+        ask_by_resource(document["spec"])
         super().create(document)
 
     def unfinished(self) -> str | None:

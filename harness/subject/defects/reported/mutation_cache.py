@@ -4,7 +4,7 @@ import collections
 from typing import Any
 
 from harness import concurrency
-from harness.client import informers
+from harness.client import informers, passed_versions
 from harness.subject.claim_control import created_claims, pod_claims
 
 Object = dict[str, Any]
@@ -56,7 +56,7 @@ class MutationCache(created_claims.CreatedClaims):
         _, cached = self._cached.get(key, (0.0, None))
         if cached is None:
             return known
-        if int(cached["metadata"]["resourceVersion"]) > int(known["metadata"]["resourceVersion"]):
+        if passed_versions.version_of(cached) > passed_versions.version_of(known):
             return cached
         if cached["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
             del self._cached[key]

@@ -153,7 +153,7 @@ def test_a_claim_that_was_deleted_meanwhile_is_awaited_until_its_deletion_comes(
             claim_creation.delete(world.api, written[0])
         elif name == "pre-bind.awaiting-informer":
             assert _visible(world) == {A}
-            if len([name for name, _ in steps if name == "pre-bind.awaiting-informer"]) == 3:
+            if [taken for taken, _ in steps].count(name) == 3:
                 world.cache.on_add(written[0], initial=False)
                 world.cache.on_delete(written[0])
 
