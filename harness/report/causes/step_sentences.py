@@ -113,7 +113,9 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "remedy.read": lambda f: f"reads {f['claim']} from the newest state",
     "remedy.fenced": lambda f: f"fences {f['claim']}, which gets version {f['version']}",
     "remedy.postponed": lambda f: f"cannot settle a claim yet: {f['reason']}",
-    "remedy.listed": lambda f: f"lists {f['count']} claims from the newest state",
+    "remedy.listed": lambda f: (
+        f"lists {f['count']} {f.get('resource', 'claims')} from the newest state"
+    ),
     "remedy.settled": lambda f: f"has settled {f['claim']}, which is {f['fate']}",
     "remedy.reallocation-seen": lambda f: f"notices that the devices of {f['claim']} have changed",
     "remedy.took-over": lambda f: f"begins to lead, with {f['claims']} claims fenced",

@@ -120,7 +120,7 @@ class FencingLeadership(leaderships.Leadership):
         listing = self._until_answered(
             lambda: self._api.list(resource, namespace=self._namespace), deadline_s
         )
-        concurrency.step("remedy.listed", count=len(listing.items))
+        concurrency.step("remedy.listed", resource=resource.plural, count=len(listing.items))
         return listing.items
 
     def _settle(self, claim: Object, deadline_s: float) -> None:

@@ -76,6 +76,10 @@ STEPS = {
     "-500 µs: the scheduler removes (no claim) from the claims in flight": _step(
         "scheduling", "in-flight.removed"
     ),
+    "-500 µs: main lists 2 pods from the newest state": _step(
+        "main", "remedy.listed", resource="pods", count=2
+    ),
+    "-500 µs: main lists 3 claims from the newest state": _step("main", "remedy.listed", count=3),
 }
 
 
