@@ -22,7 +22,7 @@ from harness.subject.remedies import (
 )
 
 pytestmark = pytest.mark.detection
-SCHEDULES = 500
+SCHEDULES = 1500
 """In which a hazard must be found."""
 SCHEDULES_WITH_REMEDY = int(os.environ.get("FLAKE_HUNT_SCHEDULES", "60"))
 """In which it must not be found any more."""

@@ -12,7 +12,7 @@ the time before the first pod. `remedy.outcome-unknown`, `remedy.reallocation-se
 `remedy.claim-unseen`, `remedy.reservation-found` and `remedy.tried-again` say what gave rise to it.
 
 Contents: `ask_again`, `await_created_claims`, `compare_devices`, `derive_claim_names`,
-`fence_predecessor`, `fenced_writes`, `keep_in_flight`, `settled_claims`, `sync_claims_of_deleted`,
+`fence_predecessor`, `fenced_writes`, `find_claims`, `keep_in_flight`, `settled_claims`,
 `try_after_post_filter`.
 """
 
@@ -28,8 +28,8 @@ from harness.subject.remedies import (
     compare_devices,
     derive_claim_names,
     fence_predecessor,
+    find_claims,
     keep_in_flight,
-    sync_claims_of_deleted,
     try_after_post_filter,
 )
 
@@ -57,7 +57,7 @@ CATALOGUE = replacements.Catalogue(
             "releaser", ask_again.AskingReleaser, controller_parts.ControllerParts
         ),
         "find-claims-by-reservation": replacements.Replacement(
-            "enqueuer", sync_claims_of_deleted.ReservationEnqueuer, controller_parts.ControllerParts
+            "enqueuer", find_claims.ReservationEnqueuer, controller_parts.ControllerParts
         ),
         "await-created-claims": replacements.Replacement(
             "pod_syncer", await_created_claims.AwaitingPodSyncer, controller_parts.ControllerParts

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from harness import concurrency
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
-from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.explore.worlds import api_server, small_world, world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
 from harness.explore.worlds.oracles import (
     device_exclusivity,
@@ -125,6 +125,53 @@ class PodLastSeenWithoutClaims(controlled_world.ControlledWorld):
         return leftovers.of_controller(self.state())
 
 
+class PodEndedWithTwoClaims(controlled_world.ControlledWorld):
+    """Binding a pod that asks for an extended resource fails, and so does deleting its claim.
+
+    If the next attempt does not know that claim yet, it makes another one, and the pod's status
+    names only that. When the pod ends, the first claim is not synced.
+    """
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        self._bound = concurrency.Event("bound")
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with two devices; there is no claim."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(2))
+
+    def oracles(self) -> tuple[panels.Oracle, ...]:
+        """Return that of reservations: a lost answer gives a device away twice, as in H1."""
+        return (reservations.Reservations(),)
+
+    def begin(self) -> None:
+        """Create the pod, and start the kubelet that reports its end."""
+        self.store.listen(self._on_commit)
+        self.create(extended_claims.pod(POD))
+        concurrency.spawn("kubelet", self._finish)
+
+    def spared_writes(self) -> str:
+        """Return the path of bindings, which are another hazard."""
+        return "/binding"
+
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
+        if world_fixtures.is_bound_pod(commit):
+            self._bound.set()
+
+    def _finish(self) -> None:
+        self._bound.wait()
+        kubelet = apis.Api(api_server.LocalServer(self.store, self.runtime))  # without faults
+        pod = kubelet.get(apis.PODS, POD, namespace=world_fixtures.NAMESPACE)
+        status = {**pod["status"], "phase": "Succeeded"}
+        kubelet.update_status(apis.PODS, {**pod, "status": status})
+
+    def unfinished(self) -> str | None:
+        """Return whether a claim is still reserved for the pod, which has ended."""
+        return leftovers.of_controller(self.state())
+
+
 _ONE, _TWO = world_specs.Size(1, 0), world_specs.Size(2, 0)
 _LOST = ("lose-response", "lose-request", "delay-request")
 
@@ -168,6 +215,14 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=PodLastSeenWithoutClaims,
         sizes={"binders": world_specs.Size(1, 1), "faults_max": _ONE},
         faults=("expire-watch",),
+        hazard=world_specs.Hazard("H13", remedy="find-claims-by-reservation"),
+        private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+    "pod-ended-with-two-claims": world_specs.WorldSpec(
+        title="H13: a pod ends that has two claims for extended resources and names one",
+        make=PodEndedWithTwoClaims,
+        sizes={"binders": world_specs.Size(1, 1), "faults_max": _TWO},
+        faults=("lose-response",),
         hazard=world_specs.Hazard("H13", remedy="find-claims-by-reservation"),
         private_locks=controlled_world.PRIVATE_LOCKS,
     ),
