@@ -89,48 +89,8 @@ class LeftOverClaim(small_world.SmallWorld):
         return self.unbound()
 
 
-class PodLastSeenWithoutClaims(controlled_world.ControlledWorld):
-    """A pod with a generated claim is bound and deleted while the controller's watch is broken.
-
-    The controller knew the pod before its status named the claim. The next list is without the
-    pod, so that its deletion is told with that old state: no claim is synced.
-    """
-
-    def __init__(self, *arguments: object, **options: object) -> None:
-        self._bound = concurrency.Event("bound")
-        super().__init__(*arguments, **options)  # type: ignore[arg-type]
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
-
-    def begin(self) -> None:
-        """Create the pod, and start the client that deletes it."""
-        self.store.listen(self._on_commit)
-        self.create(world_fixtures.pod_of_template(POD))
-        concurrency.spawn("other-client", self._delete)
-
-    def _on_commit(self, commit: watch_cache.Commit) -> None:
-        if world_fixtures.is_bound_pod(commit):
-            self._bound.set()
-
-    def _delete(self) -> None:
-        self._bound.wait()
-        self.api.delete(apis.PODS, POD, namespace=world_fixtures.NAMESPACE, grace_period_s=0)
-
-    def unfinished(self) -> str | None:
-        """Return whether the claim of the pod, which is gone, is still reserved for it."""
-        return leftovers.of_controller(self.state())
-
-
-class PodEndedWithTwoClaims(controlled_world.ControlledWorld):
-    """Binding a pod that asks for an extended resource fails, and so does deleting its claim.
-
-    If the next attempt does not know that claim yet, it makes another one, and the pod's status
-    names only that. When the pod ends, the first claim is not synced.
-    """
+class _BoundPod(controlled_world.ControlledWorld):
+    """A pod that another client changes when it is bound."""
 
     def __init__(self, *arguments: object, **options: object) -> None:
         self._bound = concurrency.Event("bound")
@@ -142,34 +102,74 @@ class PodEndedWithTwoClaims(controlled_world.ControlledWorld):
         yield world_fixtures.device_class()
         yield world_fixtures.pool(world_fixtures.devices(2))
 
-    def oracles(self) -> tuple[panels.Oracle, ...]:
-        """Return that of reservations: a lost answer gives a device away twice, as in H1."""
-        return (reservations.Reservations(),)
-
     def begin(self) -> None:
-        """Create the pod, and start the kubelet that reports its end."""
+        """Create the pod, and start the other client."""
         self.store.listen(self._on_commit)
-        self.create(extended_claims.pod(POD))
-        concurrency.spawn("kubelet", self._finish)
+        self.create(self.new_pod())
+        concurrency.spawn("other-client", self._wait_and_change)
 
-    def spared_writes(self) -> str:
-        """Return the path of bindings, which are another hazard."""
-        return "/binding"
+    def new_pod(self) -> Object:
+        """Return the pod."""
+        raise NotImplementedError
+
+    def change_pod(self) -> None:
+        """Change the pod, which is bound."""
+        raise NotImplementedError
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
         if world_fixtures.is_bound_pod(commit):
             self._bound.set()
 
-    def _finish(self) -> None:
+    def _wait_and_change(self) -> None:
         self._bound.wait()
-        kubelet = apis.Api(api_server.LocalServer(self.store, self.runtime))  # without faults
+        self.change_pod()
+
+    def unfinished(self) -> str | None:
+        """Return whether a claim is still reserved for the pod, which is over."""
+        return leftovers.of_controller(self.state())
+
+
+class PodLastSeenWithoutClaims(_BoundPod):
+    """A pod with a generated claim is bound and deleted while the controller's watch is broken.
+
+    The controller knew the pod before its status named the claim. The next list is without the
+    pod, so that its deletion is told with that old state: no claim is synced.
+    """
+
+    def new_pod(self) -> Object:
+        """Return a pod with a generated claim."""
+        return world_fixtures.pod_of_template(POD)
+
+    def change_pod(self) -> None:
+        """Delete the pod by force."""
+        self.api.delete(apis.PODS, POD, namespace=world_fixtures.NAMESPACE, grace_period_s=0)
+
+
+class PodEndedWithTwoClaims(_BoundPod):
+    """Binding a pod that asks for an extended resource fails, and so does deleting its claim.
+
+    If the next attempt does not know that claim yet, it makes another one, and the pod's status
+    names only that. When the pod ends, the first claim is not synced.
+    """
+
+    def oracles(self) -> tuple[panels.Oracle, ...]:
+        """Return that of reservations: a lost answer gives a device away twice, as in H1."""
+        return (reservations.Reservations(),)
+
+    def spared_writes(self) -> str:
+        """Return the path of bindings, which are another hazard."""
+        return "/binding"
+
+    def new_pod(self) -> Object:
+        """Return a pod that asks for an extended resource."""
+        return extended_claims.pod(POD)
+
+    def change_pod(self) -> None:
+        """Let the pod finish, as its kubelet does; this has no fault."""
+        kubelet = apis.Api(api_server.LocalServer(self.store, self.runtime))
         pod = kubelet.get(apis.PODS, POD, namespace=world_fixtures.NAMESPACE)
         status = {**pod["status"], "phase": "Succeeded"}
         kubelet.update_status(apis.PODS, {**pod, "status": status})
-
-    def unfinished(self) -> str | None:
-        """Return whether a claim is still reserved for the pod, which has ended."""
-        return leftovers.of_controller(self.state())
 
 
 _ONE, _TWO = world_specs.Size(1, 0), world_specs.Size(2, 0)
