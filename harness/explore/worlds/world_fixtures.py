@@ -209,6 +209,11 @@ def _pod(name: str, source: Object, scheduler: str, spec: Object) -> Object:
     }
 
 
+def finished(pod: Object) -> Object:
+    """Return the pod as its kubelet reports it when its containers have ended well."""
+    return {**pod, "status": {**pod.get("status", {}), "phase": "Succeeded"}}
+
+
 def is_bound_pod(commit: watch_cache.Commit) -> bool:
     """Return whether the object of a commit is a pod that has a node."""
     return commit.resource is resources.PODS and b'"nodeName"' in commit.object.data

@@ -16,7 +16,7 @@ class ReservationEnqueuer(enqueuing.Enqueuer):
     Hypothesis H13. A pod that has ended, or is deleted, may have a claim that its last known state
     does not name, and no event of the claim comes later (`deletePod` and `enqueuePod` in
     pkg/controller/resourceclaim/controller.go). The claim stays reserved, and its devices
-    allocated. There are two ways:
+    allocated. It happens in two ways:
 
     - The informer of pods loses its watch, which cannot be resumed (410), before the pod's status
       names its generated claims. If the next list is without the pod, the deletion is reported with

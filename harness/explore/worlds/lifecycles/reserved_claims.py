@@ -137,13 +137,7 @@ class FinishedExtendedPods(controlled_world.ControlledWorld):
         name = commit.object.name
         if world_fixtures.is_bound_pod(commit) and name not in self._finished:
             self._finished.add(name)
-            self.store.patch(
-                resources.PODS, world_fixtures.NAMESPACE, name, _finished, subresource="status"
-            )
-
-
-def _finished(pod: Object) -> Object:
-    return {**pod, "status": {**pod["status"], "phase": "Succeeded"}}
+            self.finish(name)
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
