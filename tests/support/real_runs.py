@@ -1,0 +1,19 @@
+"""Runs with real Kubernetes programs, recorded; `tests/histories/real_runs` has them."""
+
+import pathlib
+import tarfile
+
+from harness.history import directories
+
+FOLDER = pathlib.Path(__file__).parents[1] / "histories" / "real_runs"
+
+
+def names() -> list[str]:
+    return sorted(path.name.removesuffix(".tar.xz") for path in FOLDER.glob("*.tar.xz"))
+
+
+def unpack(name: str, folder: pathlib.Path) -> directories.RunDirectory:
+    """Unpack one run below `folder`."""
+    with tarfile.open(FOLDER / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return directories.RunDirectory(folder / name)
