@@ -15,6 +15,8 @@ WIDTH = 100.0
 """Width of every picture, in percent."""
 TICKS_MAX = 6
 """Labels on a time axis."""
+VALUES_MAX = 4
+"""Labels on a vertical axis."""
 NAME_MAX = 26
 """Characters of a name in a picture."""
 _LEAST = 0.12
@@ -161,6 +163,19 @@ def time_axis(scale: Scale, *, y: float, unit: str) -> list[str]:
         drawn.append(label(x, y + 16, f"{value:g} {unit}", kind="tick time", anchor=anchor))
         number += 1
     return drawn
+
+
+def value_axis(scale: Scale, *, unit: str) -> tuple[list[str], list[str]]:
+    """Return the grid lines and the labels of a vertical axis; `scale` gives pixels."""
+    step = _round_step((scale.high - scale.low) / VALUES_MAX)
+    count = math.floor((scale.high - scale.low) / step)
+    values = [scale.low + number * step for number in range(1, count + 1)]
+    lines = [line(0, scale(value), WIDTH, scale(value), kind="grid") for value in values]
+    labels = [
+        label(0, scale(value) - 2, f"{value:,g}{unit}", kind="lane small", aside=3)
+        for value in values
+    ]
+    return lines, labels
 
 
 def _round_step(least: float) -> float:

@@ -21,7 +21,7 @@ class _Words(dict[str, str]):
 
 
 def tell(steps: Sequence[records.Step], names: Names, *, origin_ns: int) -> list[tuple[int, str]]:
-    """Return a sentence for each step that has one, with its time in microseconds.
+    """Return a sentence for each step that has one, with its time in milliseconds.
 
     Before it comes the number of the step, counted from 1.
     """
@@ -36,7 +36,7 @@ def tell(steps: Sequence[records.Step], names: Names, *, origin_ns: int) -> list
 
 
 def _time(step: records.Step, origin_ns: int) -> str:
-    return f"{(step.ts_ns - origin_ns) / 1e3:+,.0f} µs"
+    return f"{(step.ts_ns - origin_ns) / 1e6:+,.3f} ms"
 
 
 def has_sentence(name: str, fields: Fields) -> bool:

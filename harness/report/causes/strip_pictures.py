@@ -76,7 +76,7 @@ def draw(
 def _window(strip: _Strip, window: windows.Window) -> list[str]:
     """Shade the time from the stale read to the write that it missed, below everything else."""
     left, right = strip.x(window.read.ts_ns), strip.x(window.missed.ts_ns)
-    text = f"stale for {window.length_us:,.0f} µs"
+    text = f"stale for {window.length_ms:,.3f} ms"
     x, anchor = (left, "start") if left < 60 else (right, "end")
     strip.labels.append(drawing.label(x, strip.y + 10, text, kind="small", anchor=anchor))
     strip.y += 14

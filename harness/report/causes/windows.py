@@ -21,15 +21,15 @@ class Window:
     second_rv: int
 
     @property
-    def length_us(self) -> float:
-        """Its length in microseconds."""
-        return (self.missed.ts_ns - self.read.ts_ns) / 1e3
+    def length_ms(self) -> float:
+        """Its length in milliseconds."""
+        return (self.missed.ts_ns - self.read.ts_ns) / 1e6
 
     @property
     def text(self) -> str:
         """The window in words."""
         return (
-            f"The window was {self.length_us:,.0f} µs long: from the stale read "
+            f"The window was {self.length_ms:,.3f} ms long: from the stale read "
             f"({self.read.name}) to the write that it missed ({self.missed.name}). The second "
             f"allocation was committed as resourceVersion {self.second_rv}, "
             f"{self.second_rv - self.first_rv:,} after the first one, {self.first_rv}."

@@ -75,7 +75,9 @@ def over_time(axis: time_plots.TimeAxis, calls: Calls) -> list[time_plots.Chart]
     good = _series(axis, "2xx", calls.by_code.get("2xx", []), edges)
     note = f"Calls of the load, the kubelets and the subject in each {axis.bin_text(BINS)}."
     note += f" There are {calls.clocks}." if calls.clocks else ""
-    charts = [series_charts.area(axis, "Successful API calls over time", good, unit="", note=note)]
+    charts = [
+        series_charts.area(axis, "Successful API calls over time", good, unit=" calls", note=note)
+    ]
     bad = sorted(
         ((code, times) for code, times in calls.by_code.items() if code != "2xx"),
         key=lambda item: (-len(item[1]), item[0]),
@@ -90,7 +92,7 @@ def over_time(axis: time_plots.TimeAxis, calls: Calls) -> list[time_plots.Chart]
     if series:
         title = "Conflicts, errors and retries over time"
         words = "A retry repeats a process's last call of the same verb on the same object, which had failed."
-        charts.append(series_charts.lines(axis, title, series, unit="", note=words))
+        charts.append(series_charts.lines(axis, title, series, unit=" calls", note=words))
     return charts
 
 

@@ -15,13 +15,13 @@ def durations(waits_ms: binning.Floats, title: str) -> time_plots.Chart:
         return time_plots.Chart(title, "", ("ms", "count"), [], note="Nothing was measured.")
     top = float(waits_ms.max()) or 1.0
     counts, edges = np.histogram(waits_ms, BINS, (0.0, top))
-    across, up = drawing.Scale(0, top), drawing.Scale(0, float(counts.max()), 0, _FLOOR - 20)
-    body = []
+    across, up = drawing.Scale(0, top), drawing.Scale(0, float(counts.max()), _FLOOR, 20)
+    body, labels = drawing.value_axis(up, unit="")
     for low, high, count in zip(edges, edges[1:], counts, strict=False):
-        height = up(float(count))
+        y = up(float(count))
         x, width = across(float(low)), across(float(high)) - across(float(low)) - 0.15
         words = f"{low:.0f} to {high:.0f} ms: {count}"
-        body.append(drawing.rect(x, _FLOOR - height, width, height, kind="bar", title=words))
+        body.append(drawing.rect(x, y, width, _FLOOR - y, kind="bar", title=words))
     body += drawing.time_axis(across, y=_FLOOR + 2, unit="ms")
     for row, (share, name) in enumerate(((0.5, "p50"), (0.99, "p99"))):
         value = float(np.quantile(waits_ms, share))
@@ -35,7 +35,9 @@ def durations(waits_ms: binning.Floats, title: str) -> time_plots.Chart:
         for low, high, count in zip(edges, edges[1:], counts, strict=False)
         if count
     ]
-    picture = drawing.svg(body, height=_FLOOR + 24, title=title, description=_words(waits_ms))
+    picture = drawing.svg(
+        [*body, *labels], height=_FLOOR + 24, title=title, description=_words(waits_ms)
+    )
     return time_plots.Chart(title, picture, ("ms", "count"), rows)
 
 

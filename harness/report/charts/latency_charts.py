@@ -57,7 +57,7 @@ def waiting(axis: time_plots.TimeAxis, pods: Iterable[hold_history.Life]) -> tim
         f"{axis.bin_text(QUEUE_BINS)}."
     )
     series = series_charts.Series("pods waiting", values)
-    return series_charts.area(axis, "Pods waiting over time", series, unit="", note=note)
+    return series_charts.area(axis, "Pods waiting over time", series, unit=" pods", note=note)
 
 
 def pod_waits(

@@ -69,7 +69,7 @@ def _held(source: evidence.Evidence, axis: time_plots.TimeAxis) -> time_plots.Ch
     values = binning.highest(begins, ends, axis.edges(BINS))
     note = f"The highest number of holds in each {axis.bin_text(BINS)}."
     series = series_charts.Series("held", values)
-    return series_charts.area(axis, "Devices held over time", series, unit="", note=note)
+    return series_charts.area(axis, "Devices held over time", series, unit=" devices", note=note)
 
 
 def _throughput(source: evidence.Evidence, axis: time_plots.TimeAxis) -> time_plots.Chart:

@@ -32,8 +32,8 @@ def area(
     edges = np.linspace(0, drawing.WIDTH, len(series.values) + 1)
     points = [(float(x), up(float(y))) for x, y in zip(edges, series.values, strict=False)]
     points.append((drawing.WIDTH, points[-1][1]))
-    labels = [drawing.label(0, 11, f"maximum {_figure(top)}{unit}", kind="lane small", aside=3)]
-    body = [drawing.area(points, floor=HEIGHT, kind="area")]
+    grid, labels = drawing.value_axis(up, unit=unit)
+    body = [drawing.area(points, floor=HEIGHT, kind="area"), *grid]
     return _chart(axis, title, body, labels, [series], note, unit)
 
 
@@ -49,7 +49,7 @@ def lines(
     shown = list(series)[:LINES_MAX]
     top = max((float(np.nanmax(item.values, initial=0.0)) for item in shown), default=0.0)
     up = drawing.Scale(0, top or 1.0, HEIGHT, 16.0)
-    body, labels = [], []
+    body, labels = drawing.value_axis(up, unit=unit)
     for number, item in enumerate(shown):
         count = len(item.values)
         points = [
@@ -58,7 +58,6 @@ def lines(
             if not np.isnan(value)
         ]
         body.append(drawing.curve(points, floor=HEIGHT + 2, kind=f"curve curve{number}"))
-    labels.append(drawing.label(0, 11, f"maximum {_figure(top)}{unit}", kind="lane small", aside=3))
     return _chart(axis, title, body, labels, shown, note, unit)
 
 

@@ -157,7 +157,7 @@ def _story(specimen: specimens.Specimen) -> Iterator[str]:
         f"{number}. {markdown.text(text)}" for number, (_, text) in enumerate(sentences, start=1)
     ]
     yield markdown.folded(
-        "The scheduler's steps in sentences; at 0 µs it chose the device for claim B",
+        "The scheduler's steps in sentences; at 0 ms it chose the device for claim B",
         "\n".join(lines),
     )
 
@@ -172,6 +172,6 @@ def _deciding_writes(source: evidence.Evidence, specimen: specimens.Specimen) ->
         return
     yield "## The deciding writes"
     for write in writes:
-        after = (write.ts_ns - specimen.zero_ns) / 1e3
-        yield f"{markdown.text(write.title)}, resourceVersion {write.resource_version}, {after:+,.0f} µs:"
+        after = (write.ts_ns - specimen.zero_ns) / 1e6
+        yield f"{markdown.text(write.title)}, resourceVersion {write.resource_version}, {after:+,.3f} ms:"
         yield markdown.block((f"{line.sign} {line.text}" for line in write.lines), "diff")

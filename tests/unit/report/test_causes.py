@@ -34,7 +34,7 @@ def test_the_window_is_from_the_stale_read_to_the_write_it_missed(tmp_path: path
     read, missed = (names.index(name) for name in (window.read.name, window.missed.name))
     assert window.read.name == "gather.devices.cloned"
     assert window.missed.name == "allocated-devices.inserted"
-    assert window.length_us == (missed - read) * 100
+    assert window.length_ms == (missed - read) / 10
     assert (window.first_rv, window.second_rv) == (1, 4)
     assert "3 after the first one, 1" in window.text
 
@@ -64,22 +64,22 @@ def _step(thread: str, name: str, **fields: Any) -> records.Step:
 
 
 STEPS = {
-    "-500 µs: the scheduler plans D1 for claim A": _step(
+    "-0.500 ms: the scheduler plans D1 for claim A": _step(
         "scheduling", "in-flight.added", device="d/p/D1", claim="uid-a"
     ),
-    "-500 µs: binder 2 removes claim A from the claims in flight": _step(
+    "-0.500 ms: binder 2 removes claim A from the claims in flight": _step(
         "binder-2", "in-flight.removed", claim="uid-a"
     ),
-    "-500 µs: binder 2 of scheduler.2 removes claim A from the claims in flight": _step(
+    "-0.500 ms: binder 2 of scheduler.2 removes claim A from the claims in flight": _step(
         "scheduler.2/binder-2", "in-flight.removed", claim="uid-a"
     ),
-    "-500 µs: the scheduler removes (no claim) from the claims in flight": _step(
+    "-0.500 ms: the scheduler removes (no claim) from the claims in flight": _step(
         "scheduling", "in-flight.removed"
     ),
-    "-500 µs: main lists 2 pods from the newest state": _step(
+    "-0.500 ms: main lists 2 pods from the newest state": _step(
         "main", "remedy.listed", resource="pods", count=2
     ),
-    "-500 µs: main lists 3 claims from the newest state": _step("main", "remedy.listed", count=3),
+    "-0.500 ms: main lists 3 claims from the newest state": _step("main", "remedy.listed", count=3),
 }
 
 

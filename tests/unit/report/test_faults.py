@@ -125,7 +125,7 @@ def test_the_table_shows_errors_and_what_was_not_planned(tmp_path: pathlib.Path)
         error="it could not be healed: timed out",
     )
     page = _page(_published(tmp_path, TEXT, damages.appended(damages.faults, window)))
-    start = page.texts.index("stray")
+    start = page.texts.index("stray", _heading(page, "Faults"))
     assert page.texts[start : start + 5] == [
         "stray",
         "in the record only ",

@@ -256,13 +256,14 @@ def _is_within(tag: str, name: str, value: str, text: str) -> bool:
 
 def test_guarantees_have_a_table_of_their_own(tmp_path: pathlib.Path) -> None:
     text = _render(tmp_path, races.TEXT).report.read_text(encoding="utf-8")
-    certificate, guarantees = text.split('<h2 id="guarantees">Guarantees</h2>')
+    before, guarantees = text.split('<h2 id="guarantees">Guarantees</h2>')
+    violations, certificate = before.split('<h2 id="certificate">')
     promise = "<td>no device is held by two claims at once "
     assert promise in guarantees
     assert promise not in certificate
     verdict = '<td class="verdict INVALID"><a href="#device_exclusivity">INVALID</a></td>'
     assert verdict in guarantees
-    assert '<h2 id="device_exclusivity">Violations of device_exclusivity</h2>' in guarantees
+    assert '<h2 id="device_exclusivity">Violations of device_exclusivity</h2>' in violations
     assert guarantees.index("Not examined: ") > guarantees.index(verdict)
 
 
@@ -459,3 +460,9 @@ def test_a_huge_trace_is_cut_and_says_so(
 def test_symbols_say_the_verdict_without_colour() -> None:
     assert set(page_templates.SYMBOLS) == set(verdicts.Verdict)
     assert len(set(page_templates.SYMBOLS.values())) == 3
+
+
+def test_the_picture_comes_before_the_certificate(tmp_path: pathlib.Path) -> None:
+    text = _render(tmp_path, races.TEXT).report.read_text(encoding="utf-8")
+    picture = text.index("in two claims at once")
+    assert picture < text.index('<h2 id="devices">') < text.index('<h2 id="certificate">')

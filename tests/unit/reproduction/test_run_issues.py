@@ -61,7 +61,7 @@ def test_it_tells_everything(tmp_path: pathlib.Path) -> None:
         "## The writes of the claims",
         "## The scheduler's log",
     ]
-    assert "The window was 1,000 µs long" in text
+    assert "The window was 1.000 ms long" in text
     assert "no device is held by two claims at once (1 violation)" in text
     assert "| kube-apiserver | v1.36.2 |" in text
     assert "flake-hunt run written-by-hand --seed 7" in text
