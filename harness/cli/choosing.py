@@ -116,7 +116,7 @@ Subject = Annotated[
     of_cluster(
         "--subject",
         metavar="SUBJECT",
-        help="Test this scheduler instead of the scenario's (may be repeated): python, kube-scheduler[=PATH], "
+        help="Test this scheduler instead of the scenario's (may be repeated): python, kube-scheduler[=PATH|VERSION], "
         "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
     ),
 ]
@@ -132,7 +132,7 @@ FaultCarrier = Annotated[
 Binaries = Annotated[
     pathlib.Path | None,
     of_cluster(
-        help="Folder of etcd, kube-apiserver and kube-scheduler (default: KUBEBUILDER_ASSETS, then PATH)."
+        help="Folder of etcd, kube-apiserver and kube-scheduler (default: KUBE_BINARIES, KUBEBUILDER_ASSETS, then PATH)."
     ),
 ]
 Kubeconfig = Annotated[

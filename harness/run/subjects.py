@@ -30,7 +30,7 @@ BINDING_TIMEOUT_SINCE = (1, 35)
 KINDS = ("python", "kube-scheduler", "cluster", "external", "command")
 """The words with which `--subject` begins; anything else is the name of a plug-in."""
 FORMS = (
-    "python, kube-scheduler[=PATH], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …', "
+    "python, kube-scheduler[=PATH|VERSION], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …', "
     "or a plug-in's name"
 )
 """The forms of `--subject`, for error messages and help."""
@@ -171,8 +171,11 @@ def _resolved(
     return scheduler.model_copy(update=changes)
 
 
-def _kube_scheduler(path: str, folder: str) -> pathlib.Path:
-    return binaries.program(path) if path else binaries.find("kube-scheduler", folder)
+def _kube_scheduler(chosen: str, folder: str) -> pathlib.Path:
+    """Return the kube-scheduler of a path or a version; empty: the newest one."""
+    if not chosen or binaries.is_version(chosen):
+        return binaries.find("kube-scheduler", folder, version=chosen)
+    return binaries.program(chosen)
 
 
 def _require_usable(scheduler: subject_specs.AnyScheduler, on: interfaces.Capabilities) -> None:
@@ -217,7 +220,7 @@ def versions(subject: subject_specs.SubjectSpec) -> dict[str, str]:
         if isinstance(scheduler, subject_specs.KubeScheduler):
             path = pathlib.Path(scheduler.binary)
             version = binaries.version(path)
-            if path.name in binaries.OLDEST:
+            if binaries.plain_name(path) in binaries.OLDEST:
                 binaries.require_new_enough(path, version)
             known[name] = f"kube-scheduler {version}"
         elif isinstance(scheduler, subject_specs.CommandScheduler) and scheduler.version_command:

@@ -65,7 +65,7 @@ class LocalProfile(ProfileSpec):
 
     provider: Literal["local"]
     binaries: str = ""
-    """The folder of the binaries; empty: KUBEBUILDER_ASSETS, then PATH."""
+    """The folder of the binaries; empty: KUBE_BINARIES, KUBEBUILDER_ASSETS, then PATH."""
     auth: Literal["client-certificate", "token"] = "client-certificate"
     """Credentials of our processes; both are in `system:masters`, exempt from priority and
     fairness."""

@@ -37,7 +37,8 @@ class KubeScheduler(SchedulerSpec):
 
     kind: Literal["kube-scheduler"]
     binary: str = ""
-    """Path of the binary; empty: search --binaries, KUBEBUILDER_ASSETS, then PATH."""
+    """Path of the binary, or a version such as 1.36.3 or 1.36; searched in --binaries, or
+    KUBE_BINARIES, KUBEBUILDER_ASSETS and PATH; empty: the newest there."""
     verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
     """--v; 6 logs every decision and every call."""
     qps: Annotated[float, pydantic.Field(gt=0, le=1_000_000)] = 5000.0

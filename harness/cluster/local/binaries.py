@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from harness import errors
 
+BINARIES_VARIABLE = "KUBE_BINARIES"
+"""Names a folder of binaries of one or more versions, such as `kube-scheduler-1.36.3`."""
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
 ASSETS_FOLDER = pathlib.Path("/usr/local/kubebuilder/bin")
 VERSION_TIMEOUT_S = 20.0
@@ -24,29 +26,73 @@ NEEDED = ("etcd", "kube-apiserver")
 """Binaries that every control plane needs; the others are optional."""
 REMEDY = (
     "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path 1.36`, which prints the folder; pass it by "
-    f"--binaries or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/NAME)"
+    f"--binaries, {BINARIES_VARIABLE} or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/NAME)"
 )
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+_SOME_VERSION = re.compile(r"v?\d+(\.\d+){1,2}")
 
 
-def find(name: str, folder: str = "") -> pathlib.Path:
+def find(name: str, folder: str = "", *, version: str = "") -> pathlib.Path:
     """Return the binary in this folder, or (empty) where envtest and the shell look.
 
-    Raises UsageError if there is no executable one.
+    It is called `NAME` or `NAME-VERSION`; of several versions, the newest one. `version` (such as
+    `1.36.3`, or `1.36` for the newest of them) takes only a file whose name says so. Raises
+    UsageError if there is no executable one.
     """
-    places = [folder] if folder else _default_places()
+    places = [pathlib.Path(place) for place in ([folder] if folder else _default_places())]
     for place in places:
-        path = pathlib.Path(place, name)
-        if path.is_file():
-            return _executable(path)
-    where = folder or f"{ASSETS_VARIABLE} ({os.environ.get(ASSETS_VARIABLE, 'not set')}) and PATH"
-    raise errors.UsageError(f"expected the binary {name} in {where}, but found none: {REMEDY}")
+        if not version and (place / name).is_file():
+            return _executable(place / name)
+        named = [item for item in _versions_of(name, place) if _is_one_of(item[0], version)]
+        if named:
+            return _executable(max(named)[1])
+    raise _not_found(
+        name, folder, version, [item for place in places for item in _versions_of(name, place)]
+    )
+
+
+def is_version(text: str) -> bool:
+    """Return whether the text is a version such as `1.36.3`, `v1.36.3` or `1.36`."""
+    return _SOME_VERSION.fullmatch(text) is not None
+
+
+def plain_name(path: pathlib.Path) -> str:
+    """Return the program that a file is: `kube-scheduler` of `kube-scheduler-1.36.3` as well."""
+    name, _, version = path.name.rpartition("-")
+    return name if is_version(version) else path.name
 
 
 def _default_places() -> list[str]:
-    assets = os.environ.get(ASSETS_VARIABLE)
+    variables = (os.environ.get(name) for name in (BINARIES_VARIABLE, ASSETS_VARIABLE))
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return [*([assets] if assets else []), str(ASSETS_FOLDER), *(part for part in path if part)]
+    return [place for place in (*variables, str(ASSETS_FOLDER), *path) if place]
+
+
+def _versions_of(name: str, place: pathlib.Path) -> list[tuple[tuple[int, ...], pathlib.Path]]:
+    """Return the files `NAME-VERSION` in a folder, each after its version as numbers."""
+    return [
+        (_numbers(path.name.removeprefix(f"{name}-")), path)
+        for path in place.glob(f"{name}-*")
+        if plain_name(path) == name and path.is_file()
+    ]
+
+
+def _is_one_of(found: tuple[int, ...], version: str) -> bool:
+    wanted = _numbers(version)
+    return found[: len(wanted)] == wanted
+
+
+def _not_found(
+    name: str, folder: str, version: str, there: Sequence[tuple[tuple[int, ...], pathlib.Path]]
+) -> errors.UsageError:
+    variables = (
+        f"{variable} ({os.environ.get(variable, 'not set')})"
+        for variable in (BINARIES_VARIABLE, ASSETS_VARIABLE)
+    )
+    where = folder or f"{', '.join(variables)} and PATH"
+    seen = ", ".join(path.name for _, path in sorted(there)) or "none"
+    wanted = f"{name}-{version.removeprefix('v')}" if version else name
+    return errors.UsageError(f"expected the binary {wanted} in {where}, but found {seen}: {REMEDY}")
 
 
 def program(name: str) -> pathlib.Path:
@@ -102,10 +148,10 @@ def version(path: pathlib.Path, arguments: Sequence[str] = ("--version",)) -> st
 
 def require_new_enough(path: pathlib.Path, found: str) -> None:
     """Raise UsageError if the version is older than the oldest supported one."""
-    oldest = OLDEST[path.name]
-    if not is_at_least(found, oldest):
+    name = plain_name(path)
+    if not is_at_least(found, OLDEST[name]):
         raise errors.UsageError(
-            f"expected {path.name} {oldest} or newer, got {found} ({path}): {REMEDY}"
+            f"expected {name} {OLDEST[name]} or newer, got {found} ({path}): {REMEDY}"
         )
 
 
@@ -115,8 +161,7 @@ def is_at_least(found: str, wanted: str) -> bool:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    match = _VERSION.fullmatch(text)
-    return tuple(int(part) for part in match.groups()) if match else (0, 0, 0)
+    return tuple(int(part) for part in text.removeprefix("v").split(".") if part)
 
 
 def _does_not_run(path: pathlib.Path, error: OSError) -> errors.UsageError:

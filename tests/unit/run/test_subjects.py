@@ -152,6 +152,11 @@ def test_claim_controllers_that_cannot_be(
         ("command=sh {}", {}, "got {} in"),
         ("command=sh {kubeconfig", {}, "expected braces around a placeholder"),
         ("kube-scheduler", {"folder": "/nowhere"}, "expected the binary kube-scheduler in /nowhere"),
+        (
+            "kube-scheduler=1.36.3",
+            {"folder": "/nowhere"},
+            "expected the binary kube-scheduler-1.36.3 in /nowhere, but found none",
+        ),
         ("kube-scheduler=/nowhere/ks", {}, "/nowhere/ks is neither a file nor on PATH"),
     ],
 )  # fmt: skip
@@ -185,11 +190,41 @@ def test_the_version_and_path_of_kube_scheduler_are_found(tmp_path: pathlib.Path
     assert subjects.versions(subject) == {"scheduler": "kube-scheduler v1.36.4"}
 
 
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("kube-scheduler", "1.36.10"),
+        ("kube-scheduler=1.36.9", "1.36.9"),
+        ("kube-scheduler=v1.34.2", "1.34.2"),
+        ("kube-scheduler=1.36", "1.36.10"),
+    ],
+)
+def test_a_kube_scheduler_is_chosen_by_its_version(
+    tmp_path: pathlib.Path, text: str, version: str
+) -> None:
+    for there in ("1.34.2", "1.36.9", "1.36.10"):
+        kube_scheduler(tmp_path, f"v{there}", name=f"kube-scheduler-{there}")
+    subject = resolve(text, folder=str(tmp_path))
+    (scheduler,) = subject.schedulers
+    assert isinstance(scheduler, subject_specs.KubeScheduler)
+    assert scheduler.binary == str(tmp_path / f"kube-scheduler-{version}")
+    assert subjects.versions(subject) == {"scheduler": f"kube-scheduler v{version}"}
+
+
+def test_an_old_kube_scheduler_is_refused_whatever_its_file_is_called(
+    tmp_path: pathlib.Path,
+) -> None:
+    kube_scheduler(tmp_path, "v1.33.13", name="kube-scheduler-1.33.13")
+    subject = resolve("kube-scheduler=1.33.13", folder=str(tmp_path))
+    with pytest.raises(errors.UsageError, match=r"v1\.34\.0 or newer, got v1\.33\.13"):
+        subjects.versions(subject)
+
+
 def kube_scheduler(
-    tmp_path: pathlib.Path, version: str, **more: Any
+    tmp_path: pathlib.Path, version: str, *, name: str = "kube-scheduler", **more: Any
 ) -> subject_specs.KubeScheduler:
     """One that prints this version."""
-    path = tmp_path / "kube-scheduler"
+    path = tmp_path / name
     path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
     path.chmod(0o755)
     return subject_specs.KubeScheduler(kind="kube-scheduler", binary=str(path), **more)

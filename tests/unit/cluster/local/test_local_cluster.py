@@ -268,6 +268,7 @@ def test_the_places_that_envtest_looks_at(
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(binaries, "ASSETS_FOLDER", tmp_path / "no")
     monkeypatch.delenv(binaries.ASSETS_VARIABLE, raising=False)
+    monkeypatch.delenv(binaries.BINARIES_VARIABLE, raising=False)
     with pytest.raises(errors.UsageError, match=r"KUBEBUILDER_ASSETS \(not set\) and PATH"):
         binaries.find("kube-apiserver")
     monkeypatch.setenv("PATH", str(tmp_path))
