@@ -11,7 +11,6 @@ import dataclasses
 import os
 import pathlib
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from collections.abc import Sequence
 from harness import clocks, errors
 from tests.e2e import remains, running
 from tests.stand_ins import commands, standing_in
+from tests.support import real_programs
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 """SIGKILL as often as the two together: it is the one that leaves something."""
@@ -116,7 +116,7 @@ def _clusters(place: remains.Place) -> dict[str, tuple[str, ...]]:
     profile = place.folder / "stand-in.toml"
     profile.write_text(standing_in.profile_text())
     found = {"": ("--cluster", "embedded"), " on kind": ("--cluster", str(profile))}
-    etcd = shutil.which("etcd")
+    etcd = real_programs.find("etcd")
     if etcd is not None:
         binaries = place.folder / "binaries"
         commands.install(binaries, "kube-apiserver")

@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -18,15 +17,14 @@ from typing import Any
 import psutil
 import pytest
 
-from harness import clocks, errors
+from harness import clocks
 from harness.client import apis
 from harness.cluster import embedded_cluster, existing_cluster
 from harness.cluster.doctor import requirements
-from harness.cluster.local import binaries
 from harness.history import journal_reader, records
 from tests.e2e import running
 from tests.stand_ins import commands
-from tests.support import called_commands
+from tests.support import called_commands, real_programs
 
 pytestmark = pytest.mark.e2e
 WATCHED = (apis.NAMESPACES, apis.NODES, apis.SLICES, apis.DEVICE_CLASSES, apis.LEASES)
@@ -70,19 +68,17 @@ def versions(kubeconfig: pathlib.Path) -> dict[str, str]:
 
 
 def on_local(_: pytest.FixtureRequest) -> Options:
-    try:
-        for name in ("etcd", "kube-apiserver"):
-            binaries.find(name)
-    except errors.UsageError as error:
-        pytest.skip(str(error))
+    for name in ("etcd", "kube-apiserver"):
+        if reason := real_programs.missing(name):
+            pytest.skip(reason)
     return ["--cluster", "local", *running.LONGER]
 
 
 def on_stand_in(request: pytest.FixtureRequest) -> Options:
     """A real etcd; kube-apiserver is stood in for."""
-    etcd = shutil.which("etcd")
+    etcd = real_programs.find("etcd")
     if etcd is None:
-        pytest.skip("no etcd on PATH (Debian: apt install etcd-server)")
+        pytest.skip(real_programs.missing("etcd"))
     folder: pathlib.Path = request.getfixturevalue("tmp_path") / "binaries"
     commands.install(folder, "kube-apiserver")
     (folder / "etcd").symlink_to(etcd)

@@ -23,11 +23,10 @@ from harness.cluster.fixtures import fake_world
 from harness.cluster.local import binaries, control_plane, local_cluster, local_files
 from harness.scenario import pool_specs, profiles
 from tests.stand_ins import commands
+from tests.support import real_programs
 
-ETCD = shutil.which("etcd")
-needs_etcd = pytest.mark.skipif(
-    ETCD is None, reason="no etcd on PATH (Debian: apt install etcd-server)"
-)
+ETCD = real_programs.find("etcd")
+needs_etcd = real_programs.needs("etcd")
 
 
 @pytest.fixture
