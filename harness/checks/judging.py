@@ -98,7 +98,7 @@ def _read(
     """Read the run directory, each file once, and doubt what the witnesses dispute."""
     faults = fault_records.read(history)
     audit_log = _audit_log(history, witness)
-    watched = None if audit_log is None else watched_writes.WatchedWrites(audit_log.folded.writes)
+    watched = None if audit_log is None else audit_log.watching()
     observed = observed_runs.observe(history, watched)
     evidence = certificate_items.Evidence(
         history=history,
@@ -108,7 +108,7 @@ def _read(
         operations=api_call_totals.read(history),
         writes=acknowledged_writes.read(history),
         faults=faults,
-        told=_hear(audit_log, watched, observed.folded),
+        told=_hear(audit_log, watched, observed.folded, faults),
     )
     _dispute(evidence.told, observed.whole.found)
     observed.whole.require_writes(
@@ -131,11 +131,12 @@ def _hear(
     audit_log: testimony.AuditLog | None,
     watched: watched_writes.WatchedWrites | None,
     folded: hold_history.HoldHistory,
+    faults: fault_records.FaultRecords,
 ) -> testimony.Testimony | None:
     if audit_log is None or watched is None:
         return None
     holds = ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds)
-    return audit_log.hear(watched, holds)
+    return audit_log.hear(watched, holds, kills=fault_records.api_server_kills(faults))
 
 
 def _dispute(told: testimony.Testimony | None, found: contradictions.Contradictions) -> None:

@@ -124,6 +124,11 @@ def _outside(found: FaultRecords) -> Iterator[str]:
             yield f"{item.fault} took effect before it began or after it was healed"
 
 
+def api_server_kills(found: FaultRecords) -> list[int]:
+    """Return the monotonic times at which the API server was killed, in nanoseconds."""
+    return [item.begun_ns for item in found.applications if item.kind == "restart-api-server"]
+
+
 def times(fault: plans.PlannedFault) -> int | None:
     """Return how often a fault may take effect at most; None: any number of times."""
     limit = fault.rule.get("count") if fault.rule else fault.parameters.get("times")

@@ -7,7 +7,8 @@ defines where the allocated resources are available." A scheduler that binds a p
 written the allocations and the reservations before, and has chosen a node that suits all of them.
 
 At the version of the binding all of this must hold. In runs with faults a reservation may have been
-taken back before a binding that was late; there it must have held at some version before.
+taken back before a binding that was late; there it must have held at some version before. That is
+enough, too, for a claim that the API server removed in spite of its finalizer.
 """
 
 import dataclasses
@@ -93,7 +94,10 @@ class _Judge:
         reserved = [
             item
             for item in self._bound.reservations(binding, claim)
-            if self._is_lenient or item.until is None or item.until > binding.version
+            if self._is_lenient
+            or item.was_finalized
+            or item.until is None
+            or item.until > binding.version
         ]
         if not reserved:
             return f"claim {claim} was not allocated and reserved for it"

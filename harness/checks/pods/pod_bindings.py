@@ -41,6 +41,8 @@ class Reservation:
     """Of the allocation, as JSON; None: every node."""
     until: int | None = None
     """Exclusive; None: to the end of the history."""
+    was_finalized: bool = False
+    """True if it ended because the API server removed the claim in spite of its finalizer."""
 
 
 class PodBindings(folders.Folder):
@@ -103,7 +105,8 @@ class PodBindings(folders.Folder):
             return
         selector = self._selector(claim) if users else None
         for pod in [pod for pod, item in lasting.items() if _ends(pod, item, users, selector)]:
-            lasting.pop(pod).until = seen.version
+            ended = lasting.pop(pod)
+            ended.until, ended.was_finalized = seen.version, _was_finalized(seen)
         for pod in users - lasting.keys():
             lasting[pod] = Reservation(seen.version, selector)
             key = claim.metadata.namespace, claim.metadata.name, pod
@@ -167,6 +170,16 @@ def _users(claim: observed_claims.Claim) -> frozenset[str]:
     return frozenset(
         item.uid for item in claim.status.reserved_for or () if item.resource == observations.PODS
     )
+
+
+def _was_finalized(seen: observations.SeenClaim) -> bool:
+    """Return whether a claim was removed in spite of its finalizer.
+
+    kube-apiserver does it if the finalizer is stored while it deletes the claim. An object whose
+    last finalizer is taken away is marked as deleted before.
+    """
+    meta = seen.object.metadata
+    return seen.is_gone and bool(meta.finalizers) and meta.deletion_timestamp is None
 
 
 def _ends(pod: str, item: Reservation, users: frozenset[str], selector: Any) -> bool:

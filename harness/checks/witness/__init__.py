@@ -3,6 +3,6 @@
 Each difference is named with both sides. The fold of the watch (`hold_history`) does
 not belong here: the two folds share only the types of records.
 
-Contents: `audit_events`, `audit_files`, `audit_history`, `comparing`, `hidden_writes`,
-`object_states`, `testimony`, `watched_writes`.
+Contents: `attempted_writes`, `audit_events`, `audit_files`, `audit_history`, `comparing`,
+`hidden_writes`, `lost_writes`, `object_states`, `testimony`, `watched_writes`.
 """

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from harness.checks.witness import object_states
+from harness.checks.witness import attempted_writes, object_states
 
 RESOURCES = {("resource.k8s.io", "resourceclaims"), ("", "pods")}
 """API groups and plural names of the resources whose writes are compared."""
@@ -52,6 +52,8 @@ class Event(msgspec.Struct, kw_only=True):
     responseStatus: _Status | None = None  # noqa: N815
     requestObject: msgspec.Raw = _NOTHING  # noqa: N815
     responseObject: msgspec.Raw = _NOTHING  # noqa: N815
+    requestReceivedTimestamp: str = ""  # noqa: N815
+    stageTimestamp: str = ""  # noqa: N815
     annotations: dict[str, str] | None = None
 
 
@@ -67,6 +69,9 @@ class Write(msgspec.Struct, frozen=True):
     """True if the object was gone with this revision."""
     content: int = 0
     """A digest of the answer, comparable within one process only."""
+    received: str = ""
+    answered: str = ""
+    """Times of the request and of its answer on the server's clock, as the log has them."""
 
 
 HiddenKind: TypeAlias = Literal["bound", "gone", "collected", "evicted"]
@@ -89,6 +94,8 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
     """A revision before it; 0: not known."""
     state: object_states.State | None = None
     """The object as the answer has it; None: the answer does not tell it."""
+    is_certain: bool = True
+    """False if the answer does not tell whether it was committed."""
 
 
 class Unclear(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +106,8 @@ class Unclear(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Empty: any object of the namespace."""
     reason: str
+    attempt: attempted_writes.Attempt | None = None
+    """The request; None: the event does not show it, or `Hidden` has it."""
 
 
 Fact: TypeAlias = Write | Hidden | Unclear
@@ -134,16 +143,18 @@ def facts(event: Event) -> Iterator[Fact]:
 
 
 _ENDS = frozenset({"ResponseComplete", "Panic"})
+_NO_ANSWERS = (408, 499)
+"""Status codes of requests that were given up, and may have been committed."""
 
 
 def _told(event: Event, reference: _Reference) -> Iterator[Fact]:
     code = event.responseStatus.code if event.responseStatus else 0
     if event.stage == "Panic":
         yield _unclear(reference, "ended in a panic of the API server")
-    elif 400 <= code < 500 and code != 408:
+    elif 400 <= code < 500 and code not in _NO_ANSWERS:
         return
     elif not 200 <= code < 300:
-        yield _unclear(reference, f"was answered with status {code}")
+        yield from _attempted(event, reference, code)
     elif reference.subresource == "binding":
         yield from _bound(event, reference)
     elif reference.subresource == "eviction":
@@ -152,6 +163,26 @@ def _told(event: Event, reference: _Reference) -> Iterator[Fact]:
         yield _unclear(reference, _why_empty(event))
     else:
         yield from _answered(event, reference, msgspec.json.decode(event.responseObject))
+
+
+def _attempted(event: Event, reference: _Reference, code: int) -> Iterator[Fact]:
+    """Yield what a request may have written that got no answer."""
+    yield _unclear(
+        reference,
+        f"was answered with status {code}",
+        attempt=attempted_writes.Attempt(
+            verb=event.verb, subresource=reference.subresource, sent=event.requestObject
+        ),
+    )
+    if reference.subresource == "binding":
+        for fact in _bound(event, reference):
+            if isinstance(fact, Hidden):
+                yield msgspec.structs.replace(fact, is_certain=False)
+    elif reference.subresource == "eviction":
+        yield _hidden("evicted", reference, is_certain=False)
+    elif event.verb == "delete":
+        sent = _document(event.requestObject).get("preconditions") or {}
+        yield _hidden("collected", reference, uid=str(sent.get("uid") or ""), is_certain=False)
 
 
 def _bound(event: Event, reference: _Reference) -> Iterator[Fact]:
@@ -179,17 +210,26 @@ def _answered(event: Event, reference: _Reference, answer: Any) -> Iterator[Fact
             yield _hidden("gone", reference, uid=str(details.get("uid") or ""))
         else:
             yield _unclear(reference, "was answered with a Status instead of the object")
+    elif event.verb == "delete" and not answer["metadata"].get("resourceVersion"):
+        # Another request removed the object meanwhile.
+        yield _hidden("gone", reference, uid=str(answer["metadata"]["uid"]))
     else:
         yield _written(event, reference, object_states.of(answer))
 
 
 def _written(event: Event, reference: _Reference, state: object_states.State) -> Fact:
+    write = Write(
+        reference.resource,
+        state,
+        content=object_states.digest(event.responseObject),
+        received=event.requestReceivedTimestamp,
+        answered=event.stageTimestamp,
+    )
     if event.verb == "delete":
-        is_gone = state.is_over or not state.is_marked
-        return Write(reference.resource, state, is_gone, object_states.digest(event.responseObject))
+        return msgspec.structs.replace(write, is_deletion=state.is_over or not state.is_marked)
     if event.verb != "create" and state.is_over:
-        # The update that removes the last finalizer removes the object, and is answered with the
-        # object as it was sent.
+        # The update that removes the last finalizer removes the object. It is answered with the
+        # object as it was sent, which is never stored.
         return Hidden(
             kind="gone",
             resource=reference.resource,
@@ -199,7 +239,7 @@ def _written(event: Event, reference: _Reference, state: object_states.State) ->
             after=state.version,
             state=state,
         )
-    return Write(reference.resource, state, content=object_states.digest(event.responseObject))
+    return write
 
 
 def _collected(reference: _Reference, answer: Any) -> Iterator[Fact]:
@@ -219,22 +259,28 @@ def _collected(reference: _Reference, answer: Any) -> Iterator[Fact]:
         )
 
 
-def _hidden(kind: HiddenKind, reference: _Reference, *, uid: str = "") -> Hidden:
+def _hidden(
+    kind: HiddenKind, reference: _Reference, *, uid: str = "", is_certain: bool = True
+) -> Hidden:
     return Hidden(
         kind=kind,
         resource=reference.resource,
         namespace=reference.namespace,
         name=reference.name,
         uid=uid or reference.uid,
+        is_certain=is_certain,
     )
 
 
-def _unclear(reference: _Reference, reason: str) -> Unclear:
+def _unclear(
+    reference: _Reference, reason: str, *, attempt: attempted_writes.Attempt | None = None
+) -> Unclear:
     return Unclear(
         resource=reference.resource,
         namespace=reference.namespace,
         name=reference.name,
         reason=reason,
+        attempt=attempt,
     )
 
 

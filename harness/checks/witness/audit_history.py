@@ -42,11 +42,14 @@ class AuditHistory:
         self.unclear: list[audit_events.Unclear] = []
         self.contradictions: list[tuple[audit_events.Write, audit_events.Write]] = []
         """Two writes of one revision that differ; the first is kept."""
+        self.is_restored = False
+        """True if the server says what it had committed when it was killed."""
 
     def add(self, event: audit_events.Event) -> None:
         """Fold one event; the order of the events of one server matters only at its restart."""
         restored = (event.annotations or {}).get(RESTORED, "")
         if restored.isdecimal():
+            self.is_restored = True
             self._forget_after(int(restored[:20]))
         for fact in audit_events.facts(event):
             self._add(fact)
@@ -65,6 +68,15 @@ class AuditHistory:
         first = self.writes[write.resource].setdefault(write.state.version, write)
         if first is not write and differ(first, write):
             self.contradictions.append((first, write))
+
+    def attempted(self) -> set[tuple[str, str]]:
+        """Return resource and name, empty if generated, of writes whose answer was never given."""
+        return {(item.resource, item.name) for item in self.unclear if item.attempt is not None}
+
+    def adopt(self, resource: str, state: object_states.State, *, is_deletion: bool) -> None:
+        """Add an observed write that the log explains without its revision."""
+        write = audit_events.Write(resource, state, is_deletion)
+        self.writes[resource].setdefault(state.version, write)
 
     def _forget_after(self, version: int) -> None:
         for writes in self.writes.values():

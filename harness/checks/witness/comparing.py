@@ -6,11 +6,17 @@ event explains. Clocks and the order of the log play no part.
 """
 
 import collections
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from harness.checks.witness import audit_events, audit_history, hidden_writes, watched_writes
+from harness.checks.witness import (
+    audit_events,
+    audit_history,
+    hidden_writes,
+    lost_writes,
+    watched_writes,
+)
 
 KEPT_MAX = 20
 """Number of differences that are kept in words."""
@@ -50,6 +56,8 @@ class Comparison(msgspec.Struct, kw_only=True):
     """Those of them that the audit log tells in the same way."""
     holds: int = 0
     """Number of the watch's holds that were compared."""
+    lost: int = 0
+    """Observed writes that the log lacks because the API server was killed."""
     difference_count: int = 0
     differences: list[Difference] = []
     """The first KEPT_MAX of them."""
@@ -74,12 +82,18 @@ def compare(
     audited: audit_history.AuditHistory,
     watched: watched_writes.WatchedWrites,
     holds: Iterable[WatchedHold],
+    *,
+    kills: Sequence[int] = (),
 ) -> Comparison:
-    """Return how the audit log compares with the watch and the holds that it was folded to."""
+    """Return how the audit log compares with the watch and the holds that it was folded to.
+
+    `kills` are the monotonic times at which the API server was killed, in nanoseconds.
+    """
     found = Comparison()
     found.note(_contradictions(audited))
+    windows = lost_writes.windows(audited, watched.streams.values(), kills)
     for resource, stream in watched.streams.items():
-        found.note(_of_writes(resource, audited, stream, found))
+        found.note(_of_writes(resource, audited, stream, found, windows.get(resource, ())))
     claims = watched.streams[audit_history.CLAIMS]
     if not claims.gaps and claims.gap_rv is None:
         found.note(_of_holds(audited, claims, list(holds), found))
@@ -104,22 +118,11 @@ def _of_writes(
     audited: audit_history.AuditHistory,
     stream: watched_writes.Stream,
     found: Comparison,
+    windows: Sequence[lost_writes.Window],
 ) -> Iterator[Difference]:
     writes = audited.writes[resource]
     explained = hidden_writes.Explanations(resource, audited, stream)
-    observed = sorted(stream.seen.values(), key=lambda seen: seen.version)
-    for seen in observed:
-        found.writes += 1
-        write = writes.get(seen.version)
-        if write:
-            explained.confirmed(seen)
-        difference, is_disputed = (
-            (_compare(seen, write), True) if write else explained.disputes(seen)
-        )
-        if difference:
-            yield _difference(resource, seen, difference, is_disputed=is_disputed)
-        else:
-            found.confirmed += 1
+    yield from _of_observations(resource, audited, stream, found, explained, windows)
     for seen in (*stream.listed, *stream.final.values()):
         write = writes.get(seen.version)
         if write and (difference := _compare(seen, write)):
@@ -134,6 +137,35 @@ def _of_writes(
             watch=item.watch,
             audit=item.audit,
         )
+
+
+def _of_observations(
+    resource: str,
+    audited: audit_history.AuditHistory,
+    stream: watched_writes.Stream,
+    found: Comparison,
+    explained: hidden_writes.Explanations,
+    windows: Sequence[lost_writes.Window],
+) -> Iterator[Difference]:
+    writes = audited.writes[resource]
+    observed = sorted(stream.seen.values(), key=lambda seen: seen.version)
+    for seen in observed:
+        found.writes += 1
+        write = writes.get(seen.version)
+        if write:
+            explained.confirmed(seen)
+        difference, is_disputed = (
+            (_compare(seen, write), True) if write else explained.disputes(seen)
+        )
+        if difference and not is_disputed and lost_writes.is_within(windows, seen):
+            found.lost += 1
+            audited.adopt(resource, seen.state, is_deletion=seen.is_deletion)
+        elif difference:
+            yield _difference(resource, seen, difference, is_disputed=is_disputed)
+        else:
+            found.confirmed += 1
+    for seen in explained.attempted:
+        audited.adopt(resource, seen.state, is_deletion=seen.is_deletion)
 
 
 def _compare(seen: watched_writes.Seen, write: audit_events.Write) -> str:

@@ -3,7 +3,8 @@
 A binding is answered with a Status; the update that removes the last finalizer with the object as
 it was sent, though it removes it; a deleted collection with the objects as they were; and a pod
 that is deleted at once is first written with a grace period of zero. Such a write changes some
-pieces of the object only; the others must stay as they were.
+pieces of the object only; the others must stay as they were. A write of a
+request without an answer is compared with the object in the request.
 """
 
 import collections
@@ -12,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 import msgspec
 
 from harness.checks.witness import (
+    attempted_writes,
     audit_events,
     audit_history,
     object_states,
@@ -65,6 +67,15 @@ class Explanations:
         self._marked: dict[str, tuple[watched_writes.Seen, watched_writes.Seen]] = {}
         """uid -> the observations before and after a binding that changed labels or annotations."""
         self._skipped: list[Unseen] = []
+        self._attempts: dict[tuple[str, str], list[attempted_writes.Attempt]] = (
+            collections.defaultdict(list)
+        )
+        """Namespace and name, empty for a generated one -> requests without an answer."""
+        for item in audited.unclear:
+            if item.resource == resource and item.attempt is not None:
+                self._attempts[item.namespace, item.name].append(item.attempt)
+        self.attempted: list[watched_writes.Seen] = []
+        """Observations that only a request without an answer explains."""
 
     def confirmed(self, seen: watched_writes.Seen) -> None:
         """Note an observation of which the audit log has a write with its revision."""
@@ -85,13 +96,30 @@ class Explanations:
         before = self._last.get(seen.state.uid)
         explanation = self._explanation(seen)
         self._follow(seen)
+        if not explanation and self._attempt(before, seen):
+            self.attempted.append(seen)
+            return "", False
         if not explanation:
             return self._lacks(seen), False
         changed = self._changed(explanation, before, seen)
         if changed:
             names = " and ".join(changed)
             return f"has only {explanation}, which does not change its {names} like this", True
+        if seen.is_deletion and not any(item.is_certain for item in _of(self._endings, seen)):
+            self.attempted.append(seen)
         return "", False
+
+    def _attempt(self, before: watched_writes.Seen | None, seen: watched_writes.Seen) -> bool:
+        """Return whether a request without an answer explains this; each explains one."""
+        namespace, name = seen.state.namespace, seen.state.name
+        for key in ((namespace, name), (namespace, "")):
+            for attempt in self._attempts.get(key, ()):
+                if attempt.explains(
+                    before.content if before else b"", seen.content, is_deletion=seen.is_deletion
+                ):
+                    self._attempts[key].remove(attempt)
+                    return True
+        return False
 
     def _changed(
         self, explanation: str, before: watched_writes.Seen | None, seen: watched_writes.Seen
@@ -101,9 +129,12 @@ class Explanations:
             return []
         if explanation == _BINDING and _marks(before) != _marks(seen):
             self._marked[seen.state.uid] = before, seen
-        sent = (item.state for item in _of(self._endings, seen) if item.state is not None)
-        base = next(sent, before.state) if seen.is_deletion else before.state
-        return seen.state.changed(base, but=_CHANGED[explanation])
+        bases = [before.state]
+        if seen.is_deletion:
+            sent = (item.state for item in _of(self._endings, seen) if item.state is not None)
+            bases = [*sent, *bases]
+        found = [seen.state.changed(base, but=_CHANGED[explanation]) for base in bases]
+        return min(found, key=len)
 
     def _follow(self, seen: watched_writes.Seen) -> None:
         """Remember an observation; what a binding added to the metadata stays."""

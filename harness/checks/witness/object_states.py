@@ -25,6 +25,20 @@ PARTS = ("metadata", "metadata", "metadata", "spec", "status", "status")
 """The part of the object to which each piece belongs."""
 
 
+FORM = "resource.k8s.io/v1"
+"""The version of the API in which claims are compared."""
+_FORMS = {f"resource.k8s.io/{version}": FORM for version in ("v1alpha3", "v1beta1", "v1beta2")}
+"""Versions in which an older program writes claims -> the one that has the same fields."""
+_EXACT = (
+    "deviceClassName",
+    "selectors",
+    "allocationMode",
+    "count",
+    "adminAccess",
+    "tolerations",
+    "capacity",
+)
+"""Fields that a request has in v1alpha3 and v1beta1, and its `exactly` in later versions."""
 _DIGESTS = struct.Struct(f"={len(PARTS)}q")
 
 
@@ -41,7 +55,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: int
     """Its resourceVersion."""
     form: str
-    """`apiVersion`; empty for an item of a list."""
+    """`apiVersion`, of claims the one in which they are compared; empty for an item of a list."""
     digests: bytes
     """A digest of each piece, eight bytes each, comparable within one process only."""
     held: tuple[str, ...] = ()
@@ -111,7 +125,7 @@ def _of(document: Mapping[str, Any]) -> State:
         namespace=sys.intern(str(meta.get("namespace") or "")),
         name=sys.intern(str(meta["name"])),
         version=_version(meta["resourceVersion"]),
-        form=sys.intern(str(document.get("apiVersion") or "")),
+        form=_form(document),
         digests=_DIGESTS.pack(*map(_digest, _pieces(document))),
         held=_held(document.get("status") or {}),
         node=sys.intern(str((document.get("spec") or {}).get("nodeName") or "")),
@@ -128,9 +142,30 @@ def _pieces(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield _without((*_UNSTABLE, *_DELETION, *_MARKS), meta)
     yield _only(_DELETION, meta)
     yield _only(_MARKS, meta)
-    yield _without(("nodeName",), document.get("spec") or {})
+    yield _without(("nodeName",), nested(document.get("spec") or {}))
     yield _without(_PROGRESS, status)
     yield _only(_PROGRESS, status)
+
+
+def _form(document: Mapping[str, Any]) -> str:
+    form = str(document.get("apiVersion") or "")
+    return sys.intern(_FORMS.get(form, form))
+
+
+def nested(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the spec of an object; that of a claim as FORM has it."""
+    devices_ = spec.get("devices")
+    if not isinstance(devices_, Mapping) or not devices_.get("requests"):
+        return spec
+    requests = [_nested_request(item) for item in devices_["requests"]]
+    return {**spec, "devices": {**devices_, "requests": requests}}
+
+
+def _nested_request(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "exactly" in request or "firstAvailable" in request:
+        return request
+    exactly = {key: value for key, value in request.items() if key in _EXACT and value is not None}
+    return {**_without(_EXACT, request), "exactly": exactly} if exactly else request
 
 
 def _only(keys: Collection[str], value: Mapping[str, Any]) -> Mapping[str, Any]:

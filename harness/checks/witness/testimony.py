@@ -39,10 +39,19 @@ class AuditLog:
         self._reader = audit_files.AuditReader(paths)
         self.folded = audit_history.fold(self._reader, namespace=namespace)
 
+    def watching(self) -> watched_writes.WatchedWrites:
+        """Return what observes the writes that are compared with it."""
+        told = self.folded
+        return watched_writes.WatchedWrites(told.writes, attempted=told.attempted())
+
     def hear(
-        self, watched: watched_writes.WatchedWrites, holds: Iterable[comparing.WatchedHold]
+        self,
+        watched: watched_writes.WatchedWrites,
+        holds: Iterable[comparing.WatchedHold],
+        *,
+        kills: Sequence[int] = (),
     ) -> Testimony:
-        """Compare it with the watch and its holds."""
+        """Compare it with the watch and its holds; `kills` as in `comparing.compare`."""
         versions = [min(writes) for writes in self.folded.writes.values() if writes]
         return Testimony(
             files=self._files,
@@ -52,7 +61,7 @@ class AuditLog:
             notes=self._reader.notes,
             unclear=next((item.reason for item in self.folded.unclear), ""),
             first_rv=min(versions, default=0),
-            comparison=comparing.compare(self.folded, watched, holds),
+            comparison=comparing.compare(self.folded, watched, holds, kills=kills),
         )
 
 
@@ -76,7 +85,7 @@ def answer(told: Testimony | None) -> tuple[bool, str]:
         f"{compared.writes} writes and {compared.holds} holds are the same in {told.events} events "
         f"({told.size_bytes / 2**20:.1f} MiB)"
     )
-    return True, "; ".join([figures, *_loss(told, "no write was missing for it")])
+    return True, "; ".join([figures, *_lost(told), *_loss(told, "no write was missing for it")])
 
 
 def _differences(told: Testimony) -> str:
@@ -100,6 +109,13 @@ def _late(told: Testimony) -> list[str]:
     if not versions or min(versions) >= told.first_rv:
         return []
     return [f"the log begins at revision {told.first_rv} only: are earlier parts missing?"]
+
+
+def _lost(told: Testimony) -> list[str]:
+    lost = told.comparison.lost
+    if not lost:
+        return []
+    return [f"{lost} more were committed as the API server was killed, which logged no more"]
 
 
 def _loss(told: Testimony, matters: str) -> list[str]:

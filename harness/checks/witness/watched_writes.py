@@ -1,7 +1,7 @@
 """The writes of claims and pods as the recorder's watch delivered them, and from when to when."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -19,6 +19,10 @@ class Seen(msgspec.Struct, frozen=True):
     version: int
     """The resourceVersion of the record, which decides the order of holds."""
     state: object_states.State
+    ts_ns: int = 0
+    """Monotonic time of the record."""
+    content: bytes = b""
+    """JSON of the object if a write without an answer may explain it; otherwise empty."""
 
     @property
     def is_deletion(self) -> bool:
@@ -57,12 +61,19 @@ class Stream:
 class WatchedWrites(folders.Folder):
     """The observations of all compared resources."""
 
-    def __init__(self, told: Mapping[str, Mapping[int, audit_events.Write]] | None = None) -> None:
+    def __init__(
+        self,
+        told: Mapping[str, Mapping[int, audit_events.Write]] | None = None,
+        *,
+        attempted: Collection[tuple[str, str]] = (),
+    ) -> None:
         """`told` are the writes in the audit log, by resource and revision.
 
-        An observation that is the same byte for byte is not decoded again.
+        An observation that is the same byte for byte is not decoded again. `attempted` are resource
+        and name of objects that a write without an answer was about.
         """
         self._told = told or {}
+        self._attempted = attempted
         self.streams = {name: Stream() for name in sorted(_RESOURCES)}
 
     def see_any(self, seen: observations.SeenAny) -> None:
@@ -112,9 +123,16 @@ class WatchedWrites(folders.Folder):
     def _noted(self, seen: observations.SeenAny) -> Seen:
         told = self._told.get(seen.resource, {}).get(seen.version)
         if told is not None and told.content == object_states.digest(seen.content):
-            return Seen(seen.type, seen.version, told.state)
-        try:
-            state = object_states.read(seen.content)
-        except object_states.ObjectError as error:
-            raise observations.ObjectError(str(error)) from error
-        return Seen(seen.type, seen.version, state)
+            state = told.state
+        else:
+            state = _read(seen)
+        is_kept = told is None or (seen.resource, state.name) in self._attempted
+        content = seen.content if self._attempted and is_kept else b""
+        return Seen(seen.type, seen.version, state, seen.ts_ns, content)
+
+
+def _read(seen: observations.SeenAny) -> object_states.State:
+    try:
+        return object_states.read(seen.content)
+    except object_states.ObjectError as error:
+        raise observations.ObjectError(str(error)) from error

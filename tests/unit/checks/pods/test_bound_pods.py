@@ -1,6 +1,8 @@
 """Pods that were bound before their claims were theirs, or where these cannot be used."""
 
+import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -115,6 +117,23 @@ def test_only_with_faults_a_binding_may_come_after_its_reservation(
 ) -> None:
     assert judge(events).verdict is INVALID
     assert judge(events, [FAULT]).verdict is VALID
+
+
+@pytest.mark.parametrize(
+    ("meta", "verdict"),
+    [
+        ({"finalizers": ["a/b"]}, VALID),
+        ({"finalizers": ["a/b"], "deletionTimestamp": "2026-11-22T15:00:00Z"}, INVALID),
+        ({}, INVALID),
+    ],
+)
+def test_a_claim_that_is_removed_in_spite_of_its_finalizer_is_not_the_fault_of_a_binding(
+    meta: dict[str, Any], verdict: verdicts.Verdict
+) -> None:
+    removed = dataclasses.replace(
+        gone(MINE), obj={**MINE.obj, "metadata": {**MINE.obj["metadata"], **meta}}
+    )
+    assert judge([NEW, MINE, removed, BOUND]).verdict is verdict
 
 
 NOT_EXAMINED: dict[str, list[placements.Event | None]] = {

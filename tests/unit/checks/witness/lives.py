@@ -57,11 +57,11 @@ def differences(seen: list[records.Body], told: list[dict[str, Any]]) -> list[st
 
 
 def compare(seen: list[records.Body], told: list[dict[str, Any]]) -> comparing.Comparison:
-    watched = watched_writes.WatchedWrites()
-    folded = hold_history.fold(seen, watched)
-    holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
     events = (audit_events.decode(audit_logs.line(event)) for event in told)
     audited = audit_history.fold(events, namespace=language.NAMESPACE)
+    watched = watched_writes.WatchedWrites(attempted=audited.attempted())
+    folded = hold_history.fold(seen, watched)
+    holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
     found = comparing.compare(audited, watched, holds)
     assert found.difference_count == len(found.differences)
     return found

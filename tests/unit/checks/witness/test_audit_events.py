@@ -147,7 +147,6 @@ def test_a_request_whose_write_does_not_show_is_unclear(event: dict[str, Any], r
         claim("list"),
         claim("update", code=400),
         claim("update", code=409),
-        claim("update", code=499),
         claim("create", code=422),
         claim("update", stage="RequestReceived", responseStatus=None),
         claim("update", stage="ResponseStarted"),

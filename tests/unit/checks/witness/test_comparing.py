@@ -183,10 +183,10 @@ def test_writes_that_a_killed_server_logged_and_never_committed_are_forgotten() 
     assert compare(seen, [*told[:3], *lost, *told[3:]]).difference_count
 
 
-def test_another_version_of_the_api_is_compared_by_its_devices() -> None:
+def test_an_unknown_version_of_the_api_is_compared_by_its_devices() -> None:
     told, seen = audit_logs.events("a+D1 a-D1"), list(language.observe("a+D1 a-D1"))
     for event in told:
-        event["responseObject"] |= {"apiVersion": "resource.k8s.io/v1beta1", "spec": {"x": 1}}
+        event["responseObject"] |= {"apiVersion": "resource.k8s.io/v1alpha2", "spec": {"x": 1}}
     for index, item in enumerate(seen):
         if isinstance(item, records.Observation):
             value = json.loads(bytes(item.object)) | {"apiVersion": "resource.k8s.io/v1"}

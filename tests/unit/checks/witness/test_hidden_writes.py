@@ -170,6 +170,49 @@ def test_an_end_changes_nothing_else(part: str, value: dict[str, Any], is_lawful
     assert all(f"does not change its {part} like this" in text for text in found)
 
 
+STALE = {"resourceClaimStatuses": [{"name": "r", "resourceClaimName": "c"}]}
+NEVER = {"resourceClaimStatuses": [{"name": "r", "resourceClaimName": "d"}]}
+
+
+@pytest.mark.parametrize(
+    ("last", "uid", "problem"),
+    [
+        (STALE, "uid-x", ""),
+        (NEVER, "uid-x", ""),
+        ({}, "uid-x", "which does not change its status like this"),
+        (STALE, "uid-y", "the audit log has no such write"),
+    ],
+)
+def test_a_patch_that_completes_a_deletion_may_be_answered_with_a_state_that_is_never_stored(
+    last: dict[str, Any], uid: str, problem: str
+) -> None:
+    """kube-apiserver deletes the object as it is, the embedded one as it was sent."""
+    marked = lives.FINALIZED | lives.GRACE
+    life: lives.Life = [
+        ("ADDED", lives.state(1, meta=lives.FINALIZED, **STALE)),
+        ("MODIFIED", lives.state(2, meta=marked, **STALE)),
+        ("DELETED", lives.state(3, meta=marked, **last)),
+    ]
+    patched = lives.state(2, meta=lives.GRACE | {"uid": uid}, **NEVER)
+    log = [
+        lives.told(lives.PODS, "create", life[0][1]),
+        lives.told(lives.PODS, "delete", life[1][1]),
+        lives.told(lives.PODS, "patch", patched, subresource="status"),
+    ]
+    found = lives.differences(lives.watch(lives.PODS, life), log)
+    assert [bool(problem)] == [bool(found)]
+    assert all(problem in text for text in found)
+
+
+def test_a_deletion_that_came_second_is_answered_without_a_revision() -> None:
+    second = lives.state(0, meta=lives.GRACE)
+    del second["metadata"]["resourceVersion"]
+    log = [*lives.CLAIM_LOG[:2], lives.told(lives.CLAIMS, "delete", second)]
+    assert not lives.differences(lives.watch(lives.CLAIMS, lives.CLAIM_LIFE), log)
+    second["metadata"]["uid"] = "uid-y"
+    assert lives.differences(lives.watch(lives.CLAIMS, lives.CLAIM_LIFE), log)
+
+
 @pytest.mark.parametrize("verb", ["deletecollection", "evict"])
 def test_a_collection_and_an_eviction_explain_the_steps_of_a_deletion(verb: str) -> None:
     thirty, zero = ({"deletionGracePeriodSeconds": seconds} for seconds in (30, 0))
