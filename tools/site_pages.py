@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import reference_pages
+
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
@@ -47,6 +49,8 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
             files.remove(file)
     for path in (*PAGES, *linked_files(), STYLE):
         files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
+    for path, write in reference_pages.PAGES.items():
+        files.append(File.generated(config, path, content=write()))
     return files
 
 

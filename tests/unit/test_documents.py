@@ -35,7 +35,9 @@ CODE = re.compile(r"^```[^\n]*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 TEXT = (".py", ".md", ".toml", ".yml", ".yaml", ".j2", "Makefile")
 MARKDOWN = re.compile(r"\b[\w-]+\.md\b")
-WRITTEN_BY_COMMANDS = {"nightly.md", "summary.md"}
+GENERATED = {"commands.md", "scenario-keys.md", "cluster-keys.md"}
+"""Pages of the site that tools/reference_pages.py writes."""
+WRITTEN_BY_COMMANDS = {"nightly.md", "summary.md", *GENERATED}
 PATH = re.compile(r"\b(?:harness|tests|tools|clusters|scenarios|bench)/[\w./-]*[\w/]")
 FOREIGN = re.compile(r"house (?:rule|style|plan)|found by use|\.\./shared|/tmp/wt", re.IGNORECASE)
 ROOT_COMMAND: Any = typer.main.get_command(commands.make_app())

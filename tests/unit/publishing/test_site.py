@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from harness.scenario import schemas
+
 ROOT = pathlib.Path(__file__).parents[3]
 CONFIGURATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
 READ_IN_THE_CHECKOUT = {"tests", "bench"}
@@ -18,7 +20,9 @@ READ_IN_THE_CHECKOUT = {"tests", "bench"}
 
 
 def hook(root: pathlib.Path = ROOT) -> ModuleType:
-    """The hook of a checkout."""
+    """The hook of a checkout; MkDocs, too, lets it import what lies beside it."""
+    if str(root / "tools") not in sys.path:
+        sys.path.append(str(root / "tools"))
     spec = importlib.util.spec_from_file_location("site_pages", root / "tools/site_pages.py")
     assert spec is not None
     assert spec.loader is not None
@@ -32,7 +36,8 @@ def in_navigation() -> list[str]:
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
-    assert sorted(in_navigation()) == sorted(hook().PAGES)
+    module = hook()
+    assert sorted(in_navigation()) == sorted((*module.PAGES, *module.reference_pages.PAGES))
 
 
 def test_every_document_of_a_folder_that_people_use_is_a_page() -> None:
@@ -44,6 +49,19 @@ def test_every_document_of_a_folder_that_people_use_is_a_page() -> None:
 def test_what_pages_link_to_is_copied() -> None:
     assert {"docs/report.png", "harness/schemas/explanation.json"} <= set(hook().linked_files())
     assert not set(hook().linked_files()) & set(hook().PAGES)
+
+
+def test_every_key_and_every_command_has_a_line_in_the_reference() -> None:
+    pages = hook().reference_pages
+    commands, scenario, cluster = (write() for write in pages.PAGES.values())
+    for kind, page in (("scenario", scenario), ("cluster", cluster)):
+        schema = schemas.schema(kind)
+        tables = [schema, *schema["$defs"].values()]
+        keys = {key for table in tables for key in table.get("properties", {})} - {"$schema"}
+        missing = {key for key in keys if f"`{key}`" not in page and f"`{key} = " not in page}
+        assert missing == set()
+    assert "\n## `flake-hunt hunt`\n" in commands
+    assert "`--minutes" in commands
 
 
 def test_nothing_is_fetched_from_the_network() -> None:
@@ -59,7 +77,8 @@ def small_checkout(tmp_path: pathlib.Path) -> pathlib.Path:
     """A checkout with all pages, and without the theme and the Python API, which take seconds."""
     pytest.importorskip("mkdocs", reason="the extra `docs` is not installed: make docs builds it")
     module = hook()
-    for path in (*module.PAGES, *module.linked_files(), module.STYLE, "tools/site_pages.py"):
+    tools = ("tools/site_pages.py", "tools/reference_pages.py")
+    for path in (*module.PAGES, *module.linked_files(), module.STYLE, *tools):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     (tmp_path / "docs/api.md").write_text("# Python API\n")
