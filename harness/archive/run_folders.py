@@ -12,6 +12,7 @@ from harness import errors
 from harness.checks import verdicts
 from harness.history import directories, files, subject_names
 
+_PLAN = "plan.json"
 OLDEST_SCHEMA = 4
 """Oldest schema of verdict.json whose figures are as they are today."""
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -86,6 +87,13 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     pod_to_running: Latency = Latency()
 
 
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """The part that summaries need of a check's result (`verdicts.CheckResult`)."""
+
+    check: str
+    violation_count: int
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The part that summaries need of verdict.json (`verdict_files.Judgement`)."""
 
@@ -94,8 +102,18 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     figures: Figures
     evidence: dict[str, str]
+    checks: list[Check] = []
     judges: dict[str, str] = {}
     """Version of Flake Hunt, and digest of its checks; empty in verdicts of older versions."""
+
+    @property
+    def violations(self) -> int:
+        """The number of violations, of which a VALID run has none."""
+        return max(self.figures.violations, sum(item.violation_count for item in self.checks))
+
+    def violations_of(self, check: str) -> int:
+        """Return the number of violations that a check found; 0 if it did not run."""
+        return sum(item.violation_count for item in self.checks if item.check == check)
 
 
 class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,18 +145,15 @@ def read(path: pathlib.Path) -> RunFolder:
     directory = directories.existing(path)
     try:
         content = files.read_small(directory.plan)
-        plan = msgspec.json.decode(content, type=Plan)
-        content.decode()  # settings are not decoded yet, and must be text too
-    except (errors.HistoryError, *_DECODING) as error:
+        plan = plan_of(content)
+    except errors.HistoryError as error:
         return RunFolder(path=path, state=State.DAMAGED, problem=f"plan.json is damaged ({error})")
     if not os.path.lexists(directory.verdict):
         return _without_verdict(directory, plan)
     try:
-        verdict = _verdict(directory, plan, content)
-    except (errors.HistoryError, *_DECODING) as error:
-        return RunFolder(
-            path=path, state=State.DAMAGED, plan=plan, problem=f"verdict.json {_cannot(error)}"
-        )
+        verdict = verdict_of(files.read_small(directory.verdict), plan, content)
+    except errors.HistoryError as error:
+        return RunFolder(path=path, state=State.DAMAGED, plan=plan, problem=f"verdict.json {error}")
     return RunFolder(path=path, state=State.JUDGED, plan=plan, verdict=verdict)
 
 
@@ -158,22 +173,39 @@ def _without_verdict(directory: directories.RunDirectory, plan: Plan) -> RunFold
     return RunFolder(path=directory.path, state=state, plan=plan, problem=problem)
 
 
-def _verdict(directory: directories.RunDirectory, plan: Plan, content: bytes) -> Verdict:
-    """Raise HistoryError for a verdict of another schema, or about another run or plan."""
-    document = files.read_small(directory.verdict)
-    schema = msgspec.json.decode(document, type=_Head).schema
-    if not OLDEST_SCHEMA <= schema <= verdicts.SCHEMA_VERSION:
-        raise errors.HistoryError(
-            f"has schema {schema}, expected {OLDEST_SCHEMA} to {verdicts.SCHEMA_VERSION}"
-        )
-    verdict = msgspec.json.decode(document, type=Verdict)
+def plan_of(content: bytes) -> Plan:
+    """Return the plan in the bytes of plan.json; raise HistoryError if it is damaged."""
+    try:
+        content.decode()  # settings are not decoded yet, and must be text too
+        return msgspec.json.decode(content, type=Plan)
+    except _DECODING as error:
+        raise errors.HistoryError(str(error)) from error
+
+
+def verdict_of(document: bytes, plan: Plan, content: bytes) -> Verdict:
+    """Return the verdict in the bytes of verdict.json; `content` are those of plan.json.
+
+    Raises HistoryError if it is damaged, contradicts itself, has another schema, or is about
+    another run or plan.
+    """
+    verdict = _decoded(document)
     if verdict.run_id != plan.run_id:
         raise errors.HistoryError(f"is about run {verdict.run_id!r:.60}, not {plan.run_id!r:.60}")
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    if verdict.evidence.get(directory.plan.name) != digest:
+    if verdict.evidence.get(_PLAN) != digest:
         raise errors.HistoryError("is about another plan.json")
+    if verdict.verdict is verdicts.Verdict.VALID and verdict.violations:
+        raise errors.HistoryError(f"says VALID, and has {verdict.violations} violations")
     return verdict
 
 
-def _cannot(error: Exception) -> str:
-    return str(error) if isinstance(error, errors.HistoryError) else f"is damaged ({error})"
+def _decoded(document: bytes) -> Verdict:
+    try:
+        schema = msgspec.json.decode(document, type=_Head).schema
+        if OLDEST_SCHEMA <= schema <= verdicts.SCHEMA_VERSION:
+            return msgspec.json.decode(document, type=Verdict)
+    except _DECODING as error:
+        raise errors.HistoryError(f"is damaged ({error})") from error
+    raise errors.HistoryError(
+        f"has schema {schema}, expected {OLDEST_SCHEMA} to {verdicts.SCHEMA_VERSION}"
+    )

@@ -69,6 +69,8 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The question that ended the runs of each subject, such as `0.01@0.95`; empty: none did."""
     decisions: list[sequential_stopping.Decision] = []
     """Its answers; one that is not decided makes a VALID campaign UNKNOWN."""
+    problems: list[str] = []
+    """All that a merge of shards could not count; one makes a VALID campaign UNKNOWN."""
     rows: list[Row]
 
     @property
@@ -83,23 +85,26 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def document(
-    table: Sequence[results.Row], plan: campaign_plan.CampaignPlan, folder: pathlib.Path
+    table: Sequence[results.Row],
+    plan: campaign_plan.CampaignPlan,
+    folder: pathlib.Path,
+    problems: Sequence[str] = (),
 ) -> CampaignDocument:
-    """Return the document of a campaign."""
+    """Return the document of a campaign; `problems` are those of a merge."""
     found = [run for row in table for run in row.runs]
     needed = len(plan.runs) - len(sequential_stopping.not_needed(plan, found))
     decided = sequential_stopping.decisions(plan, found)
     code = results.exit_code(table, needed)
     is_broken = code == results.HARNESS_ERROR
     verdict = results.verdict(table)
-    if any(item.answer is Answer.UNDECIDED for item in decided):
+    if problems or any(item.answer is Answer.UNDECIDED for item in decided):
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
         code = results.HARNESS_ERROR if is_broken else verdict.exit_code
     return CampaignDocument(
         seed=plan.seed,
         verdict="ERROR" if is_broken else str(verdict),
         exit_code=code,
-        summary="; ".join([summary(table), *_answers(decided)]),
+        summary="; ".join([summary(table), *_answers(decided), *_counted(problems)]),
         directory=str(folder.resolve()),
         started=plan.started,
         command=plan.again,
@@ -109,6 +114,7 @@ def document(
         planned=len(plan.runs),
         until_decided=plan.until_decided,
         decisions=decided,
+        problems=list(problems),
         rows=[_row(row) for row in table],
     )
 
@@ -125,6 +131,10 @@ def _answers(decided: Sequence[sequential_stopping.Decision]) -> list[str]:
         f"{found.count(Answer.UNDECIDED)} not decided",
     )
     return [f"rates of INVALID: {', '.join(parts)}"]
+
+
+def _counted(problems: Sequence[str]) -> list[str]:
+    return [verdicts.counted(len(problems), "problem") + " of the shards"] if problems else []
 
 
 def rate(row: results.Row) -> rates.Rate:

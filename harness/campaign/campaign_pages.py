@@ -18,18 +18,24 @@ SUMMARY = "summary.md"
 
 
 def publish(
-    table: Sequence[results.Row], plan: campaign_plan.CampaignPlan, folder: pathlib.Path
+    table: Sequence[results.Row],
+    plan: campaign_plan.CampaignPlan,
+    folder: pathlib.Path,
+    problems: Sequence[str] = (),
 ) -> campaign_documents.CampaignDocument:
-    """Write the files and return the document in results.json.
+    """Write the files and return the document in results.json; `problems` are those of a merge.
 
     Raises StorageError or UnwritableError if they cannot be written.
     """
-    document = campaign_documents.document(table, plan, folder)
+    document = campaign_documents.document(table, plan, folder, problems)
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)
     _write_index(table, document, folder)
     text = summaries.campaign(
-        table, headline=document.headline, seed=plan.seed, answers=document.answers
+        table,
+        headline=document.headline,
+        seed=plan.seed,
+        answers=[*document.answers, *document.problems],
     )
     writing.replace(folder / SUMMARY, text.encode())
     return document
@@ -48,6 +54,7 @@ def _write_index(
         command=document.command,
         summary=document.summary,
         decisions=document.answers,
+        problems=document.problems,
     )
 
 

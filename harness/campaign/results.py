@@ -122,9 +122,11 @@ class Row:
 
     @property
     def verdict(self) -> verdicts.Verdict:
-        """The worst verdict of the runs: INVALID if a violation was found at least once."""
-        known = [run.verdict for run in self.runs if run.verdict is not None]
-        return verdicts.worst(known)
+        """The worst verdict of the runs: INVALID if a violation was found at least once.
+
+        A run without a verdict is UNKNOWN.
+        """
+        return verdicts.worst(run.verdict or verdicts.Verdict.UNKNOWN for run in self.runs)
 
     @property
     def has_regression(self) -> bool:
@@ -176,7 +178,8 @@ def verdict(table: Sequence[Row]) -> verdicts.Verdict:
     """Return the verdict on the subject, with and without remedies.
 
     INVALID also if a run with a known hazard failed in another way. UNKNOWN if a control was not
-    caught or a hazard not shown: it is not known then whether other defects would have been found.
+    caught or a hazard not shown: it is not known then whether other defects would have been found;
+    and without any run.
     """
     of_subject = [row.verdict for row in table if not row.purpose.must_fail or row.has_regression]
     missed = [
@@ -184,7 +187,7 @@ def verdict(table: Sequence[Row]) -> verdicts.Verdict:
         for row in table
         if row.purpose.must_fail and not row.is_as_expected
     ]
-    if not of_subject and not missed:
+    if table and not of_subject and not missed:
         return verdicts.Verdict.VALID  # only controls and hazards, and all were found
     return verdicts.worst([*of_subject, *missed])
 

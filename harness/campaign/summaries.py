@@ -15,7 +15,7 @@ JUNIT_NAME = "junit.xml"
 def campaign(
     table: Sequence[results.Row], *, headline: str, seed: int, answers: Sequence[str] = ()
 ) -> str:
-    """Return the summary of one campaign; `answers` are those about rates, as sentences."""
+    """Return the summary of one campaign; `answers` are sentences: about rates, and problems."""
     lines = [f"## {escaping.in_markdown(headline)}", "", f"Seed {seed}.", ""]
     lines += [f"- {escaping.in_markdown(text)}" for text in answers]
     lines += [""] if answers else []

@@ -90,10 +90,12 @@ def render(
     command: Sequence[str] = (),
     summary: str,
     decisions: Sequence[str] = (),
+    problems: Sequence[str] = (),
 ) -> None:
     """Write the index page atomically; `facts` are shown at its head, with their names.
 
-    `decisions` are the answers of a question about rates, each in a sentence.
+    `decisions` are the answers of a question about rates, `problems` those of a merge of shards,
+    each in a sentence.
     """
     found = {row.verdict for row in rows} | {run.verdict for row in rows for run in row.runs}
     subjects = sorted({row.subject for row in rows})
@@ -113,6 +115,7 @@ def render(
             command=shlex.join(["flake-hunt", *command]) if command else "",
             summary=summary,
             decisions=decisions,
+            problems=problems,
             verdicts=sorted(found),
             subjects=subjects,
             linked_max=LINKED_MAX,

@@ -1,18 +1,21 @@
 """Plans of campaigns over machines, and the folders of their shards, without a run."""
 
+import hashlib
+import json
 import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from harness.archive import campaign_folders
+from harness.archive import campaign_folders, run_folders
 from harness.campaign import campaign_plan, results
 from harness.campaign.purposes import Purpose
 from harness.campaign.sharding import balancing, chosen_shards, shard_folders, sharded_plans
 from harness.checks import verdicts
 from harness.run import run_plan
 from harness.scenario import profiles
+from harness.seeds import Seeds
 
 SCENARIO = "pod-churn"
 DEFECT = "gather-not-atomic"
@@ -102,17 +105,67 @@ def chosen(number: int | None, plan: sharded_plans.ShardedPlan) -> chosen_shards
     return chosen_shards.ChosenShard(number, plan.shards, "--shard")
 
 
+def evidence(
+    reports: pathlib.Path, run: campaign_plan.PlannedRun, made: results.RunResult
+) -> results.RunResult:
+    """Write the run directory of a result, and return the result with it."""
+    folder = reports / made.scenario / f"run-{run.number}-{made.attempt}-{made.verdict}"
+    folder.mkdir(parents=True, exist_ok=True)
+    seed = Seeds(run.seed).derive(made.attempt) if made.attempt else run.seed
+    plan = run_folders.Plan(
+        run_id=folder.name,
+        scenario=run.title,
+        seed=seed,
+        subject="python",
+        defects=run.defects,
+        remedies=run.remedies,
+        cluster="embedded",
+        boot_id="",
+        created_wall_ns=0,
+        until_found=run.purpose.must_fail,
+        settings=msgspec.Raw(b"{}"),
+        versions={},
+    )
+    content = msgspec.json.encode(plan)
+    (folder / "plan.json").write_bytes(content)
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    (folder / "verdict.json").write_text(json.dumps(_verdict(folder.name, made, digest)))
+    return msgspec.structs.replace(made, directory=str(folder))
+
+
+def _verdict(run_id: str, made: results.RunResult, digest: str) -> dict[str, Any]:
+    counts = {"double_allocations": made.double_allocations, "stuck": made.stuck}
+    return {
+        "schema": verdicts.SCHEMA_VERSION,
+        "run_id": run_id,
+        "verdict": made.verdict,
+        "reason": made.reason,
+        "figures": {
+            "claims": made.claims, "violations": sum(counts.values()) + made.others, **counts
+        },
+        "evidence": {"plan.json": digest},
+    }  # fmt: skip
+
+
 def folder(
     reports: pathlib.Path,
     plan: sharded_plans.ShardedPlan,
     number: int | None,
     found: Sequence[results.RunResult] | None = None,
 ) -> pathlib.Path:
-    """The folder of a shard with these results; None: those that its runs should have."""
+    """The folder of a shard with these results; None: those that its runs should have.
+
+    Results without a run directory get one, unless they are errors.
+    """
     with shard_folders.opened(plan, chosen(number, plan), reports=reports, jobs=1) as made:
         path = made.path
     done = [result(run) for run in plan.runs_of(number)] if found is None else found
-    (path / campaign_folders.RESULTS).write_bytes(lines(done))
+    runs = {run.number: run for run in plan.runs}
+    whole = [
+        item if item.directory or item.error else evidence(reports, runs[item.number], item)
+        for item in done
+    ]
+    (path / campaign_folders.RESULTS).write_bytes(lines(whole))
     return path
 
 

@@ -18,15 +18,18 @@ def write(
     folder: pathlib.Path,
     planned: Sequence[campaign_plan.PlannedRun],
     found: Iterable[results.RunResult],
+    problems: Sequence[str] = (),
 ) -> None:
     """Write the file into a campaign's folder, in the place of pytest's."""
-    writing.replace(folder / summaries.JUNIT_NAME, render(planned, found))
+    writing.replace(folder / summaries.JUNIT_NAME, render(planned, found, problems))
 
 
 def render(
-    planned: Sequence[campaign_plan.PlannedRun], found: Iterable[results.RunResult]
+    planned: Sequence[campaign_plan.PlannedRun],
+    found: Iterable[results.RunResult],
+    problems: Sequence[str] = (),
 ) -> bytes:
-    """Return the content; each planned run is a test case."""
+    """Return the content; each planned run is a test case, and so is a merge with problems."""
     attempts = {
         number: list(group)
         for number, group in itertools.groupby(
@@ -35,6 +38,7 @@ def render(
     }
     suite = ET.Element("testsuite", name="flake-hunt")
     cases = [_case(run, attempts[run.number]) for run in planned if run.number in attempts]
+    cases += [_merge(problems)] if problems else []
     for name, kind in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
         suite.set(name, str(sum(case.find(kind) is not None for case in cases)))
     suite.set("tests", str(len(cases)))
@@ -55,4 +59,10 @@ def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) 
     elif text := run_outcomes.inconclusive(attempts):
         ET.SubElement(case, "error", message=text)
     ET.SubElement(case, "system-out").text = run_outcomes.story(attempts)
+    return case
+
+
+def _merge(problems: Sequence[str]) -> ET.Element:
+    case = ET.Element("testcase", classname="merge", name="shards", time="0.000")
+    ET.SubElement(case, "error", message=f"UNKNOWN: {problems[0]}").text = "\n".join(problems)
     return case

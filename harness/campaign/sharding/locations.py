@@ -1,6 +1,7 @@
 """Small files of a shard, in a folder of this machine or at a URL that fsspec can read."""
 
 import importlib
+import os
 import pathlib
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -64,7 +65,7 @@ class _Local:
 
     def read(self, file: str) -> bytes | None:
         path = self._path / file
-        return files.read_small(path) if path.exists() else None
+        return files.read_small(path) if os.path.lexists(path) else None
 
     def folder(self, name: str) -> "_Local":
         return _Local(self._path / name)
@@ -76,7 +77,7 @@ class _Local:
         return _Local(self._path.parent)
 
     def exists(self) -> bool:
-        return self._path.is_dir()
+        return os.path.isdir(self._path)  # noqa: PTH112 - never raises
 
 
 class _Remote:

@@ -1,7 +1,7 @@
 """Reads the folders of shards, and writes the campaign that they make together."""
 
-import os
 import pathlib
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -14,6 +14,7 @@ from harness.campaign.sharding import (
     locations,
     merge_documents,
     merging,
+    run_evidence,
     shard_folders,
     shard_reading,
     sharded_plans,
@@ -21,6 +22,7 @@ from harness.campaign.sharding import (
 
 MERGE = "merge.json"
 """Name of the document about the merge."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +39,14 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
     def started(self) -> str:
         """Time at which the first shard was started, in UTC."""
         return min(shard.started for shard in self.shards)
+
+    @property
+    def problems(self) -> list[str]:
+        """All that was noticed and does not count, with the folder that it is about."""
+        read = [(shard.folder, text) for shard in self.shards for text in shard.found.problems]
+        broken = [(item.folder, text) for item in self.damaged for text in item.problems]
+        found = [f"{folder}: {text}" for folder, text in (*broken, *read)]
+        return [*found, *(f"{name}: it has no shard: leave it out" for name in self.empty)]
 
     @property
     def folder_name(self) -> str:
@@ -81,8 +91,12 @@ def read(given: Sequence[str]) -> GivenShards:
     _require_some(found, damaged, given)
     plan = _plan(found)
     unique = {item.location.name: item for item in found}.values()
+    strange = [item for item in unique if not _is_of(item.record, plan)]
     return GivenShards(
-        plan=plan, shards=[_shard(item, plan) for item in unique], damaged=damaged, empty=empty
+        plan=plan,
+        shards=[_shard(item, plan) for item in unique if item not in strange],
+        damaged=[*damaged, *(_strange(item, plan) for item in strange)],
+        empty=empty,
     )
 
 
@@ -94,8 +108,26 @@ def _places(location: locations.Location) -> Iterator[locations.Location]:
             "which is no folder: leave it out, and its shard is UNKNOWN"
         )
     for place in (location, *location.folder(campaign_folders.FOLDER).folders()):
-        if place.read(shard_folders.RECORD) is not None:
+        if place.read(shard_folders.RECORD) is not None or _lost_its_record(place):
             yield place
+
+
+def _lost_its_record(place: locations.Location) -> bool:
+    """Return whether a folder has a shard's plan and is no merged campaign, which has one too."""
+    return place.read(shard_folders.PLAN) is not None and place.read(MERGE) is None
+
+
+def _is_of(record: shard_folders.ShardRecord, plan: sharded_plans.ShardedPlan) -> bool:
+    return record.shards == plan.shards and record.shard in (None, *range(1, plan.shards + 1))
+
+
+def _strange(item: _Found, plan: sharded_plans.ShardedPlan) -> merge_documents.MergedFolder:
+    record = item.record
+    problem = (
+        f"{shard_folders.RECORD}: expected one of {plan.shards} shards, got shard {record.shard} of "
+        f"{record.shards}"
+    )
+    return merge_documents.MergedFolder(folder=item.location.name, shard=None, problems=[problem])
 
 
 def _record(place: locations.Location) -> _Found | merge_documents.MergedFolder:
@@ -104,6 +136,9 @@ def _record(place: locations.Location) -> _Found | merge_documents.MergedFolder:
         record = msgspec.json.decode(content, type=shard_folders.ShardRecord)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = f"{shard_folders.RECORD} is damaged ({error})"
+        return merge_documents.MergedFolder(folder=place.name, shard=None, problems=[problem])
+    if not _TIME.fullmatch(record.started):
+        problem = f"{shard_folders.RECORD} is damaged (started: {record.started!r:.40} is no time)"
         return merge_documents.MergedFolder(folder=place.name, shard=None, problems=[problem])
     return _Found(location=place, record=record)
 
@@ -158,37 +193,30 @@ def _shard(item: _Found, plan: sharded_plans.ShardedPlan) -> merging.ReadShard:
     content = item.location.read(campaign_folders.RESULTS) or b""
     runs = {run.number: run for run in plan.runs_of(item.record.shard)}
     found = shard_reading.read(content, runs)
-    reports = item.location.parent().parent()
+    found.problems.extend(_other_plan(item, plan))
     return merging.ReadShard(
         folder=item.location.name,
         number=item.record.shard,
         started=item.record.started,
         versions=item.record.versions,
         jobs=item.record.jobs,
-        found=msgspec.structs.replace(found, whole=_moved(found.whole, reports.name)),
+        found=run_evidence.confirmed(found, runs, item.location.parent().parent()),
     )
 
 
-def _moved(
-    whole: dict[int, list[shard_reading.Attempts]], reports: str
-) -> dict[int, list[shard_reading.Attempts]]:
-    return {
-        number: [tuple(_where_it_is(result, reports) for result in made) for made in group]
-        for number, group in whole.items()
-    }
-
-
-def _where_it_is(result: results.RunResult, reports: str) -> results.RunResult:
-    """Return the result with its run directory in this folder of reports, if it is there.
-
-    The folder was perhaps copied from the machine that made the run. At a URL the run directory is
-    assumed to be beside the shard.
-    """
-    given = pathlib.PurePath(result.directory)
-    moved = f"{reports}/{given.parent.name}/{given.name}"
-    if not result.directory or not ("://" in reports or os.path.isdir(moved)):  # noqa: PTH112
-        return result
-    return msgspec.structs.replace(result, directory=moved)
+def _other_plan(item: _Found, plan: sharded_plans.ShardedPlan) -> Iterator[str]:
+    """Yield what is wrong with a shard's copy of the plan, and with the version that made it."""
+    try:
+        copy = sharded_plans.decode(
+            item.location.read(shard_folders.PLAN) or b"", shard_folders.PLAN
+        )
+        if copy.digest != plan.digest:
+            yield f"{shard_folders.PLAN}: expected plan {plan.digest:.19}, got {copy.digest:.19}"
+    except errors.UsageError as error:
+        yield str(error)
+    if item.record.versions.get("flake-hunt") != plan.version:
+        made = item.record.versions.get("flake-hunt", "no version")
+        yield f"{shard_folders.RECORD}: expected Flake Hunt {plan.version}, got {made!r:.40}"
 
 
 def write(given: GivenShards, folder: pathlib.Path) -> MergedCampaign:
@@ -215,10 +243,12 @@ def write(given: GivenShards, folder: pathlib.Path) -> MergedCampaign:
     campaign_plan.write(folder / campaign_folders.PLAN, campaign)
     lines = [msgspec.json.encode(result) + b"\n" for result in merged.results]
     writing.replace(folder / campaign_folders.RESULTS, b"".join(lines))
-    junit_files.write(folder, campaign.runs, merged.results)
+    junit_files.write(folder, campaign.runs, merged.results, problems=given.problems)
     return MergedCampaign(
         results=merged.results,
-        campaign=campaign_pages.publish(results.rows(merged.results), campaign, folder),
+        campaign=campaign_pages.publish(
+            results.rows(merged.results), campaign, folder, given.problems
+        ),
         merge=document,
     )
 

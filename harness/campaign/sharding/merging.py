@@ -18,6 +18,9 @@ from harness.campaign.sharding import (
 )
 from harness.checks import verdicts
 
+PROBLEMS_MAX = 3
+"""Problems of a folder that a missing run names; merge.json has all."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ReadShard:
@@ -89,13 +92,15 @@ def _missing(
     own = [shard for shard in shards if shard.number in (None, run.shard)]
     why = f"{name} is missing: none of the folders has it"
     if own:
-        why = f"{name} has no result of this run: {'; '.join(map(_why, own))}"
+        reasons = "; ".join(_why(shard, run.number) for shard in own)
+        why = f"{name} has no result of this run: {reasons}"
     return merge_documents.MissingRun(number=run.number, run=run.id, shard=run.shard, reason=why)
 
 
-def _why(shard: ReadShard) -> str:
+def _why(shard: ReadShard, number: int) -> str:
     """Return why a shard's folder lacks a run."""
-    what = ", ".join(shard.found.problems) or "it was interrupted, or is under way"
+    lines = ", ".join(shard.found.problems[:PROBLEMS_MAX])
+    what = shard.found.rejected.get(number) or lines or "it was interrupted, or is under way"
     return f"{what} ({shard.folder})"
 
 

@@ -138,12 +138,22 @@ def _new(
 
 
 def _keep(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[results.RunResult]:
-    """Return the results to keep; results.jsonl then has these, and EARLIER the others."""
+    """Return the results to keep; results.jsonl then has these, and EARLIER the others.
+
+    Raises UsageError for lines that cannot be read: they may say what another start would hide. A
+    last line that was not written whole is none of them: its run is made again.
+    """
     file = path / campaign_folders.RESULTS
     if not file.exists():
         return []
     content = file.read_bytes()
-    found = shard_reading.read(content, {run.number: run for run in plan.runs})
+    whole = content[: content.rfind(b"\n") + 1]
+    found = shard_reading.read(whole, {run.number: run for run in plan.runs})
+    if found.problems:
+        raise errors.UsageError(
+            f"{path}: expected results of this shard that can be read, got {found.problems[0]}: "
+            "name another folder with --reports, or remove what you know to be wrong"
+        )
     worst = [min(made, key=shard_reading.rank) for made in found.whole.values()]
     kept = [result for made in worst if _is_kept(made) for result in made]
     lines = [msgspec.json.encode(result) + b"\n" for result in kept]

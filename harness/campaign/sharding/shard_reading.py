@@ -31,7 +31,9 @@ class ShardResults(msgspec.Struct, frozen=True, kw_only=True):
     whole: dict[int, list[Attempts]] = {}
     """Number of a run -> its results; more than one entry if it was made more than once."""
     problems: list[str] = []
-    """Lines that are damaged, or about another plan, as sentences."""
+    """Whatever was noticed and does not count, as sentences; each makes a campaign UNKNOWN."""
+    rejected: dict[int, str] = {}
+    """Number of a run -> why a result of it does not count."""
 
 
 def read(content: bytes, planned: Mapping[int, campaign_plan.PlannedRun]) -> ShardResults:
@@ -49,6 +51,11 @@ def read(content: bytes, planned: Mapping[int, campaign_plan.PlannedRun]) -> Sha
         else:
             found[result.number].append(result)
     groups = {number: list(_groups(attempts)) for number, attempts in found.items()}
+    problems += [
+        f"results.jsonl: {planned[number].id}: expected all its attempts, in their order"
+        for number, group in groups.items()
+        if not all(map(_is_in_order, group))
+    ]
     return ShardResults(
         whole={
             number: whole
@@ -62,9 +69,13 @@ def read(content: bytes, planned: Mapping[int, campaign_plan.PlannedRun]) -> Sha
 def has_ended(attempts: Attempts) -> bool:
     """Return whether these are all attempts of a run: none is missing, and none is still due."""
     last = attempts[-1]
-    is_whole = [result.attempt for result in attempts] == list(range(len(attempts)))
+    is_whole = _is_in_order(attempts)
     is_last = bool(last.error) or not last.is_missed or len(attempts) >= last.purpose.attempts
     return is_whole and is_last
+
+
+def _is_in_order(attempts: Sequence[results.RunResult]) -> bool:
+    return [result.attempt for result in attempts] == list(range(len(attempts)))
 
 
 def rank(attempts: Attempts) -> Rank:
@@ -93,16 +104,34 @@ def _result(
             None,
             f"expected a run of this plan, got number {result.number} ({result.scenario!r:.60})",
         )
-    return result, ""
+    problem = contradiction(result)
+    return (None, f"{run.id}: {problem}") if problem else (result, "")
 
 
-def identity(result: results.RunResult) -> tuple[str, str, str, str]:
+def contradiction(result: results.RunResult) -> str:
+    """Return what no run that was made can say; empty: nothing."""
+    counts = (result.double_allocations, result.stuck, result.consumed_twice, result.others)
+    if result.missing:
+        return "expected the result of a run, got a note that it is missing"
+    if bool(result.error) == (result.verdict is not None):
+        return f"expected a verdict or an error, got {'both' if result.error else 'neither'}"
+    if min(*counts, result.claims, result.by_one_scheduler) < 0 or not 0 <= result.seconds < 1e9:
+        return "expected counts and seconds that are not negative"
+    if not 0 <= result.attempt < result.purpose.attempts:
+        return f"expected attempt 0 to {result.purpose.attempts - 1}, got {result.attempt}"
+    if result.verdict is verdicts.Verdict.VALID and any((*counts, result.by_one_scheduler)):
+        return "it says VALID, and has violations"
+    return ""
+
+
+def identity(result: results.RunResult) -> tuple[str | bool, ...]:
     """Return what the result of a run has in common with its plan."""
-    return result.scenario, result.subject, result.purpose, result.hypothesis
+    named = result.scenario, result.subject, result.purpose, result.hypothesis
+    return *named, result.shows_otherwise
 
 
-def _planned_identity(run: campaign_plan.PlannedRun) -> tuple[str, str, str, str]:
-    return run.title, run.subject, run.purpose, run.hypothesis
+def _planned_identity(run: campaign_plan.PlannedRun) -> tuple[str | bool, ...]:
+    return run.title, run.subject, run.purpose, run.hypothesis, run.shows_otherwise
 
 
 def _groups(found: Sequence[results.RunResult]) -> Iterator[Attempts]:

@@ -12,7 +12,7 @@ from harness.cli.runs import index_command
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.campaign.sharding import merge_documents, merged_campaigns
+    from harness.campaign.sharding import merge_documents
 
 _NAMED_MAX = 3
 """Missing runs of a shard that are printed by name; merge.json has all."""
@@ -56,6 +56,9 @@ def merge(
     Every planned run counts once. A shard or run that is missing is UNKNOWN and named. Of a run
     that was made twice the worst result counts; merge.json keeps the others and names both folders.
 
+    A result counts as VALID only with its run directory, whose verdict.json must say the same.
+    Whatever is damaged, of another plan or contradicts itself is named, and is UNKNOWN.
+
     Run directories stay where they are: the pages link to them.
 
     The exit code is that of one campaign: 10 if a run was invalid, 20 if one is unknown or missing.
@@ -72,7 +75,7 @@ def merge(
         contextlib.nullcontext() if folder else index_command.refreshed(reports),
     ):
         merged = merged_campaigns.write(given, target)
-        for line in [*_empty(given), *_missing(merged.merge), *_doubled(merged.merge)]:
+        for line in [*_missing(merged.merge), *_doubled(merged.merge)]:
             out.note(line)
         table = results.rows(merged.results)
         if out.is_json:
@@ -80,14 +83,14 @@ def merge(
         else:
             tables.print_campaign(table, merged.campaign, target, out)
         annotations.of_campaign(table)
-    text = summaries.campaign(table, headline=merged.campaign.headline, seed=given.plan.seed)
+    text = summaries.campaign(
+        table,
+        headline=merged.campaign.headline,
+        seed=given.plan.seed,
+        answers=merged.campaign.problems,
+    )
     campaigning.summarize(summary, text)
     return merged.campaign.exit_code
-
-
-def _empty(given: "merged_campaigns.GivenShards") -> list[str]:
-    damaged = [f"{item.folder}: {item.problems[0]}" for item in given.damaged]
-    return [*(f"{name} has no shard" for name in given.empty), *damaged]
 
 
 def _missing(merge: "merge_documents.MergeDocument") -> list[str]:

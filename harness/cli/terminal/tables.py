@@ -23,6 +23,9 @@ from harness.checks import verdicts
 from harness.cli.terminal import displaying, outputs
 from harness.report import escaping
 
+PROBLEMS_MAX = 10
+"""Problems of shards that are printed."""
+
 
 @contextlib.contextmanager
 def campaign_progress(
@@ -106,13 +109,19 @@ def print_campaign(
     style = "bold red" if is_broken else displaying.STYLES[verdicts.Verdict(document.verdict)]
     shown = rich.markup.escape(escaping.visible(document.summary))
     console.print(f"[{style}]{document.verdict}[/] {shown}", soft_wrap=True)
-    for text in document.answers:
+    for text in [*document.answers, *_problems(document.problems)]:
         console.print(f"  {escaping.visible(text)}", markup=False, soft_wrap=True)
     for row in table:
         for error in row.errors:
             console.print(f"  {row.scenario}, {row.subject}: {error}", markup=False, soft_wrap=True)
     if not out.is_quiet:
         console.print(f"  {folder / campaign_folders.INDEX}", markup=False, soft_wrap=True)
+
+
+def _problems(problems: list[str]) -> list[str]:
+    left = len(problems) - PROBLEMS_MAX
+    more = [f"and {left} more, which merge.json has"] if left > 0 else []
+    return [*problems[:PROBLEMS_MAX], *more]
 
 
 def _table(table: list[results.Row]) -> rich.table.Table:

@@ -27,7 +27,10 @@ def test_shards_at_urls_are_those_of_the_folders(tmp_path: pathlib.Path, uploade
     remote = merged_campaigns.read([f"{uploaded}/r1", f"{uploaded}/r2/"])
     local = merged_campaigns.read([str(tmp_path / "r1"), str(tmp_path / "r2")])
     assert remote.plan == local.plan
-    assert [shard.found for shard in remote.shards] == [shard.found for shard in local.shards]
+    assert [list(shard.found.whole) for shard in remote.shards] == [
+        list(shard.found.whole) for shard in local.shards
+    ]
+    assert remote.problems == local.problems == []
     assert all(shard.folder.startswith(uploaded) for shard in remote.shards)
     merged = merged_campaigns.write(remote, tmp_path / "merged" / "campaigns" / "one")
     assert merged.campaign.exit_code == 0
@@ -39,14 +42,15 @@ def test_run_directories_at_a_url_are_named_by_it_and_not_linked(
     fsspec = pytest.importorskip("fsspec")
     (path,) = (tmp_path / "r1" / "campaigns").iterdir()
     run = PLAN.runs_of(1)[0]
-    made = shards.result(run, directory="/machine/reports/pod-churn/20260101T000000Z-aa")
+    here = shards.evidence(tmp_path / "r1", run, shards.result(run)).directory
+    made = shards.result(run, directory=f"/machine/reports/pod-churn/{pathlib.Path(here).name}")
     target = f"/{tmp_path.name}/r1/campaigns/{path.name}/results.jsonl"
     fsspec.filesystem("memory").pipe(target, shards.lines([made]))
     merged = merged_campaigns.write(
         merged_campaigns.read([f"{uploaded}/r1", f"{uploaded}/r2"]), tmp_path / "merged"
     )
     (found,) = [result for result in merged.results if result.number == run.number]
-    assert found.directory == f"{uploaded}/r1/pod-churn/20260101T000000Z-aa"
+    assert found.directory == f"{uploaded}/r1/pod-churn/{pathlib.Path(here).name}"
     assert "report.html" not in (tmp_path / "merged" / "index.html").read_text()
 
 

@@ -4,10 +4,12 @@ import json
 import pathlib
 import shutil
 
+import msgspec
 import pytest
 
 from harness import errors
 from harness.archive import campaign_folders
+from harness.campaign import results
 from harness.campaign.sharding import merged_campaigns, shard_folders, sharded_plans
 from harness.run import run_plan
 from tests.support import schemas, shards
@@ -20,6 +22,10 @@ def codes(given: list[str], target: pathlib.Path) -> tuple[int, merged_campaigns
     schemas.obeying("campaign", (target / "results.json").read_bytes())
     schemas.obeying("merge", (target / "merge.json").read_bytes())
     return made.campaign.exit_code, made
+
+
+def without_directory(result: results.RunResult) -> results.RunResult:
+    return msgspec.structs.replace(result, directory="")
 
 
 def test_folders_of_shards_of_reports_and_of_all_reports_are_the_same(
@@ -35,7 +41,7 @@ def test_folders_of_shards_of_reports_and_of_all_reports_are_the_same(
         for number, given in enumerate((own, reports, [str(together)], [*own, *reports]))
     ]
     assert {code for code, _ in made} == {0}
-    assert all(one.results == made[0][1].results for _, one in made)
+    assert len({tuple(map(without_directory, one.results)) for _, one in made}) == 1
     assert [one.merge.doubled for _, one in made] == [[]] * 4, "a folder named twice is one"
 
 
@@ -77,13 +83,13 @@ def test_a_shard_without_results_is_unknown(tmp_path: pathlib.Path) -> None:
     assert {item.shard for item in made.merge.missing} == {3}
 
 
-def test_a_damaged_copy_of_the_plan_does_not_matter_if_another_is_whole(
-    tmp_path: pathlib.Path,
-) -> None:
+def test_a_damaged_copy_of_the_plan_is_named_and_unknown(tmp_path: pathlib.Path) -> None:
     own = shards.every_folder(tmp_path, PLAN)
     plans = [pathlib.Path(path, shard_folders.PLAN) for path in own]
     plans[0].write_bytes(plans[0].read_bytes()[:100])
-    assert codes(own, tmp_path / "merged")[0] == 0
+    code, made = codes(own, tmp_path / "merged")
+    assert (code, made.merge.missing) == (20, [])
+    assert made.campaign.problems[0].startswith(f"{own[0]}: sharded-plan.json: expected a whole")
     for plan in plans:
         plan.write_bytes(b"{")
     with pytest.raises(errors.UsageError, match=r"sharded-plan\.json: expected a whole plan"):
@@ -153,15 +159,18 @@ def test_nothing_but_an_earlier_merge_of_the_plan_is_overwritten(tmp_path: pathl
 
 
 def test_run_directories_are_found_where_the_reports_were_copied_to(tmp_path: pathlib.Path) -> None:
-    run = PLAN.runs_of(1)[0]
-    made = shards.result(run, directory="/machine/reports/pod-churn/20260101T000000Z-aa")
-    gone = shards.result(PLAN.runs_of(1)[1], directory="/machine/reports/pod-churn/gone")
-    path = shards.folder(tmp_path / "r1", PLAN, 1, [made, gone])
-    here = tmp_path / "r1" / "pod-churn" / "20260101T000000Z-aa"
-    here.mkdir(parents=True)
-    _, merged = codes([str(path)], tmp_path / "merged" / "campaigns" / "one")
+    first, second = PLAN.runs_of(1)
+    here = shards.evidence(tmp_path / "r1", first, shards.result(first)).directory
+    there = f"/machine/reports/pod-churn/{pathlib.Path(here).name}"
+    gone = shards.violated(second, directory="/machine/reports/pod-churn/gone")
+    made = [shards.result(first, directory=there), gone]
+    path = shards.folder(tmp_path / "r1", PLAN, 1, made)
+    code, merged = codes([str(path)], tmp_path / "merged" / "campaigns" / "one")
     found = {result.number: result.directory for result in merged.results if result.directory}
-    assert found == {run.number: str(here), gone.number: gone.directory}
+    assert found == {first.number: here, second.number: str(tmp_path / "r1/pod-churn/gone")}
+    assert code == 10, "what was found is not lost with its folder"
+    [problem] = merged.campaign.problems
+    assert "there is no plan.json: copy the run directory" in problem
 
 
 def test_the_number_of_jobs_is_that_of_all_machines(tmp_path: pathlib.Path) -> None:

@@ -44,13 +44,10 @@ class Attempts:
         self.made.append((run.number, attempt))
         if run.number in self.failed:
             return shards.result(run, verdict=None, error="no engine", attempt=attempt)
-        directory = pathlib.Path(item._plan.reports, run.title, f"run-{run.number}-{attempt}")
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "verdict.json").touch()
-        found = shards.result(run, attempt=attempt, directory=str(directory))
+        found = shards.result(run, attempt=attempt)
         if run.purpose is Purpose.CONTROL and attempt == 0:  # the second attempt catches it
-            found = msgspec.structs.replace(shards.missed(run)[0], directory=str(directory))
-        return found
+            found = shards.missed(run)[0]
+        return shards.evidence(pathlib.Path(item._plan.reports), run, found)
 
 
 @pytest.fixture
@@ -160,7 +157,7 @@ def test_a_result_without_its_evidence_is_made_again(
     folder = make(plan, 1, tmp_path).folder
     file = folder / campaign_folders.RESULTS
     if damage == "verdict":
-        (tmp_path / shards.SCENARIO / "run-3-0" / "verdict.json").unlink()
+        (tmp_path / shards.SCENARIO / "run-3-0-VALID" / "verdict.json").unlink()
     else:
         file.write_bytes(file.read_bytes()[:-5])
     attempts.made.clear()
