@@ -8,6 +8,6 @@ verdict rests on.
 Contents: `certificate`, `check_inputs`, `check_registry`, `check_results`, `claim_control`,
 `claims`, `conclusions`, `consumption`, `device_exclusivity`, `devices`, `doubtful_violations`,
 `evidence`, `faults`, `figures`, `holds`, `judge_identity`, `judging`, `nodes`, `observed`,
-`observed_runs`, `plugin_checks`, `pods`, `progress`, `schedulers`, `selectors`, `taints`,
-`verdict_files`, `verdicts`, `witness`, `world_states`.
+`observed_runs`, `plugin_checks`, `pods`, `progress`, `request_amounts`, `schedulers`, `selectors`,
+`taints`, `verdict_files`, `verdicts`, `witness`, `world_states`.
 """

@@ -43,6 +43,8 @@ class Seen(msgspec.Struct, frozen=True, tag_field="record", tag="observation"):
 _Record: TypeAlias = (
     Seen | records.Listed | records.Gap | records.Resumed | records.Header | records.Trailer
 )
+_UNREAD = observed_claims.DeviceClaim()
+"""The spec of a claim, which is not read."""
 decode = msgspec.json.Decoder(_Record).decode
 """Return the record of a line of the recorder's journal."""
 
@@ -178,7 +180,8 @@ class ObservedObjects:
 
 def held(seen: Seen) -> Held:
     """Return what a claim holds; a pod holds nothing."""
-    return claim_results.held(seen.object.status.allocation if seen.object.status else None)
+    allocation = seen.object.status.allocation if seen.object.status else None
+    return claim_results.held(allocation, _UNREAD)
 
 
 def conflict(one: claim_results.Held, other: claim_results.Held) -> bool:

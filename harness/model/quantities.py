@@ -34,6 +34,17 @@ def amount(text: str) -> Fraction:
     return Fraction(match["number"]) * _factor(match["suffix"] or "", match["exponent"], text)
 
 
+def text(value: Fraction) -> str:
+    """Return a number as people write it: `2Gi`, `500m`, or as it is."""
+    for suffix, power in reversed(_BINARY.items()):
+        if value and value % 2**power == 0:
+            return f"{value // 2**power}{suffix}"
+    thousandths = value * 1000
+    if value.denominator != 1 and thousandths.denominator == 1:
+        return f"{thousandths}m"
+    return str(value)
+
+
 def _factor(suffix: str, exponent: str | None, text: str) -> Fraction:
     if suffix in _BINARY:
         return Fraction(2 ** _BINARY[suffix])

@@ -234,17 +234,18 @@ def _holds_of(claim: Object) -> list[hold_history.Hold]:
     meta = claim["metadata"]
     allocation = claim.get("status", {}).get("allocation")
     known = None if allocation is None else msgspec.convert(allocation, observed_claims.Allocation)
+    asked = msgspec.convert(claim.get("spec") or {}, observed_claims.ClaimSpec)
     return [
         hold_history.Hold(
             device=device,
             exclusive=how.exclusive,
             shared=how.shared,
-            consumed=how.consumed,
+            shares=how.shares,
             uid=meta["uid"],
             namespace=meta["namespace"],
             name=meta["name"],
             from_rv=int(meta["resourceVersion"]),
             from_ts_ns=0,
         )
-        for device, how in claim_results.held(known).items()
+        for device, how in claim_results.held(known, asked.devices).items()
     ]

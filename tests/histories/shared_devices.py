@@ -60,10 +60,12 @@ def claim(rv: int, name: str, taken: Taken) -> records.Body:
     return allocated(rv, name, results)
 
 
-def allocated(rv: int, name: str, results: list[Object], kind: str = "MODIFIED") -> records.Body:
+def allocated(
+    rv: int, name: str, results: list[Object], kind: str = "MODIFIED", spec: Object | None = None
+) -> records.Body:
     """A version of a claim with these results of its allocation."""
     status = {"allocation": {"devices": {"results": results}}} if results else {}
-    obj = {"metadata": _meta(rv, name), "status": status}
+    obj = {"metadata": _meta(rv, name), "status": status} | ({"spec": spec} if spec else {})
     return _observation("resourceclaims", rv, obj, kind)
 
 

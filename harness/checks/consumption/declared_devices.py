@@ -5,14 +5,21 @@ counts: the largest capacity, and the smallest consumption. Doubt never becomes 
 """
 
 import collections
+import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from harness.checks.observed import folders, observations, observed_slices
+from harness.checks import request_amounts
+from harness.checks.observed import (
+    claim_results,
+    folders,
+    observations,
+    observed_slices,
+)
 from harness.model import devices, quantities
 
 PoolKey: TypeAlias = tuple[str, str]
@@ -20,6 +27,8 @@ PoolKey: TypeAlias = tuple[str, str]
 Counter: TypeAlias = tuple[str, str]
 """Counter set and name of a counter in it."""
 Key = TypeVar("Key")
+Following: TypeAlias = Mapping[str, Collection[Fraction]]
+"""Name of a capacity -> the amounts that follow for it."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -53,6 +62,36 @@ class DeclaredDevice:
     capacity: dict[str, Amounts] = dataclasses.field(default_factory=dict)
     """By name without the domain of the driver."""
     consumes: dict[Counter, Amounts] = dataclasses.field(default_factory=dict)
+    versions: list[tuple[int, observed_slices.Device]] = dataclasses.field(default_factory=list)
+    """resourceVersion, and what the slice said then of a device that can be shared, without taints
+    and attributes."""
+
+    _following: dict[tuple[claim_results.Quantities, int], Following] = dataclasses.field(
+        default_factory=dict
+    )
+    """Quantities asked for and a number of versions -> the answer of `following`."""
+
+    def following(self, asked: claim_results.Quantities, rv: int) -> Following:
+        """Return the amounts that a request may take of each capacity, by the versions up to one.
+
+        Empty if the request is ambiguous. Raises QuantityError for a malformed quantity.
+        """
+        known = [device for version, device in self.versions if version <= rv]
+        key = asked, len(known)
+        if key not in self._following:
+            self._following[key] = _following(known, self.pool[0], asked)
+        return self._following[key]
+
+
+def _following(
+    known: Iterable[observed_slices.Device], driver: str, asked: claim_results.Quantities
+) -> Following:
+    found: dict[str, set[Fraction]] = collections.defaultdict(set)
+    with contextlib.suppress(request_amounts.AmbiguousNamesError):
+        for device in known:
+            for name, taken in request_amounts.of_device(device, driver, dict(asked)).items():
+                found[name] |= taken.amounts
+    return found
 
 
 class DeclaredDevices(folders.Folder):
@@ -95,8 +134,12 @@ class DeclaredDevices(folders.Folder):
 
 def _note_device(known: DeclaredDevice, item: observed_slices.Device, rv: int) -> None:
     known.is_shareable |= bool(item.allow_multiple_allocations)
-    for name, value in (item.capacity or {}).items():
-        _add(known.capacity, plain_name(name, known.pool[0]), rv, value)
+    if item.allow_multiple_allocations:
+        bare = msgspec.structs.replace(item, taints=None, attributes=None)
+        if not known.versions or known.versions[-1][1] != bare:
+            known.versions.append((rv, bare))
+    for name, value in request_amounts.by_plain_name(item.capacity or {}, known.pool[0]).items():
+        _add(known.capacity, name, rv, value)
     for consumed in item.consumes_counters or ():
         for name, counter in consumed.counters.items():
             _add(known.consumes, (consumed.counter_set, name), rv, counter)
@@ -104,8 +147,3 @@ def _note_device(known: DeclaredDevice, item: observed_slices.Device, rv: int) -
 
 def _add(known: dict[Key, Amounts], key: Key, rv: int, value: observed_slices.Amount) -> None:
     known.setdefault(key, Amounts()).versions.append((rv, quantities.amount(value.value)))
-
-
-def plain_name(name: str, driver: str) -> str:
-    """Return the name of a capacity without the domain of the driver."""
-    return name.removeprefix(f"{driver}/")

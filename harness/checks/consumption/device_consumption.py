@@ -3,15 +3,19 @@
 The API server adds nothing up; only the scheduler's bookkeeping prevents over-use. The shares of a
 device consume its capacities together. Each device in use, exclusively or by shares, consumes the
 counters that its slice says, once. Results with admin access consume nothing.
+
+The amounts that a share consumes are computed from its request and the slice (`request_amounts`).
+The amount that the scheduler wrote counts only if it follows from a version of the slice, or if
+none follows. An amount below zero counts as zero, so that it makes no room for others, and to
+allocate such an amount is a violation, too.
 """
 
 import collections
-import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, request_amounts, verdicts
 from harness.checks.consumption import declared_devices, excesses
 from harness.checks.holds import hold_history
 from harness.history import plans
@@ -38,7 +42,11 @@ def check(
     shares = history.holds.where(devices=declared.devices, shared_only=True)
     consuming = {name for name, device in declared.devices.items() if device.consumes}
     consumers = history.holds.where(devices=consuming)
-    weighed = [*_of_capacities(shares, declared), *_of_counters(consumers, declared)]
+    weighed = [
+        *_of_capacities(shares, declared),
+        *_of_counters(consumers, declared),
+        *_below_zero(shares, consumers, declared),
+    ]
     weighed.sort(key=lambda item: list(item[1].resource_versions))
     found = [violation for _, violation in weighed]
     worst = max(range(len(weighed)), key=lambda index: weighed[index][0], default=0)
@@ -70,21 +78,45 @@ def _of_capacities(
     for name, holds in by_device.items():
         device = declared.devices[name]
         for capacity, amounts in device.capacity.items():
-            consumed = functools.partial(_consumed, capacity=capacity, driver=device.pool[0])
             uses = [
-                excesses.Use((hold,), consumed(hold), hold.from_rv, hold.until_rv) for hold in holds
+                excesses.Use(
+                    (hold,),
+                    sum(map(_counted, _consumed(hold, capacity, device)), Fraction(0)),
+                    hold.from_rv,
+                    hold.until_rv,
+                )
+                for hold in holds
             ]
-            for excess in excesses.find(uses, amounts.most):
+            for excess in excesses.find(uses, _limit(amounts)):
                 what = f"{capacity} of device {name}"
                 yield _weight(excess), _violation(what, excess, [device])
 
 
-def _consumed(hold: hold_history.Hold, *, capacity: str, driver: str) -> Fraction:
-    plain = declared_devices.plain_name
-    amounts = (
-        quantities.amount(text) for name, text in hold.consumed if plain(name, driver) == capacity
-    )
-    return sum(amounts, Fraction(0))
+def _consumed(
+    hold: hold_history.Hold, capacity: str, device: declared_devices.DeclaredDevice
+) -> Iterator[Fraction]:
+    """Yield what each share of a hold consumes of a capacity."""
+    for share in hold.shares:
+        names = request_amounts.by_plain_name(dict(share.written), device.pool[0])
+        written = quantities.amount(names.get(capacity, "0"))
+        asked = share.asked
+        follows = () if asked is None else device.following(asked, hold.from_rv).get(capacity, ())
+        yield written if written in follows or not follows else min(follows)
+
+
+def _counted(amount: Fraction) -> Fraction:
+    """Return an amount; zero for one below it."""
+    return max(amount, Fraction(0))
+
+
+def _limit(amounts: declared_devices.Amounts) -> Callable[[int], Fraction | None]:
+    """Return a function that returns how much there is at a version; None: that is not known."""
+
+    def limit(rv: int) -> Fraction | None:
+        most = amounts.most(rv)
+        return None if most is None else _counted(most)
+
+    return limit
 
 
 # --------------------------------------------------------------------------- counters
@@ -105,14 +137,57 @@ def _of_counters(
         for counter, amounts in device.consumes.items():
             amount = amounts.least(first)
             if amount is not None:
-                uses[device.pool, counter] += excesses.joined(holds, amount)
+                uses[device.pool, counter] += excesses.joined(holds, _counted(amount))
     for (pool, counter), used in uses.items():
         limit = declared.counters[pool].get(counter, declared_devices.Amounts())
         what = f"counter {counter[1]} of counter set {counter[0]} in pool {'/'.join(pool)}"
-        for excess in excesses.find(used, limit.most):
+        for excess in excesses.find(used, _limit(limit)):
             involved = {hold.device for hold in excess.holds}
             devices = [declared.devices[name] for name in sorted(involved)]
             yield _weight(excess), _violation(what, excess, devices)
+
+
+# ------------------------------------------------------------------------- below zero
+
+
+def _below_zero(
+    shares: Iterable[hold_history.Hold],
+    consumers: Iterable[hold_history.Hold],
+    declared: declared_devices.DeclaredDevices,
+) -> Iterator[Weighed]:
+    """Yield each allocation that consumes less than nothing."""
+    for hold in shares:
+        device = declared.devices[hold.device]
+        for capacity in device.capacity:
+            least = min(_consumed(hold, capacity, device), default=Fraction(0))
+            if least < 0:
+                yield Fraction(0), _negative(capacity, least, hold, device)
+    for hold in consumers:
+        device = declared.devices[hold.device]
+        for (counters, counter), amounts in device.consumes.items():
+            most = amounts.most(hold.from_rv)
+            if most is not None and most < 0:
+                what = f"counter {counter} of counter set {counters}"
+                yield Fraction(0), _negative(what, most, hold, device)
+
+
+def _negative(
+    what: str,
+    amount: Fraction,
+    hold: hold_history.Hold,
+    device: declared_devices.DeclaredDevice,
+) -> verdicts.Violation:
+    number = _number(amount)
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=f"claim {hold.name} consumes {number} of {what} of device {hold.device}",
+        text=(
+            f"{_told(hold).capitalize()} consumes {number} of its {what}, which is less than "
+            "nothing; it is counted as nothing."
+        ),
+        resource_versions=[hold.from_rv],
+        objects=[verdicts.involved_claim(hold), *_slices([device])],
+    )
 
 
 # ---------------------------------------------------------------------------- results

@@ -77,6 +77,6 @@ def _count(
     window: certain_devices.Window,
 ) -> int:
     """Return how many devices a node certainly had for an alternative."""
-    if option.count is None or option.capacity:
+    if option.count is None or option.wanted.quantities:
         return 0
     return sum(1 for _ in certain.matching(node, option, window))

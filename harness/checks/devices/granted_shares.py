@@ -1,31 +1,37 @@
-"""The check of shares: only devices that slices offer for sharing are shared, and enough of them.
+"""The check of shares: which devices are shared, and how much of their capacities is consumed.
 
 The API promises (resource.k8s.io/v1, DeviceRequestAllocationResult): a share ID is "used when the
 device supports multiple simultaneous allocations" (shareID); consumed capacity "is populated only
-for devices that allow multiple allocations", and it "may not be less than the requested amount"
-(consumedCapacity). Sums over all shares of a device are judged by `device_consumption`.
+for devices that allow multiple allocations. All capacity entries are included", and "it is rounded
+up to the nearest valid value based on the device's requestPolicy" (consumedCapacity). So it is
+computed from the request and the slice (`request_amounts`), and compared. A request for capacity is
+"an additional filtering condition against the available capacity on the device"
+(CapacityRequirements.requests), for devices that cannot be shared, too. Sums over all shares of a
+device are judged by `device_consumption`.
 
-A result is wrong if it is so with every version of the device up to the allocation.
+A result is wrong if it is so with every version of the device up to the allocation. With admin
+access, which consumes nothing, share and consumed capacity may be missing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from harness.checks import verdicts
+from harness.checks import request_amounts, verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
     device_catalogue,
-    request_options,
 )
 from harness.checks.observed import observations, observed_claims
 from harness.model import quantities
 
 NAME = "granted_shares"
-PROMISE = "shares are only of devices that can be shared, and not smaller than what was asked for"
+PROMISE = (
+    "devices that can be shared, and no others, are shared, and as much is consumed as follows"
+)
 _GUARANTEE = allocation_judging.Guarantee(
     name=NAME,
     promise=PROMISE,
-    good="all shares are of devices that can be shared, and large enough",
+    good="all shares are of devices that can be shared, and consume what they should",
 )
 applies = allocation_judging.applies
 
@@ -38,16 +44,15 @@ def check(questions: allocation_judging.Questions) -> verdicts.Answer:
 def _ask(
     grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
 ) -> allocation_judging.Answer:
-    options = request_options.by_name(grant.spec)
     wrong = []
     for result in grant.results:
         known = catalogue.devices(result.id, version)
         if not known:
             return allocation_judging.UNKNOWN_DEVICE
-        option = options.get(result.request)
+        asked = grant.spec.option(result.request)
         try:
-            problems = [_problem(result, option, device) for device in known]
-        except quantities.QuantityError as error:
+            problems = [_problem(result, asked, device) for device in known]
+        except (quantities.QuantityError, request_amounts.AmbiguousNamesError) as error:
             return allocation_judging.Unjudged(str(error))
         if all(problems):
             wrong.append(f"{result.id} {problems[-1]}")
@@ -56,40 +61,49 @@ def _ask(
 
 def _problem(
     result: observed_claims.AllocationResult,
-    option: request_options.Option | None,
-    device: device_catalogue.KnownDevice,
+    asked: observed_claims.ExactRequest | None,
+    known: device_catalogue.KnownDevice,
 ) -> str:
     """Return what is wrong with a result and a version of its device; empty: nothing.
 
-    Raises QuantityError for a malformed quantity.
+    Raises QuantityError for a malformed quantity, or AmbiguousNamesError.
     """
-    consumed = _plain(result.consumed_capacity or {}, device.driver)
-    if consumed and not result.share:
-        return "was allocated with consumed capacity, but not in a share"
-    if not result.share:
-        return ""
-    if not device.device.allow_multiple_allocations:
+    is_shareable = bool(known.device.allow_multiple_allocations)
+    if result.share and not is_shareable:
         return "was allocated in a share, but no slice offers it for sharing"
-    offered = {name: item.value for name, item in (device.device.capacity or {}).items()}
-    wanted = _plain(option.capacity if option else {}, device.driver)
-    return next(_of_amounts(consumed, _plain(offered, device.driver), wanted), "")
+    if result.consumed_capacity and not result.share:
+        return "was allocated with consumed capacity, but not in a share"
+    if is_shareable and not result.share and not result.admin_access:
+        return "can be shared, but was allocated without a share ID"
+    return "" if asked is None else next(_of_amounts(result, asked, known), "")
 
 
 def _of_amounts(
-    consumed: Mapping[str, str], offered: Mapping[str, str], wanted: Mapping[str, str]
+    result: observed_claims.AllocationResult,
+    asked: observed_claims.ExactRequest,
+    known: device_catalogue.KnownDevice,
 ) -> Iterator[str]:
-    for name, text in consumed.items():
-        if name not in offered:
-            yield f"consumes {name}, a capacity that it lacks"
-        elif quantities.amount(text) > quantities.amount(offered[name]):
-            yield f"consumes {text} of its {offered[name]} {name}"
-    for name, text in wanted.items():
-        if name not in consumed:
-            yield f"consumes no {name}, of which {text} was asked for"
-        elif quantities.amount(consumed[name]) < quantities.amount(text):
-            yield f"consumes {consumed[name]} {name}, but {text} was asked for"
+    """Yield what is wrong with the capacities of a result whose request is known."""
+    driver, device = known.driver, known.device
+    takes = request_amounts.of_device(device, driver, asked.quantities)
+    for name, text in request_amounts.by_plain_name(asked.quantities, driver).items():
+        if name not in takes:
+            yield f"lacks the capacity {name}, of which {text} was asked for"
+        elif takes[name].refusal:
+            yield f"cannot be allocated: of {name}, the request {takes[name].refusal}"
+    if not result.share or (result.admin_access and not result.consumed_capacity):
+        return
+    consumed = request_amounts.by_plain_name(result.consumed_capacity or {}, driver)
+    for name in sorted(consumed.keys() - takes.keys()):
+        yield f"consumes {name}, a capacity that it lacks"
+    for name, taken in takes.items():
+        if taken.refusal:
+            yield f"cannot be allocated: of {name}, the request {taken.refusal}"
+        elif name not in consumed:
+            yield f"consumes no {name} instead of {_told(taken)}"
+        elif quantities.amount(consumed[name]) not in taken.amounts:
+            yield f"consumes {consumed[name]} {name} instead of {_told(taken)}"
 
 
-def _plain(named: Mapping[str, str], driver: str) -> dict[str, str]:
-    """Return capacities by their names without the domain of the driver."""
-    return {name.removeprefix(f"{driver}/"): value for name, value in named.items()}
+def _told(taken: request_amounts.Taken) -> str:
+    return " or ".join(map(quantities.text, sorted(taken.amounts)))

@@ -26,12 +26,6 @@ class Option:
         """The CEL expressions of its selectors, without those of the class."""
         return expressions(self.wanted.selectors)
 
-    @property
-    def capacity(self) -> dict[str, str]:
-        """The quantities that are asked for, by the name of the capacity."""
-        requested: dict[str, str] = (self.wanted.capacity or {}).get("requests") or {}
-        return requested
-
 
 def options_of(request: observed_claims.Request) -> Iterator[Option]:
     """Yield a request, or its alternatives in order."""

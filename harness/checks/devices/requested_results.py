@@ -143,7 +143,7 @@ class _Judge:
             return
         [node] = names
         for option in _chosen(grant):
-            if option.count is None and not option.capacity:
+            if option.count is None and not option.wanted.quantities:
                 yield from self._not_all(grant, option, node, window)
         yield from better_alternatives.problems(grant, node, self._certain, window, taken)
 

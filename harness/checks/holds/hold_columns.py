@@ -49,8 +49,8 @@ class Hold:
     """False for admin access and for a share of the device."""
     shared: bool = False
     """True for a share of the device, which other claims may share too."""
-    consumed: tuple[tuple[str, str], ...] = ()
-    """Name and quantity of each capacity that its shares consume; names can occur twice."""
+    shares: tuple[claim_results.Share, ...] = ()
+    """Its shares of the device."""
     uid: str
     namespace: str
     name: str
@@ -66,7 +66,7 @@ class Hold:
     @property
     def how(self) -> claim_results.Held:
         """How the claim holds the device."""
-        return claim_results.Held(self.exclusive, self.shared, self.consumed)
+        return claim_results.Held(self.exclusive, self.shared, self.shares)
 
 
 class HoldColumns(Sequence[Hold]):
@@ -225,7 +225,7 @@ class HoldColumns(Sequence[Hold]):
             device=self._device_names[device],
             exclusive=how.exclusive,
             shared=how.shared,
-            consumed=how.consumed,
+            shares=how.shares,
             uid=uid,
             namespace=life.namespace,
             name=life.name,

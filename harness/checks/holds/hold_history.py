@@ -38,7 +38,7 @@ class HoldHistory(folders.Folder):
         self.holds = hold_columns.HoldColumns(self.claims)
         self.last_rv = 0
         self._relists: dict[str, observed_streams.Relist] = {}
-        self._held = interning.DerivedValues(claim_results.held)
+        self._without_shares = interning.DerivedValues(claim_results.without_shares)
 
     def stream(self, resource: str) -> ObservedStream:
         """Return the stream of a resource; an empty one if nothing was observed."""
@@ -126,7 +126,7 @@ class HoldHistory(folders.Folder):
         is_gone = seen.type == "DELETED"
         if is_gone:
             life.gone_ns = seen.ts_ns
-        held = _NOTHING if is_gone or allocation is None else self._held.of(allocation)
+        held = _NOTHING if is_gone or allocation is None else self._held_by(claim, allocation)
         if life.held is not held and life.held != held:
             # A release within a gap may have happened right after the last observation before it.
             until = seen.version if certain_rv is None or is_gone else certain_rv + 1
@@ -135,6 +135,13 @@ class HoldHistory(folders.Folder):
             self._take(seen, life, held)
         elif is_gone:
             life.rows = None
+
+    def _held_by(
+        self, claim: observed_claims.Claim, allocation: observed_claims.Allocation
+    ) -> Mapping[str, claim_results.Held]:
+        """Return how the claim holds its devices; only shares also depend on what it asked for."""
+        known = self._without_shares.of(allocation)
+        return claim_results.held(allocation, claim.spec.devices) if known is None else known
 
     def _release(
         self, life: Life, kept: Mapping[str, claim_results.Held], rv: int, ts_ns: int

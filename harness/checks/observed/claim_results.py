@@ -1,8 +1,21 @@
-"""The devices that a claim holds, as its allocation says."""
+"""The devices that a claim holds, as its allocation says, and what it asked of each capacity."""
 
 import dataclasses
 
 from harness.checks.observed import observed_claims
+
+Quantities = tuple[tuple[str, str], ...]
+"""Name and quantity of capacities."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Share:
+    """A share of a device."""
+
+    written: Quantities = ()
+    """Its consumption, as the scheduler wrote it."""
+    asked: Quantities | None = None
+    """The quantities that its request asks for; None: the claim has no such request."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -13,15 +26,14 @@ class Held:
     """The claim has the device for itself."""
     shared: bool = False
     """The claim has a share of the device; other claims may have others."""
-    consumed: tuple[tuple[str, str], ...] = ()
-    """Name and quantity of each capacity that its shares consume; names can occur twice."""
+    shares: tuple[Share, ...] = ()
 
     def joined(self, other: "Held") -> "Held":
         """Return how the device is held by two results together."""
         return Held(
             self.exclusive or other.exclusive,
             self.shared or other.shared,
-            self.consumed + other.consumed,
+            self.shares + other.shares,
         )
 
 
@@ -29,7 +41,9 @@ _NOT = Held()
 EXCLUSIVE = Held(exclusive=True)
 
 
-def held(allocation: observed_claims.Allocation | None) -> dict[str, Held]:
+def held(
+    allocation: observed_claims.Allocation | None, asked: observed_claims.DeviceClaim
+) -> dict[str, Held]:
     """Return `driver/pool/device` -> how it is held, for an allocation; None holds nothing.
 
     A device with several results is exclusive if one of them is.
@@ -37,10 +51,17 @@ def held(allocation: observed_claims.Allocation | None) -> dict[str, Held]:
     found: dict[str, Held] = {}
     if allocation is not None and len(allocation.devices.results) == 1:
         [item] = allocation.devices.results
-        return {item.id: _of(item)}
+        return {item.id: _of(item, asked)}
     for item in allocation.devices.results if allocation else []:
-        found[item.id] = found[item.id].joined(_of(item)) if item.id in found else _of(item)
+        how = _of(item, asked)
+        found[item.id] = found[item.id].joined(how) if item.id in found else how
     return found
+
+
+def without_shares(allocation: observed_claims.Allocation) -> dict[str, Held] | None:
+    """Return the same for an allocation without shares, whatever was asked; None: it has some."""
+    found = held(allocation, observed_claims.DeviceClaim())
+    return None if any(how.shared for how in found.values()) else found
 
 
 def is_exclusive(*, admin: bool | None, share: str | None) -> bool:
@@ -51,9 +72,11 @@ def is_exclusive(*, admin: bool | None, share: str | None) -> bool:
     return not admin and not share
 
 
-def _of(item: observed_claims.AllocationResult) -> Held:
+def _of(item: observed_claims.AllocationResult, asked: observed_claims.DeviceClaim) -> Held:
     if is_exclusive(admin=item.admin_access, share=item.share):
         return EXCLUSIVE
     if item.admin_access:
         return _NOT
-    return Held(shared=True, consumed=tuple((item.consumed_capacity or {}).items()))
+    request = asked.option(item.request)
+    wanted = None if request is None else tuple(request.quantities.items())
+    return Held(shared=True, shares=(Share(tuple((item.consumed_capacity or {}).items()), wanted),))

@@ -8,6 +8,12 @@ import msgspec
 from harness.checks.observed import observed_metadata
 
 
+class CapacityRequirements(observed_metadata.Part, frozen=True):
+    """The `capacity` of a request."""
+
+    requests: dict[str, str] | None = None
+
+
 class ExactRequest(observed_metadata.Part, frozen=True):
     """The `exactly` of a DeviceRequest."""
 
@@ -17,12 +23,17 @@ class ExactRequest(observed_metadata.Part, frozen=True):
     admin_access: bool = False
     selectors: list[Any] | None = None
     tolerations: list[Any] | None = None
-    capacity: Any = None
+    capacity: CapacityRequirements | None = None
+
+    @property
+    def quantities(self) -> dict[str, str]:
+        """The quantities that are asked for, by the name of the capacity."""
+        return (self.capacity.requests if self.capacity else None) or {}
 
     @property
     def is_plain_count(self) -> bool:
         """True for a request of a number of whole devices."""
-        return self.allocation_mode == "ExactCount" and not self.capacity
+        return self.allocation_mode == "ExactCount" and not self.quantities
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -78,6 +89,18 @@ class DeviceClaim(observed_metadata.Part, frozen=True):
     requests: list[Request] | None = None
     constraints: list[Constraint] | None = None
     config: list[Config] | None = None
+
+    def option(self, name: str) -> ExactRequest | None:
+        """Return the request that a result names, or the alternative `<request>/<alternative>`."""
+        first, _, alternative = name.partition("/")
+        for request in self.requests or ():
+            if request.name != first:
+                continue
+            if not alternative:
+                return request.exactly
+            found = (item for item in request.first_available or () if item.name == alternative)
+            return next(found, None)
+        return None
 
 
 class ClaimSpec(observed_metadata.Part, frozen=True):

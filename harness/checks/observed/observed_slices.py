@@ -24,11 +24,27 @@ class Taint(observed_metadata.Part, frozen=True):
         return self.effect in BLOCKING
 
 
+class ValidRange(observed_metadata.Part, frozen=True):
+    """The `validRange` of a request policy, in quantities."""
+
+    min: str | None = None
+    max: str | None = None
+    step: str | None = None
+
+
+class RequestPolicy(observed_metadata.Part, frozen=True):
+    """How requests consume a capacity, in quantities."""
+
+    default: str | None = None
+    valid_values: list[str] | None = None
+    valid_range: ValidRange | None = None
+
+
 class Amount(observed_metadata.Part, frozen=True):
     """The value of a capacity or counter, as a quantity."""
 
     value: str = "0"
-    request_policy: Any = None
+    request_policy: RequestPolicy | None = None
 
 
 class Counters(observed_metadata.Part, frozen=True):

@@ -136,8 +136,12 @@ class Holdings:
         return not (device.is_shared and device.id in self._allocated.shares)
 
     def _has_counters(self, device: devices.Device) -> bool:
+        """Return whether there is enough; a device that would give some back is never taken.
+
+        kube-scheduler takes it, and then gives out more than there is (kubernetes#141216).
+        """
         free = self._counters_of(device)
-        return all(free[counter] >= amount for counter, amount in device.consumes)
+        return all(0 <= amount <= free[counter] for counter, amount in device.consumes)
 
     def _add_counters(self, device: devices.Device, sign: int) -> None:
         free = self._counters_of(device)

@@ -36,7 +36,8 @@ def shared_node() -> recording.Commit:
 
 def share(name: str, memory: int) -> recording.Commit:
     """A claim with a share of device 1."""
-    value = worlds.claim(name, worlds.device("n", 1))
+    asked = {"requests": {"memory": f"{memory}Gi"}}
+    value = worlds.claim(name, worlds.device("n", 1), capacity=asked)
     [result] = value["status"]["allocation"]["devices"]["results"]
     result |= {"shareID": f"share-of-{name}", "consumedCapacity": {"memory": f"{memory}Gi"}}
     return recording.claim(value)

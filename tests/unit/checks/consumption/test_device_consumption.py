@@ -133,7 +133,140 @@ def test_a_capacity_that_grows_later_excuses_nothing() -> None:
     assert consumption(over[0], *slices(3, memory=9), claim(4, "b", {"S": 1})).verdict is VALID
 
 
+# ------------------------------------------------------- what shares consume is computed
+
+
+def _asking(
+    rv: int, name: str, asked: str | None, written: str | None, **fields: Any
+) -> records.Body:
+    """A claim with a share of device S, what it asks for, and what the scheduler wrote."""
+    wanted = {} if asked is None else {"capacity": {"requests": {"memory": asked}}}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": wanted}]}}
+    row = {"request": "r", "driver": "gpu.example", "pool": "pool", "device": "S"}
+    row |= {"shareID": f"share-{name}"} | fields
+    row |= {} if written is None else {"consumedCapacity": {"memory": written}}
+    return shared_devices.allocated(rv, name, [row], spec=spec)
+
+
+def _with_policy(policy: str, value: str = "4Gi") -> list[records.Body]:
+    """The slices with a request policy."""
+    new = f'"memory": {{"value": "{value}", "requestPolicy": {policy}}}'
+    return _edited(slices(), '"memory": {"value": "4Gi"}', new)
+
+
+DEFAULT = '{"default": "2Gi"}'
+STEPS = '{"default": "1Gi", "validRange": {"min": "1Gi", "step": "1Gi"}}'
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "written", "fit"),
+    [
+        # (request policy, quantity asked for, written by the scheduler, claims that fit into 4Gi)
+        ("null", None, None, 1),
+        ("null", None, "1Gi", 1),
+        ("null", "1Gi", None, 4),
+        ("null", "1Gi", "0", 4),
+        ("null", "2Gi", "1Gi", 2),
+        ("null", "1Gi", "2Gi", 4),
+        (DEFAULT, None, None, 2),
+        (DEFAULT, None, "1Gi", 2),
+        (DEFAULT, "1Gi", "1Gi", 4),
+        (STEPS, "1025Mi", "1025Mi", 2),
+        (STEPS, "1025Mi", "2Gi", 2),
+        (STEPS, "1", "1", 4),
+        (STEPS, "1", "-9Gi", 4),
+    ],
+)
+def test_what_a_share_consumes_is_computed(
+    policy: str, asked: str | None, written: str | None, fit: int
+) -> None:
+    body = [_asking(rv, f"c{rv}", asked, written) for rv in range(2, 3 + fit)]
+    pool = _with_policy(policy)
+    assert device_consumption.check(*read([*pool, *body[:-1]])).verdict is VALID
+    result = device_consumption.check(*read([*pool, *body]))
+    assert (result.verdict, result.violation_count) == (INVALID, 1)
+    assert f"from version {2 + fit}" in result.reason
+
+
+def test_an_amount_that_follows_from_another_version_of_the_slice_is_believed() -> None:
+    """The scheduler may have seen either."""
+    pool = [*slices(), *_edited(slices(2), '"4Gi"}', f'"4Gi", "requestPolicy": {DEFAULT}}}')]
+    large = [_asking(3, "a", None, "4Gi"), _asking(4, "b", None, "2Gi")]
+    assert device_consumption.check(*read([*pool, *large])).verdict is INVALID
+    small = [_asking(3, "a", None, None), _asking(4, "b", None, "2Gi")]
+    assert device_consumption.check(*read([*pool, *small])).verdict is VALID
+    later = [*slices(), *small, *_edited(slices(5), '"4Gi"}', '"4Gi", "requestPolicy": {}}')]
+    assert device_consumption.check(*read(later)).verdict is INVALID
+
+
+def test_what_cannot_be_computed_is_what_was_written() -> None:
+    """The claim has no such request, or names the capacity twice."""
+    unknown = [claim(2, "a", {"S": 3}), claim(3, "b", {"S": 1})]
+    assert consumption(*unknown).verdict is VALID
+    twice = '{"memory": "1Gi", "gpu.example/memory": "1Gi"}'
+    body = _edited([_asking(2, "a", "1Gi", "3Gi")], '{"memory": "1Gi"}', twice)
+    assert consumption(*body, claim(3, "b", {"S": 1})).verdict is VALID
+    assert consumption(*body, claim(3, "b", {"S": 2})).verdict is INVALID
+
+
+def test_amounts_beyond_64_bits_are_exact() -> None:
+    def judged(second: str) -> verdicts.Verdict:
+        pool = _edited(slices(), '"4Gi"', '"20E"')
+        body = [_asking(2, "a", "10E", None), _asking(3, "b", second, None)]
+        return device_consumption.check(*read([*pool, *body])).verdict
+
+    assert judged("10E") is VALID
+    assert judged("10000000000000000001") is INVALID
+
+
+@pytest.mark.parametrize("written", [None, "-4Gi"])
+def test_an_amount_below_zero_counts_as_nothing_and_is_named(written: str | None) -> None:
+    """It makes no room for what others consume."""
+    below = _asking(2, "a", "-4Gi", written)
+    alone = consumption(below)
+    assert (alone.verdict, alone.violation_count) == (INVALID, 1)
+    [violation] = alone.violations
+    number = -4 * 2**30
+    assert violation.summary == (f"claim a consumes {number} of memory of device {device_id('S')}")
+    assert "which is less than nothing; it is counted as nothing." in violation.text
+    assert [item.kind for item in violation.objects] == ["ResourceClaim", "ResourceSlice"]
+    full = consumption(below, _asking(3, "b", "4Gi", "4Gi"))
+    assert full.violation_count == 1
+    over = consumption(below, _asking(3, "b", "4Gi", "4Gi"), _asking(4, "c", "1", "1"))
+    assert over.violation_count == 2
+    assert "4294967297 of 4294967296 consumed from version 4" in over.violations[1].summary
+
+
+def test_amounts_below_zero_that_were_only_written_count_as_nothing() -> None:
+    body = [claim(2, "a", {"S": -4}), claim(3, "b", {"S": 4}), claim(4, "c", {"S": 1})]
+    summaries = [item.summary for item in consumption(*body).violations]
+    assert [text.startswith("claim a consumes -") for text in summaries] == [True, False]
+
+
+def test_admin_access_consumes_nothing() -> None:
+    body = [_asking(2, "a", None, None, adminAccess=True), _asking(3, "b", None, None)]
+    assert consumption(*body).verdict is VALID
+
+
 # --------------------------------------------------------------------------- counters
+
+
+def test_counters_below_zero_make_no_room_for_others() -> None:
+    negative = _edited(slices(), '"H1", "consumesCounters": [{"counterSet": "set", "counters": {"slots": {"value": "1"', '"H1", "consumesCounters": [{"counterSet": "set", "counters": {"slots": {"value": "-1"')  # fmt: skip
+    body = [claim(2, "a", {"H1": None}), claim(3, "b", {"W": None})]
+    result = device_consumption.check(*read([*negative, *body]))
+    assert [item.summary for item in result.violations] == [
+        f"claim a consumes -1 of counter slots of counter set set of device {device_id('H1')}"
+    ]
+    over = device_consumption.check(*read([*negative, *body, claim(4, "c", {"H2": None})]))
+    assert over.violation_count == 2
+    assert "3 of 2 consumed from version 4" in over.violations[1].summary
+
+
+def test_less_than_no_counters_is_nothing() -> None:
+    body = [*slices(slots=-1), claim(2, "a", {"H1": None})]
+    [violation] = device_consumption.check(*read(body)).violations
+    assert "1 of 0 consumed" in violation.summary
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,12 @@ SELECTORS: dict[str, Callable[[Object], bool]] = {
     f"{_NUMA} > 0": lambda device: device.get("attributes", {}).get("numa", {}).get("int", 0) > 0,
     f"has({_NUMA})": lambda device: "numa" in device.get("attributes", {}),
 }
+POLICIES: list[Object] = [
+    {"default": "1"},
+    {"default": "2", "validValues": ["2"]},
+    {"default": "1", "validRange": {"min": "1", "max": "1", "step": "1"}},
+    {"default": "2", "validRange": {"min": "2"}},
+]
 PLACES: list[Object] = [{"nodeName": "n1"}, {"nodeName": "n2"}, {"allNodes": True}]
 PLACES.append({"nodeSelector": placements.labelled("zone", "a")})
 NODE_SELECTORS: list[Object | None] = [None, on("n1"), on("n2"), on("n1", "n2"), on("n9")]
@@ -78,7 +84,10 @@ class _Drawn:
             fields["attributes"] = {"numa": self._random.randint(0, 1)}
         if self._maybe():
             fields |= {"allowMultipleAllocations": True, "capacity": {"memory": "2"}}
-        return placements.device(name, **fields)
+        made = placements.device(name, **fields)
+        if "memory" in made["capacity"] and self._maybe():
+            made["capacity"]["memory"]["requestPolicy"] = self._one(POLICIES)
+        return made
 
     def _slice(self, name: str) -> placements.Event:
         names = ["D1", "D2"] if name == "s" else self._one([["D3"], ["D3"], ["D1", "D3"]])
@@ -285,16 +294,39 @@ def _shared(case: _Case) -> Answer:
 
 
 def _is_good_share(case: _Case, row: Object, device: Object) -> bool:
-    consumed = row.get("consumedCapacity", {})
-    if "shareID" not in row:
-        return not consumed
-    if not device.get("allowMultipleAllocations"):
+    is_share, is_admin = "shareID" in row, row.get("adminAccess", False)
+    is_shareable, consumed = (
+        device.get("allowMultipleAllocations", False),
+        row.get("consumedCapacity"),
+    )
+    if (is_share and not is_shareable) or (consumed and not is_share):
         return False
-    wanted = case.options.get(row["request"], {}).get("capacity", {}).get("requests", {})
-    amount = int(consumed.get("memory", "0"))
-    if wanted and (not consumed or amount < int(wanted["memory"])):
+    if is_shareable and not (is_share or is_admin):
         return False
-    return not consumed or amount <= int(device["capacity"]["memory"]["value"])
+    if row["request"] not in case.options:
+        return True
+    wanted = case.options[row["request"]].get("capacity", {}).get("requests", {}).get("memory")
+    if "memory" not in device["capacity"]:
+        return not wanted
+    takes = _takes(device["capacity"]["memory"].get("requestPolicy", {}), wanted)
+    if wanted and takes is None:
+        return False
+    if not is_share or (is_admin and not consumed):
+        return True
+    return takes is not None and (consumed or {}).get("memory") == str(takes)
+
+
+def _takes(policy: Object, wanted: str | None) -> int | None:
+    """Try each amount of the device, which has 2; None: it has not enough."""
+    if wanted is None:
+        return int(policy.get("default", "2"))
+    valid = policy.get("validRange", {})
+    for amount in (1, 2):
+        fits = amount >= int(wanted) and amount >= int(valid.get("min", "0"))
+        fits &= amount <= int(valid.get("max", "2"))
+        if fits and str(amount) in policy.get("validValues", "12"):
+            return amount
+    return None
 
 
 def _reachable(case: _Case) -> Answer:

@@ -40,6 +40,7 @@ NUMA = f"device.attributes['{placements.DRIVER}'].numa"
 ATTRIBUTE = f"{placements.DRIVER}/numa"
 D1, D2 = (device(name, attributes={"numa": numa}) for numa, name in enumerate(["D1", "D2"]))
 SHARED = device("S", allowMultipleAllocations=True, capacity={"memory": "8Gi"})
+BIG = piece(device("B", capacity={"memory": "4Gi"}), name="b", pool="n2")
 WORLD = [listed(node("n1", zone="a")), listed(node("n2", zone="b")), listed(device_class())]
 
 
@@ -315,7 +316,116 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
         "gpu.example/n1/D1 was given without admin access, which request r asks for",
     ),
     (granted_shares, "none", [claim("c", result("D1"))], ""),
-    (granted_shares, "a share", [claim("c", _share())], ""),
+    (granted_shares, "a share of all there is", [claim("c", _share("8Gi"))], ""),
+    (
+        granted_shares,
+        "a share of a part",
+        [claim("c", _share())],
+        "gpu.example/n1/S consumes 1Gi memory instead of 8Gi",
+    ),
+    (
+        granted_shares,
+        "no share of what can be shared",
+        [claim("c", result("S"))],
+        "gpu.example/n1/S can be shared, but was allocated without a share ID",
+    ),
+    (
+        granted_shares,
+        "admin access to what can be shared",
+        [claim("c", result("S", adminAccess=True))],
+        "",
+    ),
+    (
+        granted_shares,
+        "admin access by a share",
+        [claim("c", result("S", adminAccess=True, shareID="1"))],
+        "",
+    ),
+    (
+        granted_shares,
+        "admin access by a share with a wrong amount",
+        [claim("c", _share("1Gi", adminAccess=True))],
+        "consumes 1Gi memory instead of 8Gi",
+    ),
+    (
+        granted_shares,
+        "more than asked",
+        [claim("c", _share("2Gi"), requests=[exactly(capacity={"requests": {"memory": "1Gi"}})])],
+        "consumes 2Gi memory instead of 1Gi",
+    ),
+    (
+        granted_shares,
+        "less than nothing",
+        [claim("c", _share("-2Gi"), requests=[exactly(capacity={"requests": {"memory": "-2Gi"}})])],
+        "cannot be allocated: of memory, the request takes -2Gi, which is less than nothing",
+    ),
+    (
+        granted_shares,
+        "an amount of another spelling",
+        [claim("c", _share("8589934592"))],
+        "",
+    ),
+    (
+        granted_shares,
+        "asked of a device that cannot be shared and has enough",
+        [
+            BIG,
+            claim(
+                "c",
+                result("B", pool="n2"),
+                requests=[exactly(capacity={"requests": {"memory": "4Gi"}})],
+            ),
+        ],
+        "",
+    ),
+    (
+        granted_shares,
+        "asked of a device that cannot be shared and has less",
+        [
+            BIG,
+            claim(
+                "c",
+                result("B", pool="n2"),
+                requests=[exactly(capacity={"requests": {"memory": "5Gi"}})],
+            ),
+        ],
+        "gpu.example/n2/B cannot be allocated: of memory, the request takes 5Gi, of 4Gi that",
+    ),
+    (
+        granted_shares,
+        "asked of a device that has none",
+        [claim("c", result("D1"), requests=[exactly(capacity={"requests": {"memory": "1"}})])],
+        "gpu.example/n1/D1 lacks the capacity memory, of which 1 was asked for",
+    ),
+    (
+        granted_shares,
+        "a capacity that is missing in the slice's newest version only",
+        [
+            piece(D1, D2, device("S", allowMultipleAllocations=True)),
+            claim("c", _share("8Gi")),
+        ],
+        "",
+    ),
+    (
+        granted_shares,
+        "the alternative that was chosen",
+        [
+            claim(
+                "c",
+                _share("2Gi", request="r/y"),
+                requests=[
+                    {
+                        "name": "r",
+                        "firstAvailable": [
+                            {"name": "x", **option(capacity={"requests": {"memory": "9Gi"}})},
+                            {"name": "y", **option(capacity={"requests": {"memory": "2Gi"}})},
+                        ],
+                    }
+                ],
+            )
+        ],
+        "",
+    ),
     (
         granted_shares,
         "of another device",
@@ -332,7 +442,7 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
         granted_shares,
         "less than asked",
         [claim("c", _share(), requests=[exactly(capacity={"requests": {"memory": "2Gi"}})])],
-        "consumes 1Gi memory, but 2Gi was asked for",
+        "consumes 1Gi memory instead of 2Gi",
     ),
     (
         granted_shares,
@@ -349,8 +459,8 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
     (
         granted_shares,
         "more than there is",
-        [claim("c", _share("9Gi"))],
-        "consumes 9Gi of its 8Gi memory",
+        [claim("c", _share("9Gi"), requests=[exactly(capacity={"requests": {"memory": "9Gi"}})])],
+        "cannot be allocated: of memory, the request takes 9Gi, of 8Gi that there are",
     ),
     (
         granted_shares,
@@ -368,7 +478,7 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
                 requests=[exactly(capacity={"requests": {"memory": "2Gi"}})],
             )
         ],
-        "consumes no memory, of which 2Gi was asked for",
+        "consumes no memory instead of 2Gi",
     ),
     (reachable_devices, "its node", [claim("c", result("D1"), selector=on("n1"))], ""),
     (

@@ -9,7 +9,7 @@ from harness.checks.observed import claim_results
 
 _HOWS = (
     claim_results.EXCLUSIVE,
-    claim_results.Held(shared=True, consumed=(("memory", "1Gi"),)),
+    claim_results.Held(shared=True, shares=(claim_results.Share((("memory", "1Gi"),)),)),
     claim_results.Held(exclusive=True, shared=True),
     claim_results.Held(),
 )
@@ -27,7 +27,7 @@ def holds_of(seed: int) -> list[hold_history.Hold]:
                 device=f"d/p/{stream.randrange(4)}",
                 exclusive=how.exclusive,
                 shared=how.shared,
-                consumed=how.consumed,
+                shares=how.shares,
                 uid=f"uid-{name}-{number % 3}",
                 namespace=name * 2,
                 name=name,

@@ -146,6 +146,18 @@ def test_counters_of_two_drivers_with_pools_of_one_name_are_told_apart() -> None
     assert allocate(*slices, claim=one(count=3)) is None
 
 
+def test_a_device_that_consumes_less_than_nothing_makes_no_room_for_others() -> None:
+    """kubernetes#141216: 20 of 10 are given when it is taken."""
+    listed = [
+        {"name": name, "consumesCounters": [{"counterSet": "g", "counters": {"mem": {"value": size}}}]}
+        for name, size in (("less", "-10"), ("a", "10"), ("b", "10"))
+    ]  # fmt: skip
+    slices = [api_objects.slice_of(*listed, count=2), api_objects.slice_of(name="s2", count=2)]
+    slices[1]["spec"]["sharedCounters"] = [{"name": "g", "counters": {"mem": {"value": "10"}}}]
+    assert [row["device"] for row in rows(allocate(*slices, claim=one()))] == ["a"]
+    assert allocate(*slices, claim=one(count=2)) is None
+
+
 def test_an_earlier_alternative_is_preferred() -> None:
     subs = [{"name": name, "deviceClassName": api_objects.CLASS} for name in ("s", "t")]
     claim = api_objects.claim("c", requests=[{"name": "r", "firstAvailable": subs}])
