@@ -100,7 +100,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         controller_records.NAME,
         controller_records.PROMISE,
-        lambda given: controller_records.check(given.observed.controller),
+        lambda given: controller_records.check(
+            given.observed.controller, undisturbed=controller_records.is_undisturbed(given.plan)
+        ),
         applies=controller_records.applies,
     ),
     Check(

@@ -42,6 +42,7 @@ class ConvergenceWatch:
                 name=f"convergence-{resource.plural}",
                 namespace=plan.namespace if resource.namespaced else None,
                 handlers=[_Events(self, world_states.TYPES[resource.plural])],
+                trims=True,  # as JSON, their type has the managers as bytes
             )
             for resource in (apis.PODS, apis.CLAIMS, apis.SLICES)
         ]

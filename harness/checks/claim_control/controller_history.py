@@ -7,7 +7,7 @@ import collections
 import dataclasses
 from typing import TypeAlias
 
-from harness.checks.observed import folders, observations, observed_claims
+from harness.checks.observed import field_managers, folders, observations, observed_claims
 
 _ENTRY = "resource.kubernetes.io/pod-claim-name"
 """Annotation of a generated claim: the entry of the pod that it is for."""
@@ -24,6 +24,18 @@ class Generated:
     name: str
     version: int
     """resourceVersion of its creation."""
+    managed_fields: bytes = b""
+    """Its field managers then, as JSON; see `field_managers`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A record that vanished from the status of a pod."""
+
+    version: int
+    entry: str
+    writer: str
+    """Field manager of the records afterwards; empty: not known."""
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -35,8 +47,14 @@ class PodHistory:
     name: str
     recorded: dict[str, str] = dataclasses.field(default_factory=dict)
     """Entry -> name of its claim, in the newest version."""
-    dropped: list[tuple[int, str]] = dataclasses.field(default_factory=list)
-    """resourceVersion and entry of every record that vanished."""
+    dropped: list[Dropped] = dataclasses.field(default_factory=list)
+    """Every record that vanished."""
+    returned: list[Dropped] = dataclasses.field(default_factory=list)
+    """Every record that another one replaced, and that came back."""
+    earlier: set[tuple[str, str]] = dataclasses.field(default_factory=set)
+    """Entries with the claims that were recorded for them."""
+    bound_version: int | None = None
+    """The first resourceVersion with a node; None: there is none."""
     ended_version: int | None = None
     """resourceVersion in which its containers had ended first; None: they have not."""
 
@@ -51,6 +69,8 @@ class ControllerHistory(folders.Folder):
         """All claims of an entry, in the order of their creations."""
         self.reserved: dict[tuple[str, str], list[int]] = collections.defaultdict(list)
         """Uids of a claim and a pod -> resourceVersions that reserved the claim for the pod."""
+        self.released: dict[str, list[int]] = collections.defaultdict(list)
+        """Uid of a pod -> resourceVersions that took a claim's reservation for it back."""
         self._live: set[str] = set()
         """Uids of the generated claims that exist."""
         self._reserved_now: dict[str, frozenset[str]] = {}
@@ -74,10 +94,26 @@ class ControllerHistory(folders.Folder):
             item.name: item.resource_claim_name or ""
             for item in status.resource_claim_statuses or ()
         }
-        found.dropped += [(seen.version, entry) for entry in found.recorded if entry not in now]
-        found.recorded = now
+        self._note_records(found, now, seen)
+        if seen.object.spec.node_name and found.bound_version is None:
+            found.bound_version = seen.version
         if seen.object.has_ended and found.ended_version is None:
             found.ended_version = seen.version
+
+    @staticmethod
+    def _note_records(found: PodHistory, now: dict[str, str], seen: observations.SeenPod) -> None:
+        """Note the records of a version, those that are gone, and those that came back."""
+        before, found.recorded = found.recorded, now
+        gone = [entry for entry in before if entry not in now]
+        changed = [item for item in now.items() if before.get(item[0]) not in (None, item[1])]
+        back = [entry for entry, name in changed if (entry, name) in found.earlier]
+        found.earlier.update(now.items())
+        if not gone and not back:
+            return
+        managed = seen.object.metadata.managed_fields
+        writer = field_managers.owner(managed, "status", "resourceClaimStatuses")
+        found.dropped += [Dropped(version=seen.version, entry=one, writer=writer) for one in gone]
+        found.returned += [Dropped(version=seen.version, entry=one, writer=writer) for one in back]
 
     def _note_reservations(
         self, claim: observed_claims.Claim, version: int, *, is_gone: bool
@@ -87,8 +123,11 @@ class ControllerHistory(folders.Folder):
         if is_gone:
             self._reserved_now.pop(uid, None)
             return
-        for pod in now - self._reserved_now.get(uid, frozenset()):
+        before = self._reserved_now.get(uid, frozenset())
+        for pod in now - before:
             self.reserved[uid, pod].append(version)
+        for pod in before - now:
+            self.released[pod].append(version)
         self._reserved_now[uid] = now
 
     def _note_generated(
@@ -100,7 +139,13 @@ class ControllerHistory(folders.Folder):
         elif meta.uid not in self._live:
             self._live.add(meta.uid)
             self.generated[entry].append(
-                Generated(uid=meta.uid, namespace=meta.namespace, name=meta.name, version=version)
+                Generated(
+                    uid=meta.uid,
+                    namespace=meta.namespace,
+                    name=meta.name,
+                    version=version,
+                    managed_fields=bytes(meta.managed_fields),
+                )
             )
 
 

@@ -2,22 +2,34 @@
 
 That each entry of a pod has one claim is in `generated_claims`, for every controller.
 
-- A record in a pod's status does not vanish.
+- A record in a pod's status does not vanish, and two records of an entry do not alternate.
 - A pod that has ended gets neither claims nor reservations again. Once is possible, by a controller
   that has not seen the end yet; from the second time on it is a controller that does not look.
+- Once is enough if the controller has shown before that it knows of the end: it took a claim's
+  reservation for the pod back. A worker that has read the pod before its end, and then waited until
+  that claim was gone, would do the same; so this counts only in a run without faults, from the
+  second pod on, and not if the pod got a claim while it ran: a sync may have waited for that one.
+
+The field managers of what was written tell who has written it.
 """
 
+import collections
 import dataclasses
 from collections.abc import Iterator, Sequence
 
 from harness.checks import check_results, verdicts
 from harness.checks.claim_control import controller_history
+from harness.checks.observed import field_managers
 from harness.history import plans
 
 NAME = "claim_controller"
 PROMISE = "the claims of a pod stay recorded, and an ended pod gets none"
 CONTROLLER = "claim-controller"
 """Process of our claim controller."""
+_RETURNS_MAX = 1
+"""Records of one entry that may come back after another one: a controller whose view is old."""
+_KNOWN_MIN = 2
+"""Pods that get something after the controller has known of their end, until chance is no cause."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,41 +42,67 @@ class _Finding:
 
 
 def applies(plan: plans.Plan) -> bool:
-    """Return whether our claim controller runs, and progress is judged."""
-    return plan.progress_s is not None and CONTROLLER in plan.expected_steps
+    """Return whether a claim controller works for the pods of the run, ours or another one."""
+    return bool(plan.settings.get("traffic")) or (
+        plan.progress_s is not None and CONTROLLER in plan.expected_steps
+    )
 
 
-def check(history: controller_history.ControllerHistory) -> verdicts.CheckResult:
-    """Return INVALID with all findings, VALID without any, UNKNOWN if no pod was observed."""
+def is_undisturbed(plan: plans.Plan) -> bool:
+    """Return whether the workers of a controller wait for nothing but each other and the API."""
+    return not plan.faults and not plan.settings.get("token")
+
+
+def check(
+    history: controller_history.ControllerHistory, *, undisturbed: bool = False
+) -> verdicts.CheckResult:
+    """Return INVALID with all findings, VALID without any, UNKNOWN if no pod was observed.
+
+    `undisturbed`: what a controller does after it has shown that it knows the end of a pod counts.
+    """
     found = [
         *_dropped(history),
+        *_alternating(history),
         *_generated_after_the_end(history),
         *_reserved_after_the_end(history),
     ]
+    told = {item.involved[0].uid for item in found}
+    known = [item for item in _after_known_ends(history) if item.involved[0].uid not in told]
+    doubtful = known if undisturbed and not found and len(known) < _KNOWN_MIN else []
+    found += known if undisturbed and len(known) >= _KNOWN_MIN else []
     return check_results.of_found(
         found,
         check=NAME,
         promise=PROMISE,
-        verdict=_verdict(history, found),
+        verdict=_verdict(history, found, doubtful),
         examined_count=len(history.pods),
         violation=_violation,
         summary=lambda item: item.summary,
-        reason=_reason(history, found),
+        reason=_reason(history, found, doubtful),
     )
 
 
 def _verdict(
-    history: controller_history.ControllerHistory, found: Sequence[_Finding]
+    history: controller_history.ControllerHistory,
+    found: Sequence[_Finding],
+    doubtful: Sequence[_Finding],
 ) -> verdicts.Verdict:
     if found:
         return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if history.pods else verdicts.Verdict.UNKNOWN
+    is_valid = history.pods and not doubtful
+    return verdicts.Verdict.VALID if is_valid else verdicts.Verdict.UNKNOWN
 
 
-def _reason(history: controller_history.ControllerHistory, found: Sequence[_Finding]) -> str:
+def _reason(
+    history: controller_history.ControllerHistory,
+    found: Sequence[_Finding],
+    doubtful: Sequence[_Finding],
+) -> str:
     if found:
         others = f", and {len(found) - 1} more" * (len(found) > 1)
         return f"{found[0].summary}{others}"
+    if doubtful:
+        return f"{doubtful[0].summary}; one such pod may be chance"
     if not history.pods:
         return "no pod was observed, so nothing was examined"
     claims = sum(map(len, history.generated.values()))
@@ -77,15 +115,35 @@ def _reason(history: controller_history.ControllerHistory, found: Sequence[_Find
 def _dropped(history: controller_history.ControllerHistory) -> Iterator[_Finding]:
     for pod in history.pods.values():
         if pod.dropped:
-            version, entry = pod.dropped[0]
+            first = pod.dropped[0]
             yield _finding(
                 history,
                 pod.uid,
-                f"lost the record of {entry}",
-                f"had a claim recorded for entry {entry}, which resourceVersion {version} dropped; "
-                f"records were dropped {len(pod.dropped)} times",
-                tuple(item[0] for item in pod.dropped),
+                f"lost the record of {first.entry}{_by(first.writer)}",
+                f"had a claim recorded for entry {first.entry}, which resourceVersion "
+                f"{first.version} dropped{_by(first.writer)}; records were dropped "
+                f"{len(pod.dropped)} times",
+                tuple(item.version for item in pod.dropped),
             )
+
+
+def _alternating(history: controller_history.ControllerHistory) -> Iterator[_Finding]:
+    for pod in history.pods.values():
+        if len(pod.returned) > _RETURNS_MAX:
+            first = pod.returned[0]
+            yield _finding(
+                history,
+                pod.uid,
+                f"has alternating records of {first.entry}{_by(first.writer)}",
+                f"had a claim recorded for entry {first.entry} that another one had replaced, at "
+                f"resourceVersion {first.version}{_by(first.writer)}; {len(pod.returned)} records "
+                "came back",
+                tuple(item.version for item in pod.returned),
+            )
+
+
+def _by(writer: str) -> str:
+    return f" by {writer}" if writer else ""
 
 
 def _generated_after_the_end(history: controller_history.ControllerHistory) -> Iterator[_Finding]:
@@ -96,7 +154,7 @@ def _generated_after_the_end(history: controller_history.ControllerHistory) -> I
             yield _finding(
                 history,
                 pod,
-                f"got claims for {entry} after its end",
+                f"got claims for {entry} after its end{_made_by(late[0])}",
                 f"had ended at resourceVersion {ended}, and got {len(late)} claims for entry "
                 f"{entry} afterwards",
                 tuple(item.version for item in late),
@@ -117,6 +175,48 @@ def _reserved_after_the_end(history: controller_history.ControllerHistory) -> It
                 f"{len(late)} times afterwards",
                 tuple(late),
             )
+
+
+def _after_known_ends(history: controller_history.ControllerHistory) -> Iterator[_Finding]:
+    made = collections.defaultdict[str, list[controller_history.Generated]](list)
+    for (uid, _), claims in history.generated.items():
+        made[uid] += claims
+    for uid, claims in made.items():
+        released = _known_version(history, uid, claims)
+        late = [item for item in claims if released is not None and item.version > released]
+        if late:
+            yield _finding(
+                history,
+                uid,
+                f"got a claim after its end{_made_by(late[0])}",
+                f"had ended at resourceVersion {_ended_version(history, uid)}, its reservation was "
+                f"taken back at {released}, and it got claim {late[0].name}{_made_by(late[0])} at "
+                f"{late[0].version}",
+                tuple(item.version for item in late),
+                late[:2],
+            )
+
+
+def _known_version(
+    history: controller_history.ControllerHistory,
+    pod: str,
+    claims: Sequence[controller_history.Generated],
+) -> int | None:
+    """Return the version in which a reservation of an ended pod was taken back; None: none was.
+
+    Also None if the pod got a claim between its binding and this version.
+    """
+    known, ended = history.pods.get(pod), _ended_version(history, pod)
+    if known is None or known.bound_version is None or ended is None:
+        return None
+    released = min((item for item in history.released[pod] if item > ended), default=None)
+    if released is None or any(known.bound_version < item.version < released for item in claims):
+        return None
+    return released
+
+
+def _made_by(claim: controller_history.Generated) -> str:
+    return _by(field_managers.creator(claim.managed_fields))
 
 
 def _ended_version(history: controller_history.ControllerHistory, pod: str) -> int | None:

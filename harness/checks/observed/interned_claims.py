@@ -1,7 +1,5 @@
 """Claims whose specs and allocations are decoded once for all claims that have the same."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from harness.checks.observed import interning, observed_claims, observed_metadata
@@ -10,24 +8,9 @@ _spec = interning.RepeatedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).
 _allocation = interning.DecodedParts(
     msgspec.json.Decoder(observed_claims.Allocation | None).decode
 ).of
-_managers = msgspec.json.Decoder(list[observed_claims.ManagedFields] | None).decode
 _ABSENT = msgspec.Raw()
 _NO_SPEC = observed_claims.ClaimSpec()
 _NO_STATUS = observed_claims.ClaimStatus()
-
-
-class RawMeta(observed_claims.ClaimMeta, frozen=True):
-    """A `ClaimMeta` whose managed fields are decoded only if they are asked for."""
-
-    managed_fields: msgspec.Raw = _ABSENT  # type: ignore[assignment] # JSON of the list
-
-    @property
-    def managers(self) -> Sequence[observed_claims.ManagedFields]:
-        """The managers of its fields; raises ObjectError if they are none of the API."""
-        try:
-            return _managers(self.managed_fields) or () if self.managed_fields else ()
-        except observed_metadata.NO_OBJECTS as error:
-            raise observed_metadata.ObjectError(str(error)) from error
 
 
 class RawStatus(observed_metadata.Part, frozen=True):
@@ -39,9 +22,9 @@ class RawStatus(observed_metadata.Part, frozen=True):
 
 
 class RawClaim(observed_metadata.ApiObject, frozen=True, kw_only=True):
-    """A claim whose spec, allocation and managed fields are not decoded."""
+    """A claim whose spec and allocation are not decoded."""
 
-    metadata: RawMeta
+    metadata: observed_claims.ClaimMeta
     spec: msgspec.Raw = _ABSENT
     status: RawStatus = RawStatus()
 

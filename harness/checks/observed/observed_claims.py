@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from harness.checks.observed import observed_metadata
+from harness.checks.observed import field_managers, observed_metadata
 
 
 class CapacityRequirements(observed_metadata.Part, frozen=True):
@@ -202,15 +202,22 @@ class ManagedFields(observed_metadata.Part, frozen=True):
         return owned is not None and owned.allocation is not None
 
 
-class ClaimMeta(observed_metadata.Meta, frozen=True):
-    """The metadata of a claim."""
+_managers = msgspec.json.Decoder(list[ManagedFields] | None).decode
 
-    managed_fields: list[ManagedFields] | None = None
+
+class ClaimMeta(observed_metadata.Meta, frozen=True):
+    """The metadata of a claim; its managed fields are decoded only if they are asked for."""
+
+    managed_fields: msgspec.Raw = field_managers.ABSENT
+    """JSON of the list, see `field_managers`."""
 
     @property
     def managers(self) -> Sequence[ManagedFields]:
-        """The managers of its fields."""
-        return self.managed_fields or ()
+        """The managers of its fields; raises ObjectError if they are none of the API."""
+        try:
+            return _managers(self.managed_fields) or () if self.managed_fields else ()
+        except observed_metadata.NO_OBJECTS as error:
+            raise observed_metadata.ObjectError(str(error)) from error
 
 
 class Claim(observed_metadata.ApiObject, frozen=True, kw_only=True):

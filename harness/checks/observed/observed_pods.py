@@ -2,7 +2,9 @@
 
 from typing import Any, ClassVar
 
-from harness.checks.observed import observed_metadata
+import msgspec
+
+from harness.checks.observed import field_managers, observed_metadata
 
 
 class ClaimEntry(observed_metadata.Part, frozen=True):
@@ -77,10 +79,18 @@ class PodStatus(observed_metadata.Part, frozen=True):
     extended_resource_claim_status: ExtendedClaim | None = None
 
 
+class PodMeta(observed_metadata.Meta, frozen=True):
+    """The metadata of a pod."""
+
+    managed_fields: msgspec.Raw = field_managers.ABSENT
+    """JSON of the list, see `field_managers`."""
+
+
 class Pod(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A pod."""
 
     KIND: ClassVar[str] = "Pod"
+    metadata: PodMeta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 

@@ -15,8 +15,9 @@ EXPECTED = {
     "local-answer-lost-1.36.2": "INVALID",
     "local-api-server-restart-kcm": "VALID",
     "local-failover-remedy-kcm": "VALID",
+    "local-finished-pods-kcm": "INVALID",
     "local-kubelet-lost-kcm": "VALID",
-    "local-two-templates-kcm": "VALID",
+    "local-two-templates-kcm": "INVALID",
 }
 """Run -> its verdict. Runs that are judged wrongly today are missing here."""
 
@@ -75,3 +76,18 @@ def test_a_doctored_audit_log_differs(
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
     (item,) = [item for item in judgement.certificate if item.name == "witness"]
     assert "difference" in item.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("local-finished-pods-kcm", "got a claim after its end by kube-controller-manager"),
+        ("local-two-templates-kcm", "lost the record of device by ResourceClaimController"),
+    ],
+)
+def test_the_controller_is_blamed_by_name(name: str, told: str, tmp_path: pathlib.Path) -> None:
+    """Claims for ended pods (kubernetes#141274), alternating statuses (kubernetes#138407)."""
+    judged = judging.judge(real_runs.unpack(name, tmp_path))
+    [broken] = [item for item in judged.checks if item.verdict is verdicts.Verdict.INVALID]
+    assert broken.check == "claim_controller"
+    assert told in broken.reason

@@ -26,18 +26,32 @@ def _observation(
     )
 
 
-def pod(version: int, *, phase: str = "Running", **recorded: str | None) -> records.Observation:
+def pod(
+    version: int, *, phase: str = "Running", uid: str = POD, node: str = "", **recorded: str | None
+) -> records.Observation:
     """A version of the pod with these entries recorded."""
     statuses = [
         {"name": name} | ({"resourceClaimName": claim} if claim else {})
         for name, claim in recorded.items()
     ]
-    meta = {"name": "pod", "namespace": SPACE, "uid": POD, "resourceVersion": str(version)}
+    meta = {
+        "name": "pod",
+        "namespace": SPACE,
+        "uid": uid,
+        "resourceVersion": str(version),
+        "managedFields": _managed("recorder", "status", "resourceClaimStatuses"),
+    }
+    status = {"phase": phase, "resourceClaimStatuses": statuses}
     return _observation(
-        "pods",
-        version,
-        {"metadata": meta, "status": {"phase": phase, "resourceClaimStatuses": statuses}},
+        "pods", version, {"metadata": meta, "spec": {"nodeName": node}, "status": status}
     )
+
+
+def _managed(manager: str, *path: str) -> list[dict[str, Any]]:
+    owned: dict[str, Any] = {}
+    for name in reversed(path):
+        owned = {f"f:{name}": owned}
+    return [{"manager": manager, "operation": "Update", "fieldsV1": owned}]
 
 
 def claim(
@@ -49,6 +63,7 @@ def claim(
     deleting: bool = False,
     controlled: bool | None = True,
     kind: str = "MODIFIED",
+    owner: str = POD,
 ) -> records.Observation:
     """A version of a claim that was generated for the pod.
 
@@ -60,7 +75,8 @@ def claim(
         "uid": f"uid-{name}",
         "resourceVersion": str(version),
         "annotations": {"resource.kubernetes.io/pod-claim-name": entry},
-        "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": POD, "controller": controlled}],
+        "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": owner, "controller": controlled}],
+        "managedFields": _managed("creator", "spec"),
     }
     if controlled is None:
         del meta["ownerReferences"]
@@ -71,7 +87,9 @@ def claim(
     return _observation("resourceclaims", version, {"metadata": meta, "status": status}, kind)
 
 
-def judge(observed: Iterable[records.Observation]) -> verdicts.CheckResult:
+def judge(
+    observed: Iterable[records.Observation], *, undisturbed: bool = False
+) -> verdicts.CheckResult:
     history = controller_history.ControllerHistory()
     folders.fold(observed, history)
-    return controller_records.check(history)
+    return controller_records.check(history, undisturbed=undisturbed)

@@ -41,8 +41,11 @@ def test_without_a_pod_nothing_was_examined() -> None:
 def test_a_record_that_vanishes_is_found() -> None:
     result = judge([pod(1, one="a", two="b"), pod(2, two="c"), pod(3, one="a")])
     (violation,) = result.violations
-    assert violation.summary == "pod pod lost the record of one"
-    assert "which resourceVersion 2 dropped; records were dropped 2 times" in violation.text
+    assert violation.summary == "pod pod lost the record of one by recorder"
+    assert (
+        "which resourceVersion 2 dropped by recorder; records were dropped 2 times"
+        in violation.text
+    )
     assert violation.resource_versions == [2, 3]
 
 
@@ -61,7 +64,7 @@ def test_one_claim_after_the_end_may_come_from_a_late_view_and_a_second_one_not(
     late = [claim(4, "a", kind="DELETED"), claim(5, "b"), claim(6, "b", kind="DELETED")]
     assert _ended(*late).verdict is verdicts.Verdict.VALID
     (violation,) = _ended(*late, claim(7, "c")).violations
-    assert violation.summary == "pod pod got claims for device after its end"
+    assert violation.summary == "pod pod got claims for device after its end by creator"
     assert violation.resource_versions == [5, 7]
 
 
@@ -78,8 +81,8 @@ def test_a_claim_that_its_pod_does_not_control_is_not_the_controllers(
 def test_the_reason_counts_the_other_findings() -> None:
     dropped = [pod(4, phase="Failed", one="a"), pod(5, phase="Failed")]
     result = _ended(*dropped, claim(6, "b"), claim(7, "c"))
-    assert result.reason == "pod pod lost the record of one, and 1 more"
-    assert _ended(*dropped).reason == "pod pod lost the record of one"
+    assert result.reason == "pod pod lost the record of one by recorder, and 1 more"
+    assert _ended(*dropped).reason == "pod pod lost the record of one by recorder"
 
 
 def test_a_reservation_that_comes_and_goes_after_the_end_is_found() -> None:
@@ -88,6 +91,68 @@ def test_a_reservation_that_comes_and_goes_after_the_end_is_found() -> None:
     (violation,) = _ended(*once, claim(7, "a", reserved=[POD])).violations
     assert violation.summary == "pod pod got reservations after its end"
     assert violation.resource_versions == [5, 7]
+
+
+# ------------------------------------------------------------- after the end was surely known
+
+
+def _known(uid: str, since: int) -> list[records.Observation]:
+    """A pod that ends, whose claim is taken away, and that gets another claim then."""
+    first, second = f"{uid}-first", f"{uid}-second"
+    return [
+        pod(since, uid=uid, phase="Pending"),
+        claim(since + 1, first, owner=uid, reserved=[uid]),
+        pod(since + 2, uid=uid, node="n"),
+        pod(since + 3, uid=uid, node="n", phase="Succeeded"),
+        claim(since + 4, first, owner=uid),
+        claim(since + 5, first, owner=uid, kind="DELETED"),
+        claim(since + 6, second, owner=uid),
+    ]
+
+
+def test_two_pods_that_get_a_claim_after_their_known_end_are_found() -> None:
+    result = judge([*_known("u", 1), *_known("v", 11)], undisturbed=True)
+    assert result.verdict is verdicts.Verdict.INVALID
+    assert result.violation_count == 2
+    assert result.reason == "pod pod got a claim after its end by creator, and 1 more"
+    assert "taken back at 5, and it got claim u-second by creator at 7" in result.violations[0].text
+
+
+def test_one_such_pod_may_be_chance() -> None:
+    result = judge(_known("u", 1), undisturbed=True)
+    assert result.verdict is verdicts.Verdict.UNKNOWN
+    assert "one such pod may be chance" in result.reason
+
+
+def test_workers_may_wait_where_the_run_disturbs_them() -> None:
+    assert judge([*_known("u", 1), *_known("v", 11)]).verdict is verdicts.Verdict.VALID
+
+
+def test_a_controller_may_not_have_known_the_end_before_the_claim_was_gone() -> None:
+    bodies = [_known("u", 1), _known("v", 11)]
+    kept = [item for body in bodies for number, item in enumerate(body) if number != 4]
+    assert judge(kept, undisturbed=True).verdict is verdicts.Verdict.VALID
+
+
+def test_a_sync_may_have_waited_for_a_claim_that_was_made_while_the_pod_ran() -> None:
+    bodies = [_known(uid, since) for uid, since in (("u", 1), ("v", 21))]
+    for body, uid in zip(bodies, "uv", strict=True):
+        version = body[2].resource_version
+        body[3:] = [
+            msgspec.structs.replace(item, resource_version=item.resource_version + 1)
+            for item in body[3:]
+        ]
+        body.insert(3, claim(version + 1, f"{uid}-other", entry="other", owner=uid))
+    assert judge([*bodies[0], *bodies[1]], undisturbed=True).verdict is verdicts.Verdict.VALID
+
+
+def test_records_that_alternate_are_found() -> None:
+    names = ["a", "b", "a", "b", "a"]
+    result = judge([pod(version, one=name) for version, name in enumerate(names, 1)])
+    assert result.reason == "pod pod has alternating records of one by recorder"
+    assert judge([pod(version, one=name) for version, name in enumerate("aba", 1)]).reason == (
+        "generated claims: 0, for 0 entries of pods"
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,3 +166,13 @@ def test_it_is_owed_by_our_controller_where_progress_is_judged(
         building.plan(), progress_s=progress_s, expected_steps=steps
     )
     assert controller_records.applies(plan) is expected
+
+
+def test_it_is_owed_by_every_controller_of_a_run_with_traffic() -> None:
+    plan = msgspec.structs.replace(
+        building.plan(), settings={"traffic": {"users": 1}}, expected_steps=["scheduler"]
+    )
+    assert controller_records.applies(plan)
+    assert controller_records.is_undisturbed(plan)
+    explored = msgspec.structs.replace(plan, settings={**plan.settings, "token": "t"})
+    assert not controller_records.is_undisturbed(explored)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.checks.evidence import contradictions, recorded_lists
-from harness.checks.observed import observations, observed_metadata, observed_pods
+from harness.checks.observed import observations, observed_pods
 from harness.history import records
 
 Step = tuple[Any, ...]
@@ -44,7 +44,7 @@ def follow(steps: Sequence[Step]) -> contradictions.Contradictions:
 
 
 def _seen(kind: Any, version: int) -> observations.SeenAny:
-    meta = observed_metadata.Meta(name="p", uid="u", resource_version=str(version))
+    meta = observed_pods.PodMeta(name="p", uid="u", resource_version=str(version))
     return observations.Seen(
         resource=observations.PODS,
         type=kind,

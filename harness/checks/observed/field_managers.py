@@ -1,0 +1,47 @@
+"""The managers of fields (`metadata.managedFields`): who wrote what an object says."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from harness.checks.observed import observed_metadata
+
+ABSENT = msgspec.Raw()
+
+
+class Entry(observed_metadata.Part, frozen=True):
+    """An entry of `metadata.managedFields`."""
+
+    manager: str = ""
+    operation: str = ""
+    subresource: str = ""
+    fields: dict[str, Any] | None = msgspec.field(default=None, name="fieldsV1")
+
+
+_decode = msgspec.json.Decoder(list[Entry] | None).decode
+
+
+def read(content: bytes | msgspec.Raw) -> Sequence[Entry]:
+    """Return the entries of a `managedFields`; none of what the API server would not write."""
+    try:
+        return (_decode(content) if bytes(content) else None) or ()
+    except observed_metadata.NO_OBJECTS:
+        return ()
+
+
+def creator(content: bytes | msgspec.Raw) -> str:
+    """Return the manager of an object that was just created; empty if it is not known."""
+    return next((item.manager for item in read(content) if not item.subresource), "")
+
+
+def owner(content: bytes | msgspec.Raw, *path: str) -> str:
+    """Return the last manager of a field, such as `status`, `allocation`; empty: not known."""
+    owning = (item.manager for item in reversed(read(content)) if _owns(item.fields, path))
+    return next(owning, "")
+
+
+def _owns(fields: Any, path: Sequence[str]) -> bool:
+    for name in path:
+        fields = fields.get(f"f:{name}") if isinstance(fields, dict) else None
+    return fields is not None
