@@ -18,7 +18,7 @@ EXPRESSION_CHARACTERS_MAX = 10 * 1024
 COST_MAX = costs.LIMIT
 """The most that one evaluation may cost, in CEL's cost units."""
 CACHE_SIZE = 256
-"""Number of compiled selectors to keep."""
+"""Number of compiled selectors to keep, and of results of a device."""
 DEVICES_MAX = 100_000
 """Number of devices whose results are kept."""
 
@@ -106,6 +106,8 @@ class Results:
             known = self._remember(key, document)
         result = known.results.get(text)
         if result is None:
+            if len(known.results) >= CACHE_SIZE:
+                known.results.clear()
             result = known.results[text] = _result(text, driver, known)
         if isinstance(result, SelectorError):
             raise SelectorError(str(result))

@@ -116,6 +116,14 @@ class Attempt:
         variant = self.variants.of_node(node) if self.variants else None
         return variant.allocator if variant else self.allocator
 
+    def may_fail(self) -> bool:
+        """Return whether some node may end the attempt with an error, as far as is known before."""
+        try:
+            allocator = self.variants.widest().allocator if self.variants else self.allocator
+        except allocators.AllocationError:
+            return True
+        return allocator is not None and allocator.may_fail()
+
     def choose(self, node: Object) -> None:
         """Give the claim for extended resources the requests that the chosen node needs."""
         self.variant = self.variants.of_node(node) if self.variants else None

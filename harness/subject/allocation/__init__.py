@@ -13,6 +13,6 @@ Writing claims does not belong here, nor does keeping the devices that are alloc
 (`allocated_devices`, `in_flight`, `gathering`).
 
 Contents: `allocated_states`, `allocators`, `attributes`, `capacities`, `device_requests`,
-`device_sets`, `devices`, `equivalences`, `holdings`, `inventories`, `pools`, `quantities`,
-`refusal_memory`, `results`, `searches`, `taints`.
+`device_sets`, `devices`, `equivalences`, `holdings`, `inventories`, `pools`,
+`possible_failures`, `quantities`, `refusal_memory`, `results`, `searches`, `taints`.
 """

@@ -122,6 +122,25 @@ class Allocator:
         """Return what a search has chosen; None: there is no solution."""
         return search.chosen if search.run() else None
 
+    def may_fail(self) -> bool:
+        """Return whether `allocate` may raise an error on some node, other than for lack of time.
+
+        True also if none does: a search need not look at the device on which a selector fails.
+        """
+        options = [option for request in self._requests for option in request.options]
+        wants_all = any(option.count is None for option in options)
+        failures = self._snapshot.failures
+        return any(failures.of_selectors(option.selectors) for option in options) or (
+            wants_all and (failures.has_faults or any(self._constraints) or self._may_be_too_many())
+        )
+
+    def _may_be_too_many(self) -> bool:
+        """Return whether all devices of a node may be more than a claim can have."""
+        most = self._snapshot.failures.devices_on_a_node_max
+        limit = device_requests.DEVICES_PER_CLAIM_MAX
+        indexes = range(len(self._claims))
+        return any(self._least(index, lambda it: it.count or most) > limit for index in indexes)
+
     def sees_invalid_pools(self, node: Object) -> bool:
         """Return whether a pool of the node is invalid: it may be why `allocate` found nothing."""
         return self._snapshot.view(node).has_invalid_pools
@@ -175,11 +194,7 @@ class Allocator:
     def _require_few(self, count: Callable[[device_requests.Option], int]) -> None:
         """Raise AllocationError for a claim that needs too many devices for its result."""
         for index, claim in enumerate(self._claims):
-            least = sum(
-                min(map(count, request.options))
-                for request in self._requests
-                if request.claim == index
-            )
+            least = self._least(index, count)
             klog.info(6, "Checked claim", claim=claim, minDevices=least)
             if least > device_requests.DEVICES_PER_CLAIM_MAX:
                 name = informers.key_of(claim)
@@ -187,6 +202,11 @@ class Allocator:
                     f"claim {name}: number of requested devices {least} exceeds the claim limit"
                     f" of {device_requests.DEVICES_PER_CLAIM_MAX}"
                 )
+
+    def _least(self, claim: int, count: Callable[[device_requests.Option], int]) -> int:
+        """Return the least number of devices that a claim needs."""
+        wanted = (request.options for request in self._requests if request.claim == claim)
+        return sum(min(map(count, options)) for options in wanted)
 
     # ------------------------------------------------------------------- counters
 

@@ -65,8 +65,18 @@ class Device:
         if known is None:
             matches, document = self._results.matches, self.document
             known = all(matches(text, *self.pool, document) for text in selectors)
+            if len(self._matches) >= expressions.CACHE_SIZE:
+                self._matches.clear()
             self._matches[selectors] = known
         return known
+
+    def fails(self, selectors: tuple[str, ...]) -> bool:
+        """Return whether one of the selectors cannot be evaluated on the device."""
+        try:
+            self.satisfies(selectors)
+        except expressions.SelectorError:
+            return True
+        return False
 
     def attribute(self, name: str) -> frozenset[tuple[str, Any]] | None:
         """Return the values of a qualified attribute with their types; None: it is missing.

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import informers
-from harness.subject.allocation import device_sets, devices, pools
+from harness.subject.allocation import device_sets, devices, pools, possible_failures
 
 Object = dict[str, Any]
 
@@ -39,6 +39,7 @@ class Snapshot:
     """An immutable state of all pools."""
 
     by_key: device_sets.PartedMap[devices.PoolKey, pools.Pool]
+    failures: possible_failures.PossibleFailures
     _local: Mapping[str, frozenset[devices.PoolKey]]
     """Pools that one node sees, by its name."""
     _views: dict[str, NodeView]
@@ -90,7 +91,9 @@ class Inventory:
                 for key in self._changed:
                     self._rebuild(key)
                 self._changed.clear()
-                self._snapshot = Snapshot(self._pools.copy(), self._local.copy(), self._views)
+                known = self._pools.copy()
+                failures = possible_failures.PossibleFailures(known.values())
+                self._snapshot = Snapshot(known, failures, self._local.copy(), self._views)
             return self._snapshot
 
     def on_add(self, obj: Object, *, initial: bool) -> None:

@@ -8,6 +8,7 @@ occurs twice, or if a device consumes a counter that no slice of the pool declar
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
@@ -64,6 +65,16 @@ class Pool:
     def slice_count(self) -> int:
         """The number of slices of the pool, on all nodes."""
         return len(self._specs)
+
+    def every_device(self) -> Iterator[devices.Device]:
+        """Yield the devices of all generations, on all nodes."""
+        return itertools.chain.from_iterable(self._devices)
+
+    def may_be_faulty(self) -> bool:
+        """Return whether a node may see a fault: True also if no node does."""
+        names = [device.name for device in self.every_device()]
+        is_whole = len({*map(_generation, self._specs)}) == 1 and self._is_complete(self._newest)
+        return bool(self._fault) or not is_whole or len(names) > len(set(names))
 
     def consumers(self) -> Iterator[devices.Device]:
         """Yield the devices that consume counters, on all nodes."""

@@ -62,6 +62,16 @@ class NodeVariants:
                 self._variants[resources] = self._make(resources)
             return self._variants[resources]
 
+    def widest(self) -> Variant:
+        """Return the variant with all resources, whose requests contain those of any other.
+
+        Called before any Filter thread starts. Raises AllocationError as `of_node` does.
+        """
+        resources = frozenset(self._demand.classes)
+        if resources not in self._variants:
+            self._variants[resources] = self._make(resources)
+        return self._variants[resources]
+
     def _make(self, resources: frozenset[str]) -> Variant:
         requests, mappings = request_mappings.of_pod(self._pod, self._demand.classes, resources)
         claim = extended_claims.with_requests(self._claim, requests)

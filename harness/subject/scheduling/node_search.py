@@ -1,9 +1,11 @@
 """The search for a node on which a pod can run, on one thread or on several.
 
-After findNodesThatPassFilters, prioritizeNodes and selectHost in pkg/scheduler/schedule_one.go. If
-no claim has alternatives, the first node that fits will do; otherwise a sample of the nodes is
-filtered and the best of them chosen. Unlike upstream, the sample ends with a node than which none
-can be better.
+After findNodesThatPassFilters, prioritizeNodes and selectHost in pkg/scheduler/schedule_one.go. A
+sample of the nodes is filtered and the best of them chosen; an error on any of them ends the
+attempt. Unlike upstream, the sample ends with a node than which none can be better, unless a later
+node may fail: if a selector cannot be evaluated on some device, or if a request asks for all
+devices and a pool is incomplete or invalid, a constraint could refuse one of them, or they could be
+too many. A later node whose search would take too long is not looked at.
 
 Two defaults differ from kube-scheduler's. The search begins with the first node every time, not
 with the best one or where the search before ended (`node_orders`), so that all pods compete for the
@@ -65,9 +67,11 @@ class NodeSearch:
 
         The attempt counts why nodes were ruled out. Raises AttemptError if the attempt has to end.
         """
-        is_scored = node_scores.has_alternatives(attempt)
-        wanted = feasible_count(len(known)) if is_scored else 1
-        run = FilterRun(self._plugin, attempt, self._order.candidates(attempt, known), wanted)
+        is_scored, may_fail = node_scores.has_alternatives(attempt), attempt.may_fail()
+        wanted = feasible_count(len(known)) if is_scored or may_fail else 1
+        ends_early = is_scored and not may_fail
+        candidates = self._order.candidates(attempt, known)
+        run = FilterRun(self._plugin, attempt, candidates, wanted, ends_early=ends_early)
         run.run(min(self._parallelism, len(known)))
         if run.taken:
             self._order.note_end(known, run.taken[-1])
@@ -87,9 +91,12 @@ class FilterRun:
         attempt: scheduling_attempts.Attempt,
         candidates: node_orders.Candidates,
         wanted: int,
+        *,
+        ends_early: bool,
     ) -> None:
+        """`wanted`: how many nodes that fit are enough; `ends_early`: a perfect one is, too."""
         self._plugin, self._attempt, self._candidates = plugin, attempt, candidates
-        self._left, self._wanted = iter(candidates.nodes), wanted
+        self._left, self._wanted, self._ends_early = iter(candidates.nodes), wanted, ends_early
         self._guard = concurrency.lock("filter-run")
         self._found: list[node_scores.Fit] = []
         self._error: scheduling_attempts.AttemptError | None = None
@@ -167,7 +174,9 @@ class FilterRun:
 
     def _has_enough(self, newest: list[Object]) -> bool:
         """Return whether no further node is needed after one with these allocations."""
-        return len(self._found) >= self._wanted or node_scores.is_perfect(self._attempt, newest)
+        if len(self._found) >= self._wanted:
+            return True
+        return self._ends_early and node_scores.is_perfect(self._attempt, newest)
 
     def _fail(self, error: scheduling_attempts.AttemptError) -> None:
         with self._guard:

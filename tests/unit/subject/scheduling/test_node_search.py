@@ -1,14 +1,15 @@
 """The search for a node: order, sampling, scores, and several threads in virtual time."""
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from harness import concurrency
-from harness.subject import scheduling_attempts
+from harness.subject import assembling, schedulers, scheduling_attempts
 from harness.subject.scheduling import node_scores, node_search
-from tests.support import api_objects, controlled_runtimes
+from tests.support import api_objects, controlled_runtimes, local_servers, plugin_world
 
 Object = dict[str, Any]
 POD = api_objects.known_pod("p")
@@ -143,3 +144,128 @@ def test_an_error_on_one_thread_ends_the_attempt() -> None:
 
     with pytest.raises(scheduling_attempts.AttemptError, match="broken slice"):
         search(Plugin(answer), parallelism=3).find(attempt(), nodes(50))
+
+
+# ---------------------------------------------------- errors on later nodes of the sample
+
+KIND = f'device.attributes["{api_objects.DRIVER}"].kind'
+BIG = {"cel": {"expression": f'{KIND} == "big"'}}
+GOOD, OTHER = api_objects.device("a", kind="big"), api_objects.device("a", kind="small")
+NO_KIND = api_objects.device("a")
+SELECTED = api_objects.exactly(selectors=[BIG])
+CHOSEN = {
+    "name": "r",
+    "firstAvailable": [
+        {"name": name, "deviceClassName": api_objects.CLASS, "selectors": [BIG]} for name in "ab"
+    ],
+}
+EVERY = api_objects.exactly(allocationMode="All")
+ALIKE = {"matchAttribute": f"{api_objects.DRIVER}/kind"}
+Find = Callable[..., str | None]
+
+
+@pytest.fixture
+def find(server: local_servers.LocalServer) -> Find:
+    """Return the node for a claim, where worker-N has the Nth of some slices."""
+    numbers = itertools.count()
+
+    def find(
+        claim: Object,
+        slices: Sequence[Object],
+        parts: schedulers.SchedulerParts | None = None,
+        parallelism: int = 1,
+    ) -> str | None:
+        world = plugin_world.World(server, parts, devices=())
+        for piece in slices:
+            world.inventory.on_add(piece, initial=True)
+        name = f"c{next(numbers)}"
+        world.claim(name, **claim)
+        asked = world.plugin.pre_filter(world.pod(name, name))
+        known = [api_objects.node(f"worker-{index}") for index in range(1, len(slices) + 1)]
+        options = node_search.SearchOptions(parallelism=parallelism)
+        return name_of(node_search.NodeSearch(world.plugin, options).find(asked, known))
+
+    return find
+
+
+def on(index: int, *devices: Object, **more: Any) -> Object:
+    return api_objects.slice_of(*devices, pool=f"worker-{index}", **more)
+
+
+FAILING = [
+    pytest.param({"requests": [SELECTED]}, [NO_KIND], {}, "no such key", id="selector"),
+    pytest.param({"requests": [CHOSEN]}, [NO_KIND], {}, "no such key", id="alternatives"),
+    pytest.param({"requests": [EVERY]}, [GOOD], {"count": 2}, "being updated", id="incomplete"),
+    pytest.param({"requests": [EVERY]}, [GOOD, GOOD], {}, "currently invalid", id="invalid"),
+    pytest.param(
+        {"requests": [EVERY]},
+        [api_objects.device(f"d{index}") for index in range(33)],
+        {},
+        "exceeds the claim limit",
+        id="too many",
+    ),
+    pytest.param(
+        {"requests": [EVERY], "constraints": [ALIKE]},
+        [GOOD, api_objects.device("b", kind="small")],
+        {},
+        "constraint would not be satisfied",
+        id="constraint",
+    ),
+]
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+@pytest.mark.parametrize("release", [None, "1.36.2", "1.34.2"])
+@pytest.mark.parametrize("place", [1, 2, 3])
+@pytest.mark.parametrize(("claim", "devices", "more", "message"), FAILING)
+def test_an_error_on_any_node_ends_the_attempt(
+    find: Find,
+    claim: Object,
+    devices: Sequence[Object],
+    more: Object,
+    message: str,
+    place: int,
+    release: str | None,
+    parallelism: int,
+) -> None:
+    slices = [on(1, GOOD), on(2, GOOD), on(3, GOOD)]
+    slices[place - 1] = on(place, *devices, **more)
+    parts = assembling.parts(release=release)
+    with pytest.raises(scheduling_attempts.AttemptError, match=message):
+        find(claim, slices, parts, parallelism)
+
+
+def test_a_device_behind_the_one_that_is_taken_is_not_asked(find: Find) -> None:
+    """On its node, too, the search ends before the selector could fail."""
+    behind = api_objects.device("b")
+    assert find({"requests": [SELECTED]}, [on(1, GOOD), on(2, GOOD, behind)]) == "worker-1"
+    assert find({"requests": [SELECTED]}, [on(1, OTHER), on(2, GOOD, behind)]) == "worker-2"
+
+
+def test_a_node_that_the_pod_cannot_run_on_does_not_fail(find: Find) -> None:
+    """The selector fails only on a device of a node that is not there."""
+    assert find({"requests": [SELECTED]}, [on(1, GOOD), on(9, NO_KIND)]) == "worker-1"
+
+
+def test_an_incomplete_pool_matters_only_to_requests_for_all(find: Find) -> None:
+    assert find({"requests": [SELECTED]}, [on(1, GOOD), on(2, GOOD, count=2)]) == "worker-1"
+
+
+def test_a_node_beyond_the_sample_is_not_looked_at(find: Find) -> None:
+    few = [on(index, GOOD) for index in range(1, 101)]
+    assert find({"requests": [SELECTED]}, [*few, on(101, NO_KIND)]) == "worker-1"
+    with pytest.raises(scheduling_attempts.AttemptError):
+        find({"requests": [SELECTED]}, [*few[:99], on(100, NO_KIND), on(101, GOOD)])
+
+
+def test_a_class_that_fails_for_an_extended_resource_ends_the_attempt(
+    server: local_servers.LocalServer,
+) -> None:
+    """The first node has a device plugin, so that its variant of the claim is none."""
+    world = plugin_world.ExtendedWorld(server)
+    world.classes = {api_objects.CLASS: api_objects.device_class(f'{KIND} == "big"')}
+    world.inventory.on_add(on(2, NO_KIND), initial=True)
+    plugged = api_objects.node("worker-1") | {"status": {"allocatable": {plugin_world.GPU: "4"}}}
+    asked = world.plugin.pre_filter(world.wanting())
+    with pytest.raises(scheduling_attempts.AttemptError, match="no such key"):
+        node_search.NodeSearch(world.plugin).find(asked, [plugged, api_objects.node("worker-2")])
