@@ -59,7 +59,7 @@ mutation: .venv/.dev-installed  ## small changes of the judge's code, one at a t
 	$(BIN)/python tools/mutations.py $(or $(ARGS),harness.checks --write)
 
 nightly: .venv/.installed  ## hunt until the time is used (CLUSTER=kind-1.36 SUBJECT=kube-scheduler MINUTES=60)
-	$(BIN)/flake-hunt nightly --cluster $(CLUSTER) --subject $(SUBJECT) --minutes $(MINUTES) --summary $(SUMMARY) $(ARGS)
+	$(BIN)/flake-hunt hunt --all --cluster $(CLUSTER) --subject $(SUBJECT) --minutes $(MINUTES) --summary $(SUMMARY) $(ARGS)
 
 doctor: .venv/.installed  ## what is missing on this machine (ARGS="--for kind")
 	@$(BIN)/flake-hunt doctor $(ARGS) || { code=$$?; \

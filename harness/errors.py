@@ -17,6 +17,7 @@ HarnessError                 the harness could not do its work                  
 ├── ProcessError             process of a run did not start, or died
 ├── SubjectError             scheduler under test ended right after its start
 ├── WaitTimeoutError         condition not met in time
+├── TimeUpError              time budget of a campaign ended during a run
 └── InterruptionError        interrupted by the user, with something to report     exit code 130
 
 Violations of a guarantee are never exceptions, and a harness error never makes a verdict INVALID.
@@ -107,6 +108,10 @@ class FaultError(HarnessError):
 
 class WaitTimeoutError(HarnessError):
     """A condition was not met within its time limit."""
+
+
+class TimeUpError(HarnessError):
+    """The time budget of a campaign ended during a run."""
 
 
 class InterruptionError(HarnessError):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.campaign import campaign_plan, results, sequential_stopping
+from harness.campaign import budgets, campaign_plan, results, sequential_stopping
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.history import subject_names
@@ -63,8 +63,13 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     planned: int
     """Number of planned runs; further attempts of controls are not planned.
 
-    With `until_decided`, runs of subjects that were decided earlier were not made.
+    With `until_decided`, runs of subjects that were decided earlier were not made. With `minutes`,
+    more are planned than the time can have.
     """
+    minutes: float = 0
+    """Time budget; 0: there was none."""
+    notes: list[str] = []
+    """Sentences that name the kinds of runs that the budget left out, and the runs that it cut."""
     until_decided: str = ""
     """The question that ended the runs of each subject, such as `0.01@0.95`; empty: none did."""
     decisions: list[sequential_stopping.Decision] = []
@@ -79,6 +84,11 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
         return [f"{item.scenario}, {item.subject}: {item.text}" for item in self.decisions]
 
     @property
+    def sentences(self) -> list[str]:
+        """The answers and notes."""
+        return [*self.answers, *self.notes]
+
+    @property
     def headline(self) -> str:
         """The verdict and its figures."""
         return f"{self.verdict} {self.summary}"
@@ -89,22 +99,37 @@ def document(
     plan: campaign_plan.CampaignPlan,
     folder: pathlib.Path,
     problems: Sequence[str] = (),
+    *,
+    cut: Sequence[results.RunResult] = (),
+    is_interrupted: bool = False,
 ) -> CampaignDocument:
-    """Return the document of a campaign; `problems` are those of a merge."""
+    """Return the document of a campaign; `problems` are those of a merge.
+
+    `cut`: the runs that count nowhere. `is_interrupted`: the user ended the campaign before its
+    time budget did.
+    """
     found = [run for row in table for run in row.runs]
+    left = budgets.unexamined(plan, table)
     needed = len(plan.runs) - len(sequential_stopping.not_needed(plan, found))
     decided = sequential_stopping.decisions(plan, found)
-    code = results.exit_code(table, needed)
+    code = results.exit_code(table, 0 if plan.minutes else needed)
     is_broken = code == results.HARNESS_ERROR
     verdict = results.verdict(table)
-    if problems or any(item.answer is Answer.UNDECIDED for item in decided):
+    if problems or left or any(item.answer is Answer.UNDECIDED for item in decided):
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
         code = results.HARNESS_ERROR if is_broken else verdict.exit_code
     return CampaignDocument(
         seed=plan.seed,
         verdict="ERROR" if is_broken else str(verdict),
         exit_code=code,
-        summary="; ".join([summary(table), *_answers(decided), *_counted(problems)]),
+        summary="; ".join(
+            [
+                summary(table),
+                *_answers(decided),
+                *_counted(problems),
+                *budgets.summary(left, plan, is_interrupted=is_interrupted),
+            ]
+        ),
         directory=str(folder.resolve()),
         started=plan.started,
         command=plan.again,
@@ -112,6 +137,8 @@ def document(
         versions=plan.versions,
         jobs=plan.jobs,
         planned=len(plan.runs),
+        minutes=plan.minutes,
+        notes=budgets.notes(left, cut),
         until_decided=plan.until_decided,
         decisions=decided,
         problems=list(problems),

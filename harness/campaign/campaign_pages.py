@@ -22,12 +22,18 @@ def publish(
     plan: campaign_plan.CampaignPlan,
     folder: pathlib.Path,
     problems: Sequence[str] = (),
+    *,
+    cut: Sequence[results.RunResult] = (),
+    is_interrupted: bool = False,
 ) -> campaign_documents.CampaignDocument:
     """Write the files and return the document in results.json; `problems` are those of a merge.
 
-    Raises StorageError or UnwritableError if they cannot be written.
+    `cut`, `is_interrupted`: see `campaign_documents.document`. Raises StorageError or
+    UnwritableError if they cannot be written.
     """
-    document = campaign_documents.document(table, plan, folder, problems)
+    document = campaign_documents.document(
+        table, plan, folder, problems, cut=cut, is_interrupted=is_interrupted
+    )
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)
     _write_index(table, document, folder)
@@ -35,7 +41,7 @@ def publish(
         table,
         headline=document.headline,
         seed=plan.seed,
-        answers=[*document.answers, *document.problems],
+        answers=[*document.sentences, *document.problems],
     )
     writing.replace(folder / SUMMARY, text.encode())
     return document
@@ -55,6 +61,7 @@ def _write_index(
         summary=document.summary,
         decisions=document.answers,
         problems=document.problems,
+        notes=document.notes,
     )
 
 
@@ -74,13 +81,20 @@ def _facts(
         "seed": str(document.seed),
         "started": document.started,
         "cluster": document.cluster,
-        "runs": f"{sum(len(row.runs) for row in table)} ({document.planned} planned)",
+        "runs": _runs(document, table),
         "jobs": str(document.jobs or ""),
         **{name: document.versions.get(name, "") for name in ("flake-hunt", "commit", "python")},
         **{name: text for name, text in document.versions.items() if name.startswith("scheduler")},
         **_cluster_versions(table),
     }
     return {name: text for name, text in facts.items() if text}
+
+
+def _runs(document: campaign_documents.CampaignDocument, table: Sequence[results.Row]) -> str:
+    made = sum(len(row.runs) for row in table)
+    if document.minutes:
+        return f"{made} in a time budget of {document.minutes:g} minutes"
+    return f"{made} ({document.planned} planned)"
 
 
 def _cluster_versions(table: Sequence[results.Row]) -> dict[str, str]:

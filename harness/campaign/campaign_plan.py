@@ -91,6 +91,10 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Locustfile or traffic plug-in of all runs; empty: those of the scenarios."""
     until_decided: str = ""
     """The question that ends the runs of a subject, such as `0.01@0.95`; empty: all are made."""
+    minutes: float = 0
+    """Time budget; 0: there is none, and every run is made."""
+    deadline_ns: int | None = None
+    """Monotonic time of this boot at which no run goes on; None: there is none."""
     done: list[int] = []
     """Numbers of runs that are not executed, because the campaign's folder has their results."""
     again: list[str] = []

@@ -1,7 +1,9 @@
 """Executes a campaign: runs pytest with xdist in this process and collects the results."""
 
+import dataclasses
 import os
 import pathlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from harness import clocks, errors, writing
 from harness.campaign import (
+    budgets,
     campaign_plan,
     plugin,
     purposes,
@@ -19,6 +22,17 @@ from harness.campaign import (
     summaries,
 )
 from harness.cluster import cluster_records
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Hunted:
+    """The results of a campaign, and whether it was ended early."""
+
+    results: list[results.RunResult]
+    """All results, in the order of the plan."""
+    is_interrupted: bool = False
+    """The user ended a campaign with a time budget before its time."""
+
 
 Listener = Callable[[results.RunResult], None]
 _CONFIGURATION = """\
@@ -34,19 +48,20 @@ def hunt(
     *,
     listener: Listener,
     kept: Sequence[results.RunResult] = (),
-) -> list[results.RunResult]:
+) -> Hunted:
     """Execute the runs of the plan and return all results, in its order.
 
     `kept` are results that results.jsonl has already; the plan names their runs as done.
 
     The folder gets campaign.json, results.jsonl (with each result as it arrives) and junit.xml.
-    Raises KeyboardInterrupt when interrupted, and HarnessError if pytest itself fails.
+    Raises KeyboardInterrupt when a campaign without time budget is interrupted, and HarnessError if
+    pytest itself fails.
     """
     campaign = folder / plugin.PLAN_NAME
     plan = msgspec.structs.replace(plan, pid=os.getpid(), boot_id=clocks.boot_id())
     campaign_plan.write(campaign, plan)
     if plan.runs and len(plan.done) == len(plan.runs):
-        return results.in_plan_order(kept)
+        return Hunted(results=results.in_plan_order(kept))
     configuration = folder / "pytest.ini"
     writing.replace(configuration, _CONFIGURATION.encode())
     collector = _Collector(plan, folder / "results.jsonl", listener)
@@ -57,13 +72,20 @@ def hunt(
             ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
     if collector.failure is not None:
         raise collector.failure
-    if ended == pytest.ExitCode.INTERRUPTED:
+    is_stopped = ended == pytest.ExitCode.INTERRUPTED
+    if is_stopped and not plan.minutes:
         raise KeyboardInterrupt
-    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+    if ended not in (*_ENDS, pytest.ExitCode.INTERRUPTED):
         raise errors.HarnessError(
             f"expected pytest to execute the campaign, but it ended with {ended}"
         )
-    return results.in_plan_order([*kept, *collector.results])
+    is_interrupted = is_stopped and not budgets.has_ended(plan)
+    collector.cut_begun(is_interrupted=is_interrupted)
+    found = results.in_plan_order([*kept, *collector.results])
+    return Hunted(results=found, is_interrupted=is_interrupted)
+
+
+_ENDS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 def _arguments(
@@ -100,7 +122,9 @@ class _Collector:
     def __init__(
         self, plan: campaign_plan.CampaignPlan, path: pathlib.Path, listener: Listener
     ) -> None:
-        self._planned = {run.id: run for run in plan.runs}
+        self._plan, self._planned = plan, {run.id: run for run in plan.runs}
+        self._begun: dict[str, float] = {}
+        """Names of the runs that workers have begun and not ended -> the time of the begin."""
         self._path, self._listener = path, listener
         self._stopping = sequential_stopping.Stopping(plan, path.parent)
         self._scheduling: run_scheduling.RunScheduling | None = None
@@ -119,8 +143,23 @@ class _Collector:
         self._scheduling = run_scheduling.RunScheduling(config, log)
         return self._scheduling
 
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note that a worker begins a run."""
+        self._begun[nodeid.rpartition("::")[2]] = time.monotonic()
+
+    def cut_begun(self, *, is_interrupted: bool) -> None:
+        """Add the results of the runs that workers had begun when they were stopped."""
+        for name, since in self._begun.items():
+            if name in self._planned:
+                seconds, run = time.monotonic() - since, self._planned[name]
+                self._add(budgets.cut(run, seconds=seconds, is_interrupted=is_interrupted))
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the results of a test, when one of its phases has ended in a worker."""
+        if report.when == "teardown":
+            self._begun.pop(report.nodeid.rpartition("::")[2], None)
+        if budgets.has_ended(self._plan, before_s=budgets.BEGIN_S) and self._scheduling is not None:
+            self._scheduling.drop(lambda _: False)
         if report.when == "call":
             for name, value in report.user_properties:
                 if name == plugin.RESULT:

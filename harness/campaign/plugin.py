@@ -18,14 +18,20 @@ import msgspec
 import pytest
 
 from harness import errors, processes, writing
-from harness.campaign import campaign_plan, results, run_outcomes, sequential_stopping
+from harness.campaign import (
+    budgets,
+    campaign_plan,
+    results,
+    run_outcomes,
+    sequential_stopping,
+)
 from harness.checks import verdict_files
 from harness.checks.consumption import device_consumption
 from harness.checks.schedulers import scheduler_exclusivity
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories
-from harness.run import run_plan, runs
+from harness.run import deadlines, run_plan, runs
 from harness.scenario import loading, profiles
 from harness.seeds import Seeds
 from harness.traffic import locustfiles
@@ -65,6 +71,17 @@ def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
+def _limit(config: pytest.Config, plan: campaign_plan.CampaignPlan) -> None:
+    """Have a worker interrupted that has not stopped its run some time after the budget's end.
+
+    Most runs end at it by themselves; a cluster that is being created, or a judge, does not.
+    """
+    if hasattr(config, "workerinput") and plan.deadline_ns is not None:
+        left_s = deadlines.Deadline(plan.deadline_ns).left_s() + budgets.GRACE_S
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.setitimer(signal.ITIMER_REAL, max(left_s, 0.001))
+
+
 def pytest_collect_file(
     file_path: pathlib.Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
@@ -81,6 +98,7 @@ class CampaignFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield one item for each run that has no result yet."""
         plan = campaign_plan.read(self.path)
+        _limit(self.config, plan)
         for run in plan.runs:
             if run.number in plan.done:
                 continue
@@ -106,9 +124,13 @@ class RunItem(pytest.Item):
         """Execute the run, repeatedly if it misses what it must find; fail for a failure."""
         if not sequential_stopping.is_needed(self.path.parent, self._run):
             pytest.skip(f"decided ({self._plan.until_decided}): no further run is needed")
+        if budgets.has_ended(self._plan, before_s=budgets.BEGIN_S):
+            pytest.skip("the time budget leaves no time for this run")
         self._execute_attempts()
         self.user_properties.append((JUDGED, "yes"))
         self.add_report_section("call", "stdout", run_outcomes.story(self._attempts))
+        if text := run_outcomes.skipped(self._attempts):
+            pytest.skip(text)
         if text := run_outcomes.failure(self._attempts):
             pytest.fail(text, pytrace=False)
 
@@ -122,7 +144,7 @@ class RunItem(pytest.Item):
             result = self._attempt(attempt)
             self._attempts.append(result)
             self.user_properties.append((RESULT, msgspec.json.encode(result).decode()))
-            if result.error or result.is_found:
+            if result.error or result.is_found or budgets.has_ended(self._plan):
                 return
 
     def reportinfo(self) -> tuple[pathlib.Path, int | None, str]:
@@ -131,16 +153,16 @@ class RunItem(pytest.Item):
 
     def _attempt(self, attempt: int) -> results.RunResult:
         """Execute one attempt; an error of the harness becomes part of its result."""
-        started = time.monotonic()
+        started, deadline = time.monotonic(), deadlines.Deadline(self._plan.deadline_ns)
         try:
-            directory, judgement = self._execute(attempt)
+            directory, judgement = self._execute(attempt, deadline)
         except errors.HarnessError as error:
             return self._result(started, attempt=attempt, error=str(error))
         except OSError as error:
             if not writing.is_of_writing(error):
                 raise
             return self._result(started, attempt=attempt, error=str(writing.explain(error)))
-        return self._result(
+        result = self._result(
             started,
             attempt=attempt,
             directory=str(directory.path),
@@ -153,8 +175,14 @@ class RunItem(pytest.Item):
             consumed_twice=judgement.violations_of(device_consumption.NAME),
             by_one_scheduler=judgement.violations_of(scheduler_exclusivity.NAME),
         )
+        if not deadline.has_cut or result.is_found:
+            return result
+        known = budgets.cut(self._run, seconds=result.seconds, is_interrupted=False)
+        return msgspec.structs.replace(known, directory=result.directory, attempt=attempt)
 
-    def _execute(self, attempt: int) -> tuple[directories.RunDirectory, verdict_files.Judgement]:
+    def _execute(
+        self, attempt: int, deadline: deadlines.Deadline
+    ) -> tuple[directories.RunDirectory, verdict_files.Judgement]:
         """Plan and execute one attempt on the worker's cluster; retries get derived seeds."""
         users = locustfiles.override(self._plan.locustfile)
         loaded = loading.load(self._run.scenario, overrides=users)
@@ -177,7 +205,7 @@ class RunItem(pytest.Item):
         name = f"flake-hunt-{plan.run_id}-{_worker(self.config)}"
         suited = profiles.restore(plan.cluster_profile)
         cluster = _cluster_of(self.config, suited, name=name, folder=self.path.parent)
-        return directory, runs.run(loaded, plan, directory, cluster=cluster)
+        return directory, runs.run(loaded, plan, directory, cluster=cluster, deadline=deadline)
 
     def _result(self, started: float, **fields: object) -> results.RunResult:
         return msgspec.convert(

@@ -47,6 +47,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why the run could not be executed; empty: it was."""
     missing: bool = False
     """A planned run without a result, in a campaign merged from shards; `reason` says why."""
+    cut: bool = False
+    """The time budget, or an interruption, ended the run before it found anything; `reason` says
+    which. It counts nowhere."""
     attempt: int = 0
     """Number of earlier attempts that missed the same control or hazard."""
 
@@ -71,7 +74,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_missed(self) -> bool:
         """True if it did not find what it must find: a known defect or hazard."""
-        was_made = not self.error and not self.missing
+        was_made = not (self.error or self.missing or self.cut)
         return self.purpose.must_fail and was_made and not self.is_found
 
 
@@ -154,8 +157,11 @@ def in_plan_order(results: Iterable[RunResult]) -> list[RunResult]:
 
 
 def rows(results: Iterable[RunResult]) -> list[Row]:
-    """Return one row for each purpose, scenario and subject, in the order of the purposes."""
-    ordered = sorted(results, key=_row_key)
+    """Return one row for each purpose, scenario and subject, in the order of the purposes.
+
+    Runs that were cut are left out.
+    """
+    ordered = sorted((result for result in results if not result.cut), key=_row_key)
     return [
         Row(scenario, subject, list(Purpose)[order], hypothesis, tuple(group))
         for (order, scenario, subject, hypothesis), group in itertools.groupby(

@@ -33,6 +33,8 @@ def inconclusive(attempts: Sequence[results.RunResult]) -> str:
     Empty: it is conclusive.
     """
     last = attempts[-1]
+    if last.cut:
+        return ""
     if last.missing:
         return f"UNKNOWN: {last.reason}"
     if last.error:
@@ -40,6 +42,11 @@ def inconclusive(attempts: Sequence[results.RunResult]) -> str:
     if not last.purpose.must_fail and not last.is_found:
         return "" if last.verdict is verdicts.Verdict.VALID else f"UNKNOWN: {last.reason}"
     return ""
+
+
+def skipped(attempts: Sequence[results.RunResult]) -> str:
+    """Return why the run counts as not made: it was cut. Empty: it counts."""
+    return attempts[-1].reason if attempts[-1].cut else ""
 
 
 def story(attempts: Sequence[results.RunResult]) -> str:

@@ -1,10 +1,7 @@
-"""Summaries for CI systems: a campaign's table in Markdown, and a night's JUnit file."""
+"""The summary of a campaign for CI systems: its table in Markdown."""
 
-import pathlib
-import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from harness import writing
 from harness.campaign import results
 from harness.report import escaping
 
@@ -29,18 +26,6 @@ def rows(table: Sequence[results.Row]) -> list[str]:
         "|---|---|---|---:|---:|---:|---:|---:|---|",
         *map(_row, table),
     ]
-
-
-def merge_junit(campaigns: Iterable[pathlib.Path], target: pathlib.Path) -> None:
-    """Write the test suites of all campaign folders into one file; suites are named by folder."""
-    merged = ET.Element("testsuites", name="flake-hunt nightly")
-    for folder in campaigns:
-        junit = ET.parse(folder / JUNIT_NAME)  # noqa: S314 - our own file
-        for suite in junit.getroot().iter("testsuite"):
-            suite.set("name", f"{suite.get('name')} {folder.name}")
-            merged.append(suite)
-    ET.indent(merged)
-    writing.replace(target, ET.tostring(merged, encoding="utf-8", xml_declaration=True))
 
 
 def _row(row: results.Row) -> str:

@@ -22,10 +22,9 @@ EPILOG = (
 )
 
 SUBCOMMANDS = {
-    "campaigns.hunt_command": ("hunt",),
+    "campaigns.hunt_command": ("hunt", "nightly"),
     "machines.plan_command": ("plan",),
     "machines.merge_command": ("merge",),
-    "campaigns.nightly_command": ("nightly",),
     "runs.run_commands": ("run", "check", "report"),
     "watching.watch_command": ("watch",),
     "watching.trace_command": ("trace",),

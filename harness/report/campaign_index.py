@@ -91,11 +91,12 @@ def render(
     summary: str,
     decisions: Sequence[str] = (),
     problems: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> None:
     """Write the index page atomically; `facts` are shown at its head, with their names.
 
     `decisions` are the answers of a question about rates, `problems` those of a merge of shards,
-    each in a sentence.
+    each in a sentence; `notes` say what a time budget left out.
     """
     found = {row.verdict for row in rows} | {run.verdict for row in rows for run in row.runs}
     subjects = sorted({row.subject for row in rows})
@@ -116,6 +117,7 @@ def render(
             summary=summary,
             decisions=decisions,
             problems=problems,
+            notes=notes,
             verdicts=sorted(found),
             subjects=subjects,
             linked_max=LINKED_MAX,

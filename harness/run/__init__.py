@@ -4,7 +4,8 @@ Judging itself belongs to `checks`, which reads the finished run directory. Traf
 recorder are separate processes; this package only starts, watches and stops them. Several runs are
 the work of `campaign`.
 
-Contents: `cluster_logs`, `convergence`, `demanded_checks`, `execution`, `fault_planning`,
-`faulting`, `goals`, `known_defects`, `progressing`, `rerun_command`, `run_plan`, `run_processes`,
-`runs`, `scheduler_commands`, `selectors`, `spotting`, `subjects`, `supervision`, `used_plugins`.
+Contents: `cluster_logs`, `convergence`, `deadlines`, `demanded_checks`, `execution`,
+`fault_planning`, `faulting`, `goals`, `known_defects`, `progressing`, `rerun_command`, `run_plan`,
+`run_processes`, `runs`, `scheduler_commands`, `selectors`, `spotting`, `subjects`, `supervision`,
+`used_plugins`.
 """

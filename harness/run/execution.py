@@ -11,6 +11,7 @@ from harness.history import directories, plans
 from harness.run import (
     cluster_logs,
     convergence,
+    deadlines,
     goals,
     progressing,
     run_plan,
@@ -37,9 +38,11 @@ class Execution:
         directory: directories.RunDirectory,
         cluster: interfaces.Cluster,
         progress: progressing.Progress,
+        *,
+        deadline: deadlines.Deadline,
     ) -> None:
         self._scenario, self._plan, self._directory = run_plan.scenario_of(plan), plan, directory
-        self._cluster, self._progress = cluster, progress
+        self._cluster, self._progress, self._deadline = cluster, progress, deadline
         self._capabilities = providers.of(profiles.restore(plan.cluster_profile)).capabilities
         self._transport = transports.connect(cluster.kubeconfig.resolve())
         self._api = apis.Api(self._transport)
@@ -88,6 +91,8 @@ class Execution:
         failure = None
         try:
             self._run_phases()
+        except errors.TimeUpError as error:
+            self._note_early_end(error)
         except (errors.ProcessError, errors.ClusterError, errors.StorageError) as error:
             if not self._has_waited_after_crash(str(error)):
                 self._note_early_end(error)
@@ -221,7 +226,9 @@ class Execution:
         self._owe_progress()
         with contextlib.suppress(errors.WaitTimeoutError):
             clocks.wait_until(
-                self._is_still, timeout_s=self._scenario.timeout_s, why="the pods to stand still"
+                lambda: self._is_still() or self._deadline.left_s() <= 0,
+                timeout_s=self._scenario.timeout_s,
+                why="the pods to stand still",
             )
         return True
 
@@ -244,6 +251,7 @@ class Execution:
         """
 
         def came_true() -> object:
+            self._deadline.require_time()
             if self._faults is not None:
                 self._faults.require_journal()
                 self._progress.faults(self._faults.active())

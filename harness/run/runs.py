@@ -19,7 +19,7 @@ from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories, manifests, plans
 from harness.report import publishing
-from harness.run import execution, progressing, run_plan
+from harness.run import deadlines, execution, progressing, run_plan
 from harness.run.supervision import supervising
 from harness.scenario import loading, profiles
 
@@ -31,20 +31,23 @@ def run(
     *,
     cluster: interfaces.Cluster | None = None,
     progress: progressing.Progress | None = None,
+    deadline: deadlines.Deadline | None = None,
 ) -> verdict_files.Judgement:
     """Execute a run on a cluster (None: on a new one), judge it and write its report.
 
+    A run that has not ended at the `deadline` (None: there is none) ends then, and is judged.
     Raises HarnessError if the run could not be executed; its evidence so far stays in the
     directory.
     """
-    progress = progress or progressing.Silent()
+    progress, deadline = progress or progressing.Silent(), deadline or deadlines.Deadline()
     writing.replace(directory.scenario, loaded.text.encode())
     plans.write(directory.plan, msgspec.structs.replace(plan, pid=os.getpid()))
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:
         _describe(chosen, plan, directory)
         with _explaining_silence(chosen):
-            failure = execution.Execution(plan, directory, chosen, progress).run()
+            made = execution.Execution(plan, directory, chosen, progress, deadline=deadline)
+            failure = made.run()
     progress.phase("judging")
     return _judge(directory, failure or _seal(directory, plan))
 

@@ -84,7 +84,7 @@ def kinds(place: remains.Place) -> list[Kind]:
         Kind(name="explore", arguments=("explore", "--jobs", "2", "--time", "3")),
         Kind(name="hunt", arguments=hunt),
         Kind(name="paused run", arguments=("run", _with_paused_processes(place), *reports)),
-        Kind(name="nightly", arguments=("nightly", "--minutes", "0", "--jobs", "2", *reports)),
+        Kind(name="budget", arguments=(*hunt, "--minutes", "1")),
         *(
             Kind(name=f"{name}{where}", arguments=(*words, *cluster))
             for where, cluster in _clusters(place).items()

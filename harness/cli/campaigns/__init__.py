@@ -1,4 +1,4 @@
-"""Commands about many runs on this machine: `hunt` and `nightly`, and their options.
+"""The command about many runs on this machine, `hunt`, and its options.
 
-Contents: `campaign_options`, `campaigning`, `hunt_command`, `nightly_command`.
+Contents: `campaign_options`, `campaigning`, `hunt_command`.
 """

@@ -1,4 +1,4 @@
-"""Runs a campaign with progress, table, annotations and summary, for `hunt` and `nightly`."""
+"""Runs a campaign with progress, table, annotations and summary."""
 
 import dataclasses
 import pathlib
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness import writing
+from harness.cli import interruptions
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ class CampaignOutcome:
     results: "list[results.RunResult]"
     folder: pathlib.Path
     document: "campaign_documents.CampaignDocument"
+    is_interrupted: bool = False
+    """The user ended a campaign with a time budget before its time."""
 
     @property
     def exit_code(self) -> int:
         """Exit code of a command that ends with this campaign."""
-        return self.document.exit_code
+        return interruptions.EXIT_CODE if self.is_interrupted else self.document.exit_code
 
 
 def make(
@@ -56,12 +59,21 @@ def make(
         with (
             index_command.refreshed(reports),
             displaying.keeping_evidence(folder),
-            tables.campaign_progress(len(plan.runs) - len(plan.done), out) as listener,
+            tables.campaign_progress(_total(plan), out) as listener,
         ):
-            found = hunting.hunt(plan, folder, listener=listener, kept=kept)
-            document = tables.show(found, plan, folder=folder, out=out)
+            hunted = hunting.hunt(plan, folder, listener=listener, kept=kept)
+            found, is_interrupted = hunted.results, hunted.is_interrupted
+            document = tables.show(
+                found, plan, folder=folder, out=out, is_interrupted=is_interrupted
+            )
     annotations.of_campaign(results.rows(found))
-    return CampaignOutcome(results=found, folder=folder, document=document)
+    return CampaignOutcome(
+        results=found, folder=folder, document=document, is_interrupted=is_interrupted
+    )
+
+
+def _total(plan: "campaign_plan.CampaignPlan") -> int | None:
+    return None if plan.minutes else len(plan.runs) - len(plan.done)
 
 
 def command(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:

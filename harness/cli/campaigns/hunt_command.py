@@ -2,22 +2,32 @@
 
 import pathlib
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness import errors
 from harness.cli import choosing
-from harness.cli.campaigns import campaign_options
+from harness.cli.campaigns import campaign_options, campaigning
 from harness.cli.machines import planned_hunts
 from harness.cli.terminal import outputs
 
+if TYPE_CHECKING:
+    from harness.campaign import campaign_plan
+
 _PANEL = "Hunting"
+NIGHTLY = "nightly"
+"""The name that `hunt --all --minutes 30` had, for one more version."""
+_OF_NIGHTLY = (
+    "The former name of `hunt --all --minutes 30`, with all options of `hunt`: use that instead. "
+    "The next version does not have it."
+)
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command(rich_help_panel=_PANEL)(hunt)
+    app.command(NIGHTLY, rich_help_panel=_PANEL, deprecated=True, help=_OF_NIGHTLY)(hunt)
 
 
 def hunt(
@@ -30,6 +40,13 @@ def hunt(
     remedy: campaign_options.Remedies = None,
     until_decided: choosing.UntilDecided = "",
     locustfile: choosing.Locustfile = "",
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            callback=choosing.require_number,
+            help="Repeat the runs until this time is used. Runs that are under way then are cut, and all pages are written.",
+        ),
+    ] = None,
     release: choosing.Release = "",
     jobs: choosing.Jobs = None,
     seed: choosing.Seed = None,
@@ -81,13 +98,21 @@ def hunt(
     With --until-decided, runs are repeated until it is decided whether the rate of INVALID runs is
     below the limit. UNKNOWN runs do not count. `flake-hunt power` says how many runs that takes.
 
+    With --minutes, the first round makes every run, and the next ones all but the controls again.
+    If the time ends before each kind of run was made once, the outcome is 20, unless it is 10. A
+    run that is cut counts only if it found what it looks for. reports/nights.jsonl keeps the
+    history, and reports/trends.html shows how the figures change; --summary gets both.
+
     With --plan and --shard, one shard of a campaign over many machines runs; see `plan --help`.
     """
-    from harness import seeds
-    from harness.campaign import results, summaries
-    from harness.cli.campaigns import campaigning
+    from harness import clocks, seeds
+    from harness.campaign import budgets
     from harness.scenario import profiles
 
+    begun_ns = clocks.monotonic_ns()
+    if context_of_options.info_name == NIGHTLY:
+        print("nightly is now `flake-hunt hunt --all --minutes 30`: use that", file=sys.stderr)
+        minutes, is_whole = minutes or 30, not scenario
     if plan is not None:
         planned_hunts.require_no_other_options(context_of_options)
         with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
@@ -103,6 +128,7 @@ def hunt(
             )
     if shard is not None:
         raise errors.UsageError(f"expected --plan FILE with --shard {shard}: name the plan's file")
+    budgets.require(minutes)
     chosen = seeds.fresh() if seed is None else seed
     campaign = campaign_options.planned(
         scenarios=scenario,
@@ -128,6 +154,8 @@ def hunt(
         again=campaigning.command(sys.argv[1:], chosen, is_given=seed is not None),
     )
     at_once = choosing.jobs(jobs, profiles.restore(campaign.cluster), is_forced=force)
+    if minutes is not None:
+        campaign = budgets.planned(campaign, minutes, begun_ns=begun_ns, jobs=at_once)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
         made = campaigning.make(
@@ -135,12 +163,47 @@ def hunt(
         )
         if out.is_json:
             out.document(made.document)
-    table = results.rows(made.results)
-    text = summaries.campaign(
-        table,
-        headline=made.document.headline,
-        seed=chosen,
-        answers=made.document.answers,
-    )
-    campaigning.summarize(summary, text)
+    _summarize(summary, made, campaign)
+    if minutes is not None:
+        seconds = (clocks.monotonic_ns() - begun_ns) / 1e9
+        names = ", ".join(subject or ["python"])
+        _remember(made, campaign, reports, subject=names, seconds=seconds, summary=summary, out=out)
     return made.exit_code
+
+
+def _summarize(
+    path: pathlib.Path | None,
+    made: "campaigning.CampaignOutcome",
+    plan: "campaign_plan.CampaignPlan",
+) -> None:
+    """Append the summary of a campaign to a file; None: to none."""
+    from harness.campaign import results, summaries
+
+    text = summaries.campaign(
+        results.rows(made.results),
+        headline=made.document.headline,
+        seed=plan.seed,
+        answers=made.document.sentences,
+    )
+    campaigning.summarize(path, text)
+
+
+def _remember(
+    made: "campaigning.CampaignOutcome",
+    plan: "campaign_plan.CampaignPlan",
+    reports: pathlib.Path,
+    *,
+    subject: str,
+    seconds: float,
+    summary: pathlib.Path | None,
+    out: outputs.Output,
+) -> None:
+    """Add a campaign with a time budget to the history and to the trends."""
+    from harness.campaign import nights
+    from harness.cli.evaluation import trend_commands
+
+    entry = nights.night(made.results, made.document, plan, subject=subject, seconds=seconds)
+    history = nights.remember(reports, entry, campaign=made.folder)
+    campaigning.summarize(summary, nights.markdown(history))
+    is_shown = not (out.is_json or out.is_quiet)
+    trend_commands.remember(made.folder, reports, summary=summary, is_shown=is_shown)

@@ -2,7 +2,6 @@
 
 import pathlib
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,9 +32,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def remember(
-    campaigns: Sequence[pathlib.Path], reports: pathlib.Path, *, summary: pathlib.Path | None
+    campaign: pathlib.Path,
+    reports: pathlib.Path,
+    *,
+    summary: pathlib.Path | None,
+    is_shown: bool = True,
 ) -> None:
-    """Add the campaigns of a night to the database in a folder of reports; show what is worse.
+    """Add the campaign of a night to the database in a folder of reports; show what is worse.
 
     A database that cannot be used is said and does not change the outcome of the night.
     """
@@ -45,10 +48,10 @@ def remember(
     path = reports / DATABASE.name
     try:
         with databases.opened(path, is_new_allowed=True) as opened:
-            for campaign in campaigns:
-                opened.add(night_reading.read(campaign))
+            opened.add(night_reading.read(campaign))
         trend, _ = write_page(path, html=None, summary=summary)
-        show(trend)
+        if is_shown:
+            show(trend)
     except errors.HarnessError as error:
         print(f"flake-hunt: the trend was not written: {error}", file=sys.stderr)
 

@@ -29,9 +29,12 @@ PROBLEMS_MAX = 10
 
 @contextlib.contextmanager
 def campaign_progress(
-    total: int, out: outputs.Output, shown_on: rich.console.Console | None = None
+    total: int | None, out: outputs.Output, shown_on: rich.console.Console | None = None
 ) -> Iterator[Callable[[results.RunResult], None]]:
-    """Show progress; yield the function to call with each result."""
+    """Show progress; yield the function to call with each result.
+
+    `total` None: a campaign with a time budget, whose number of runs is not known.
+    """
     if out.is_quiet:
         yield lambda _: None
         return
@@ -67,6 +70,8 @@ def line(result: results.RunResult) -> tuple[str, str, str]:
     """Return (word, style, text) for the line of a run: how it ended, and its details."""
     about = ", ".join(filter(None, (result.scenario, result.hypothesis, result.subject)))
     took = f"({result.seconds:.1f} s)"
+    if result.cut:
+        return "CUT", "yellow", f"{about}: {result.reason} {took}"
     if result.error:
         return "ERROR", "bold red", f"{about}: {result.error.splitlines()[-1]} {took}"
     if result.is_missed:
@@ -86,10 +91,11 @@ def show(
     *,
     folder: pathlib.Path,
     out: outputs.Output,
+    is_interrupted: bool = False,
 ) -> campaign_documents.CampaignDocument:
     """Write the campaign's files, print the closing table, and return the document."""
-    table = results.rows(found)
-    document = campaign_pages.publish(table, plan, folder)
+    table, cut = results.rows(found), [result for result in found if result.cut]
+    document = campaign_pages.publish(table, plan, folder, cut=cut, is_interrupted=is_interrupted)
     if not out.is_json:
         print_campaign(table, document, folder, out)
     return document
@@ -109,7 +115,7 @@ def print_campaign(
     style = "bold red" if is_broken else displaying.STYLES[verdicts.Verdict(document.verdict)]
     shown = rich.markup.escape(escaping.visible(document.summary))
     console.print(f"[{style}]{document.verdict}[/] {shown}", soft_wrap=True)
-    for text in [*document.answers, *_problems(document.problems)]:
+    for text in [*document.sentences, *_problems(document.problems)]:
         console.print(f"  {escaping.visible(text)}", markup=False, soft_wrap=True)
     for row in table:
         for error in row.errors:

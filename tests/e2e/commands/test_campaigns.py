@@ -1,8 +1,10 @@
 """Campaigns: a control that is missed, an interruption; `test_documents` has one without them."""
 
+import json
 import os
 import pathlib
 import signal
+from typing import Any
 
 import pytest
 
@@ -39,3 +41,56 @@ def test_an_interrupted_campaign_leaves_nothing(
         assert command.wait() == 130
         assert "interrupted" in command.text()
         command.require_alone()
+
+
+PAGES = ("index.html", "nights.jsonl", "nightly-junit.xml", "trends.sqlite", "trends.html")
+
+
+def _ended(reports: pathlib.Path) -> dict[str, Any]:
+    """The result of a campaign, of which every page is there."""
+    assert [name for name in PAGES if not (reports / name).is_file()] == []
+    (folder,) = reports.glob("campaigns/*")
+    for name in ("index.html", "summary.md", "junit.xml"):
+        assert (folder / name).is_file()
+    document: dict[str, Any] = json.loads((folder / "results.json").read_text())
+    return document
+
+
+def test_a_budget_cuts_the_first_run_too(tmp_path: pathlib.Path) -> None:
+    path = running.scenario(tmp_path)
+    text = path.read_text().replace("duration_max_s = 30.0", "duration_max_s = 600.0")
+    path.write_text(text.replace("duration_s = 0.3", "duration_s = 300.0"))
+    options = (
+        "--minutes",
+        "0.2",
+        "--repeat-controls",
+        "0",
+        "--jobs",
+        "1",
+        "--summary",
+        "summary.md",
+    )
+    code, output = running.run(tmp_path, "hunt", str(path), *options)
+    document = _ended(tmp_path / "reports")
+    assert (code, document["verdict"]) == (20, "UNKNOWN"), output
+    assert "ended before 1 of 1 kind of runs had one" in document["summary"]
+    assert "CUT " in output
+    assert "The last 1 nights" in (tmp_path / "summary.md").read_text()
+
+
+def test_an_interrupted_budget_writes_what_it_has(tmp_path: pathlib.Path) -> None:
+    arguments = ("hunt", str(running.scenario(tmp_path)), "--minutes", "5", "--jobs", "1")
+    with running.started(tmp_path, *arguments) as command:
+        command.wait_for_other("main scheduler")
+        command.process.send_signal(signal.SIGTERM)
+        assert command.wait() == 130
+        command.require_alone()
+        assert "Traceback" not in command.text()
+    assert _ended(tmp_path / "reports")["verdict"] == "UNKNOWN"
+
+
+def test_nightly_is_a_former_name(tmp_path: pathlib.Path) -> None:
+    arguments = (str(running.scenario(tmp_path)), "--minutes", "0.01")
+    code, output = running.run(tmp_path, "nightly", *arguments)
+    assert code == 20
+    assert "nightly is now `flake-hunt hunt --all --minutes 30`" in output

@@ -86,7 +86,7 @@ def token(tmp_path_factory: pytest.TempPathFactory) -> str:
 COMMANDS = {
     "run": ["run", "SCENARIO", "--reports", "DISK/reports"],
     "hunt": ["hunt", "SCENARIO", "--repeat", "1", "--repeat-controls", "0", "--reports", "DISK/r"],
-    "nightly": ["nightly", "--minutes", "0.001", "--repeat", "1", "--reports", "DISK/reports"],
+    "budget": ["hunt", "SCENARIO", "--minutes", "1", "--repeat", "1", "--reports", "DISK/reports"],
     "report": ["report", "DISK/run"],
     "replay --html": ["replay", "TOKEN", "--html", "DISK/page.html"],
     "replay --pytest": ["replay", "TOKEN", "--pytest", "DISK/test_it.py"],

@@ -16,7 +16,7 @@ SEED = 20
 PLAN = (
     ("explore", signal.SIGKILL),
     ("hunt", signal.SIGKILL),
-    ("nightly", signal.SIGKILL),
+    ("budget", signal.SIGKILL),
     ("run", signal.SIGKILL),
     ("paused run", signal.SIGKILL),
     ("paused run", signal.SIGINT),

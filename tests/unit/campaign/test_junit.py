@@ -1,4 +1,4 @@
-"""junit.xml of campaigns and nights: failures, errors, passed cases, and missed controls."""
+"""junit.xml of campaigns: failures, errors, passed cases, and missed controls."""
 
 import pathlib
 import re
@@ -62,7 +62,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         )
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
-    found = hunting.hunt(plan(), tmp_path, listener=lambda result: None)
+    found = hunting.hunt(plan(), tmp_path, listener=lambda result: None).results
     assert len(found) == sum(len(attempts) for attempts in RUNS.values()), "each attempt once"
     return tmp_path
 
@@ -107,7 +107,7 @@ def test_a_run_whose_process_died_is_named_and_told(
         raise RuntimeError(f"no attempt {number}")
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
-    found = hunting.hunt(plan(), tmp_path, listener=lambda result: None)
+    found = hunting.hunt(plan(), tmp_path, listener=lambda result: None).results
     assert len(found) == len(RUNS)
     assert {(run.scenario, run.subject) for run in found} == {
         ("churn", name.rpartition("-")[0]) for name in RUNS
@@ -118,12 +118,3 @@ def test_a_run_whose_process_died_is_named_and_told(
 def test_the_counts_of_the_suite(folder: pathlib.Path) -> None:
     (suite,) = ET.parse(folder / summaries.JUNIT_NAME).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("8", "2", "3")
-
-
-def test_a_night_has_the_suites_of_its_campaigns(folder: pathlib.Path) -> None:
-    target = folder / "night.xml"
-    summaries.merge_junit([folder, folder], target)
-    root = ET.parse(target).getroot()
-    assert root.tag == "testsuites"
-    assert [suite.get("tests") for suite in root] == ["8", "8"]
-    assert [suite.get("name") for suite in root] == [f"flake-hunt {folder.name}"] * 2

@@ -196,7 +196,7 @@ def test_a_hunt_makes_the_runs_that_are_needed_and_skips_the_others(
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
     planned = plan(runs=12)
-    found = hunting.hunt(planned, tmp_path, listener=lambda result: None)
+    found = hunting.hunt(planned, tmp_path, listener=lambda result: None).results
     assert [run.number for run in found] == sorted([1, 3, 5, 7, *range(2, 25, 2)])
     skipped = (tmp_path / summaries.JUNIT_NAME).read_text().count("<skipped")
     assert skipped == 8

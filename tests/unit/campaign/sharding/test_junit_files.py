@@ -28,7 +28,7 @@ def found(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[resul
         return OUTCOMES[item._run.number][number]
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
-    return hunting.hunt(PLAN, tmp_path, listener=lambda result: None)
+    return hunting.hunt(PLAN, tmp_path, listener=lambda result: None).results
 
 
 def kinds(content: bytes) -> dict[str, tuple[str, list[str]]]:

@@ -248,9 +248,9 @@ def test_a_night_whose_database_cannot_be_used_goes_on(
     folder = tmp_path / "campaigns" / "one"
     path = tmp_path / trend_commands.DATABASE.name
     path.write_text(json.dumps({}))
-    trend_commands.remember([folder], tmp_path, summary=None)
+    trend_commands.remember(folder, tmp_path, summary=None)
     assert "the trend was not written: expected a database of nights" in capsys.readouterr().err
     path.unlink()
-    trend_commands.remember([folder], tmp_path, summary=None)
+    trend_commands.remember(folder, tmp_path, summary=None)
     assert "is the first one" in capsys.readouterr().out
     assert (tmp_path / trend_commands.PAGE).is_file()

@@ -1,0 +1,130 @@
+"""The time budget of a campaign: the runs that it plans, when it ends, and what it leaves undone.
+
+The first round makes every kind of run that the campaign has; each further round makes them again,
+without the controls. All rounds are planned at once, more than the time can have. A run that is
+under way when the time ends is cut: it is judged as it is, and counts only if it found what it
+looks for. A campaign some of whose kinds never had a whole run is UNKNOWN, unless it is INVALID.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from harness import clocks, errors, seeds
+from harness.campaign import campaign_plan, results
+from harness.campaign.purposes import Purpose
+from harness.checks import verdicts
+
+SHORTEST_RUN_S = 2.0
+"""No run takes less: starting its processes alone does."""
+RUNS_MAX = 10_000
+"""Most runs that are planned."""
+BEGIN_S = 3.0
+"""Seconds that must be left for a run to begin."""
+ENDING_S = 5.0
+"""Seconds for stopping runs and writing pages; of a short budget a tenth."""
+GRACE_S = 8.0
+"""Seconds after the end in which a worker must have stopped its run; it is interrupted then."""
+_NAMED_MAX = 20
+"""Runs that a sentence names."""
+
+
+def require(minutes: float | None) -> None:
+    """Raise UsageError for a budget without any time."""
+    if minutes is not None and minutes <= 0:
+        raise errors.UsageError(
+            f"expected --minutes with a time budget of more than 0, got {minutes:g}"
+        )
+
+
+def planned(
+    plan: campaign_plan.CampaignPlan, minutes: float, *, begun_ns: int, jobs: int
+) -> campaign_plan.CampaignPlan:
+    """Return the plan with its rounds and the end of its budget, which began at `begun_ns`."""
+    seconds = minutes * 60
+    runs = plan.runs if plan.until_decided else list(_rounds(plan.runs, seconds * jobs))
+    numbered = [msgspec.structs.replace(run, number=at) for at, run in enumerate(runs, start=1)]
+    end_ns = begun_ns + int((seconds - min(ENDING_S, seconds / 10)) * 1e9)
+    return msgspec.structs.replace(plan, runs=numbered, minutes=minutes, deadline_ns=end_ns)
+
+
+def _rounds(
+    first: Sequence[campaign_plan.PlannedRun], run_seconds: float
+) -> Iterator[campaign_plan.PlannedRun]:
+    """Yield the runs of all rounds; in the first one, each kind has a run before any has two."""
+    ordered = sorted(first, key=lambda run: (run.repetition, _rank(run)))
+    yield from ordered
+    again = [run for run in ordered if run.purpose is not Purpose.CONTROL]
+    if not again:
+        return
+    wanted = min(run_seconds / SHORTEST_RUN_S, RUNS_MAX) - len(ordered)
+    each = 1 + max(run.repetition for run in again)
+    for number in range(1, 1 + math.ceil(max(wanted, 0) / len(again))):
+        for run in again:
+            seed = seeds.Seeds(run.seed).derive("round", number)
+            yield msgspec.structs.replace(run, repetition=run.repetition + number * each, seed=seed)
+
+
+def _rank(run: campaign_plan.PlannedRun) -> tuple[bool, int]:
+    """Return the place of a kind of runs: what may be INVALID comes first."""
+    return run.purpose.must_fail, list(Purpose).index(run.purpose)
+
+
+def has_ended(plan: campaign_plan.CampaignPlan, *, before_s: float = 0.0) -> bool:
+    """Return whether the budget of a plan has ended, or will within `before_s`."""
+    is_limited = plan.deadline_ns is not None
+    return is_limited and clocks.monotonic_ns() >= (plan.deadline_ns or 0) - before_s * 1e9
+
+
+def cut(
+    run: campaign_plan.PlannedRun, *, seconds: float, is_interrupted: bool
+) -> results.RunResult:
+    """Return the result of a run of which nothing is known but that it was begun."""
+    return results.RunResult(
+        number=run.number,
+        scenario=run.title,
+        subject=run.subject,
+        purpose=run.purpose,
+        hypothesis=run.hypothesis,
+        seconds=seconds,
+        cut=True,
+        reason="interrupted" if is_interrupted else "the time budget ended during the run",
+    )
+
+
+def unexamined(
+    plan: campaign_plan.CampaignPlan, table: Iterable[results.Row]
+) -> list[campaign_plan.PlannedRun]:
+    """Return one run of each kind that had no run, of a plan with a budget."""
+    if not plan.minutes:
+        return []
+    made = {(row.purpose, row.scenario, row.subject, row.hypothesis) for row in table}
+    kinds = {(run.purpose, run.title, run.subject, run.hypothesis): run for run in plan.runs}
+    return [run for key, run in kinds.items() if key not in made]
+
+
+def summary(
+    left: Sequence[object], plan: campaign_plan.CampaignPlan, *, is_interrupted: bool
+) -> Iterator[str]:
+    """Yield the sentence that says what a campaign did not come to, if there is anything."""
+    kinds = {(run.purpose, run.title, run.subject, run.hypothesis) for run in plan.runs}
+    budget = f"the budget of {plan.minutes:g} minutes ended"
+    why = "it was interrupted" if is_interrupted else budget
+    if left:
+        yield f"{why} before {len(left)} of {verdicts.counted(len(kinds), 'kind')} of runs had one"
+
+
+def notes(
+    left: Sequence[campaign_plan.PlannedRun], cut_results: Iterable[results.RunResult]
+) -> list[str]:
+    """Return the sentences that name what was not examined, and the runs that were cut."""
+    ended = [f"{run.scenario} with {run.subject}" for run in cut_results]
+    kinds = [f"{run.title} with {run.subject}" for run in left]
+    texts = (("no run was made of", kinds), ("cut, and not counted", ended))
+    return [f"{head}: {_named(names)}" for head, names in texts if names]
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED_MAX
+    return ", ".join(names[:_NAMED_MAX]) + f", {more} more" * (more > 0)
