@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-from collections.abc import Iterator
 
 import msgspec
 
@@ -25,6 +24,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: str
     subject: str
+    purpose: str = "subject"
     directory: str = ""
     verdict: str | None = None
     error: str = ""
@@ -56,6 +56,8 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
     planned: int = 0
     """Number of runs; further attempts of controls are not planned."""
     results: list[Result] = []
+    is_cut: bool = False
+    """The last result was not written whole, and is none of them."""
     verdict: str = ""
     """`VALID`, …, `ERROR`; empty: it has not ended, or an older version wrote it."""
     summary: str = ""
@@ -63,14 +65,13 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def runs(self) -> list[pathlib.Path]:
         """The run directories; they are also found when the whole folder of reports was moved."""
-        reports = self.path.parent.parent
-        found = []
-        for result in self.results:
-            if result.directory:
-                given = pathlib.Path(result.directory)
-                moved = reports / given.parent.name / given.name
-                found.append(moved if os.path.isdir(moved) else given)  # noqa: PTH112 - never raises
-        return found
+        return [self.directory_of(result) for result in self.results if result.directory]
+
+    def directory_of(self, result: Result) -> pathlib.Path:
+        """Return the directory of a result that has one."""
+        given = pathlib.Path(result.directory)
+        moved = self.path.parent.parent / given.parent.name / given.name
+        return moved if os.path.isdir(moved) else given  # noqa: PTH112 - never raises
 
 
 def is_one(path: pathlib.Path) -> bool:
@@ -82,7 +83,7 @@ def read(path: pathlib.Path) -> CampaignFolder:
     """Return the summary of a campaign's folder; a damaged one has a problem."""
     try:
         plan = msgspec.json.decode(files.read_small(path / PLAN), type=_Plan)
-        results = list(_results(path / RESULTS))
+        results, is_cut = _results(path / RESULTS)
     except (errors.HistoryError, *_DECODING) as error:
         return CampaignFolder(path=path, problem=f"it is damaged ({error})")
     document = _document(path)
@@ -94,17 +95,19 @@ def read(path: pathlib.Path) -> CampaignFolder:
         cluster=plan.cluster.name,
         planned=len(plan.runs),
         results=results,
+        is_cut=is_cut,
         verdict=document.verdict if document else "",
         summary=document.summary if document else "",
     )
 
 
-def _results(path: pathlib.Path) -> Iterator[Result]:
-    """Yield the results; a last line that was not written whole is left out."""
-    if os.path.lexists(path):
-        whole = files.read_small(path).rpartition(b"\n")[0]
-        for line in filter(None, whole.split(b"\n")):
-            yield msgspec.json.decode(line, type=Result)
+def _results(path: pathlib.Path) -> tuple[list[Result], bool]:
+    """Return the results, and whether a last line that was not written whole is left out."""
+    if not os.path.lexists(path):
+        return [], False
+    whole, _, cut = files.read_small(path).rpartition(b"\n")
+    lines = filter(None, whole.split(b"\n"))
+    return [msgspec.json.decode(line, type=Result) for line in lines], bool(cut)
 
 
 def _document(path: pathlib.Path) -> _Document | None:

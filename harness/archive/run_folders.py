@@ -59,6 +59,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         names = subject_names.scheduler_names(self._settings()) if is_external else ()
         return subject_names.of_run(self, names)
 
+    @property
+    def known_to_fail(self) -> bool:
+        """True for a scenario in which the correct subject is known to fail: a hazard."""
+        return bool(self._settings().get("known_to_fail"))
+
     def _settings(self) -> dict[str, Any]:
         try:
             return msgspec.json.decode(self.settings, type=dict[str, Any])

@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.comparison import (
+    comparison_texts,
     corrected_answers,
     documents,
     fixes,
@@ -57,17 +58,20 @@ def compare(
         pairs = [_pair(*pair, Seeds(seed), same_machine=same_machine) for pair in matching.pairs]
         wholes.append(_whole((first[0].side, second[0].side), pairs))
     answer = _decide(wholes)
+    unread = [side.label for side in found if side.left_out]
+    if unread and answer is Answer.SAME:
+        answer = Answer.UNDECIDED
     return documents.Comparison(
         answer=answer,
         exit_code=answer.exit_code,
-        summary=_summary(answer, wholes, not_compared),
+        summary="; ".join([_summary(answer, wholes, not_compared), *_unread(unread)]),
         confidence=rate_comparisons.CONFIDENCE,
         seed=seed,
         sides=[side.document() for side in found],
         settings=list(_settings(wholes)),
         overall=[_overall(whole) for whole in wholes if whole.rate is not None],
         pairs=[_document(pair) for whole in wholes for pair in whole.pairs],
-        fixes=[_fix(whole) for whole in wholes if whole.pairs],
+        fixes=[_fix(whole, unread) for whole in wholes if whole.pairs],
         not_compared=not_compared,
         runs=[_run(side, run) for side in found for run in side.runs],
     )
@@ -126,7 +130,8 @@ def _document(pair: _Pair) -> documents.PairComparison:
     )
 
 
-def _fix(whole: _Whole) -> documents.Fix:
+def _fix(whole: _Whole, unread: Sequence[str]) -> documents.Fix:
+    """Return whether the second side is a fix; `unread` sides have runs that cannot be read."""
     compared = [
         fixes.Compared(
             pair.first.scenario,
@@ -143,7 +148,8 @@ def _fix(whole: _Whole) -> documents.Fix:
     overall = None
     if whole.rate is not None and whole.rate.answer is Answer.DIFFERENT:
         overall = _is_second_worse(whole)
-    return fixes.fix(whole.labels, compared, is_worse_overall=overall)
+    unread = [label for label in unread if label in whole.labels]
+    return fixes.fix(whole.labels, compared, is_worse_overall=overall, unread=unread)
 
 
 def _cautions(pair: _Pair) -> Iterator[str]:
@@ -188,7 +194,7 @@ def _overall_text(test: rate_comparisons.Test, whole: _Whole) -> str:
         return f"{worse} is worse {where}"
     if test.answer is Answer.SAME:
         return f"no difference found {where}"
-    return f"cannot tell {where}: too few runs"
+    return f"cannot tell {where}: too few runs in one of them, or more"
 
 
 def _is_second_worse(whole: _Whole) -> bool:
@@ -233,10 +239,28 @@ def _summary(
     elif not pairs:
         parts.append("cannot tell: no runs can be compared")
     elif answer is Answer.UNDECIDED:
-        parts.append(_document(pairs[0]).text if len(pairs) == 1 else "cannot tell: too few runs")
+        parts.append(_undecided(wholes))
     if not_compared:
         parts.append(f"not compared: {_counted(len(not_compared), 'group')} of runs")
     return "; ".join(parts)
+
+
+def _undecided(wholes: Sequence[_Whole]) -> str:
+    """Return in how many comparisons there were too few runs, and what the first of them says."""
+    every = [pair for whole in wholes for pair in whole.pairs]
+    open_pairs = [pair for pair in every if pair.rate.answer is Answer.UNDECIDED]
+    if not open_pairs:
+        return "cannot tell"
+    first = _document(open_pairs[0])
+    if len(every) == 1:
+        return first.text
+    where = f"{len(open_pairs)} of {len(every)} scenarios and subjects"
+    return f"cannot tell in {where}, such as {first.scenario}: {first.text}"
+
+
+def _unread(labels: Sequence[str]) -> list[str]:
+    """Return that sides have runs that could not be read, which could have any verdict."""
+    return [f"runs of {' and '.join(labels)} could not be read"] if labels else []
 
 
 def _same(wholes: Sequence[_Whole]) -> str:
@@ -262,8 +286,7 @@ def _different(wholes: Iterable[_Whole]) -> Iterator[str]:
             yield _overall_text(whole.rate, whole)
         for pair in _pairs([whole], Answer.DIFFERENT):
             document = _document(pair)
-            subjects = (document.first_outcomes.subject, document.second_outcomes.subject)
-            about = " against ".join(dict.fromkeys(subjects))
+            about = comparison_texts.subjects(document)
             yield f"{pair.first.scenario} ({about}): {document.text}"
 
 

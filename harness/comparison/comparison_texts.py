@@ -62,6 +62,13 @@ def _sides(comparison: documents.Comparison) -> Table:
         for side in comparison.sides
         for text in _some(side.left_out)
     ]
+    for side in comparison.sides:
+        if side.copies:
+            notes.append(f"{side.label}: {side.copies} copies of these runs are not counted")
+        if side.others:
+            notes.append(
+                f"{side.label}: {side.others} runs of controls, hazards and remedies are not compared"
+            )
     return Table(
         title="Compared",
         head=("", "runs of", "runs", "VALID", "UNKNOWN", "INVALID"),
@@ -99,11 +106,14 @@ def _rates(comparison: documents.Comparison) -> Table:
         "Rates are of INVALID among VALID and INVALID runs, with exact "
         f"{comparison.confidence:.0%} intervals (Clopper-Pearson). Each scenario is tested by "
         "Boschloo's exact test, all together by an exact stratified test; the answers hold "
-        f"together with {comparison.confidence:.0%} confidence (Holm).".replace("%", " %")
+        f"together with {comparison.confidence:.0%} confidence (Holm). No difference is found only "
+        f"where one of {documents.LARGE * 100:.0f} percentage points or more is excluded.".replace(
+            "%", " %"
+        )
     )
     return Table(
         title="Violations",
-        head=("scenario", "", "", "p", "answer"),
+        head=("scenario", "subject", "", "", "p", "answer"),
         rows=[_rate_row(pair) for pair in ordered],
         notes=notes,
         empty="No runs can be compared.",
@@ -113,8 +123,18 @@ def _rates(comparison: documents.Comparison) -> Table:
 def _rate_row(pair: documents.PairComparison) -> tuple[str, ...]:
     outcomes = (pair.first_outcomes, pair.second_outcomes)
     labels = (pair.first, pair.second)
-    cells = [f"{label} {_rate(found)}" for label, found in zip(labels, outcomes, strict=True)]
-    return pair.scenario, *cells, p_value(pair.p_value), answer(pair)
+    is_one = pair.first_outcomes.subject == pair.second_outcomes.subject
+    cells = [
+        f"{label} {_rate(found, '' if is_one else f'{found.subject}: ')}"
+        for label, found in zip(labels, outcomes, strict=True)
+    ]
+    return pair.scenario, subjects(pair), *cells, p_value(pair.p_value), answer(pair)
+
+
+def subjects(pair: documents.PairComparison) -> str:
+    """Return the subject of a pair; both if they differ."""
+    names = (pair.first_outcomes.subject, pair.second_outcomes.subject)
+    return " against ".join(dict.fromkeys(names))
 
 
 def answer(pair: documents.PairComparison) -> str:
@@ -125,9 +145,9 @@ def answer(pair: documents.PairComparison) -> str:
     return f"{pair.second if second > first else pair.first} is worse"
 
 
-def _rate(found: documents.Outcomes) -> str:
+def _rate(found: documents.Outcomes, subject: str) -> str:
     rate = f"{found.invalid} of {found.conclusive}"
-    return f"{found.subject}: {rate} ({percent(found.low)}–{percent(found.high)} %)"
+    return f"{subject}{rate} ({percent(found.low)}–{percent(found.high)} %)"
 
 
 def _times(comparison: documents.Comparison) -> Table:
@@ -145,7 +165,7 @@ def _times(comparison: documents.Comparison) -> Table:
     ).replace("%", " %")
     return Table(
         title="Throughput and latency",
-        head=("scenario", "figure", "", "", "change", "p", "answer"),
+        head=("scenario", "subject", "figure", "", "", "change", "p", "answer"),
         rows=[_time_row(pair, time) for pair, time in every],
         notes=[*notes, *([method] if every else [])],
         empty="Not compared.",
@@ -155,6 +175,7 @@ def _times(comparison: documents.Comparison) -> Table:
 def _time_row(pair: documents.PairComparison, time: documents.TimeComparison) -> tuple[str, ...]:
     return (
         pair.scenario,
+        subjects(pair),
         f"{time.name} ({time.unit})",
         f"{pair.first} {_spread(time.first)}",
         f"{pair.second} {_spread(time.second)}",

@@ -20,18 +20,23 @@ class Test(Protocol):
     def least_p_value(self) -> float:
         """The smallest p-value that its number of runs can have."""
 
+    def is_close(self, *, confidence: float) -> bool:
+        """Return whether a large difference is excluded, where there is such a size."""
+
 
 def decide(tests: Iterable[Test]) -> None:
     """Set the answers of all tests.
 
     Tests that could not have found anything are left out first, which depends on the numbers of
-    runs only.
+    runs only. The intervals that exclude a large difference hold together.
     """
+    tests = list(tests)
+    confidence = 1 - _LEVEL / max(len(tests), 1)
     possible = [test for test in tests if test.least_p_value <= _LEVEL]
     corrected = corrections.holm([test.p_value for test in possible])
     for test, value in zip(possible, corrected, strict=True):
         test.corrected = value
         if value <= _LEVEL:
             test.answer = Answer.DIFFERENT
-        elif test.least_p_value * len(possible) <= _LEVEL:
+        elif test.least_p_value * len(possible) <= _LEVEL and test.is_close(confidence=confidence):
             test.answer = Answer.SAME

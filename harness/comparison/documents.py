@@ -5,15 +5,18 @@ import enum
 import msgspec
 
 SCHEMA_VERSION = 1
+LARGE = 0.5
+"""A large difference of two rates. Without it being excluded, nothing is called the same."""
 
 
 class Answer(enum.StrEnum):
     """The answer of one test, or of all."""
 
     SAME = "no difference found"
+    """Nor is there a large one: the exact interval of a difference of rates excludes LARGE."""
     DIFFERENT = "different"
     UNDECIDED = "cannot tell"
-    """There are too few runs: none of their outcomes could have shown a difference."""
+    """There are too few runs: a large difference is neither shown nor excluded."""
 
     @property
     def exit_code(self) -> int:
@@ -61,6 +64,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     invalid: int
     left_out: list[str]
     """Runs without a verdict that can be used, each with the reason."""
+    copies: int = 0
+    """Copies of runs that are counted already."""
+    others: int = 0
+    """Runs of controls, hazards and remedies, which are not compared with those of the subject."""
 
     @property
     def runs(self) -> int:

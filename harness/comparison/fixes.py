@@ -34,20 +34,27 @@ class Compared:
 
 
 def fix(
-    labels: tuple[str, str], compared: Sequence[Compared], *, is_worse_overall: bool | None
+    labels: tuple[str, str],
+    compared: Sequence[Compared],
+    *,
+    is_worse_overall: bool | None,
+    unread: Sequence[str] = (),
 ) -> documents.Fix:
     """Return the answer about two sides, which have at least one scenario in common.
 
     `is_worse_overall`: the answer of the test of all scenarios at once; None: it finds no
-    difference, or there is one scenario only.
+    difference, or there is one scenario only. `unread`: labels of sides with runs that cannot be
+    read; they could have any verdict, so that no fix is shown to work.
     """
     answer = _answer(compared, is_worse_overall=is_worse_overall)
+    if unread and answer is FixAnswer.WORKS:
+        answer = FixAnswer.NOT_SHOWN
     return documents.Fix(
         first=labels[0],
         second=labels[1],
         answer=answer,
         confidence=rate_comparisons.CONFIDENCE,
-        text=_text(answer, labels, compared) + _unknown(compared),
+        text=_text(answer, labels, compared, unread) + _unknown(compared),
     )
 
 
@@ -59,9 +66,16 @@ def _answer(compared: Sequence[Compared], *, is_worse_overall: bool | None) -> F
     return FixAnswer.NOT_SHOWN
 
 
-def _text(answer: FixAnswer, labels: tuple[str, str], compared: Sequence[Compared]) -> str:
+def _text(
+    answer: FixAnswer,
+    labels: tuple[str, str],
+    compared: Sequence[Compared],
+    unread: Sequence[str],
+) -> str:
     first, second = labels
     confidence = f"{rate_comparisons.CONFIDENCE:.0%} confidence".replace("%", " %")
+    if answer is FixAnswer.NOT_SHOWN and unread:
+        return f"not shown that {second} fixes {first}: runs of {' and '.join(unread)} could not be read"
     if answer is FixAnswer.NOT_SHOWN:
         return f"not shown that {second} fixes {first}: {_why_not(labels, compared)}"
     word = "less" if answer is FixAnswer.WORKS else "more"
@@ -89,16 +103,16 @@ def _shares(labels: tuple[str, str], item: Compared) -> str:
 
 
 def _fall(item: Compared) -> str:
-    """Return how much the rate changes, as the exact interval that both rates allow."""
-    low, high = (round(value * 100) for value in rates.fall(item.first, item.second))
-    if item.is_worse:
-        return f"the rate rises by {-high} to {-low} percentage points"
-    return f"the rate falls by {low} to {high} percentage points"
+    """Return how much the rate changes: the exact interval, without what the test excludes."""
+    low, high = rates.fall(item.first, item.second)
+    word, least, most = ("rises", -high, -low) if item.is_worse else ("falls", low, high)
+    least_text = f"{least * 100:.0f}" if least >= 0.005 else "more than 0"
+    return f"the rate {word} by {least_text} to {most * 100:.0f} percentage points"
 
 
 def _why_not(labels: tuple[str, str], compared: Sequence[Compared]) -> str:
     if len(compared) > 1:
-        return f"no difference found in {len(compared)} scenarios and subjects"
+        return f"no lower rate is shown in {len(compared)} scenarios and subjects"
     (item,) = compared
     if not (item.first.runs and item.second.runs):
         return "a side has no run that is VALID or INVALID"

@@ -1,6 +1,7 @@
 """Rates of INVALID runs on two sides: exact intervals, exact tests, and the answer in words."""
 
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 
 from harness.checks import verdicts
@@ -18,8 +19,17 @@ class Test:
     p_value: float
     least_p_value: float
     """The smallest p-value that this number of runs can have, whatever their verdicts."""
+    pairs: Sequence[tuple[rates.Rate, rates.Rate]]
     corrected: float | None = None
     answer: Answer = Answer.UNDECIDED
+    widest: float = 1.0
+    """Largest difference in any pair that is not excluded."""
+
+    def is_close(self, *, confidence: float) -> bool:
+        """Return whether a large difference is excluded in every pair."""
+        falls = [rates.fall(*pair, confidence=confidence) for pair in self.pairs]
+        self.widest = max(max(-low, high) for low, high in falls)
+        return self.widest < documents.LARGE
 
 
 def outcomes(group: run_groups.Group) -> documents.Outcomes:
@@ -52,7 +62,8 @@ def rate_of(group: run_groups.Group) -> rates.Rate:
 def one(first: rates.Rate, second: rates.Rate) -> Test:
     """Return the test of two rates."""
     none, every = rates.Rate(0, first.runs), rates.Rate(second.runs, second.runs)
-    return Test(exact_tests.boschloo(first, second), exact_tests.boschloo(none, every))
+    least = exact_tests.boschloo(none, every)
+    return Test(exact_tests.boschloo(first, second), least, [(first, second)])
 
 
 def many(pairs: Sequence[tuple[rates.Rate, rates.Rate]]) -> Test:
@@ -60,13 +71,13 @@ def many(pairs: Sequence[tuple[rates.Rate, rates.Rate]]) -> Test:
     extremes = [
         (rates.Rate(0, first.runs), rates.Rate(second.runs, second.runs)) for first, second in pairs
     ]
-    return Test(exact_tests.stratified(pairs), exact_tests.stratified(extremes))
+    return Test(exact_tests.stratified(pairs), exact_tests.stratified(extremes), pairs)
 
 
 def overall(tests: Iterable[Test]) -> Answer:
-    """Return the answer of all tests together."""
+    """Return the answer of all tests together: SAME only if it is that of each of them."""
     answers = {test.answer for test in tests}
-    order = (Answer.DIFFERENT, Answer.SAME)
+    order = (Answer.DIFFERENT, Answer.UNDECIDED, Answer.SAME)
     return next((answer for answer in order if answer in answers), Answer.UNDECIDED)
 
 
@@ -77,7 +88,10 @@ def text(test: Test, first: rates.Rate, second: rates.Rate, labels: tuple[str, s
         worse = labels[1] if first.share < second.share else labels[0]
         return f"{worse} is worse: INVALID in {shares}"
     if test.answer is Answer.SAME:
-        return f"no difference found: INVALID in {shares}"
+        return (
+            f"no difference found: INVALID in {shares}; one of {math.ceil(test.widest * 100)} "
+            "percentage points or more is excluded"
+        )
     if not (first.runs and second.runs):
         return (
             f"cannot tell: no run of {labels[1] if first.runs else labels[0]} is VALID or INVALID"

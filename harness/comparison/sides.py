@@ -1,4 +1,8 @@
-"""The things that are compared: a run, a campaign or a folder of runs each, and their runs."""
+"""The things that are compared: a run, a campaign or a folder of runs each, and their runs.
+
+A run counts once, however many copies of its directory there are. Of a side with runs of the tested
+subject only these are compared: positive controls are not about it, nor are hazards and remedies.
+"""
 
 import dataclasses
 import itertools
@@ -9,10 +13,13 @@ from collections.abc import Iterator, Sequence
 
 from harness import errors
 from harness.archive import campaign_folders, report_folders, run_folders
+from harness.checks import verdicts
 from harness.comparison import documents
 
 SIDES_MAX = 8
 """Every two are compared: eight have 28 comparisons."""
+_PURPOSES = ("subject", "hazard", "remedy", "control")
+"""Purposes of runs; of a side only those of the first one that it has are compared."""
 _REASON_MAX = 300
 """Characters of a reason within an error message."""
 
@@ -24,6 +31,7 @@ class Run:
     path: pathlib.Path
     plan: run_folders.Plan
     verdict: run_folders.Verdict
+    purpose: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +43,9 @@ class Side:
     kind: str
     runs: Sequence[Run]
     left_out: Sequence[str]
+    """Runs that cannot be read, or whose copies contradict each other, each with the reason."""
+    copies: int = 0
+    others: int = 0
 
     def document(self) -> documents.Side:
         """Return it with its verdicts counted."""
@@ -47,6 +58,8 @@ class Side:
             unknown=found.count("UNKNOWN"),
             invalid=found.count("INVALID"),
             left_out=list(self.left_out),
+            copies=self.copies,
+            others=self.others,
         )
 
 
@@ -89,32 +102,68 @@ def _require_disjoint(first: Side, second: Side) -> None:
 
 
 def _read(label: str, path: pathlib.Path) -> Side:
-    kind, paths, left_out = _runs_in(path)
-    runs: list[Run] = []
-    for folder in paths:
+    kind, found, left_out = _runs_in(path)
+    read: list[Run] = []
+    for folder, purpose in found:
         try:
-            found = run_folders.read(folder)
+            run = run_folders.read(folder)
         except errors.RunDirectoryError as error:
             left_out.append(str(error))
             continue
-        if found.plan is None or found.verdict is None:
-            left_out.append(f"{folder}: {found.state}: {found.problem}")
+        if run.plan is None or run.verdict is None:
+            left_out.append(f"{folder}: {run.state}: {run.problem}")
         else:
-            runs.append(Run(folder, found.plan, found.verdict))
-    if not runs:
+            read.append(Run(folder, run.plan, run.verdict, purpose or _purpose(run.plan)))
+    if not read:
         raise errors.UsageError(
             f"expected runs with verdicts in {path}, got none ({_reason(left_out)}): judge runs "
             "with flake-hunt check"
         )
-    return Side(label=label, path=path, kind=kind, runs=runs, left_out=left_out)
+    once = list(_once(read, left_out))
+    chosen = min((run.purpose for run in once), key=_PURPOSES.index)
+    runs = [run for run in once if run.purpose == chosen]
+    return Side(
+        label=label,
+        path=path,
+        kind=kind,
+        runs=runs,
+        left_out=left_out,
+        copies=len(read) - len(once),
+        others=len(once) - len(runs),
+    )
 
 
-def _runs_in(path: pathlib.Path) -> tuple[str, list[pathlib.Path], list[str]]:
-    """Return the kind of a path, its run directories, and why others are left out."""
+def _purpose(plan: run_folders.Plan) -> str:
+    """Return the purpose of a run outside a campaign, as far as its plan tells."""
+    if plan.defects:
+        return "control"
+    if plan.remedies:
+        return "remedy"
+    return "hazard" if plan.known_to_fail else "subject"
+
+
+def _once(read: Sequence[Run], left_out: list[str]) -> Iterator[Run]:
+    """Yield each run once, by its id; of copies that differ the worst one, which is noted."""
+    copies: dict[str, list[Run]] = {}
+    for run in read:
+        copies.setdefault(run.plan.run_id, []).append(run)
+    for run_id, same in copies.items():
+        verdict = verdicts.worst(run.verdict.verdict for run in same)
+        if len({run.verdict.verdict for run in same}) > 1:
+            left_out.append(f"{same[0].path}: copies of run {run_id} have different verdicts")
+        yield next(run for run in same if run.verdict.verdict is verdict)
+
+
+_Found = list[tuple[pathlib.Path, str]]
+"""Run directories, each with its purpose; empty: its plan tells."""
+
+
+def _runs_in(path: pathlib.Path) -> tuple[str, _Found, list[str]]:
+    """Return the kind of a path, its runs, and why others are left out."""
     if campaign_folders.is_one(path):
         return "campaign", *_of_campaign(path)
     if os.path.isfile(path / "plan.json"):  # noqa: PTH113 - never raises
-        return "run", [path], []
+        return "run", [(path, "")], []
     found = list(_below(path))
     if not found:
         is_folder = os.path.isdir(path)  # noqa: PTH112 - never raises
@@ -123,7 +172,7 @@ def _runs_in(path: pathlib.Path) -> tuple[str, list[pathlib.Path], list[str]]:
             f"expected a run, a campaign or a folder of runs, but {path} {what}: name "
             "reports/<scenario>/<run> or reports/campaigns/<campaign>"
         )
-    return "folder of runs", found, []
+    return "folder of runs", [(run, "") for run in found], []
 
 
 def _below(path: pathlib.Path) -> Iterator[pathlib.Path]:
@@ -135,7 +184,7 @@ def _below(path: pathlib.Path) -> Iterator[pathlib.Path]:
         yield from sorted(report_folders.run_paths(path))
 
 
-def _of_campaign(path: pathlib.Path) -> tuple[list[pathlib.Path], list[str]]:
+def _of_campaign(path: pathlib.Path) -> tuple[_Found, list[str]]:
     campaign = campaign_folders.read(path)
     if campaign.seed is None:
         raise errors.UsageError(f"expected a campaign, but of {path} {campaign.problem}")
@@ -144,7 +193,18 @@ def _of_campaign(path: pathlib.Path) -> tuple[list[pathlib.Path], list[str]]:
         for result in campaign.results
         if not result.directory
     ]
-    return campaign.runs, failed
+    if campaign.is_cut:
+        failed.append(f"{path / campaign_folders.RESULTS}: the last line is cut")
+    if strange := {result.purpose for result in campaign.results} - set(_PURPOSES):
+        raise errors.UsageError(
+            f"expected purposes of runs ({', '.join(_PURPOSES)}) in {path}, got "
+            f"{min(strange)!r:.40}: its results.jsonl was edited, or is of a newer version"
+        )
+    return [
+        (campaign.directory_of(result), result.purpose)
+        for result in campaign.results
+        if result.directory
+    ], failed
 
 
 def _message(error: str) -> str:

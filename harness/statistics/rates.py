@@ -45,13 +45,13 @@ class Rate:
         ).replace("%", " %")
 
 
-def fall(first: Rate, second: Rate) -> tuple[float, float]:
+def fall(first: Rate, second: Rate, *, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Return an interval of how much lower the second true rate is than the first.
 
-    It has the differences of all rates in two exact intervals that hold at once with CONFIDENCE.
-    It is exact but wide: it may contain 0 where a test finds a difference.
+    It has the differences of all rates in two exact intervals that hold at once with the
+    confidence. It is exact but wide: it may contain 0 where a test finds a difference.
     """
-    each = math.sqrt(CONFIDENCE)
+    each = math.sqrt(confidence)
     (low, high), (other_low, other_high) = (
         _interval(rate.failed, rate.runs, each) for rate in (first, second)
     )

@@ -83,8 +83,12 @@ def campaign(
     *,
     planned: int | None = None,
     document: Mapping[str, Any] | None = None,
+    purpose: Callable[[int], str] = lambda number: "subject",
 ) -> pathlib.Path:
-    """A campaign of these runs; `document` None: it has not ended."""
+    """A campaign of these runs; `document` None: it has not ended.
+
+    `purpose` returns that of the run with this place.
+    """
     folder = reports / "campaigns" / name
     folder.mkdir(parents=True)
     plan = {"seed": 7, "cluster": {"name": "embedded"}, "runs": [{}] * (planned or len(runs))}
@@ -94,11 +98,12 @@ def campaign(
             {
                 "scenario": made.path.parent.name,
                 "subject": "correct",
+                "purpose": purpose(number),
                 "directory": str(made.path),
                 "verdict": json.loads(made.verdict.read_bytes())["verdict"],
             }
         )
-        for made in runs
+        for number, made in enumerate(runs)
     ]
     (folder / "results.jsonl").write_text("".join(f"{line}\n" for line in lines))
     if document is not None:

@@ -60,13 +60,15 @@ def compare(
 
     Scenarios are compared one by one, and only under the same load; the others are listed.
 
-    Runs are not judged again, and UNKNOWN runs are neither VALID nor INVALID.
+    Runs are not judged again, and UNKNOWN runs are neither VALID nor INVALID. A run counts once,
+    however many copies there are. Controls, hazards and remedies are not compared with the subject.
 
-    Exit code 0: no difference in the rates of INVALID runs was found.
+    Exit code 0: no difference in the rates of INVALID runs was found, and in each scenario a
+    difference of 50 percentage points or more is excluded with 95 % confidence.
 
     10: they differ by more than chance.
 
-    20: there are too few runs to tell, or none that can be compared.
+    20: there are too few runs to tell, some cannot be read, or none can be compared.
     """
     from harness import errors
     from harness.comparison import comparing, comparison_pages

@@ -1,6 +1,8 @@
 """Comparisons of runs and campaigns: what differs is found, and chance is not taken for it."""
 
+import itertools
 import json
+import math
 import pathlib
 import random
 import shutil
@@ -9,9 +11,11 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.comparison import comparing, documents
-from harness.comparison.documents import Answer
-from tests.histories import archives
+from harness.comparison import comparing, comparison_texts, documents, sides
+from harness.comparison.documents import Answer, FixAnswer
+from harness.statistics import rates
+from harness.statistics.rates import Rate
+from tests.histories import archives, building
 
 RUNS = 30
 LOAD = {"name": "churn", "traffic": {"users": 8, "duration_s": 5.0}, "subject": {"parallelism": 1}}
@@ -62,6 +66,7 @@ def test_one_subject_twice_does_not_differ(tmp_path: pathlib.Path) -> None:
     assert found.settings == []
     assert {time.answer for time in pair.times} == {Answer.SAME}
     assert found.summary.startswith("no difference found: INVALID in A 0 of 30 runs (0 to 12 %)")
+    assert found.summary.endswith("; one of 14 percentage points or more is excluded")
 
 
 def test_a_defect_is_worse_than_the_correct_subject(tmp_path: pathlib.Path) -> None:
@@ -231,6 +236,170 @@ def test_runs_without_a_verdict_are_left_out_and_said(tmp_path: pathlib.Path) ->
     [damaged, missing] = found.sides[0].left_out
     assert "damaged: verdict.json is damaged" in damaged
     assert "not judged" in missing
+    assert found.pairs[0].answer is Answer.SAME
+    assert (found.answer, found.exit_code) == (Answer.UNDECIDED, 20), "they may be INVALID"
+    assert found.summary.endswith("; runs of A could not be read")
+
+
+def test_an_unread_run_of_the_second_side_shows_no_fix(tmp_path: pathlib.Path) -> None:
+    bad, good = side(tmp_path, "bad", "INVALID"), side(tmp_path, "good")
+    assert [fix.answer for fix in compare(bad, good).fixes] == [FixAnswer.WORKS]
+    next(good.glob("*/*/verdict.json")).write_bytes(b"{")
+    found = compare(bad, good)
+    assert (found.exit_code, found.fixes[0].answer) == (10, FixAnswer.NOT_SHOWN)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3, 6])
+def test_too_few_runs_are_not_the_same(tmp_path: pathlib.Path, runs: int) -> None:
+    found = compare(side(tmp_path, "one", runs=runs), side(tmp_path, "two", runs=runs))
+    assert (found.answer, found.exit_code) == (Answer.UNDECIDED, 20)
+    assert found.summary.startswith("cannot tell")
+
+
+def test_a_scenario_that_cannot_be_told_is_not_the_same(tmp_path: pathlib.Path) -> None:
+    """Two of two runs against none of two, beside a scenario with many runs that are all VALID."""
+    sides = []
+    for name, verdict in (("one", "VALID"), ("two", "INVALID")):
+        many = archives.repeated(
+            archives.run(tmp_path, name, scenario="many"), 20, figures=figures, plan={}
+        )
+        few = [archives.run(tmp_path, f"{name}{n}", verdict, scenario="few") for n in (1, 2)]
+        sides.append(archives.campaign(tmp_path, name, [*many, *few]))
+    found = compare(*sides)
+    assert {pair.scenario: pair.answer for pair in found.pairs} == {
+        "few": Answer.UNDECIDED,
+        "many": Answer.SAME,
+    }
+    assert (found.answer, found.exit_code) == (Answer.UNDECIDED, 20)
+    assert found.summary.startswith("cannot tell in 1 of 2 scenarios and subjects, such as few: ")
+
+
+def campaigns(
+    tmp_path: pathlib.Path, purpose: str, *, subjects: int = 3, others: int = 20
+) -> list[pathlib.Path]:
+    """Two campaigns of subjects that differ, with controls that do not."""
+    made = []
+    for name, verdict in (("one", "VALID"), ("two", "INVALID")):
+        plan = {"defects": ["x"]} if purpose == "control" else {"remedies": ["y"]}
+        mine = [archives.run(tmp_path, f"{name}{n}", verdict) for n in range(subjects)]
+        rest = archives.repeated(
+            archives.run(tmp_path, name, "INVALID"), others, figures=figures, plan=plan
+        )
+        made.append(
+            archives.campaign(
+                tmp_path,
+                name,
+                [*mine, *rest],
+                purpose=lambda number: "subject" if number < subjects else purpose,
+            )
+        )
+    return made
+
+
+@pytest.mark.parametrize("purpose", ["control", "hazard", "remedy"])
+def test_runs_that_are_not_of_the_subject_do_not_enter(
+    tmp_path: pathlib.Path, purpose: str
+) -> None:
+    found = compare(*campaigns(tmp_path, purpose, subjects=2))
+    assert (found.answer, found.exit_code) == (Answer.UNDECIDED, 20)
+    assert [side.others for side in found.sides] == [20, 20]
+    [pair] = found.pairs
+    assert (pair.first_outcomes.conclusive, pair.second_outcomes.conclusive) == (2, 2)
+    assert found.overall == []
+    notes = comparison_texts.tables(found)[0].notes
+    assert "A: 20 runs of controls, hazards and remedies are not compared" in notes
+
+
+def test_in_a_folder_of_runs_plans_tell_what_is_a_control(tmp_path: pathlib.Path) -> None:
+    campaigns(tmp_path / "a", "control")
+    found = sides._read("A", tmp_path / "a" / building.SCENARIO)
+    assert (len(found.runs), found.others) == (6 + 2, 40), (
+        "two more that the controls are copies of"
+    )
+
+
+def copied(folder: pathlib.Path, copies: int) -> pathlib.Path:
+    """Each run directory of a folder of runs, several times."""
+    for run in sorted((folder / "churn").iterdir()):
+        for number in range(copies - 1):
+            shutil.copytree(run, run.with_name(f"{run.name}-copy-{number}"))
+    return folder
+
+
+def test_copies_of_a_run_count_once(tmp_path: pathlib.Path) -> None:
+    """Two runs with eight copies each are two runs, and show no fix."""
+    bad = copied(side(tmp_path, "bad", "INVALID", runs=2), 8)
+    good = copied(side(tmp_path, "good", runs=2), 8)
+    found = compare(bad, good)
+    assert [(item.runs, item.copies) for item in found.sides] == [(2, 14), (2, 14)]
+    assert (found.answer, found.exit_code) == (Answer.UNDECIDED, 20)
+    assert found.fixes[0].answer is FixAnswer.NOT_SHOWN
+    assert len(found.runs) == 4
+    assert "A: 14 copies of these runs are not counted" in comparison_texts.tables(found)[0].notes
+    shown = compare(side(tmp_path, "b", "INVALID", runs=8), side(tmp_path, "g", runs=8))
+    assert shown.fixes[0].answer is FixAnswer.WORKS, "as many runs that are none"
+
+
+def test_copies_in_a_campaign_count_once(tmp_path: pathlib.Path) -> None:
+    runs = [archives.run(tmp_path, name) for name in ("a", "b")]
+    folder = archives.campaign(tmp_path, "1", [*runs, *runs, *runs])
+    other = side(tmp_path, "many")
+    assert compare(folder, other).sides[0].runs == 2
+
+
+def test_copies_that_differ_are_named(tmp_path: pathlib.Path) -> None:
+    good = copied(side(tmp_path, "good", runs=20), 2)
+    file = sorted(good.glob("churn/*-copy-0/verdict.json"))[0]
+    changed = json.loads(file.read_bytes()) | {"verdict": "INVALID"}
+    file.write_text(json.dumps(changed))
+    found = compare(good, side(tmp_path, "other"))
+    assert (found.sides[0].invalid, found.sides[0].runs) == (1, 20)
+    assert "have different verdicts" in found.sides[0].left_out[0]
+    assert found.exit_code == 20
+
+
+def test_a_result_that_was_cut_is_named(tmp_path: pathlib.Path) -> None:
+    runs = [archives.run(tmp_path, name) for name in ("a", "b")]
+    folder = archives.campaign(tmp_path, "1", runs)
+    with (folder / "results.jsonl").open("a") as file:
+        file.write('{"scenario": "churn", "verdict": "INVALID"')
+    assert compare(folder, side(tmp_path, "x")).sides[0].left_out == [
+        f"{folder / 'results.jsonl'}: the last line is cut"
+    ]
+
+
+def test_the_tables_name_the_subject(tmp_path: pathlib.Path) -> None:
+    found = compare(side(tmp_path, "one"), side(tmp_path, "two"))
+    tables = {table.title: table for table in comparison_texts.tables(found)}
+    for title in ("Violations", "Throughput and latency"):
+        place = tables[title].head.index("subject")
+        assert {row[place] for row in tables[title].rows} == {"correct"}
+
+
+def test_a_large_difference_is_rarely_called_the_same() -> None:
+    """With a difference of half the runs the answer is wrong with a probability below 5 %."""
+    for runs in (7, 12, 20):
+        for first in (0.0, 0.1, 0.25, 0.4, 0.5):
+            wrong = sum(
+                chance(failed, runs, first) * chance(other, runs, first + 0.5)
+                for failed, other in itertools.product(range(runs + 1), repeat=2)
+                if is_same(Rate(failed, runs), Rate(other, runs))
+            )
+            assert wrong < 0.05
+
+
+def is_same(first: Rate, second: Rate) -> bool:
+    return max(map(abs, rates.fall(first, second))) < documents.LARGE
+
+
+def chance(failed: int, runs: int, rate: float) -> float:
+    return math.comb(runs, failed) * rate**failed * (1 - rate) ** (runs - failed)
+
+
+def test_equal_rates_are_the_same_with_enough_runs(tmp_path: pathlib.Path) -> None:
+    """The least number of runs without any failure for which the answer is not open."""
+    found = [compare(*[side(tmp_path, f"{x}{n}", runs=n) for x in "ab"]).answer for n in (6, 7)]
+    assert found == [Answer.UNDECIDED, Answer.SAME]
 
 
 def test_settings_that_are_nested_without_end_are_one_difference(tmp_path: pathlib.Path) -> None:

@@ -50,7 +50,7 @@ def test_a_fix_of_one_scenario_that_breaks_another_is_none() -> None:
 
 def test_all_scenarios_together_can_show_it() -> None:
     few = compared(Rate(2, 6), Rate(0, 6))
-    assert few.answer is Answer.SAME
+    assert few.answer is Answer.UNDECIDED
     found = fixes.fix(LABELS, [few] * 4, is_worse_overall=False)
     assert found.answer is FixAnswer.WORKS
     assert found.text.endswith("over 4 scenarios and subjects together")
@@ -60,6 +60,30 @@ def test_all_scenarios_together_can_show_it() -> None:
 def test_what_is_not_shown_names_the_power() -> None:
     found = fixes.fix(LABELS, [compared(Rate(3, 20), Rate(0, 20))], is_worse_overall=None)
     assert "(power: 20 runs of each side show a fix that never fails with probability" in found.text
+
+
+@pytest.mark.parametrize("runs", [3, 4, 5, 20])
+def test_the_fall_is_what_the_answer_says(runs: int) -> None:
+    """The exact interval may reach below zero, which the test has excluded."""
+    pair = compared(Rate(runs, runs), Rate(0, runs))
+    found = fixes.fix(LABELS, [pair], is_worse_overall=None)
+    assert found.answer is FixAnswer.WORKS
+    least = found.text.rpartition("the rate falls by ")[2].removesuffix(" percentage points")
+    assert least == ("61 to 100" if runs == 20 else least)
+    assert "-" not in least
+    worse = fixes.fix(LABELS, [compared(pair.second, pair.first)], is_worse_overall=None)
+    assert worse.text.endswith(f"the rate rises by {least} percentage points")
+
+
+def test_runs_that_cannot_be_read_show_no_fix() -> None:
+    pair = compared(Rate(14, 20), Rate(0, 20))
+    found = fixes.fix(LABELS, [pair], is_worse_overall=None, unread=["B"])
+    assert found.answer is FixAnswer.NOT_SHOWN
+    assert found.text == "not shown that B fixes A: runs of B could not be read"
+    worse = fixes.fix(
+        LABELS, [compared(pair.second, pair.first)], is_worse_overall=None, unread="B"
+    )
+    assert worse.answer is FixAnswer.WORSE
 
 
 def test_the_interval_of_the_fall_contains_it() -> None:
