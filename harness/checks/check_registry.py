@@ -201,7 +201,9 @@ CHECKS: tuple[Check, ...] = (
         tainted_devices.NAME,
         tainted_devices.PROMISE,
         lambda given: tainted_devices.check(
-            given.observed.folded, given.observed.taints, given.views
+            given.observed.folded,
+            given.observed.taints,
+            given.views if tainted_devices.needs_views(given.plan) else None,
         ),
         applies=tainted_devices.applies,
     ),

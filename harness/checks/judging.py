@@ -166,7 +166,7 @@ def _given(evidence: certificate_items.Evidence) -> check_inputs.CheckInput:
 
 def _views(history: histories.History) -> dict[str, attempt_views.View]:
     """Return what the scheduler knew in its attempts, if a check asks for it."""
-    if tainted_devices.applies(history.plan) or existing_devices.needs_views(history.plan):
+    if tainted_devices.needs_views(history.plan) or existing_devices.needs_views(history.plan):
         return attempt_views.read(history, attempt_views.SCHEDULER)
     return {}
 

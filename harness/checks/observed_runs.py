@@ -64,7 +64,7 @@ class ObservedRun:
     taints: taint_timelines.TaintTimelines = dataclasses.field(
         default_factory=taint_timelines.TaintTimelines
     )
-    """Taints in all versions of slices and rules; of a plan that taints devices."""
+    """Taints in all versions of slices and rules; of a plan that observes them."""
     allocated: allocation_judging.Questions = dataclasses.field(
         default_factory=allocation_judging.Questions
     )

@@ -2,8 +2,9 @@
 
 A scheduler sees slices and rules late, so that a device may rightly be allocated for a while after
 it was tainted. It is wrong only if the device was tainted in every version that the scheduler could
-have seen: from the version that its informer had certainly dealt with when the attempt began, up
-to the allocation. Only the steps of the Python scheduler tell which version that was.
+have seen: from the version that it had certainly dealt with when the attempt began, up to the
+allocation. The steps of the Python scheduler tell which version that was; of any other scheduler it
+is known only that it does not lag for ever.
 
 Contents: `attempt_views`, `taint_timelines`, `tainted_devices`.
 """

@@ -1,7 +1,7 @@
 """Which versions of slices and rules a scheduler certainly knew when it chose devices for a claim.
 
 The slice tracker marks each event of slices and rules that it has dealt with. An attempt that
-begins later must know it.
+begins later must know it. Of other schedulers the record tells less: see `tainted_devices`.
 """
 
 import dataclasses

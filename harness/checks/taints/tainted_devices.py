@@ -1,22 +1,35 @@
 """The check of tainted devices.
 
-A run owes this if its pools are tainted, one Python scheduler allocates, and no fault disturbs what
-it sees.
+Where one Python scheduler allocates and no fault disturbs what it sees, its steps tell what it
+knew. Of any other scheduler, the record alone has to show it: an attempt begins after its claim was
+created, and does not take long. The scheduler has seen what was published `LAG_S` before the claim
+was created, or `ATTEMPT_S` before the allocation. In runs with faults it may lag by any time, and
+is not examined.
 """
 
 from collections.abc import Mapping, Sequence
 
 from harness.checks import check_results, verdicts
 from harness.checks.holds import hold_history
+from harness.checks.observed import observations
 from harness.checks.taints import attempt_views, taint_timelines
 from harness.history import plans
 
 NAME = "tainted_devices"
 PROMISE = "no device is allocated that the scheduler must have known as tainted"
+LAG_S = 10.0
+"""Seconds by which a scheduler without faults may lag behind the recorder."""
+ATTEMPT_S = 60.0
+"""Seconds from what a scheduler saw before an attempt to the commit of its allocation."""
 
 
 def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee."""
+    """Return whether a run with this plan observes taints."""
+    return needs_views(plan) or (observations.SLICES in plan.resources and not plan.faults)
+
+
+def needs_views(plan: plans.Plan) -> bool:
+    """Return whether the steps of the scheduler tell more: its pools are tainted, it is alone."""
     changes = (plan.settings.get("pools") or {}).get("changes") or ()
     taints = any(change.get("kind") == "taint" for change in changes)
     return taints and attempt_views.are_told(plan)
@@ -25,22 +38,34 @@ def applies(plan: plans.Plan) -> bool:
 def check(
     folded: hold_history.HoldHistory,
     timelines: taint_timelines.TaintTimelines,
-    views: Mapping[str, attempt_views.View],
-) -> verdicts.CheckResult:
+    views: Mapping[str, attempt_views.View] | None,
+) -> verdicts.Answer:
     """Return INVALID with the tainted devices, UNKNOWN if nothing could be examined.
 
     Allocations count as examined if it is known which version of the slices the scheduler had dealt
-    with, and the claim tolerates nothing.
+    with, and the claim tolerates nothing. `views` None: the record alone tells it.
     """
+    if views is None and not timelines.has_taints:
+        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason="no device was tainted")
+    is_told = views is not None
+    known = _seen_views(folded.holds, timelines) if views is None else views
     examined = [
         hold
         for hold in folded.holds
-        if hold.uid in views
-        and views[hold.uid].slices != attempt_views.UNKNOWN
+        if hold.uid in known
+        and known[hold.uid].slices != attempt_views.UNKNOWN
         and not timelines.tolerates(hold.uid)
     ]
+    if not is_told and not examined:
+        why = "no allocation was made so late that the scheduler must have seen the taints"
+        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason=why)
     gaps = [*folded.stream("resourceslices").gaps, *folded.stream("devicetaintrules").gaps]
-    found = [hold for hold in examined if not _could_be_clear(hold, timelines, views[hold.uid])]
+    found = [
+        hold
+        for hold in examined
+        if (is_told or timelines.was_tainted(hold.device))
+        and not _could_be_clear(hold, timelines, known[hold.uid])
+    ]
     found = [] if gaps else found
     return check_results.of_found(
         found,
@@ -48,10 +73,23 @@ def check(
         promise=PROMISE,
         verdict=_verdict(found, examined if not gaps else ()),
         examined_count=len(examined),
-        violation=lambda hold: _violation(hold, views[hold.uid]),
+        violation=lambda hold: _violation(hold, known[hold.uid]),
         summary=_summary,
         reason=_reason(found, examined, is_complete=not gaps),
     )
+
+
+def _seen_views(
+    holds: Sequence[hold_history.Hold], timelines: taint_timelines.TaintTimelines
+) -> dict[str, attempt_views.View]:
+    """Return what any scheduler must have seen; of a claim with several allocations, the oldest."""
+    views: dict[str, attempt_views.View] = {}
+    for hold in holds:
+        claimed_ns, allocated_ns = timelines.claimed_ns(hold.uid), hold.from_ts_ns
+        since_ns = max(claimed_ns - int(LAG_S * 1e9), allocated_ns - int(ATTEMPT_S * 1e9))
+        view = timelines.view_at(since_ns)
+        views[hold.uid] = view.older(views.get(hold.uid, view))
+    return views
 
 
 def _could_be_clear(
@@ -98,7 +136,7 @@ def _violation(hold: hold_history.Hold, view: attempt_views.View) -> verdicts.Vi
         summary=_summary(hold),
         text=(
             f"Claim {hold.namespace}/{hold.name} (uid {hold.uid}) was allocated {hold.device} at "
-            f"resourceVersion {hold.from_rv}. When the scheduler began the attempt, it had dealt with "
+            f"resourceVersion {hold.from_rv}. When the scheduler began the attempt, it had seen "
             f"the slices up to resourceVersion {view.slices}. In all versions of the slices from then "
             f"on{rules}, up to the allocation, the device was tainted or not there."
         ),

@@ -27,7 +27,7 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"progress_s": 5.0, "expected_steps": [controller_records.CONTROLLER]},
         ["final", "controller"],
     ),
-    "reservations": ({"settings": {"traffic": {"clients": 1}}}, ["lives", "pods"]),
+    "reservations": ({"settings": {"traffic": {"clients": 1}}}, ["controller", "lives", "pods"]),
     "parameters": ({"settings": {"claim": {"parameters": {"a": "b"}}}}, ["parameters"]),
     "extended": ({"settings": {"claim": {"extended": "gpu"}}}, ["extended"]),
     "readiness": (
@@ -42,11 +42,11 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"settings": {"subject": SCHEDULERS, "pools": {"changes": [{"kind": "taint"}]}}},
         ["taints"],
     ),
-    "slices": ({"resources": [*ALL, observations.SLICES]}, OF_ALLOCATIONS),
+    "slices": ({"resources": [*ALL, observations.SLICES]}, ["taints", *OF_ALLOCATIONS]),
     "nodes": ({"resources": [*ALL, observations.NODES]}, ["bound"]),
     "slices and nodes": (
         {"resources": [*ALL, observations.SLICES, observations.NODES]},
-        [*OF_ALLOCATIONS, "bound"],
+        ["taints", *OF_ALLOCATIONS, "bound"],
     ),
 }
 

@@ -76,11 +76,21 @@ def claim(
     return observed("resourceclaims", version, obj, "MODIFIED" if allocated else "ADDED")
 
 
-def judge(body: Iterable[records.Body], view: attempt_views.View | None) -> verdicts.CheckResult:
+def judge(body: Iterable[records.Body], view: attempt_views.View | None) -> Any:
     """The result for one claim that is allocated at the end, by an attempt with this view."""
     timelines = taint_timelines.TaintTimelines()
     folded = hold_history.fold(body, timelines)
     return tainted_devices.check(folded, timelines, {"c": view} if view else {})
+
+
+def judge_record(body: Iterable[records.Observation]) -> verdicts.Answer:
+    """The result without steps; each record was made at the second that its version says."""
+    timelines = taint_timelines.TaintTimelines()
+    timed = (
+        msgspec.structs.replace(item, ts_ns=item.resource_version * 1_000_000_000) for item in body
+    )
+    folded = hold_history.fold(timed, timelines)
+    return tainted_devices.check(folded, timelines, None)
 
 
 def view(slices: int, rules: int = 0) -> attempt_views.View:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness.checks import verdicts
 from harness.checks.taints import attempt_views, tainted_devices
 from harness.history import histories, journal_writer, records
 from harness.scenario import loading
@@ -112,6 +113,77 @@ def test_a_gap_may_hide_a_version_without_the_taint(resource: str) -> None:
     gap = records.Gap(resource=resource, after_resource_version=3, reason="410", ts_ns=4)
     result = judge([piece(1, TAINTED), gap, claim(7), ALLOCATED], view(1))
     assert (result.verdict, result.violation_count) == (UNKNOWN, 0)
+
+
+# ------------------------------------------------------------------- the record alone
+
+
+@pytest.mark.parametrize(
+    ("body", "is_wrong"),
+    [
+        ([piece(1, CLEAN), piece(3, TAINTED), claim(14), claim(15, allocated="d")], True),
+        ([piece(1, CLEAN), rule(3, {}), claim(14), claim(15, allocated="d")], True),
+        ([piece(1, CLEAN), piece(3, TAINTED), claim(12), claim(15, allocated="d")], False),
+        ([piece(1, CLEAN), claim(2), piece(3, TAINTED), claim(62, allocated="d")], False),
+        ([piece(1, CLEAN), claim(2), piece(3, TAINTED), claim(64, allocated="d")], True),
+        (
+            [
+                piece(1, CLEAN),
+                piece(3, TAINTED),
+                claim(14),
+                piece(16, CLEAN),
+                claim(17, allocated="d"),
+            ],
+            False,
+        ),
+        ([piece(1, device("e", "NoSchedule")), claim(14), claim(15, allocated="d")], False),
+    ],
+    ids=[
+        "created 11 s after the taint",
+        "created 11 s after the rule",
+        "created 9 s after it",
+        "allocated 59 s after it",
+        "allocated 61 s after it",
+        "untainted in the meantime",
+        "no slice lists the device",
+    ],
+)
+def test_what_any_scheduler_must_have_seen(body: list[Any], is_wrong: bool) -> None:
+    result = taint_events.judge_record(body)
+    assert result.examined_count == 1
+    assert result.verdict is (INVALID if is_wrong else VALID)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ([piece(1, CLEAN), claim(20), claim(30, allocated="d")], "no device was tainted"),
+        (
+            [piece(1, TAINTED), claim(2), claim(3, allocated="d")],
+            "no allocation was made so late that the scheduler must have seen the taints",
+        ),
+        (
+            [
+                piece(1, TAINTED),
+                claim(14, tolerations=[{"operator": "Exists"}]),
+                claim(15, allocated="d"),
+            ],
+            "no allocation was made so late that the scheduler must have seen the taints",
+        ),
+    ],
+)
+def test_without_steps_it_may_not_be_examined(body: list[Any], why: str) -> None:
+    result = taint_events.judge_record(body)
+    assert isinstance(result, verdicts.NotExamined)
+    assert result.reason == why
+
+
+def test_the_record_is_asked_where_slices_are_observed_and_no_fault_disturbs() -> None:
+    observed = msgspec.structs.replace(building.plan(), resources=["resourceslices"])
+    assert tainted_devices.applies(observed)
+    assert not tainted_devices.needs_views(observed)
+    faulty = msgspec.structs.replace(observed, faults=[object()])  # type: ignore[list-item]
+    assert not tainted_devices.applies(faulty)
 
 
 # ------------------------------------------------------------------- views
