@@ -22,12 +22,13 @@ import subprocess
 import sys
 import time
 import urllib.request
-from typing import Any, NoReturn
+from typing import Any
 
 import psutil
 
+from tests.stand_ins import pflag
+
 VERSION = "Kubernetes v1.36.4"
-FLAGS = pathlib.Path(__file__).with_name("kube_apiserver_flags.txt")
 READY_AFTER_S = 0.3
 ETCD_TIMEOUT_S = 5.0
 OPEN = ("/readyz", "/livez", "/healthz", "/version")
@@ -35,44 +36,9 @@ _NAMESPACE = re.compile(r"(/api/v1/namespaces/[^/]+)(/finalize)?")
 DELETED = "stand-in/deleted"
 """In place of a deletionTimestamp, which clients cannot set."""
 RECONCILERS = ("master-count", "lease", "none")
-Flags = dict[str, str]
 
 
-def fail(message: str) -> NoReturn:
-    print(
-        f'E1121 10:00:00.000000       1 run.go:72] "command failed" err="{message}"',
-        file=sys.stderr,
-    )
-    sys.exit(1)
-
-
-def usage(message: str) -> NoReturn:
-    print(f"Error: {message}", file=sys.stderr)
-    sys.exit(1)
-
-
-def parse(arguments: list[str]) -> Flags:
-    kinds = dict(line.split() for line in FLAGS.read_text().splitlines() if line and line[0] != "#")
-    given = {}
-    for argument in arguments:
-        name, equals, value = argument.removeprefix("--").partition("=")
-        if not argument.startswith("--") or name not in kinds:
-            usage(f"unknown flag: --{name}")
-        if not equals and kinds[name] != "b":
-            usage(f"flag needs an argument: --{name}")
-        if kinds[name] == "i" and not value.lstrip("-").isdigit():
-            usage(
-                f'invalid argument "{value}" for "--{name}" flag: strconv.ParseInt: parsing "{value}": invalid syntax'
-            )
-        if kinds[name] == "b" and value not in ("", "true", "false"):
-            usage(
-                f'invalid argument "{value}" for "--{name}" flag: strconv.ParseBool: parsing "{value}": invalid syntax'
-            )
-        given[name] = value
-    return given
-
-
-def validate(flags: Flags) -> None:
+def validate(flags: pflag.Flags) -> None:
     problems = []
     if not flags.get("etcd-servers"):
         problems.append("--etcd-servers must be specified")
@@ -88,7 +54,7 @@ def validate(flags: Flags) -> None:
             f"--endpoint-reconciler-type error: unknown endpoint reconciler type: {reconciler}"
         )
     if problems:
-        fail(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+        pflag.fail(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
     for name in (
         "tls-cert-file",
         "tls-private-key-file",
@@ -98,7 +64,7 @@ def validate(flags: Flags) -> None:
     ):
         path = flags.get(name)
         if path and not pathlib.Path(path).is_file():
-            fail(f"open {path}: no such file or directory")
+            pflag.fail(f"open {path}: no such file or directory")
 
 
 def require_etcd(servers: str) -> None:
@@ -107,7 +73,7 @@ def require_etcd(servers: str) -> None:
         if _is_healthy(f"{servers.split(',', maxsplit=1)[0]}/health"):
             return
         time.sleep(0.05)
-    fail("context deadline exceeded")
+    pflag.fail("context deadline exceeded")
 
 
 def _is_healthy(url: str) -> bool:
@@ -127,7 +93,7 @@ def etcd_folder(servers: str) -> pathlib.Path:
             )
             if options.get("advertise-client-urls") == servers:
                 return pathlib.Path(options["data-dir"])
-    fail(f"the stand-in found no etcd that listens on {servers}")
+    raise SystemExit(f"the stand-in found no etcd that listens on {servers}")
 
 
 class Backend:
@@ -155,7 +121,7 @@ class Backend:
         self.process = subprocess.Popen(command)
         while not ready.exists():
             if self.process.poll() is not None:
-                fail("the stand-in's own server did not start")
+                pflag.fail("the stand-in's own server did not start")
             time.sleep(0.02)
         document = json.loads(kubeconfig.read_text())
         self.host, _, port = (
@@ -168,7 +134,7 @@ class Backend:
 class Front:
     """Terminates TLS, decides who asks, and passes on."""
 
-    def __init__(self, flags: Flags, backend: Backend) -> None:
+    def __init__(self, flags: pflag.Flags, backend: Backend) -> None:
         self._backend = backend
         self._tokens = set()
         if path := flags.get("token-auth-file"):
@@ -288,7 +254,7 @@ def _response(code: int, body: bytes, kind: str) -> bytes:
     return head.encode() + body
 
 
-async def serve(flags: Flags, backend: Backend) -> None:
+async def serve(flags: pflag.Flags, backend: Backend) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(flags["tls-cert-file"], flags["tls-private-key-file"])
     if authority := flags.get("client-ca-file"):
@@ -304,7 +270,7 @@ async def serve(flags: Flags, backend: Backend) -> None:
     server.close()
 
 
-def listen_or_fail(flags: Flags) -> None:
+def listen_or_fail(flags: pflag.Flags) -> None:
     """The port is looked at early, as the real one does."""
     import socket
 
@@ -312,16 +278,17 @@ def listen_or_fail(flags: Flags) -> None:
     try:
         socket.create_server((flags["bind-address"], int(flags["secure-port"]))).close()
     except OSError:
-        fail(
+        pflag.fail(
             f"failed to create listener: failed to listen on {where}: listen tcp {where}: bind: address already in use"
         )
 
 
 def main() -> None:
-    if sys.argv[1:] == ["--version"]:
+    flags = pflag.parse("kube-apiserver", sys.argv[1:], with_usage=False)
+    pflag.require_gates(flags.get("feature-gates", ""))
+    if "version" in flags:
         print(VERSION)
         return
-    flags = parse(sys.argv[1:])
     validate(flags)
     listen_or_fail(flags)
     require_etcd(flags["etcd-servers"])

@@ -10,7 +10,8 @@ import threading
 from harness import processes
 from harness.client import apis, transports
 from harness.subject.claim_control import claim_controllers
-from tests.stand_ins.kube_apiserver import DELETED, usage
+from tests.stand_ins import pflag
+from tests.stand_ins.kube_apiserver import DELETED
 
 VERSION = "Kubernetes v1.36.4"
 KNOWN = {
@@ -37,7 +38,7 @@ def main() -> int:
     for argument in sys.argv[1:]:
         name, _, value = argument.removeprefix("--").partition("=")
         if name not in KNOWN:
-            usage(f"unknown flag: --{name}")
+            pflag.usage(f"unknown flag: --{name}")
         flags[name] = value
     stopped = processes.stop_event()
     api = apis.Api(transports.connect(pathlib.Path(flags["kubeconfig"])))

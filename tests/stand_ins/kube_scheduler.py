@@ -1,12 +1,11 @@
 """Stands in for a kube-scheduler binary: its flags, its strict configuration, its ends. It
 schedules with the Python scheduler.
 
-Documented behaviour of the real one: it rejects unknown flags and unknown fields with exit code 1;
-`--version` prints one line; without leader election, SIGTERM ends it with exit code 1 as well
-("finished without leader elect").
+As the real one does: it refuses wrong flags below all of its usage, and unknown fields of its
+configuration, with exit code 1; `--version` prints one line; without leader election, SIGTERM ends
+it with exit code 1 as well ("finished without leader elect").
 """
 
-import argparse
 import json
 import pathlib
 import sys
@@ -15,16 +14,35 @@ from typing import Any
 import jsonschema
 
 from harness.subject.process import subject_process
+from tests.stand_ins import pflag
 
 VERSION = "Kubernetes v1.36.4"
-SCHEMA = pathlib.Path(__file__).with_name("kube-scheduler-config-v1.schema.json")
+SCHEMA = pflag.HERE / "kube-scheduler-config-v1.schema.json"
 
 
-class Flags(argparse.ArgumentParser):
-    """Refuses as pflag does."""
+def read(path: str) -> dict[str, Any]:
+    """The configuration in a file, as strict as the real one is with it."""
+    try:
+        document: dict[str, Any] = json.loads(pathlib.Path(path).read_text())
+    except OSError as error:
+        pflag.fail(f"open {path}: {error.strerror.lower()}")
+    except ValueError:
+        pflag.fail("couldn't get version/kind; json parse error: unexpected end of JSON input")
+    try:
+        jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
+    except jsonschema.ValidationError as error:
+        pflag.fail(_strictly(error))
+    return document
 
-    def error(self, message: str) -> None:  # type: ignore[override]
-        sys.exit(f"Error: {message}")
+
+def _strictly(error: jsonschema.ValidationError) -> str:
+    """The error of the real one, for the commonest mistake."""
+    if error.validator != "additionalProperties":
+        return f"strict decoding error: {error.message}"
+    known = error.schema["properties"]
+    (name, *_) = sorted(set(error.instance) - set(known))
+    where = ".".join(map(str, [*error.absolute_path, name]))
+    return f'strict decoding error: unknown field "{where}"'
 
 
 def timeouts(profile: dict[str, Any]) -> dict[str, float]:
@@ -42,40 +60,33 @@ def timeouts(profile: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def main() -> int:
-    flags = Flags(prog="kube-scheduler", allow_abbrev=False, add_help=False)
-    flags.add_argument("--version", action="store_true")
-    flags.add_argument("--config", type=pathlib.Path)
-    flags.add_argument("--secure-port", type=int, default=10259)
-    flags.add_argument("--feature-gates", default="")
-    flags.add_argument("--v", "-v", type=int, default=0)
-    given, unknown = flags.parse_known_args()
-    if unknown:
-        sys.exit(f"Error: unknown flag: {unknown[0].partition('=')[0]}")
-    if given.version:
+def main() -> None:
+    flags = pflag.parse("kube-scheduler", sys.argv[1:], with_usage=True)
+    pflag.require_gates(flags.get("feature-gates", ""))
+    if "version" in flags:
         print(VERSION)
-        return 0
-    configuration = json.loads(given.config.read_text())
-    try:
-        jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(configuration)
-    except jsonschema.ValidationError as error:
-        sys.exit(
-            f'E1121 10:00:00.000000 1 run.go:72] "command failed" err="strict decoding error: {error.message}"'
+        return
+    if "config" not in flags:
+        pflag.fail(
+            "invalid configuration: no configuration has been provided, try setting "
+            "KUBERNETES_MASTER environment variable"
         )
+    configuration = read(flags["config"])
+    kubeconfig = pathlib.Path(configuration["clientConnection"]["kubeconfig"])
+    if not kubeconfig.is_file():
+        pflag.fail(f"stat {kubeconfig}: no such file or directory")
     if configuration.get("leaderElection", {}).get("leaderElect", True):
         sys.exit("this stand-in does not elect leaders")
-    connection = configuration["clientConnection"]
     (profile,) = configuration["profiles"]
     subject_process.run_scheduler(
         subject_process.SubjectOptions(
-            kubeconfig=pathlib.Path(connection["kubeconfig"]),
+            kubeconfig=kubeconfig,
             scheduler_name=profile["schedulerName"],
             **timeouts(profile),
         )
     )
-    print('E1121 10:00:00.000000 1 run.go:72] "command failed" err="finished without leader elect"')
-    return 1
+    pflag.fail("finished without leader elect")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
