@@ -5,7 +5,7 @@ _CHECKS = {
     "C": "device_consumption",
     "N": (
         "existing_devices selected_devices claim_constraints requested_results granted_access "
-        "granted_shares tainted_devices reachable_devices bound_pods device_readiness"
+        "granted_shares copied_results tainted_devices reachable_devices bound_pods device_readiness"
     ),
     "R": "allocation_stability allocation_finalizers claim_reservations claims_in_use",
     "G": "generated_claims claim_controller extended_claims container_parameters",

@@ -18,6 +18,7 @@ from harness.checks.claims import (
 from harness.checks.consumption import device_consumption
 from harness.checks.devices import (
     claim_constraints,
+    copied_results,
     distinct_devices,
     existing_devices,
     granted_access,
@@ -182,6 +183,12 @@ CHECKS: tuple[Check, ...] = (
         granted_shares.PROMISE,
         lambda given: granted_shares.check(given.observed.allocated),
         applies=granted_shares.applies,
+    ),
+    Check(
+        copied_results.NAME,
+        copied_results.PROMISE,
+        lambda given: copied_results.check(given.observed.allocated),
+        applies=copied_results.applies,
     ),
     Check(
         reachable_devices.NAME,

@@ -9,6 +9,7 @@ from typing import Any
 from harness.checks import verdicts
 from harness.checks.devices import (
     claim_constraints,
+    copied_results,
     distinct_devices,
     existing_devices,
     granted_access,
@@ -167,6 +168,7 @@ def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]
                 claim_constraints,
                 granted_access,
                 granted_shares,
+                copied_results,
                 reachable_devices,
                 distinct_devices,
             )

@@ -45,6 +45,10 @@ OTHERWISE = {
         "API servers refuse reservations without an allocation, and the 257th one",
         "detection/test_claim_defects.py::test_a_reservation_for_another_pod_is_caught",
     ),
+    "copied_results": (
+        "tolerations were lost (kubernetes#134434), but no release of kube-scheduler lost the rest",
+        "detection/test_spoiled_fields.py::test_a_spoiled_field_is_caught_in_each_history",
+    ),
     "claim_progress": (
         "a scheduler that stops working is no defect that was ever shipped",
         "e2e/runs/test_progress.py::test_a_scheduler_that_gives_up_is_stuck",
@@ -70,6 +74,7 @@ RANDOM = {
     "consumption/test_device_consumption.py": ("device_consumption",),
     "devices/test_against_brute_force.py": (
         "claim_constraints",
+        "copied_results",
         "distinct_devices",
         "existing_devices",
         "granted_access",

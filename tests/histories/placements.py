@@ -77,15 +77,22 @@ def piece(
     return Event({"kind": "ResourceSlice", "metadata": {"name": name, "uid": name}, "spec": spec})
 
 
-def device_class(*selectors: str, name: str = CLASS) -> Event:
+def device_class(*selectors: str, name: str = CLASS, config: Sequence[Object] = ()) -> Event:
     """A class."""
+    spec: Object = {"selectors": [{"cel": {"expression": text}} for text in selectors]}
+    if config:
+        spec["config"] = list(config)
     return Event(
-        {
-            "kind": "DeviceClass",
-            "metadata": {"name": name, "uid": name},
-            "spec": {"selectors": [{"cel": {"expression": text}} for text in selectors]},
-        }
+        {"kind": "DeviceClass", "metadata": {"name": name, "uid": name}, "spec": spec},
     )
+
+
+def opaque(text: str, *requests: str, source: str = "") -> Object:
+    """A configuration for the driver; with its source, as an allocation has it."""
+    made: Object = {"opaque": {"driver": DRIVER, "parameters": {"text": text}}}
+    if requests:
+        made["requests"] = list(requests)
+    return {"source": source, **made} if source else made
 
 
 def node(name: str, **labels: str) -> Event:
@@ -128,11 +135,15 @@ def claim(
     constraints: Sequence[Object] = (),
     selector: Object | None = None,
     users: Sequence[str] = (),
+    config: Sequence[Object] = (),
+    copied: Sequence[Object] = (),
 ) -> Event:
-    """A claim; with results it is allocated."""
+    """A claim; with results it is allocated, with these copies of the configuration."""
     status: Object = {}
     if results:
         status["allocation"] = {"devices": {"results": list(results)}}
+        if copied:
+            status["allocation"]["devices"]["config"] = list(copied)
         if selector is not None:
             status["allocation"]["nodeSelector"] = selector
     if users:
@@ -140,6 +151,8 @@ def claim(
     spec = {
         "devices": {"requests": list(requests or [exactly()]), "constraints": list(constraints)}
     }
+    if config:
+        spec["devices"]["config"] = list(config)
     meta = {"name": name, "namespace": NAMESPACE, "uid": name}
     return Event({"kind": "ResourceClaim", "metadata": meta, "spec": spec, "status": status})
 

@@ -7,7 +7,8 @@ replaced. Sums over several claims belong to `consumption`, and what nodes do wi
 `nodes`.
 
 Contents: `allocation_judging`, `allocations`, `attributes`, `better_alternatives`,
-`certain_devices`, `claim_constraints`, `device_catalogue`, `device_demand`, `distinct_devices`,
-`existing_devices`, `granted_access`, `granted_shares`, `node_selectors`, `pool_timelines`,
-`reachable_devices`, `request_options`, `requested_results`, `selected_devices`.
+`certain_devices`, `claim_constraints`, `copied_results`, `derived_selectors`, `device_catalogue`,
+`device_demand`, `distinct_devices`, `existing_devices`, `granted_access`, `granted_shares`,
+`node_selectors`, `pool_timelines`, `reachable_devices`, `request_options`, `requested_results`,
+`selected_devices`.
 """

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from harness.checks.devices import node_selectors, request_options
-from harness.checks.observed import folders, observations, observed_slices
+from harness.checks.observed import folders, observations, observed_claims, observed_slices
 from harness.history import records
 from harness.model import devices
 
@@ -96,6 +96,7 @@ class DeviceCatalogue(folders.Folder):
         """Resources of which versions may be missing."""
         self._devices: Versions[KnownDevice] = Versions()
         self._classes: Versions[tuple[str, ...]] = Versions()
+        self._configs: Versions[list[observed_claims.Config]] = Versions()
         self._nodes: Versions[Mapping[str, str]] = Versions()
         self._news: list[int] = []
         """The resourceVersions with something new."""
@@ -122,11 +123,12 @@ class DeviceCatalogue(folders.Folder):
             )
 
     def see_class(self, seen: observations.SeenClass) -> None:
-        """Note the selectors of a class."""
+        """Note the selectors and the configuration of a class."""
         if not seen.is_gone:
             found = tuple(request_options.expressions(seen.object.spec.selectors))
-            name = seen.object.metadata.name
+            name, config = seen.object.metadata.name, seen.object.spec.config or []
             self._note(self._classes.add(name, found, lambda: found, seen.version), seen.version)
+            self._note(self._configs.add(name, config, lambda: config, seen.version), seen.version)
 
     def see_node(self, seen: observations.SeenNode) -> None:
         """Note the labels of a node."""
@@ -167,6 +169,10 @@ class DeviceCatalogue(folders.Folder):
     def classes(self, name: str, version: int) -> list[tuple[str, ...]]:
         """Return the CEL expressions of a class in all versions before this one."""
         return self._classes.until(name, version)
+
+    def configs(self, name: str, version: int) -> list[list[observed_claims.Config]]:
+        """Return the configurations of a class in all versions before this one."""
+        return self._configs.until(name, version)
 
     def nodes(self, name: str, version: int) -> list[Mapping[str, str]]:
         """Return the labels of a node in all versions before this one."""

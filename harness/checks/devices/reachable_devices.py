@@ -1,12 +1,15 @@
-"""The check of places: the nodes that an allocation admits are nodes where its devices can be
-reached.
+"""The check of places: an allocation admits the nodes from which its devices can be reached.
 
 The API promises (resource.k8s.io/v1, AllocationResult.nodeSelector): "NodeSelector defines where
 the allocated resources are available. If unset, they are available everywhere." So every node that
-it admits must reach every device, and it must admit a node.
+it admits must reach every device, it must admit a node, and all nodes that reach every device,
+also those that may come. If one of the devices is on one node only, that node is admitted, whatever
+its labels; if one is bound to the node that was chosen (bindsToNode), one node is admitted.
 
 A node is wrong if it is admitted and lacks a device with all labels that it has had up to the
-allocation, and with all versions of the device.
+allocation, and with all versions of the device. A selector is wrong if it differs from each that
+follows from versions of the devices, for the nodes that there were, for one without labels, and for
+nodes that differ from those by their name or one label.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +18,7 @@ from harness.checks import verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
+    derived_selectors,
     device_catalogue,
     node_selectors,
 )
@@ -22,7 +26,7 @@ from harness.checks.observed import observations
 from harness.history import plans
 
 NAME = "reachable_devices"
-PROMISE = "an allocation admits nodes, and only those from which all of its devices can be reached"
+PROMISE = "an allocation admits the nodes from which all of its devices can be reached, no others"
 _RESTS_ON = (observations.SLICES, observations.NODES)
 _GUARANTEE = allocation_judging.Guarantee(
     name=NAME,
@@ -53,6 +57,8 @@ def _ask(
     try:
         nodes = list(_admitted(selector, catalogue, version))
         lacking = {name: _lacking(name, labels, devices) for name, labels in nodes}
+        if nodes and not any(lacking.values()):
+            return derived_selectors.judge(selector, devices, catalogue, version)
     except node_selectors.UnknownSelectorError as error:
         return allocation_judging.Unjudged(str(error))
     if not nodes:
@@ -62,7 +68,7 @@ def _ask(
         f"its node selector admits node {name}, from which {', '.join(missing)} cannot be reached"
         for name, missing in wrong.items()
     ]
-    return allocation_judging.Wrong("; ".join(texts[:3]), weight=len(wrong)) if wrong else None
+    return allocation_judging.Wrong("; ".join(texts[:3]), weight=len(wrong))
 
 
 def _admitted(

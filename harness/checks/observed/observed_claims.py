@@ -83,6 +83,13 @@ class Config(observed_metadata.Part, frozen=True):
     opaque: Opaque = Opaque()
 
 
+class AllocatedConfig(Config, frozen=True):
+    """A configuration of an allocation."""
+
+    source: str = ""
+    """`FromClass` or `FromClaim`."""
+
+
 class DeviceClaim(observed_metadata.Part, frozen=True):
     """The devices that a claim asks for."""
 
@@ -133,6 +140,7 @@ class AllocatedDevices(observed_metadata.Part, frozen=True):
     """The devices of an allocation."""
 
     results: list[AllocationResult] = msgspec.field(default_factory=list)
+    config: list[AllocatedConfig] | None = None
 
 
 class Allocation(observed_metadata.Part, frozen=True):

@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.checks.devices import (
     claim_constraints,
+    copied_results,
     distinct_devices,
     existing_devices,
     granted_access,
@@ -45,6 +46,8 @@ PLAIN = claim("c", result("D1"), selector=on("n1"))
 NOTHING = [claim("c"), pod("p", "c")]
 """A claim that is never allocated, and a pod that is never bound."""
 WANTS_D2 = [exactly("r", f"device.attributes['{placements.DRIVER}'].numa == 1")]
+TOLERATIONS = [{"key": "old", "operator": "Exists"}]
+TOLERANT = [exactly(tolerations=TOLERATIONS)]
 TWO = [exactly("r"), exactly("q")]
 BOTH = (result("D1"), result("D2", request="q"))
 
@@ -107,6 +110,11 @@ CASES: Sequence[Case] = (
         granted_shares.NAME,
         valid=[PLAIN],
         invalid=[_claim(result("D1", shareID="1"))],
+    ),
+    *_cases(
+        copied_results.NAME,
+        valid=[_claim(result("D1", tolerations=TOLERATIONS), requests=TOLERANT)],
+        invalid=[_claim(result("D1"), requests=TOLERANT)],
     ),
     *_cases(
         reachable_devices.NAME,

@@ -16,6 +16,7 @@ import msgspec
 from harness.checks import verdicts
 from harness.checks.devices import (
     claim_constraints,
+    copied_results,
     distinct_devices,
     existing_devices,
     granted_access,
@@ -26,7 +27,17 @@ from harness.checks.devices import (
 )
 from harness.history import plans
 from tests.histories import building, placements
-from tests.histories.placements import claim, device_class, exactly, gone, listed, node, on, piece
+from tests.histories.placements import (
+    claim,
+    device_class,
+    exactly,
+    gone,
+    listed,
+    node,
+    on,
+    opaque,
+    piece,
+)
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 Object = dict[str, Any]
@@ -36,6 +47,7 @@ SELECTORS: dict[str, Callable[[Object], bool]] = {
     f"{_NUMA} > 0": lambda device: device.get("attributes", {}).get("numa", {}).get("int", 0) > 0,
     f"has({_NUMA})": lambda device: "numa" in device.get("attributes", {}),
 }
+TOLERATION: Object = {"key": "k", "operator": "Exists"}
 POLICIES: list[Object] = [
     {"default": "1"},
     {"default": "2", "validValues": ["2"]},
@@ -73,7 +85,8 @@ class _Drawn:
         return self._random.random() < 0.4
 
     def _class(self) -> placements.Event:
-        return device_class(*([self._one([*SELECTORS])] if self._maybe() else []))
+        config = [opaque("house")] if self._random.random() < 0.1 else []
+        return device_class(*([self._one([*SELECTORS])] if self._maybe() else []), config=config)
 
     def _node(self) -> placements.Event:
         return node(self._one(["n1", "n2"]), zone=self._one("ab"))
@@ -84,6 +97,10 @@ class _Drawn:
             fields["attributes"] = {"numa": self._random.randint(0, 1)}
         if self._maybe():
             fields |= {"allowMultipleAllocations": True, "capacity": {"memory": "2"}}
+        if self._random.random() < 0.1:
+            fields["bindsToNode"] = True
+        if self._random.random() < 0.1:
+            fields["bindingConditions"] = [self._one(["ready", "warm"])]
         made = placements.device(name, **fields)
         if "memory" in made["capacity"] and self._maybe():
             made["capacity"]["memory"]["requestPolicy"] = self._one(POLICIES)
@@ -124,7 +141,23 @@ class _Drawn:
             requests=requests,
             constraints=constraints,
             selector=self._one(NODE_SELECTORS),
+            config=(config := self._config(names)),
+            copied=self._copied(config),
         )
+
+    def _config(self, names: Sequence[str]) -> list[Object]:
+        if self._random.random() < 0.8:
+            return []
+        return [opaque("mine", *self._one([[], ["r"], [self._one(names)]]))]
+
+    def _copied(self, config: Sequence[Object]) -> list[Object]:
+        """Mostly right for one of the requests, sometimes not."""
+        copied = [{"source": "FromClaim", **item} for item in config]
+        if self._random.random() < 0.1:
+            copied.insert(0, opaque("house", *self._one([[], ["r"]]), source="FromClass"))
+        if copied and self._random.random() < 0.2:
+            copied[-1] = copied[-1] | self._one([{"source": "FromClass"}, {"requests": ["q"]}])
+        return copied * self._one([1, 1, 2])
 
     def _request(self, name: str) -> Object:
         if self._random.random() < 0.2:
@@ -134,6 +167,8 @@ class _Drawn:
         fields: Object = {}
         if self._maybe():
             fields["adminAccess"] = True
+        if self._random.random() < 0.2:
+            fields["tolerations"] = [TOLERATION]
         if self._maybe():
             fields["count"] = 2
         if self._maybe():
@@ -153,6 +188,10 @@ class _Drawn:
 
     def _result(self, request: str) -> Object:
         fields: Object = {"adminAccess": True} if self._maybe() else {}
+        if self._random.random() < 0.2:
+            fields["tolerations"] = [TOLERATION]
+        if self._random.random() < 0.1:
+            fields["bindingConditions"] = [self._one(["ready", "warm"])]
         if self._maybe():
             fields["shareID"] = self._one("12")
             if self._maybe():
@@ -347,7 +386,34 @@ def _reachable(case: _Case) -> Answer:
                 places = [device["place"] for device in case.devices(row["device"])]
                 if not any(_reaches(place, name, item) for place in places for item in admitting):
                     return True
-    return not admitted
+    return not admitted or not _is_derived(case, selector)
+
+
+def _is_derived(case: _Case, selector: Object | None) -> bool:
+    """Compare the selector with each choice of versions, on any node that one can think of."""
+    choices = itertools.product(*(case.devices(row["device"]) for row in case.results))
+    return any(_is_of(selector, chosen) for chosen in choices)
+
+
+def _is_of(selector: Object | None, chosen: Sequence[Object]) -> bool:
+    local = {device["place"]["nodeName"] for device in chosen if "nodeName" in device["place"]}
+    bound = any(device.get("bindsToNode") for device in chosen)
+    by_labels = selector is not None and "matchExpressions" in selector["nodeSelectorTerms"][0]
+    if local or bound:
+        if selector is None:
+            return False
+        if by_labels:
+            return bool(local)
+        named = set(selector["nodeSelectorTerms"][0]["matchFields"][0]["values"])
+        return named == local if local else len(named) == 1
+    nodes = itertools.product(
+        ["n1", "n2", "n9", "other"], [{}, *({"zone": zone} for zone in "abc")]
+    )
+    return all(
+        _admits(selector, name, labels)
+        is all(_reaches(device["place"], name, labels) for device in chosen)
+        for name, labels in nodes
+    )
 
 
 def _admits(selector: Object | None, name: str, labels: Object) -> bool:
@@ -356,13 +422,45 @@ def _admits(selector: Object | None, name: str, labels: Object) -> bool:
     [term] = selector["nodeSelectorTerms"]
     if "matchFields" in term:
         return name in term["matchFields"][0]["values"]
-    return labels["zone"] in term["matchExpressions"][0]["values"]
+    return labels.get("zone") in term["matchExpressions"][0]["values"]
 
 
 def _reaches(place: Object, name: str, labels: Object) -> bool:
     if "nodeSelector" in place:
         return _admits(place["nodeSelector"], name, labels)
     return place.get("nodeName") == name or place.get("allNodes", False)
+
+
+def _copied(case: _Case) -> Answer:
+    if any(row["request"] not in case.options for row in case.results) or case.has_unknown:
+        return None
+    for row in case.results:
+        if row.get("tolerations") != case.options[row["request"]].get("tolerations"):
+            return True
+        published = [device.get("bindingConditions") for device in case.devices(row["device"])]
+        if row.get("bindingConditions") not in published:
+            return True
+    for name in {row["request"] for row in case.results}:
+        devices = case.claim["spec"]["devices"]
+        mine = [{"source": "FromClaim", **item} for item in devices.get("config", ())]
+        classes = [
+            [{"source": "FromClass", **item} for item in known["spec"].get("config", ())]
+            for known in case.versions("DeviceClass")
+        ]
+        got = _read_by(name, case.claim["status"]["allocation"]["devices"].get("config", ()))
+        if got not in [_read_by(name, [*of_class, *mine]) for of_class in classes]:
+            return True
+    return False
+
+
+def _read_by(name: str, entries: Sequence[Object]) -> list[tuple[str, str]]:
+    """The configuration as the driver of a request's devices reads it."""
+    read = [
+        (item["source"], item["opaque"]["parameters"]["text"])
+        for item in entries
+        if "requests" not in item or {name, name.partition("/")[0]} & {*item["requests"]}
+    ]
+    return [*dict.fromkeys(read)]
 
 
 def _doubled(case: _Case) -> Answer:
@@ -410,6 +508,7 @@ JUDGES: dict[Any, Callable[[_Case], Answer]] = {
     requested_results: _requested,
     granted_access: _access,
     granted_shares: _shared,
+    copied_results: _copied,
     reachable_devices: _reachable,
     distinct_devices: _doubled,
     existing_devices: _missing,

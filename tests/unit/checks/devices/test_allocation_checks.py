@@ -9,6 +9,7 @@ import pytest
 from harness.checks import check_results, verdicts
 from harness.checks.devices import (
     claim_constraints,
+    copied_results,
     distinct_devices,
     granted_access,
     granted_shares,
@@ -29,6 +30,7 @@ from tests.histories.placements import (
     listed,
     node,
     on,
+    opaque,
     option,
     piece,
     result,
@@ -80,6 +82,26 @@ EITHER = [
     {"name": "r", "firstAvailable": [{"name": "x", **option(count=2)}, {"name": "y", **option()}]}
 ]
 ALL = [exactly(allocationMode="All")]
+TOLERATIONS = [
+    {"key": "a", "operator": "Exists"},
+    {"key": "b", "value": "v", "effect": "NoExecute", "tolerationSeconds": 5},
+]
+TOLERANT = [exactly(tolerations=TOLERATIONS)]
+TOLERANT_Y = [
+    {
+        "name": "r",
+        "firstAvailable": [
+            {"name": "x", **option()},
+            {"name": "y", **option(tolerations=TOLERATIONS)},
+        ],
+    }
+]
+CONDITIONS = {"bindingConditions": ["ready"], "bindingFailureConditions": ["no"]}
+AWAITED = piece(device("A", **CONDITIONS), name="awaited", pool="n2")
+CONFIGURED = device_class(name="house", config=[opaque("house")])
+HOUSE = [exactly(deviceClassName="house")]
+OF_CLASS = opaque("house", "r", source="FromClass")
+BINDING = piece(device("W", bindsToNode=True), pool="all", name="w", allNodes=True)
 MATCH = [{"matchAttribute": ATTRIBUTE}]
 CASES: list[tuple[Any, str, list[placements.Event], str]] = [
     # The check, its history in words and as events, and the mistake in it (empty: none).
@@ -480,6 +502,256 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
         ],
         "consumes no memory instead of 2Gi",
     ),
+    (copied_results, "nothing to copy", [claim("c", result("D1"))], ""),
+    (
+        copied_results,
+        "all tolerations",
+        [claim("c", result("D1", tolerations=TOLERATIONS), requests=TOLERANT)],
+        "",
+    ),
+    (
+        copied_results,
+        "tolerations, with their defaults written out",
+        [
+            claim(
+                "c",
+                result("D1", tolerations=[{"key": "k", "operator": "Equal", "value": ""}]),
+                requests=[exactly(tolerations=[{"key": "k"}])],
+            )
+        ],
+        "",
+    ),
+    (
+        copied_results,
+        "lost tolerations",
+        [claim("c", result("D1"), requests=TOLERANT)],
+        "gpu.example/n1/D1 got the tolerations [] instead of [{",
+    ),
+    (
+        copied_results,
+        "one toleration lost",
+        [claim("c", result("D1", tolerations=TOLERATIONS[:1]), requests=TOLERANT)],
+        "got the tolerations",
+    ),
+    (
+        copied_results,
+        "another duration",
+        [
+            claim(
+                "c",
+                result(
+                    "D1", tolerations=[TOLERATIONS[0], {**TOLERATIONS[1], "tolerationSeconds": 6}]
+                ),
+                requests=TOLERANT,
+            )
+        ],
+        "got the tolerations",
+    ),
+    (
+        copied_results,
+        "invented tolerations",
+        [claim("c", result("D1", tolerations=TOLERATIONS))],
+        "got the tolerations [{",
+    ),
+    (
+        copied_results,
+        "tolerations of the alternative that was chosen",
+        [
+            claim("c", result("D1", request="r/y", tolerations=TOLERATIONS), requests=TOLERANT_Y),
+        ],
+        "",
+    ),
+    (
+        copied_results,
+        "tolerations of another alternative",
+        [
+            claim("c", result("D1", request="r/x", tolerations=TOLERATIONS), requests=TOLERANT_Y),
+        ],
+        "got the tolerations",
+    ),
+    (
+        copied_results,
+        "binding conditions",
+        [AWAITED, claim("c", result("A", pool="n2", **CONDITIONS))],
+        "",
+    ),
+    (
+        copied_results,
+        "lost binding conditions",
+        [AWAITED, claim("c", result("A", pool="n2"))],
+        'got the binding conditions, and those of failures, [[],[]] instead of [["ready"],["no"]]',
+    ),
+    (
+        copied_results,
+        "lost conditions of failures",
+        [AWAITED, claim("c", result("A", pool="n2", bindingConditions=["ready"]))],
+        'instead of [["ready"],["no"]]',
+    ),
+    (
+        copied_results,
+        "invented binding conditions",
+        [claim("c", result("D1", bindingConditions=["ready"]))],
+        "got the binding conditions",
+    ),
+    (
+        copied_results,
+        "binding conditions of an earlier version of the slice",
+        [
+            AWAITED,
+            piece("A", name="awaited", pool="n2"),
+            claim("c", result("A", pool="n2", **CONDITIONS)),
+        ],
+        "",
+    ),
+    (
+        copied_results,
+        "binding conditions of two versions of the slice",
+        [
+            piece(device("A", bindingConditions=["ready"]), name="awaited", pool="n2"),
+            piece(device("A", bindingFailureConditions=["no"]), name="awaited", pool="n2"),
+            claim("c", result("A", pool="n2", **CONDITIONS)),
+        ],
+        "got the binding conditions",
+    ),
+    (
+        copied_results,
+        "configuration of class and claim",
+        [
+            CONFIGURED,
+            claim(
+                "c",
+                result("D1"),
+                requests=HOUSE,
+                config=[opaque("mine")],
+                copied=[OF_CLASS, opaque("mine", source="FromClaim")],
+            ),
+        ],
+        "",
+    ),
+    (
+        copied_results,
+        "configuration that was repeated",
+        [CONFIGURED, claim("c", result("D1"), requests=HOUSE, copied=[OF_CLASS, OF_CLASS])],
+        "",
+    ),
+    (
+        copied_results,
+        "configuration of an earlier version of the class",
+        [
+            CONFIGURED,
+            device_class(name="house"),
+            claim("c", result("D1"), requests=HOUSE, copied=[OF_CLASS]),
+        ],
+        "",
+    ),
+    (
+        copied_results,
+        "lost configuration of the class",
+        [CONFIGURED, claim("c", result("D1"), requests=HOUSE)],
+        'request r got the configuration [] instead of [["FromClass",{"driver":"gpu.example"',
+    ),
+    (
+        copied_results,
+        "lost configuration of the claim",
+        [claim("c", result("D1"), config=[opaque("mine")])],
+        'request r got the configuration [] instead of [["FromClaim",',
+    ),
+    (
+        copied_results,
+        "configuration with another source",
+        [
+            CONFIGURED,
+            claim("c", result("D1"), requests=HOUSE, copied=[{**OF_CLASS, "source": "FromClaim"}]),
+        ],
+        "got the configuration",
+    ),
+    (
+        copied_results,
+        "configuration with another text",
+        [
+            CONFIGURED,
+            claim(
+                "c", result("D1"), requests=HOUSE, copied=[opaque("his", "r", source="FromClass")]
+            ),
+        ],
+        "got the configuration",
+    ),
+    (
+        copied_results,
+        "that of the claim before that of the class",
+        [
+            CONFIGURED,
+            claim(
+                "c",
+                result("D1"),
+                requests=HOUSE,
+                config=[opaque("mine")],
+                copied=[opaque("mine", source="FromClaim"), OF_CLASS],
+            ),
+        ],
+        "got the configuration",
+    ),
+    (
+        copied_results,
+        "invented configuration",
+        [claim("c", result("D1"), copied=[OF_CLASS])],
+        "got the configuration",
+    ),
+    (
+        copied_results,
+        "configuration for one of two requests",
+        [
+            claim(
+                "c",
+                result("D1"),
+                result("D2", request="q"),
+                requests=TWO,
+                config=[opaque("mine", "q")],
+                copied=[opaque("mine", "q", source="FromClaim")],
+            )
+        ],
+        "",
+    ),
+    (
+        copied_results,
+        "configuration for one of two requests, given to both",
+        [
+            claim(
+                "c",
+                result("D1"),
+                result("D2", request="q"),
+                requests=TWO,
+                config=[opaque("mine", "q")],
+                copied=[opaque("mine", source="FromClaim")],
+            )
+        ],
+        'request r got the configuration [["FromClaim"',
+    ),
+    *(
+        (
+            copied_results,
+            f"configuration for {named}, of which y was chosen",
+            [
+                claim(
+                    "c",
+                    result("D1", request="r/y"),
+                    requests=EITHER,
+                    config=[opaque("mine", named)],
+                    copied=[opaque("mine", *copied, source="FromClaim")] if copied else [],
+                )
+            ],
+            problem,
+        )
+        for named, copied, problem in (
+            ("r", ["r"], ""),
+            ("r/y", ["r/y"], ""),
+            ("r/x", ["r/x"], ""),
+            ("r/x", [], ""),
+            ("r/x", ["r"], "request r/y got the configuration"),
+            ("r", ["r/x"], "request r/y got the configuration"),
+            ("r", [], "request r/y got the configuration"),
+        )
+    ),
     (reachable_devices, "its node", [claim("c", result("D1"), selector=on("n1"))], ""),
     (
         reachable_devices,
@@ -536,6 +808,118 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
             claim("c", result("Z", pool="zone"), selector=labelled("zone", "a")),
         ],
         "",
+    ),
+    (
+        reachable_devices,
+        "one node for a device of the cluster",
+        [
+            piece("C", pool="all", name="a", allNodes=True),
+            claim("c", result("C", pool="all"), selector=on("n1")),
+        ],
+        "does not admit another node, from which all its devices can be reached",
+    ),
+    (
+        reachable_devices,
+        "both nodes by their names for a device of the cluster",
+        [
+            piece("C", pool="all", name="a", allNodes=True),
+            claim("c", result("C", pool="all"), selector=on("n1", "n2")),
+        ],
+        "does not admit another node",
+    ),
+    (
+        reachable_devices,
+        "one zone for a device of the cluster",
+        [
+            piece("C", pool="all", name="a", allNodes=True),
+            claim("c", result("C", pool="all"), selector=labelled("zone", "a")),
+        ],
+        "does not admit another node with zone=",
+    ),
+    (
+        reachable_devices,
+        "one node of a zone",
+        [
+            piece("Z", pool="zone", name="z", nodeSelector=labelled("zone", "a")),
+            claim("c", result("Z", pool="zone"), selector=on("n1")),
+        ],
+        "does not admit another node with zone=a",
+    ),
+    (
+        reachable_devices,
+        "one of two zones",
+        [
+            piece("Z", pool="zone", name="z", nodeSelector=labelled("zone", "a", "b")),
+            claim("c", result("Z", pool="zone"), selector=labelled("zone", "a")),
+        ],
+        "does not admit another node with zone=b",
+    ),
+    (
+        reachable_devices,
+        "a zone that no node is in yet",
+        [
+            piece("Z", pool="zone", name="z", nodeSelector=labelled("zone", "a")),
+            claim("c", result("Z", pool="zone"), selector=labelled("zone", "b", operator="NotIn")),
+        ],
+        "admits another node with zone=(another one), from which all its devices cannot be reached",
+    ),
+    (
+        reachable_devices,
+        "the same zones in another form",
+        [
+            piece("Z", pool="zone", name="z", nodeSelector=labelled("zone", "a", "b")),
+            claim("c", result("Z", pool="zone"), selector=labelled("zone", "b", "a", "a")),
+        ],
+        "",
+    ),
+    (
+        reachable_devices,
+        "the zone of an earlier version of the slice",
+        [
+            piece("Z", pool="zone", name="z", nodeSelector=labelled("zone", "a")),
+            piece("Z", pool="zone", name="z", nodeSelector=labelled("zone", "b")),
+            claim("c", result("Z", pool="zone"), selector=labelled("zone", "a")),
+        ],
+        "",
+    ),
+    (
+        reachable_devices,
+        "the node of one device, with another one of the cluster",
+        [
+            piece("C", pool="all", name="a", allNodes=True),
+            claim("c", result("C", pool="all"), result("D1"), selector=on("n1")),
+        ],
+        "",
+    ),
+    (
+        reachable_devices,
+        "a node that there is not, besides that of the device",
+        [claim("c", result("D1"), selector=on("n1", "n9"))],
+        "names n1, n9, but its devices can only be used on n1",
+    ),
+    (
+        reachable_devices,
+        "a label of the device's node",
+        [claim("c", result("D1"), selector=labelled("zone", "a"))],
+        "",
+    ),
+    (
+        reachable_devices,
+        "the chosen node for a device that binds to it",
+        [BINDING, claim("c", result("W", pool="all"), selector=on("n2"))],
+        "",
+    ),
+    (
+        reachable_devices,
+        "two nodes for a device that binds to one",
+        [BINDING, claim("c", result("W", pool="all"), selector=on("n1", "n2"))],
+        "names n1, n2, but its devices can only be used on the one that was chosen",
+    ),
+    (
+        reachable_devices,
+        "no selector for a device that binds to one node",
+        [BINDING, claim("c", result("W", pool="all"))],
+        "does not name the only node from which its devices can be used: the one that was chosen",
     ),
     (distinct_devices, "one", [claim("c", result("D1"))], ""),
     (
@@ -600,6 +984,7 @@ CHECKS = (
     requested_results,
     granted_access,
     granted_shares,
+    copied_results,
     reachable_devices,
     distinct_devices,
 )
@@ -613,7 +998,7 @@ def test_without_allocations_nothing_is_examined(check: Any) -> None:
 
 @pytest.mark.parametrize(
     "check",
-    [selected_devices, claim_constraints, granted_shares, reachable_devices],
+    [selected_devices, claim_constraints, granted_shares, copied_results, reachable_devices],
     ids=lambda check: str(check.NAME),
 )
 def test_a_device_that_no_slice_has_is_not_examined(check: Any) -> None:
@@ -628,6 +1013,8 @@ def test_a_device_that_no_slice_has_is_not_examined(check: Any) -> None:
         (selected_devices, "deviceclasses"),
         (claim_constraints, "resourceslices"),
         (granted_shares, "resourceslices"),
+        (copied_results, "resourceslices"),
+        (copied_results, "deviceclasses"),
         (reachable_devices, "nodes"),
     ],
 )
@@ -709,7 +1096,14 @@ def test_equal_allocations_are_asked_about_once() -> None:
         ),
         (
             ["resourceslices", "deviceclasses"],
-            {requested_results, granted_access, granted_shares, distinct_devices, selected_devices},
+            {
+                requested_results,
+                granted_access,
+                granted_shares,
+                distinct_devices,
+                selected_devices,
+                copied_results,
+            },
         ),
         (
             ["resourceslices", "nodes"],
@@ -738,3 +1132,46 @@ def test_runs_with_constraints_owe_them() -> None:
         for settings in ({"claim": claims}, {"claims": [{}, claims]}):
             made = msgspec.structs.replace(plan, settings=settings)
             assert claim_constraints.applies(made) is expected
+
+
+def test_in_a_cluster_of_one_node_the_device_of_a_node_still_needs_its_name() -> None:
+    events = [node("n1"), device_class(), piece(D1), claim("c", result("D1"))]
+    [violation] = judge(reachable_devices, events).violations
+    assert "does not name the only node from which its devices can be used: n1" in violation.text
+
+
+def test_in_a_cluster_of_one_node_a_selector_can_be_too_narrow() -> None:
+    of_all = piece("C", pool="all", allNodes=True)
+    events = [
+        node("n1"),
+        device_class(),
+        of_all,
+        claim("c", result("C", pool="all"), selector=on("n1")),
+    ]
+    [violation] = judge(reachable_devices, events).violations
+    assert "does not admit another node" in violation.text
+
+
+def test_devices_that_changed_too_often_for_all_combinations_are_not_examined() -> None:
+    changes = [
+        piece("A", "B", pool="all", allNodes=True, generation=number) for number in range(1, 9)
+    ]
+    for number, event in enumerate(changes):
+        for item in event.obj["spec"]["devices"]:
+            item["attributes"] = {"number": {"int": number}}
+    rows = [result("A", pool="all"), result("B", pool="all")]
+    judge(reachable_devices, [*WORLD, *changes, claim("c", *rows)])
+    again = piece("A", "B", pool="all", allNodes=True, generation=9)
+    why = why_not(reachable_devices, [*WORLD, *changes, again, claim("c", *rows)])
+    assert why.startswith("the devices were changed too often to try all versions")
+
+
+def test_a_class_that_was_never_observed_is_not_examined() -> None:
+    requests = [exactly(deviceClassName="hidden")]
+    why = why_not(copied_results, [*_world(), claim("c", result("D1"), requests=requests)])
+    assert why.startswith("the class of a request was not observed")
+
+
+def test_a_result_for_another_request_is_not_examined_for_copies() -> None:
+    why = why_not(copied_results, [*_world(), claim("c", result("D1", request="z"))])
+    assert why.startswith("a result names a request that its claim lacks")

@@ -1,0 +1,137 @@
+"""The check of copies: what an allocation repeats of its claim, its classes and its devices.
+
+The API promises (resource.k8s.io/v1, DeviceRequestAllocationResult): "Tolerations is a copy of all
+tolerations specified in the request at the time when the device got allocated" (tolerations), and
+"a copy of the BindingConditions from the corresponding ResourceSlice at the time of allocation"
+(bindingConditions; bindingFailureConditions likewise). And (DeviceAllocationResult.config): it "is
+a combination of all the claim and class configuration parameters. Drivers can distinguish between
+those based on a flag", and it "lists the names of requests where the configuration applies".
+
+Configuration is compared for each request that got devices, as its driver reads it: that of the
+class comes first. An entry may be repeated, as kube-scheduler does for each of several requests. A
+copy is wrong if it is so with every version of the slice and of the class up to the allocation.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from harness.checks import verdicts
+from harness.checks.devices import (
+    allocation_judging,
+    allocations,
+    device_catalogue,
+    request_options,
+)
+from harness.checks.observed import observations, observed_claims
+from harness.history import plans
+
+NAME = "copied_results"
+PROMISE = "tolerations, binding conditions and configuration of a result are those it is made from"
+TOLD_MAX = 120
+"""Characters of a value in a message."""
+_RESTS_ON = (observations.SLICES, observations.CLASSES)
+_GUARANTEE = allocation_judging.Guarantee(
+    name=NAME,
+    promise=PROMISE,
+    good="all results repeat what they are made from",
+)
+_UNKNOWN_CLASS = allocation_judging.Unjudged("the class of a request was not observed")
+_Entry: TypeAlias = tuple[str, observed_claims.Opaque]
+"""Source and content of a configuration."""
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether runs with this plan owe the guarantee."""
+    return set(_RESTS_ON) <= set(plan.resources)
+
+
+def check(questions: allocation_judging.Questions) -> verdicts.Answer:
+    """Return INVALID with the wrong copies; NotExamined if there is nothing."""
+    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=_RESTS_ON)
+
+
+def _ask(
+    grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
+) -> allocation_judging.Answer:
+    options = request_options.by_name(grant.spec)
+    chosen = {result.request: options.get(result.request) for result in grant.results}
+    if None in chosen.values():
+        return allocation_judging.UNKNOWN_REQUEST
+    wrong: list[str] = []
+    for result in grant.results:
+        known = catalogue.devices(result.id, version)
+        if not known:
+            return allocation_judging.UNKNOWN_DEVICE
+        wrong += _of_result(result, options[result.request].wanted, known)
+    for name in chosen:
+        configs = catalogue.configs(options[name].wanted.device_class_name, version)
+        if not configs:
+            return _UNKNOWN_CLASS
+        wrong += _of_config(grant, options[name], configs)
+    return allocation_judging.Wrong("; ".join(wrong), weight=len(wrong)) if wrong else None
+
+
+def _of_result(
+    result: observed_claims.AllocationResult,
+    wanted: observed_claims.ExactRequest,
+    known: Sequence[device_catalogue.KnownDevice],
+) -> Iterator[str]:
+    """Yield the wrong copies in a row of the results."""
+    got = [*map(_plain, result.tolerations or ())]
+    expected = [*map(_plain, wanted.tolerations or ())]
+    if got != expected:
+        yield _told(f"{result.id} got the tolerations", got, expected)
+    conditions = result.binding_conditions or [], result.binding_failure_conditions or []
+    published = [
+        (item.device.binding_conditions or [], item.device.binding_failure_conditions or [])
+        for item in known
+    ]
+    if conditions not in published:
+        words = f"{result.id} got the binding conditions, and those of failures,"
+        yield _told(words, conditions, published[-1])
+
+
+def _plain(toleration: dict[str, Any]) -> dict[str, Any]:
+    """Return a toleration with its default, and without fields that are empty."""
+    filled = {key: value for key, value in toleration.items() if value not in (None, "")}
+    return {"operator": "Equal", **filled}
+
+
+def _of_config(
+    grant: allocations.Grant,
+    option: request_options.Option,
+    configs: Sequence[Sequence[observed_claims.Config]],
+) -> Iterator[str]:
+    """Yield what is wrong with the configuration for a request that got devices."""
+    of_claim = [("FromClaim", item) for item in grant.spec.config or ()]
+    got = [(item.source, item) for item in grant.allocation.devices.config or ()]
+    expected = [
+        _applying([*(("FromClass", item) for item in one), *of_claim], option) for one in configs
+    ]
+    if _applying(got, option) not in expected:
+        words = f"request {option.name} got the configuration"
+        yield _told(words, _applying(got, option), expected[-1])
+
+
+def _applying(
+    entries: Iterable[tuple[str, observed_claims.Config]], option: request_options.Option
+) -> list[_Entry]:
+    """Return the different entries that apply to a request, or to the alternative chosen."""
+    names = {option.request, option.name}
+    found: list[_Entry] = []
+    for source, item in entries:
+        applies_to = names.intersection(item.requests) if item.requests else names
+        if applies_to and (source, item.opaque) not in found:
+            found.append((source, item.opaque))
+    return found
+
+
+def _told(words: str, got: object, expected: object) -> str:
+    return f"{words} {_short(got)} instead of {_short(expected)}"
+
+
+def _short(value: object) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= TOLD_MAX else f"{text[:TOLD_MAX]}…"

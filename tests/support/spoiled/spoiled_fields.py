@@ -1,0 +1,188 @@
+"""Defects that each spoil one field of a result that the API calls a copy or computed."""
+
+import copy
+from typing import Any
+
+from harness.subject.allocation import allocators
+
+Object = dict[str, Any]
+
+
+class _Spoiled(allocators.Allocator):
+    """An allocator that changes its results."""
+
+    def allocate(self, node: Object) -> list[Object] | None:
+        """Spoil what is found; devices and claims share parts of it, so these are copied."""
+        found = copy.deepcopy(super().allocate(node))
+        for allocation in found or ():
+            self._spoil(allocation, node)
+            for row in allocation["devices"]["results"]:
+                self._spoil_row(row)
+        return found
+
+    def _spoil(self, allocation: Object, node: Object) -> None:
+        """Change an allocation."""
+
+    def _spoil_row(self, row: Object) -> None:
+        """Change a result."""
+
+
+class TolerationsLost(_Spoiled):
+    """The tolerations of the request are not copied (kubernetes#134434)."""
+
+    def _spoil_row(self, row: Object) -> None:
+        row.pop("tolerations", None)
+
+
+class TolerationsInvented(_Spoiled):
+    """Every result tolerates everything."""
+
+    def _spoil_row(self, row: Object) -> None:
+        row["tolerations"] = [{"operator": "Exists"}]
+
+
+class ConditionsLost(_Spoiled):
+    """The conditions of the slice are not copied, so that nothing waits for the device."""
+
+    def _spoil_row(self, row: Object) -> None:
+        row.pop("bindingConditions", None)
+        row.pop("bindingFailureConditions", None)
+
+
+class FailureConditionsLost(_Spoiled):
+    """Failures of the device are not waited for."""
+
+    def _spoil_row(self, row: Object) -> None:
+        row.pop("bindingFailureConditions", None)
+
+
+class _ConfigSpoiled(_Spoiled):
+    def _spoil(self, allocation: Object, node: Object) -> None:
+        devices = allocation["devices"]
+        devices["config"] = self._config(devices.get("config") or [])
+
+    def _config(self, config: list[Object]) -> list[Object]:
+        return config
+
+
+class ConfigOfClassLost(_ConfigSpoiled):
+    """The configuration of the class is not copied."""
+
+    def _config(self, config: list[Object]) -> list[Object]:
+        return [item for item in config if item["source"] != "FromClass"]
+
+
+class ConfigOfClaimLost(_ConfigSpoiled):
+    """The configuration of the claim is not copied."""
+
+    def _config(self, config: list[Object]) -> list[Object]:
+        return [item for item in config if item["source"] != "FromClaim"]
+
+
+class ConfigSourceChanged(_ConfigSpoiled):
+    """The configuration of the claim counts as that of the class."""
+
+    def _config(self, config: list[Object]) -> list[Object]:
+        return [item | {"source": "FromClass"} for item in config]
+
+
+class ConfigReversed(_ConfigSpoiled):
+    """The configuration of the class overrides that of the claim."""
+
+    def _config(self, config: list[Object]) -> list[Object]:
+        return config[::-1]
+
+
+class ConfigWidened(_ConfigSpoiled):
+    """The configuration for one request is used for all of them (kubernetes#139732)."""
+
+    def _config(self, config: list[Object]) -> list[Object]:
+        return [{key: item[key] for key in item if key != "requests"} for item in config]
+
+
+class SelectorNarrowed(_Spoiled):
+    """The claim is bound to the node of its first pod, wherever else its devices are."""
+
+    def _spoil(self, allocation: Object, node: Object) -> None:
+        field = {"key": "metadata.name", "operator": "In", "values": [node["metadata"]["name"]]}
+        allocation["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+
+
+class SelectorLost(_Spoiled):
+    """All nodes seem to reach the devices."""
+
+    def _spoil(self, allocation: Object, node: Object) -> None:
+        allocation.pop("nodeSelector", None)
+
+
+class _AmountsSpoiled(_Spoiled):
+    def _spoil_row(self, row: Object) -> None:
+        if row.get("consumedCapacity"):
+            row["consumedCapacity"] = self._amounts(row["consumedCapacity"])
+
+    def _amounts(self, amounts: dict[str, str]) -> dict[str, str]:
+        return amounts
+
+
+class AmountsOmitted(_AmountsSpoiled):
+    """The amounts that a share consumes are not written."""
+
+    def _amounts(self, amounts: dict[str, str]) -> dict[str, str]:
+        return {}
+
+
+class AmountsTooLow(_AmountsSpoiled):
+    """The amounts are not rounded up by the request policy."""
+
+    def _amounts(self, amounts: dict[str, str]) -> dict[str, str]:
+        return dict.fromkeys(amounts, "1")
+
+
+class AmountsTooHigh(_AmountsSpoiled):
+    """A share takes more than was asked for."""
+
+    def _amounts(self, amounts: dict[str, str]) -> dict[str, str]:
+        return dict.fromkeys(amounts, "20E")
+
+
+class AmountsBelowZero(_AmountsSpoiled):
+    """A share gives back what others consume."""
+
+    def _amounts(self, amounts: dict[str, str]) -> dict[str, str]:
+        return dict.fromkeys(amounts, "-1")
+
+
+class AmountsOfOtherNames(_AmountsSpoiled):
+    """The amounts are written for capacities that the device lacks."""
+
+    def _amounts(self, amounts: dict[str, str]) -> dict[str, str]:
+        return {f"other.example/{name}": text for name, text in amounts.items()}
+
+
+class ShareIDLost(_Spoiled):
+    """A share looks as if the claim had the whole device."""
+
+    def _spoil_row(self, row: Object) -> None:
+        row.pop("shareID", None)
+        row.pop("consumedCapacity", None)
+
+
+class ShareIDInvented(_Spoiled):
+    """A whole device looks like a share of it."""
+
+    def _spoil_row(self, row: Object) -> None:
+        row.setdefault("shareID", "8d2c4b0e-0f2a-5d61-9a51-3f0a8f6a4c11")
+
+
+class AdminAccessLost(_Spoiled):
+    """A claim that only watches a device seems to have it."""
+
+    def _spoil_row(self, row: Object) -> None:
+        row.pop("adminAccess", None)
+
+
+class RequestOfAlternativeShortened(_Spoiled):
+    """A result names the request, but not its alternative that was chosen."""
+
+    def _spoil_row(self, row: Object) -> None:
+        row["request"] = row["request"].partition("/")[0]
