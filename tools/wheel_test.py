@@ -177,7 +177,7 @@ def single_run(installed: Installed) -> None:
     UNKNOWN is accepted: the load may be too small on a slow machine.
     """
     installed.flake_hunt("run", "pod-churn", "--seed", "1", *SHORT, expect=(VALID, UNKNOWN))
-    files = ("report.html", "junit.xml", "trace.json", "verdict.json", "scenario.toml")
+    files = ("report.html", "junit.xml", "trace.json*", "verdict.json", "scenario.toml")
     for name in files:
         installed.require(f"reports/pod-churn/*/{name}")
     judged = json.loads(installed.require("reports/pod-churn/*/verdict.json").read_text())

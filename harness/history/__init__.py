@@ -3,6 +3,7 @@
 Evidence is written before judging and never changed. Verdicts, analysis and pandas do not belong
 here (see `checks`).
 
-Contents: `clock_domains`, `directories`, `files`, `histories`, `journal_reader`, `journal_tails`,
-`journal_writer`, `manifests`, `plans`, `records`, `subject_names`, `zstd_frames`.
+Contents: `clock_domains`, `compressed_files`, `directories`, `files`, `histories`,
+`journal_reader`, `journal_tails`, `journal_writer`, `manifests`, `plans`, `records`,
+`subject_names`, `zstd_frames`.
 """

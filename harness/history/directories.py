@@ -9,7 +9,7 @@ operations-<process>.jsonl  API calls
 traffic-workers.jsonl       workers of the load on other hosts; only if the scenario has some
 preparations-<kubelet>.jsonl  claims that were prepared and unprepared on nodes
 pool-changes-<kubelet>.jsonl  changes of device pools; only in runs whose scenario has some
-observations.jsonl          commits that the API server published; compressed: ….jsonl.zst
+observations.jsonl          commits that the API server published
 faults.jsonl                faults that took effect; only in runs with faults
 steps-<process>.jsonl       named steps of the subject
 audit/                      the API server's audit log of the run, in one part or several
@@ -19,6 +19,9 @@ manifest.json               the files above with their sizes and digests; the ru
 ---- above: written before judging and never changed; below: written by judging ----
 verdict.json  report.html  junit.xml  summary.md  trace.json (of a large run: trace.json.gz)
 ```
+
+When a run has ended, journals and audit logs of 16 KiB or more are compressed (`….jsonl.zst`,
+`….log.zst`), and so is output of 1 MiB or more. Every path below is that of the form there is.
 """
 
 import dataclasses
@@ -29,9 +32,32 @@ import stat
 from harness import errors, writing
 from harness.history import zstd_frames
 
+_JOURNAL_SUFFIXES = (".jsonl", f".jsonl{zstd_frames.SUFFIX}")
 _SUFFIXES = {"none": "", "zstd": zstd_frames.SUFFIX}
 TRAFFIC_WORKERS = "traffic-workers.jsonl"
 _ADVICE = "name the folder of one run, reports/<scenario>/<run>"
+
+
+def forms(path: pathlib.Path) -> list[pathlib.Path]:
+    """Return the forms of a file that exist, plain and compressed; there should be one."""
+    plain = plain_form(path)
+    both = (plain, plain.with_name(plain.name + zstd_frames.SUFFIX))
+    return [form for form in both if os.path.lexists(form)]
+
+
+def plain_form(path: pathlib.Path) -> pathlib.Path:
+    """Return the path without the ending of compressed files."""
+    return path.with_suffix("") if path.suffix == zstd_frames.SUFFIX else path
+
+
+def journal_stem(path: pathlib.Path) -> str:
+    """Return the name of a journal without its endings: `operations-traffic-0`."""
+    return plain_form(path).name.removesuffix(".jsonl")
+
+
+def _form(path: pathlib.Path) -> pathlib.Path:
+    """Return the form of a file that there is; the plain one if there is none, or if both are."""
+    return next(iter(forms(path)), path)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,7 +89,7 @@ class RunDirectory:
     @property
     def processes(self) -> pathlib.Path:
         """ProcessStarted, ProcessEnded and Phase records of the orchestrator."""
-        return self.path / "processes.jsonl"
+        return _form(self.path / "processes.jsonl")
 
     @property
     def observations(self) -> pathlib.Path:
@@ -76,7 +102,7 @@ class RunDirectory:
     @property
     def faults(self) -> pathlib.Path:
         """FaultApplied and FaultWindow records; missing if the plan has no faults."""
-        return self.path / "faults.jsonl"
+        return _form(self.path / "faults.jsonl")
 
     def new_observations(self, compression: str) -> pathlib.Path:
         """Return the file in which observations are written; `compression`: as in the plan."""
@@ -84,29 +110,28 @@ class RunDirectory:
 
     def all_observations(self) -> list[pathlib.Path]:
         """Return the forms of the observations that exist; there should be one."""
-        forms = map(self.new_observations, _SUFFIXES)
-        return [path for path in forms if os.path.lexists(path)]
+        return forms(self.new_observations("none"))
 
     def operations(self, process: str) -> pathlib.Path:
         """Return the file of Invocation, Completion and Waited records of one process."""
-        return self.path / f"operations-{process}.jsonl"
+        return _form(self.path / f"operations-{process}.jsonl")
 
     @property
     def traffic_workers(self) -> pathlib.Path:
         """WorkerJoined, WorkerLeft and WorkerRefused records of the load on other hosts."""
-        return self.path / TRAFFIC_WORKERS
+        return _form(self.path / TRAFFIC_WORKERS)
 
     def steps(self, process: str) -> pathlib.Path:
         """Return the file of Step records of one process of the subject."""
-        return self.path / f"steps-{process}.jsonl"
+        return _form(self.path / f"steps-{process}.jsonl")
 
     def preparations(self, process: str) -> pathlib.Path:
         """Return the file of Prepared, Unprepared, … records of one kubelet process."""
-        return self.path / f"preparations-{process}.jsonl"
+        return _form(self.path / f"preparations-{process}.jsonl")
 
     def pool_changes(self, process: str) -> pathlib.Path:
         """Return the file of PoolChanged records of one kubelet process."""
-        return self.path / f"pool-changes-{process}.jsonl"
+        return _form(self.path / f"pool-changes-{process}.jsonl")
 
     def kubelet_state(self, process: str) -> pathlib.Path:
         """Return the folder of the checkpoints and CDI files of one kubelet process."""
@@ -127,7 +152,7 @@ class RunDirectory:
     def journals(self) -> list[pathlib.Path]:
         """Return every journal that exists."""
         alone = (self.processes, self.faults, self.traffic_workers)
-        single = [path for path in alone if os.path.lexists(path)]
+        single = [form for path in alone for form in forms(path)]
         by_kubelets = [*self.all_preparations(), *self.all_pool_changes()]
         by_clients = [*self.all_operations(), *by_kubelets, *self.all_steps()]
         return [*single, *self.all_observations(), *by_clients]
@@ -142,8 +167,8 @@ class RunDirectory:
             names = sorted(os.listdir(self.path))  # noqa: PTH208 - asked for often; glob takes longer
         except OSError:
             return []
-        found = (name for name in names if name.startswith(prefix) and name.endswith(".jsonl"))
-        return [self.path / name for name in found]
+        found = [name for name in names if name.startswith(prefix)]
+        return [self.path / name for name in found if name.endswith(_JOURNAL_SUFFIXES)]
 
     @property
     def audit(self) -> pathlib.Path:
@@ -161,7 +186,7 @@ class RunDirectory:
 
     def log(self, process: str) -> pathlib.Path:
         """Return the file of one process's output."""
-        return self.logs / f"{process}.log"
+        return _form(self.logs / f"{process}.log")
 
     @property
     def verdict(self) -> pathlib.Path:

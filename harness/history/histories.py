@@ -283,8 +283,8 @@ class History:
         )
 
     def _change(self, path: pathlib.Path) -> str:
-        forms = self.directory.all_observations()
-        if path in forms and len(forms) > 1:
+        forms = directories.forms(path)
+        if len(forms) > 1:
             other = next(found for found in forms if found != path)
             return (
                 f"is there beside {other.name}: two writers shared the run directory, or one "

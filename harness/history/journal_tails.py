@@ -36,6 +36,11 @@ class Tail:
         self.damage = ""
         """Why the rest is not read, with file and line; empty: nothing was damaged so far."""
 
+    @property
+    def is_lost(self) -> bool:
+        """True if the file vanished before anything was read: its compressed form is another."""
+        return self._file is None and not (self.damage or self.header or self.path.exists())
+
     def new(self) -> Iterator[Any]:
         """Yield the records between header and trailer that have come; none after damage.
 

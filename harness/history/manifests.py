@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from harness import errors, writing
-from harness.history import directories, files, journal_reader, plans, zstd_frames
+from harness.history import directories, files, journal_reader, plans
 
 SCHEMA_VERSION = 1
 
@@ -91,7 +91,7 @@ def _entry(path: pathlib.Path) -> Entry | None:
 
 def _count(path: pathlib.Path) -> int | None:
     """Return the number of records of a journal that was closed; None for any other file."""
-    is_journal = path.name.endswith((".jsonl", ".jsonl" + zstd_frames.SUFFIX))
+    is_journal = directories.plain_form(path).suffix == ".jsonl"
     trailer = journal_reader.last_trailer(path) if is_journal else None
     return None if trailer is None else trailer.count
 

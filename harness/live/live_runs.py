@@ -67,11 +67,12 @@ class LiveRun:
         for path in self._directory.journals():
             if path in steps:
                 continue
-            tail = self._tails.get(path)
-            if tail is None:
+            plain = directories.plain_form(path)
+            tail = self._tails.get(plain)
+            if tail is None or tail.is_lost:
                 is_recorder = path.name.startswith("observations")
                 decode = observed_objects.decode if is_recorder else None
-                tail = self._tails[path] = journal_tails.Tail(path, decode=decode)
+                tail = self._tails[plain] = journal_tails.Tail(path, decode=decode)
             for record in tail.new():
                 self._see(tail, record)
                 if self._see_too is not None:

@@ -6,8 +6,8 @@ from harness import errors
 from harness.history import directories
 
 _PATTERNS = (
-    "scheduler*.log",
-    "**/pods/kube-system_kube-scheduler-*/kube-scheduler/*.log",
+    "scheduler*.log*",
+    "**/pods/kube-system_kube-scheduler-*/kube-scheduler/*.log*",
 )
 """Logs of the subject, and those of the cluster's own scheduler as `kind export logs` has them."""
 

@@ -115,7 +115,7 @@ def _document(path: pathlib.Path) -> dict[str, Any]:
 
 def _process(path: pathlib.Path) -> str:
     """Return the process of `operations-<process>.jsonl`."""
-    return path.name.partition("-")[2].removesuffix(".jsonl")
+    return directories.journal_stem(path).partition("-")[2]
 
 
 def exactly(path: pathlib.Path) -> str:

@@ -17,7 +17,7 @@ from harness.checks import judging, verdict_files
 from harness.client import transports
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
-from harness.history import directories, manifests, plans
+from harness.history import compressed_files, directories, manifests, plans
 from harness.report import publishing
 from harness.run import deadlines, execution, progressing, run_plan
 from harness.run.supervision import supervising
@@ -53,7 +53,8 @@ def run(
 
 
 def _seal(directory: directories.RunDirectory, plan: plans.Plan) -> errors.HarnessError | None:
-    """Write the manifest, now that all evidence is there; return the error if that failed."""
+    """Compress the evidence and write the manifest; return the error if that failed."""
+    compressed_files.compress_run(directory)
     try:
         manifests.write(directory, run_id=plan.run_id)
     except (errors.StorageError, errors.UnwritableError) as error:

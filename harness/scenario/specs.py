@@ -69,8 +69,8 @@ class RecordingSpec(Spec):
     """The recording of the API objects."""
 
     compression: Literal["none", "zstd"] = "none"
-    """zstd: the run directory has observations.jsonl.zst instead of observations.jsonl, which is
-    many times smaller, for runs of hours. none: the usual tools can read it."""
+    """zstd: the observations are compressed while they are written, for runs of hours. none: when
+    the run has ended."""
 
 
 class Scenario(Spec):

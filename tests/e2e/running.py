@@ -15,6 +15,7 @@ import psutil
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster.local import local_files
+from harness.history import directories, zstd_frames
 
 MARK = "FLAKE_HUNT_TEST_MARK"
 TIMEOUT_S = 150
@@ -178,6 +179,15 @@ def run_directory(folder: pathlib.Path) -> pathlib.Path:
     """The one run directory below the folder's reports."""
     (plan,) = folder.glob("reports/small/*/plan.json")
     return plan.parent
+
+
+def text(path: pathlib.Path) -> str:
+    """The text of a file of a run, which may be compressed by now."""
+    (form,) = directories.forms(path)
+    with form.open("rb") as file:
+        is_plain = form == path
+        content = file.read() if is_plain else zstd_frames.decompressing(file).read()
+    return content.decode()
 
 
 def require_noted(directory: pathlib.Path, provider: str) -> None:

@@ -255,7 +255,7 @@ def _details(
     yield _amounts(judgement.figures)
     yield from memory_figures.lines(judgement.figures.memory)
     if is_verbose:
-        yield from (str(path) for path in sorted(directory.logs.rglob("*.log")))
+        yield from (str(path) for path in sorted(directory.logs.rglob("*.log*")))
 
 
 def _certificate(judgement: verdict_files.Judgement, *, is_verbose: bool) -> Iterator[str]:

@@ -21,7 +21,7 @@ from harness import clocks
 from harness.client import apis
 from harness.cluster import embedded_cluster, existing_cluster
 from harness.cluster.doctor import requirements
-from harness.history import journal_reader, records
+from harness.history import directories, journal_reader, records
 from tests.e2e import running
 from tests.stand_ins import commands
 from tests.support import called_commands, real_programs
@@ -167,7 +167,7 @@ def bite(folder: pathlib.Path, options: Options, *, provider: str, timeout_s: fl
     code, output = running.run(folder, *arguments, timeout_s=timeout_s)
     assert code == 0, output
     directory = running.run_directory(folder)
-    journal = journal_reader.read(directory / "faults.jsonl").records
+    journal = journal_reader.read(directories.RunDirectory(directory).faults).records
     applied = [item for item in journal if isinstance(item, records.FaultApplied)]
     counts = collections.Counter(item.fault for item in applied)
     assert counts.pop("touch-objects") > 10
@@ -302,7 +302,7 @@ def test_a_run_is_made_again_by_the_command_in_its_plan(
     (first,) = plans_of(tmp_path)
     directory = running.run_directory(tmp_path)
     assert json.loads((directory / "verdict.json").read_text())["remedies"] == [remedy[1]]
-    assert '"remedy.took-over"' in (directory / "steps-scheduler.jsonl").read_text()
+    assert '"remedy.took-over"' in running.text(directory / "steps-scheduler.jsonl")
     assert "python + fence-predecessor" in (directory / "report.html").read_text()
     require_compressed(directory, flake_hunt)
     code, output = running.run(tmp_path, *first["again"])
@@ -344,7 +344,7 @@ def test_kube_scheduler_and_its_logs(tmp_path: pathlib.Path) -> None:
     plan = json.loads((directory / "plan.json").read_text())
     assert plan["subject"] == "kube-scheduler"
     assert plan["versions"]["scheduler"] == "kube-scheduler v1.36.4"
-    log = (directory / "logs" / "scheduler.log").read_text()
+    log = running.text(directory / "logs" / "scheduler.log")
     assert "finished without leader elect" in log
 
 

@@ -53,6 +53,6 @@ def test_with_devices_of_their_own_they_are_valid(tmp_path: pathlib.Path) -> Non
     plan = json.loads((directory / "plan.json").read_text())
     names = [item["scheduler_name"] for item in plan["settings"]["subject"]["schedulers"]]
     assert names == ["flake-hunt", "flake-hunt-2"]
-    observed = (directory / "observations.jsonl").read_text()
+    observed = running.text(directory / "observations.jsonl")
     assert all(f'"schedulerName":"{name}"' in observed for name in names)
     assert (directory / "logs" / "scheduler-2.log").is_file()
