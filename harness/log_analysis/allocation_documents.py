@@ -1,6 +1,5 @@
 """Reads which devices an allocation gives to its claim alone."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ class _Allocation(msgspec.Struct, frozen=True):
     devices: _Devices
 
 
+_NAMES = ("driver", "pool", "device")
 _DECODER = msgspec.json.Decoder(_Allocation)
 
 
@@ -42,24 +42,25 @@ def parsed(document: bytes) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(names)) if len(names) > 1 else tuple(names)
 
 
-def devices(allocation: Any) -> tuple[str, ...]:
-    """Return the devices of an allocation, as `driver/pool/device`.
+def devices(allocation: Any) -> tuple[str, ...] | None:
+    """Return the devices of an allocation, as `driver/pool/device`; None if it cannot be read.
 
     Devices for administrators and shares of a device are left out: several claims may have them.
-    Empty for anything that is no allocation.
     """
-    return tuple(dict.fromkeys(_devices(allocation)))
+    found = allocation.get("devices", {}) if isinstance(allocation, dict) else None
+    results = found.get("results", []) if isinstance(found, dict) else None
+    if not isinstance(results, list) or not all(map(_is_result, results)):
+        return None
+    return tuple(dict.fromkeys(map(_name, filter(_is_exclusive, results))))
 
 
-def _devices(allocation: Any) -> Iterator[str]:
-    for result in _results(allocation):
-        if isinstance(result, dict) and not result.get("adminAccess") and not result.get("shareID"):
-            parts = [result.get(key) for key in ("driver", "pool", "device")]
-            if all(isinstance(part, str) for part in parts):
-                yield "/".join(map(str, parts))
+def _is_result(result: Any) -> bool:
+    return isinstance(result, dict) and all(isinstance(result.get(key), str) for key in _NAMES)
 
 
-def _results(allocation: Any) -> list[Any]:
-    found = allocation.get("devices") if isinstance(allocation, dict) else None
-    results = found.get("results") if isinstance(found, dict) else None
-    return results if isinstance(results, list) else []
+def _is_exclusive(result: dict[str, Any]) -> bool:
+    return not result.get("adminAccess") and not result.get("shareID")
+
+
+def _name(result: dict[str, Any]) -> str:
+    return "/".join(result[key] for key in _NAMES)

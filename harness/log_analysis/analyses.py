@@ -14,6 +14,7 @@ from harness.log_analysis import (
 )
 from harness.log_analysis.analysis_results import Analysis, Failures, Finding
 from harness.log_analysis.double_allocations import DoubleAllocation
+from harness.log_analysis.gaps import Gap
 from harness.log_analysis.messages import Message
 from harness.log_analysis.signatures import naming
 from harness.log_analysis.stories import Story
@@ -68,6 +69,9 @@ def _concluded(files: Sequence[text_blocks.LogText], stories: Sequence[Story]) -
     counts: collections.Counter[Message] = collections.Counter()
     for story in stories:
         counts.update(story.counts)
+    gaps: collections.Counter[Gap] = collections.Counter()
+    for counted in (*(file.gaps for file in files), *(story.gaps for story in stories)):
+        gaps.update(counted)
     pairs = _distinct(stories)
     findings = [_finding(found, counts) for found in pairs]
     explained = [(found.second.gather, found.device) for found in pairs]
@@ -92,6 +96,7 @@ def _concluded(files: Sequence[text_blocks.LogText], stories: Sequence[Story]) -
             for (device, _), (first, second) in story.suspected.items()
         ],
         counts={message.value: count for message, count in counts.items()},
+        gaps=gaps,
         versions=sorted({version for story in stories for version in story.versions}),
         failures=[*_failures(stories)],
     )

@@ -2,10 +2,11 @@
 
 import dataclasses
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.log_analysis import text_blocks
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
+from harness.log_analysis.gaps import Gap
 from harness.log_analysis.log_records import LogRecord
 from harness.log_analysis.signatures.causes import Cause
 from harness.log_analysis.write_failures import Kind
@@ -65,6 +66,8 @@ class Analysis:
     """Devices planned for two claims, where the logs do not show what became of both."""
     counts: dict[str, int]
     """Lines by message."""
+    gaps: Mapping[Gap, int]
+    """Parts that are missing in the logs, or cannot be read, by kind."""
     versions: Sequence[str]
     """Versions of kube-scheduler that were started, as far as the logs show it."""
     failures: Sequence[Failures]

@@ -20,6 +20,10 @@ PIECE = 2**20
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
+UNPACKED_MAX = 4 * 2**30
+"""Bytes to which a compressed log may grow, however small it is."""
+UNPACKED_RATIO_MAX = 200
+"""How many times its size a compressed log may grow to; logs of schedulers grow to 10 to 100."""
 _DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
 """Errors of decompressing, and of reading a file."""
 
@@ -38,12 +42,22 @@ def require_readable(name: str) -> None:
             raise errors.UsageError(
                 f"expected a log file, got the folder {name}: name the files in it, or - for stdin"
             )
+        if not path.is_file() and not _is_pipe_of_shell(path) and path.exists():
+            raise errors.UsageError(
+                f"expected a log file, got {name}, which is a device, a socket or a named pipe: "
+                "name a file, or - to read standard input"
+            )
         path.open("rb").close()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise errors.UsageError(
             f"expected a log file, got {name} ({reason}): name a file, or - for standard input"
         ) from error
+
+
+def _is_pipe_of_shell(path: pathlib.Path) -> bool:
+    """Return whether this is a pipe that is open already, as the shell's `<(…)` gives it."""
+    return path.is_fifo() and path.resolve().name.startswith("pipe:[")
 
 
 def pieces(name: str) -> Iterator[bytes]:
@@ -54,11 +68,25 @@ def pieces(name: str) -> Iterator[bytes]:
     with contextlib.ExitStack() as stack:
         try:
             raw = sys.stdin.buffer if name == STDIN else stack.enter_context(open(name, "rb"))  # noqa: PTH123 - `open` is typed as the reader that stdin is
-            yield from _filled(_decompressed(_Rewound(raw)))
+            file = _Rewound(raw)
+            yield from _bounded(_filled(_decompressed(file)), file)
         except EOFError as error:
             raise LogDamageError("its compressed data ends early") from error
         except _DAMAGE as error:
             raise LogDamageError(f"it cannot be read further ({error})") from error
+
+
+def _bounded(content: Iterator[bytes], file: "_Rewound") -> Iterator[bytes]:
+    """Raise LogDamageError where a compressed log grows to far more than logs do."""
+    size = 0
+    for piece in content:
+        size += len(piece)
+        if size > max(UNPACKED_MAX, UNPACKED_RATIO_MAX * file.size):
+            raise LogDamageError(
+                f"it grows to more than {UNPACKED_MAX >> 30} GiB and {UNPACKED_RATIO_MAX} times "
+                "its size, and is not read further: decompress it first"
+            )
+        yield piece
 
 
 def _filled(content: Any) -> Iterator[bytes]:
@@ -86,13 +114,17 @@ class _Rewound(io.RawIOBase):
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
         self.magic = self._rest = raw.read(len(_XZ))
+        self.size = len(self.magic)
+        """Bytes read so far, as they are in the file."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return up to `size` bytes; empty at the end."""
         if self._rest:
             given, self._rest = self._rest[:size], self._rest[size:]
             return given
-        return self._raw.read(size)
+        part = self._raw.read(size)
+        self.size += len(part)
+        return part
 
     read1 = read
 

@@ -14,8 +14,6 @@ from harness.log_analysis.messages import Message
 _TIME = re.compile(rb"[IWEF](\d{4}) (\d\d):(\d\d):(\d\d)\.(\d{1,9}) *(\d*)")
 _ESCAPE = re.compile(r'\\(["\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4})')
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
-_CRI = re.compile(rb"^\S+ std(?:out|err) [FP] ", re.M)
-"""The beginning of each line that a container runtime writes."""
 _LIST_ITEM = re.compile(r'"([^"]*)"')
 _DAY_US = 86_400_000_000
 _QUOTE = ord('"')
@@ -40,7 +38,7 @@ class LogRecord(msgspec.Struct, eq=False, gc=False):
     text: bytes
     """The (first) line, without its end."""
     document: bytes = b""
-    """The lines of a value of several lines; empty if it has none, or has no end."""
+    """The lines of a value of several lines, without prefixes; empty if it has none, or no end."""
     fields: Mapping[str, Any] | None = None
     """All fields of a line in JSON; None for text."""
     process: str = ""
@@ -80,8 +78,6 @@ class LogRecord(msgspec.Struct, eq=False, gc=False):
         if self.fields is not None:
             given = self.fields.get(key)
             return _parse(given) if isinstance(given, str) else given
-        if b" std" in self.document:
-            return _parse(_CRI.sub(b"", self.document))
         return _parse(self.document) if self.document else None
 
     @property

@@ -53,4 +53,8 @@ IN_FLIGHT = b"Device is in flight for allocation"
 GATHER_STARTS = frozenset((Message.GATHER_STARTED, Message.LIST_STARTED))
 GATHER_ENDS = frozenset((Message.GATHER_FINISHED, Message.LIST_FINISHED))
 FAILURES = frozenset((Message.CLAIMS_FAILED, Message.PLUGIN_FAILED, Message.SCHEDULING_FAILED))
+EVIDENCE = frozenset(
+    (Message.RESERVED, Message.RELEASED, Message.OBSERVED, Message.FREED, Message.SHARED)
+)
+"""Messages without which a log shows less than happened: one that cannot be read is counted."""
 BY_TEXT = {message.value.encode(): message for message in Message}

@@ -65,6 +65,15 @@ def _unread(analysis: Analysis) -> Iterator[str]:
         if file.damage:
             name = "standard input" if file.name == log_files.STDIN else file.name
             yield f"{name}: {file.damage}"
+    for gap, count in analysis.gaps.items():
+        if count:
+            yield f"{gap.counted(count)}: give the whole log, as the scheduler wrote it"
+    is_plans_only = analysis.plans and not analysis.allocations
+    if is_plans_only and not analysis.counts.get(Message.PRE_FILTER):
+        yield (
+            f"no line “{Message.PRE_FILTER}”, which is written before each plan: give the whole "
+            "log, without a filter"
+        )
 
 
 def _are_stored(analysis: Analysis) -> bool:

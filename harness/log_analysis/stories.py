@@ -15,6 +15,7 @@ from harness.log_analysis import (
 )
 from harness.log_analysis.claim_moments import ClaimMoments
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
+from harness.log_analysis.gaps import Gap
 from harness.log_analysis.log_records import LogRecord
 from harness.log_analysis.messages import Message
 from harness.log_analysis.write_failures import Kind
@@ -48,6 +49,11 @@ class Story:
         self._held: device_tables.Table = {}
         self._planned: device_tables.Table = {}
         self._unanswered: collections.OrderedDict[str, ClaimMoments] = collections.OrderedDict()
+        self.gaps: collections.Counter[Gap] = collections.Counter()
+        self._unplanned: set[str] = set()
+        """Claims that were stored, whose plan was not seen."""
+        self._seen_until = 0
+        """Order in which the latest claim was stored whose device was seen in use."""
         self.failures = write_failures.WriteFailures()
         self._gathers = open_gathers.OpenGathers(self.stale)
         self._reported: set[tuple[str, frozenset[str]]] = set()
@@ -81,6 +87,7 @@ class Story:
     def end(self) -> None:
         """Take in that the log has no more lines."""
         self._gathers.end()
+        self._count_missing()
         for device, planned in self._planned.items():
             names = list(dict.fromkeys((*self._held.get(device, ()), *planned)))
             for claim in planned if len(names) > 1 else ():
@@ -93,6 +100,28 @@ class Story:
     def shows_devices(self) -> bool:
         """Return whether the log tells which devices are in use, which verbosity 6 does."""
         return self.counts[Message.OBSERVED] + self.counts[Message.FREED] > 0
+
+    def _leave_out(self, record: LogRecord, gap: Gap) -> None:
+        """Count a line that cannot be read as that, and not as what it should say."""
+        self.counts[record.message] -= 1
+        self.gaps[gap] += 1
+
+    def _count_missing(self) -> None:
+        if not self.shows_devices:
+            self.gaps[Gap.UNPLANNED] = len(self._unplanned)
+        else:
+            self.gaps[Gap.UNSEEN] = sum(map(self._is_unseen, self._claims.values()))
+
+    def _is_unseen(self, moments: ClaimMoments) -> bool:
+        """Return whether lines about a claim's devices are missing, as later claims' are there."""
+        order = _stored_order(moments)
+        if not order or not moments.devices or moments.observed or moments.released:
+            return False
+        return not self.counts[Message.OBSERVED] or order < self._seen_until
+
+    def _follow_seen(self, moments: ClaimMoments) -> None:
+        if moments.observed is not None:
+            self._seen_until = max(self._seen_until, _stored_order(moments))
 
     def _see_start(self, record: LogRecord) -> None:
         """Forget all: the scheduler was started again, and lists all claims."""
@@ -108,14 +137,22 @@ class Story:
             devices = allocation_documents.devices(record.parsed("allocation"))
         record.document = b""
         claim = record.value("claim")
-        if not claim or not devices:
+        if not claim or devices is None:
+            self._leave_out(record, Gap.PLAN)
+        if not claim:
             return
         gather = self._gathers.take(record)
         pod = record.value("pod")
         if not pod and gather is not None and gather.attempt is not None:
             pod = gather.attempt.value("pod")
         moments = ClaimMoments(
-            claim, self._scheduler, devices, record.value("uid"), pod, record.value("node"), gather
+            claim,
+            self._scheduler,
+            devices or (),
+            record.value("uid"),
+            pod,
+            record.value("node"),
+            gather,
         )
         moments.reserved = record
         self._forget_plan(claim)
@@ -167,20 +204,30 @@ class Story:
                     del self.suspected[key]
 
     def _see_written(self, record: LogRecord) -> None:
-        moments = self._claims.get(record.value("resourceclaim"))
+        claim = record.value("resourceclaim")
+        moments = self._claims.get(claim)
         if moments is None:
+            self._note_unplanned(claim)
             of_pod = self._by_pod.get(record.value("pod"), [])
             moments = of_pod[0] if len(of_pod) == 1 else None
         if moments is not None and moments.written is None:
             moments.written = record
             self._confirm(moments, record)
 
+    def _note_unplanned(self, claim: str) -> None:
+        if claim and len(self._unplanned) < CLAIMS_MAX:
+            self._unplanned.add(claim)
+
     def _see_assumed(self, record: LogRecord) -> None:
         if record.value("description") != "ResourceClaim":
             return
-        moments = self._claims.get(record.value("cacheKey"))
-        if moments is not None and moments.assumed is None:
+        claim = record.value("cacheKey")
+        moments = self._claims.get(claim)
+        if moments is None:
+            self._note_unplanned(claim)
+        elif moments.assumed is None:
             moments.assumed = record
+            self._follow_seen(moments)
             self._confirm(moments, record)
 
     def _see_failure(self, record: LogRecord) -> None:
@@ -219,6 +266,8 @@ class Story:
 
     def _see_removed(self, record: LogRecord) -> None:
         moments = self._moments(record.value("claim"))
+        if moments.reserved is None:
+            self._note_unplanned(moments.claim)
         if moments.removed is None:
             moments.removed = record
             moments.uid = moments.uid or record.value("uid")
@@ -227,9 +276,11 @@ class Story:
     def _see_observed(self, record: LogRecord) -> None:
         device, claim = record.value("device"), record.value("claim")
         if not device or not claim:
+            self._leave_out(record, Gap.DEVICE)
             return
         moments = self._moments_of(claim, device)
         moments.observed = record
+        self._follow_seen(moments)
         holders = self._held.get(device, ())
         device_tables.discard(self._planned, device, claim)
         for key in [key for key in self.suspected if claim in key[1]]:
@@ -243,6 +294,9 @@ class Story:
     def _see_freed(self, record: LogRecord) -> None:
         device = record.value("device")
         claim = self._name(device, record.value("claim"))
+        if not device or not claim:
+            self._leave_out(record, Gap.DEVICE)
+            return
         device_tables.discard(self._held, device, claim)
         for other in self._held.get(device, ()):
             self._moments(other).freed_by = record
@@ -298,3 +352,9 @@ class Story:
             del self._by_pod[moments.pod]
         for device in moments.devices:
             device_tables.discard(self._planned, device, claim)
+
+
+def _stored_order(moments: ClaimMoments) -> int:
+    """Return the order of the first line that shows that a claim was stored; 0: there is none."""
+    stored = (moments.assumed, moments.written, moments.bound)
+    return min((record.order for record in stored if record is not None), default=0)

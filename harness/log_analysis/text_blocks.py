@@ -5,20 +5,17 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator
 
-from harness.log_analysis import log_files
+from harness.log_analysis import log_files, unwrapping
+from harness.log_analysis.gaps import Gap
 
 LINE_MAX = 64 * 2**20
 """Longest line in bytes; a log with a longer one is not read further."""
-_OPEN = b"=<\n"
-"""How the first line of a value of several lines ends, in klog's text form."""
-_OPEN_MAP = b": {\n"
-"""The same for a map, as ktesting writes it."""
 _VALUE_MAX = 2**22
 """Longest value of several lines, in bytes, whose end is waited for."""
-_FIRST_LINE = re.compile(rb"(?:[^\n]{0,200} )?[IWEF]\d{4} \d\d:\d\d:|\{\"")
+_FIRST_LINE = re.compile(rb'(?:[^\n"]{0,200}[\W_])?[IWEF]\d{4} \d\d:\d\d:|\{"')
 """The begin of a line that is not within a value."""
-_CLOSED = re.compile(rb"\n(?:[^\n\"]{0,120} )?>(?: |\n)")
-_CLOSED_MAP = re.compile(rb"\n[ \t]*\}(?: |\n)")
+_OPEN = (b"=<\n", b": {\n")
+"""How the first line of a value of several lines ends: in klog's text form, and in ktesting."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -51,7 +48,8 @@ class LogText:
         self.damage = ""
         """Why the log was not read to its end; empty if it was."""
         self.size = 0
-        """Bytes read so far, decompressed."""
+        """Bytes read so far, decompressed and unwrapped."""
+        self.gaps: collections.Counter[Gap] = collections.Counter()
         self._kept: collections.deque[Block] = collections.deque()
         self._kept_max = kept_bytes
         self._later: collections.deque[tuple[int, Callable[[], None]]] = collections.deque()
@@ -74,7 +72,7 @@ class LogText:
     def _whole_lines(self) -> Iterator[bytes]:
         rest = b""
         try:
-            for piece in log_files.pieces(self._path):
+            for piece in unwrapping.unwrapped(log_files.pieces(self._path)):
                 rest += piece
                 cut = _cut(rest, len(piece))
                 if cut:
@@ -125,23 +123,14 @@ class LogText:
 
 
 def _cut(text: bytes, new: int) -> int:
-    """Return where the whole lines end, before a value that goes on; 0 if there is none."""
+    """Return where the whole lines end, before a value that may go on; 0 if there is none."""
     cut = text.rfind(b"\n", max(len(text) - new - 1, 0)) + 1
-    last = text.rfind(b"\n", 0, max(cut - 1, 0)) + 1
-    if _FIRST_LINE.match(text, last) and not text.endswith((_OPEN, _OPEN_MAP), last, cut):
-        return cut
-    opened = _opened(text, cut)
-    if opened < 0:
-        return cut
-    before = text.rfind(b"\n", 0, opened) + 1
-    return before or (cut if len(text) > LINE_MAX else 0)
-
-
-def _opened(text: bytes, cut: int) -> int:
-    """Return where the value begins that goes on after the last line; -1 if there is none."""
-    lowest = max(cut - _VALUE_MAX, 0)
-    for mark, closed in ((_OPEN, _CLOSED), (_OPEN_MAP, _CLOSED_MAP)):
-        opened = text.rfind(mark, lowest, cut)
-        if opened >= 0 and not closed.search(text, opened, cut):
-            return opened
-    return -1
+    lowest, last = max(cut - _VALUE_MAX, 0), cut
+    while last > lowest:
+        begin = text.rfind(b"\n", 0, last - 1) + 1
+        if _FIRST_LINE.match(text, begin):
+            if text.endswith(_OPEN, begin, text.find(b"\n", begin) + 1):
+                return begin or (cut if len(text) > LINE_MAX else 0)
+            return cut
+        last = begin
+    return cut

@@ -3,13 +3,16 @@
 import gzip
 import io
 import json
+import os
 import pathlib
 import random
+import socket
 from typing import Any
 
 import pytest
+import zstandard
 
-from harness.log_analysis import text_blocks
+from harness.log_analysis import log_files, text_blocks
 from tests.support import log_lines, schemas
 from tests.support.log_lines import Story
 
@@ -73,6 +76,44 @@ def test_what_is_no_file_is_a_usage_error(
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("kind", ["fifo", "device", "socket"])
+def test_what_could_be_read_for_ever_is_refused(
+    flake_hunt: Any, tmp_path: pathlib.Path, kind: str
+) -> None:
+    path = tmp_path / "x"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as opened:
+            opened.bind(str(path))
+    else:
+        path = pathlib.Path("/dev/zero")
+    code, out, err = flake_hunt("explain", str(path))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"flake-hunt: expected a log file, got {path}, which is a device")
+
+
+def test_the_pipe_of_a_shell_is_read(flake_hunt: Any) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, TWO.encode())
+    os.close(writing)
+    try:
+        assert flake_hunt("explain", f"/dev/fd/{reading}")[0] == 10
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_a_log_that_grows_beyond_measure_is_not_read_further(
+    flake_hunt: Any, log: pathlib.Path, monkeypatch: pytest.MonkeyPatch, pack: Any
+) -> None:
+    monkeypatch.setattr(log_files, "UNPACKED_MAX", 2**22)
+    log.write_bytes(pack(ONE.encode() + b"x\n" * 2**23))
+    code, out, _ = flake_hunt("explain", str(log))
+    assert code == 20
+    assert "200 times its size, and is not read further" in " ".join(out.split())
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_bytes_of_any_kind_are_unknown(flake_hunt: Any, log: pathlib.Path, seed: int) -> None:
     stream = random.Random(seed)
@@ -111,7 +152,7 @@ def test_control_characters_of_a_log_do_not_reach_the_terminal(
     assert "\\x1b]0;owned" in out
 
 
-def test_lines_of_other_programs_and_cut_lines_are_left_out(
+def test_lines_of_other_programs_are_left_out_and_cut_lines_are_counted(
     flake_hunt: Any, log: pathlib.Path
 ) -> None:
     lines = log_lines.KTESTING.read_text().splitlines(keepends=True)
@@ -120,9 +161,17 @@ def test_lines_of_other_programs_and_cut_lines_are_left_out(
         'etcd says "Observed device allocation"\n',
         "[",
     ]
-    log.write_text(ONE + "".join(others) + ONE[:-20] + "\n" + "".join(lines[1:30]) + ONE)
+    whole = ONE + others[1] + "".join(lines[1:30]) + ONE
+    log.write_text(whole)
     code, out, _ = flake_hunt("explain", str(log), "--quiet")
     assert (code, out) == (0, "VALID: no double allocation among 3 allocations of devices\n")
+    log.write_text("".join(others) + ONE[:-20] + "\n" + whole)
+    code, out, _ = flake_hunt("explain", str(log))
+    assert code == 20
+    assert "the logs show 3 allocations of devices" in out
+    said = " ".join(out.split())
+    assert "1 line has a message of a scheduler, but no header that can be read" in said
+    assert "1 line about a device in use could not be read" in said
 
 
 def run_directory(folder: pathlib.Path, log: str | None) -> pathlib.Path:
