@@ -1,7 +1,8 @@
 """The conclusion of a run: its verdict in one sentence, from its checks and its certificate.
 
 Guarantees about which a run says nothing take no part in the verdict, unless the run owes them:
-device exclusivity, and what its scenario demands (`load.examined`).
+device exclusivity, and what its scenario demands (`load.examined`, `limits.progress_s`). A VALID
+run names those that apply to it and of which it says nothing.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -24,19 +25,28 @@ _FOUND = "found"
 """Name of the phase in which a run ends because its violation was found."""
 
 
+def owed(plan: plans.Plan, at_rest: Iterable[str]) -> frozenset[str]:
+    """Return the names of the checks that a plan asks for: none of its runs is VALID without them.
+
+    `at_rest` are those of what is so at the end, for which a plan gives its `progress_s`.
+    """
+    asked = at_rest if plan.progress_s is not None else ()
+    return frozenset((*plan.requirements.examined, *asked))
+
+
 def divided(
-    answers: Iterable[verdicts.Answer], demanded: Collection[str]
+    answers: Iterable[verdicts.Answer], owed: Collection[str]
 ) -> tuple[list[verdicts.CheckResult], list[verdicts.NotExamined]]:
     """Return the results of a run, and the guarantees about which it says nothing.
 
-    A check that must examine something and did not is UNKNOWN. `demanded` are names of checks.
+    A check that must examine something and did not is UNKNOWN. `owed` are names of checks.
     """
     results: list[verdicts.CheckResult] = []
     others: list[verdicts.NotExamined] = []
     for answer in answers:
         if isinstance(answer, verdicts.CheckResult):
             results.append(answer)
-        elif answer.check in ALWAYS or answer.check in demanded:
+        elif answer.check in ALWAYS or answer.check in owed:
             results.append(answer.as_unknown())
         else:
             others.append(answer)
@@ -85,10 +95,13 @@ def conclude(
     items: Iterable[certificate_items.Item],
     results: Sequence[verdicts.CheckResult],
     measured: run_figures.Figures,
+    *,
+    unseen: Sequence[verdicts.NotExamined] = (),
 ) -> tuple[verdicts.Verdict, str]:
     """Return the worst verdict of the checks, with its reason in one sentence.
 
-    An incomplete certificate turns VALID into UNKNOWN; it does not weaken INVALID.
+    An incomplete certificate turns VALID into UNKNOWN; it does not weaken INVALID. `unseen` are
+    guarantees that apply to the run, and of which it says nothing.
     """
     verdict = verdicts.worst(result.verdict for result in results)
     missing = [item for item in items if not item.ok]
@@ -99,7 +112,7 @@ def conclude(
         return verdicts.Verdict.UNKNOWN, told
     if verdict is verdicts.Verdict.UNKNOWN:
         return verdict, "; ".join(item.reason for item in results if item.verdict is verdict)
-    return verdict, _kept(results, measured)
+    return verdict, _kept(results, measured, unseen)
 
 
 def _violated(results: Iterable[verdicts.CheckResult]) -> str:
@@ -114,10 +127,15 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _kept(results: Sequence[verdicts.CheckResult], measured: run_figures.Figures) -> str:
+def _kept(
+    results: Sequence[verdicts.CheckResult],
+    measured: run_figures.Figures,
+    unseen: Sequence[verdicts.NotExamined],
+) -> str:
     allocations = verdicts.counted(measured.allocations, "allocation")
     devices = verdicts.counted(measured.devices, "device")
     pods = verdicts.counted(measured.pods_running, "pod")
     held = f"{verdicts.counted(len(results), 'guarantee')} hold{'s' * (len(results) == 1)}"
     claims = verdicts.counted(measured.claims, "claim")
-    return f"{held}: {allocations} of {devices}, {claims}, {pods} that ran"
+    not_examined = f"; not examined: {', '.join(item.check for item in unseen)}" if unseen else ""
+    return f"{held}: {allocations} of {devices}, {claims}, {pods} that ran{not_examined}"

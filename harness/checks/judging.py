@@ -31,11 +31,14 @@ from harness.checks.figures import run_figures
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.plugin_checks import planned_checks
-from harness.checks.progress import scheduler_books
+from harness.checks.progress import claim_progress, resource_leaks, scheduler_books
 from harness.checks.schedulers import scheduler_attribution, scheduler_identities, written_books
 from harness.checks.taints import attempt_views, tainted_devices
 from harness.checks.witness import testimony, watched_writes
 from harness.history import directories, histories, plans, subject_names
+
+_AT_REST = (claim_progress.NAME, resource_leaks.NAME)
+_NOT_ASKED = "the plan does not ask for it"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ def examine(
     evidence = _read(history, witness)
     items = certification.certify(evidence)
     given = _given(evidence)
-    found, others = conclusions.divided(_answers(history, given, items), demanded)
+    owed = conclusions.owed(history.plan, _AT_REST)
+    found, others = conclusions.divided(_answers(history, given, items), owed)
     items = conclusions.require_examined(items, found, demanded)
     judgement = _judgement(evidence, items, _attribute(found, given), others)
     return Examination(history, evidence.observed.folded, evidence.faults, judgement)
@@ -207,9 +211,7 @@ def _answer(
     check: check_registry.Check, given: check_inputs.CheckInput, doubt: str
 ) -> verdicts.Answer:
     if not check.applies(given.plan):
-        return verdicts.NotExamined(
-            check=check.name, promise=check.promise, reason="the plan does not ask for it"
-        )
+        return verdicts.NotExamined(check=check.name, promise=check.promise, reason=_NOT_ASKED)
     if doubt:
         return _unknown(check, doubt)
     try:
@@ -255,7 +257,8 @@ def _judgement(
 ) -> verdict_files.Judgement:
     history, plan = evidence.history, evidence.plan
     measured, digests = run_figures.measure(evidence, results), history.digests()
-    verdict, reason = conclusions.conclude(items, results, measured)
+    unseen = [item for item in not_examined if item.reason != _NOT_ASKED]
+    verdict, reason = conclusions.conclude(items, results, measured, unseen=unseen)
     was_ended = conclusions.was_ended_as_planned(verdict, plan, history.phases)
     return verdict_files.Judgement(
         run_id=plan.run_id,

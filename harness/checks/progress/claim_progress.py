@@ -40,11 +40,11 @@ def applies(plan: plans.Plan) -> bool:
     return plan.progress_s is not None
 
 
-def check(given: check_inputs.CheckInput) -> verdicts.Answer:
+def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
     """Return INVALID with every pod that is stuck, VALID without any.
 
-    UNKNOWN if the end of the run is not known, and not examined if an observer cannot decide for
-    which pods there are devices.
+    UNKNOWN if the end of the run is not known, or if an observer cannot decide of a pod whether
+    there are devices for it and no other pod is stuck.
     """
     try:
         rest_s = still_s(given)
@@ -58,8 +58,7 @@ def check(given: check_inputs.CheckInput) -> verdicts.Answer:
     if stuck:
         return _result(verdicts.Verdict.UNKNOWN, given, told_early(stuck, rest_s, allowed_s))
     if found.doubts:
-        reason = "; ".join(found.doubts[:DOUBTS_MAX])
-        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason=reason)
+        return _result(verdicts.Verdict.UNKNOWN, given, _told_doubts(given, found))
     return _judge_rest(given, found)
 
 
@@ -69,6 +68,12 @@ def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, allowed_s: f
         f"{len(stuck)} could go on ({stuck[0].summary}), but the run ended {rest_s:.1f} s after the "
         f"last progress, before the {allowed_s:g} s that they have"
     )
+
+
+def _told_doubts(given: check_inputs.CheckInput, found: stuck_objects.Findings) -> str:
+    doubts = "; ".join(found.doubts[:DOUBTS_MAX])
+    ran, pods = given.observed.folded.pods_running, verdicts.counted(len(found.doubts), "pod")
+    return f"{doubts}: {pods} not examined; {ran} ran, and no other one is stuck"
 
 
 def _judge_rest(

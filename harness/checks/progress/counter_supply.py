@@ -25,13 +25,27 @@ def enough(
     `current` are the slices of the newest generation of one pool, `held` the devices in use, as
     `driver/pool/device`. None: the slices do not declare its counters.
     """
+    left, consumers = _left(current, held)
+    return {name: _suffice(wanted, left) for name, wanted in consumers.items()}
+
+
+def suffice(current: Collection[observed_slices.SliceSpec], held: Collection[str]) -> bool:
+    """Return whether the counters of a pool suffice for these devices; see `enough`."""
+    left, _ = _left(current, held)
+    return all(amount >= 0 for amount in left.values())
+
+
+def _left(
+    current: Collection[observed_slices.SliceSpec], held: Collection[str]
+) -> tuple[dict[CounterKey, Fraction], dict[str, dict[CounterKey, Fraction]]]:
+    """Return what is left of the counters, and what each device of the pool consumes."""
     left = dict(_declared(current))
     consumers = dict(_consumers(current))
     for name in consumers.keys() & set(held):
         for key, amount in consumers[name].items():
             if key in left:
                 left[key] -= amount
-    return {name: _suffice(wanted, left) for name, wanted in consumers.items()}
+    return left, consumers
 
 
 def _suffice(wanted: dict[CounterKey, Fraction], left: dict[CounterKey, Fraction]) -> bool | None:

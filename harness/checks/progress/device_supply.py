@@ -8,7 +8,7 @@ that can be shared is like any other, and so is one whose counters suffice for i
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from harness.checks import world_states
@@ -29,7 +29,9 @@ class Need:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Device:
+class Offered:
+    """A device that a slice offers."""
+
     id: str
     node: str
     """Empty: an observer cannot tell on which nodes it may be used."""
@@ -41,6 +43,7 @@ class _Device:
     is_counted: bool
     """It consumes counters, of which other devices of its pool take, too."""
     pool: str
+    known: observed_slices.Device
 
 
 class DeviceSupply:
@@ -52,7 +55,8 @@ class DeviceSupply:
         self._pools = settings.get("pools") or {}
         are_clear = not state.taint_rules
         use = _Use(state.claims.values())
-        self._all = _by_node(_offered(state.slices.values(), use, are_clear=are_clear))
+        self._held, self._current = use.held, _current(state.slices.values())
+        self._all = _by_node(_offered(self._current.values(), use, are_clear=are_clear))
         self._node_of = {item.id: node for node, items in self._all.items() for item in items}
         self._idle = _by_node(
             item for items in self._all.values() for item in items if item.is_idle
@@ -80,9 +84,24 @@ class DeviceSupply:
                 return node, fitting[: need.count]
         return None
 
+    def nodes(self, *, admin: bool) -> Iterable[str]:
+        """Return the nodes with devices that are idle; with admin access, with any."""
+        return [node for node in (self._all if admin else self._idle) if node]
+
+    def fitting(self, need: Need, node: str) -> list[Offered]:
+        """Return the devices of a node that are idle and surely satisfy a need, one for one."""
+        return [item for item in self._among(need).get(node, ()) if self._fits(need, item)]
+
+    def have_room(self, items: Collection[Offered]) -> bool:
+        """Return whether the counters suffice for all of these devices at once."""
+        together = {*self._held, *(item.id for item in items)}
+        pools = {(item.driver, item.pool) for item in items}
+        return all(counter_supply.suffice(self._current[pool], together) for pool in pools)
+
     def take(self, node: str, taken: Iterable[str]) -> None:
         """Make devices of a node unavailable, and those that share counters with them."""
         gone = set(taken)
+        self._held |= gone
         counted = {
             (item.driver, item.pool)
             for item in self._idle.get(node, ())
@@ -101,18 +120,25 @@ class DeviceSupply:
 
     def has_doubtful(self, need: Need) -> bool:
         """Return whether some free device may satisfy the need, which an observer cannot know."""
+        return self.has_unknown(need) or any(
+            self._fits(need, item) and _may_not_add_up(need, item)
+            for items in self._among(need).values()
+            for item in items
+        )
+
+    def has_unknown(self, need: Need) -> bool:
+        """Return whether it is unknown of a free device if it satisfies the need, or where."""
         return any(
-            self._fits(need, item) is None
-            or (self._fits(need, item) and (not node or _may_not_add_up(need, item)))
+            self._fits(need, item) is None or bool(self._fits(need, item) and not node)
             for node, items in self._among(need).items()
             for item in items
         )
 
-    def _among(self, need: Need) -> dict[str, list[_Device]]:
+    def _among(self, need: Need) -> dict[str, list[Offered]]:
         """Return the devices that no claim holds; with admin access, all of them."""
         return self._all if need.admin else self._idle
 
-    def _fits(self, need: Need, item: _Device) -> bool | None:
+    def _fits(self, need: Need, item: Offered) -> bool | None:
         """Return whether a device satisfies a need; None: unknown."""
         class_name, *selectors = need.kind
         offered_class = self._pools.get("device_class") or {}
@@ -126,14 +152,14 @@ class DeviceSupply:
         return None if selectors or offered_class.get("selectors") else True
 
 
-def _by_node(offered: Iterable[_Device]) -> dict[str, list[_Device]]:
-    nodes: dict[str, list[_Device]] = collections.defaultdict(list)
+def _by_node(offered: Iterable[Offered]) -> dict[str, list[Offered]]:
+    nodes: dict[str, list[Offered]] = collections.defaultdict(list)
     for item in offered:
         nodes[item.node].append(item)
     return dict(nodes)
 
 
-def _may_not_add_up(need: Need, item: _Device) -> bool:
+def _may_not_add_up(need: Need, item: Offered) -> bool:
     """Return whether counters that suffice for each device may not suffice for all of them."""
     return item.is_counted and need.count > 1 and not need.admin
 
@@ -159,20 +185,30 @@ def exclusive(claim: observed_claims.Claim) -> list[str]:
     ]
 
 
-def _offered(
-    slices: Iterable[observed_slices.Slice], use: _Use, *, are_clear: bool
-) -> Iterator[_Device]:
-    """Yield the devices; with DeviceTaintRules it is not clear which may be allocated."""
-    pools: dict[tuple[str, str], list[observed_slices.Slice]] = collections.defaultdict(list)
+def _current(
+    slices: Iterable[observed_slices.Slice],
+) -> dict[tuple[str, str], list[observed_slices.SliceSpec]]:
+    """Return the slices of the newest generation of each pool that is complete."""
+    pools: dict[tuple[str, str], list[observed_slices.SliceSpec]] = collections.defaultdict(list)
     for piece in sorted(slices, key=lambda piece: piece.metadata.name):
-        pools[piece.spec.driver, piece.spec.pool.name].append(piece)
-    for pieces in pools.values():
-        newest = max(piece.spec.pool.generation for piece in pieces)
-        current = [piece.spec for piece in pieces if piece.spec.pool.generation == newest]
+        pools[piece.spec.driver, piece.spec.pool.name].append(piece.spec)
+    found: dict[tuple[str, str], list[observed_slices.SliceSpec]] = {}
+    for name, pieces in pools.items():
+        newest = max(piece.pool.generation for piece in pieces)
+        current = [piece for piece in pieces if piece.pool.generation == newest]
         if len(current) == current[0].pool.resource_slice_count:
-            enough = counter_supply.enough(current, use.held)
-            for spec in current:
-                yield from _devices(spec, use, enough, are_clear=are_clear)
+            found[name] = current
+    return found
+
+
+def _offered(
+    pools: Iterable[list[observed_slices.SliceSpec]], use: _Use, *, are_clear: bool
+) -> Iterator[Offered]:
+    """Yield the devices; with DeviceTaintRules it is not clear which may be allocated."""
+    for current in pools:
+        enough = counter_supply.enough(current, use.held)
+        for spec in current:
+            yield from _devices(spec, use, enough, are_clear=are_clear)
 
 
 def _devices(
@@ -181,7 +217,7 @@ def _devices(
     enough: Mapping[str, bool | None],
     *,
     are_clear: bool,
-) -> Iterator[_Device]:
+) -> Iterator[Offered]:
     is_plain = are_clear and not spec.per_device_node_selection
     for device in spec.devices or ():
         name = str(devices.DeviceID(spec.driver, spec.pool.name, device.name))
@@ -190,7 +226,7 @@ def _devices(
         is_unclear = device.taints or device.binding_conditions or has_shares
         is_sure = is_plain and not is_unclear and enough.get(name, True) is not None
         is_free = name not in use.held or (has_shares and bool(device.allow_multiple_allocations))
-        yield _Device(
+        yield Offered(
             id=name,
             node=spec.node_name if is_sure else "",
             driver=spec.driver,
@@ -198,4 +234,5 @@ def _devices(
             is_idle=is_free and (has_shares or enough.get(name, True) is not False),
             is_counted=name in enough,
             pool=spec.pool.name,
+            known=device,
         )

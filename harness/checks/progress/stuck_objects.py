@@ -13,7 +13,7 @@ from typing import Any
 from harness.checks import world_states
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import observed_claims, observed_pods
-from harness.checks.progress import device_supply
+from harness.checks.progress import device_search, device_supply
 
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""
@@ -83,7 +83,7 @@ class _Search:
         self._stuck: list[Stuck] = []
         self._doubts: dict[str, None] = {}
         self._queue: list[_Waiting] = []
-        self._promised: dict[tuple[str, ...], tuple[str, list[str]]] = {}
+        self._promised: dict[tuple[str, ...], device_search.Found] = {}
         """Node and devices for the claims with these uids, which several pods may share."""
         self._blocked = 0
         self._wanted = set(_wanted(self._pods.values()))
@@ -154,23 +154,33 @@ class _Search:
 
     def _give_devices(self, waiting: _Waiting) -> None:
         """Look for idle devices for a pod, and take them, so that no other claim gets them."""
-        need = self._need(waiting)
-        if need is None:
-            self._doubt(waiting.pod, "has requests that an observer cannot match with devices")
-            return
-        found = self._promised.get(waiting.key) or self._supply.find(need, waiting.nodes)
-        if found is None:
+        found = self._promised.get(waiting.key) or self._search(waiting)
+        if found.where is None:
             self._blocked += 1
-            if self._supply.has_doubtful(need):
+            if found.is_doubtful:
                 self._doubt(waiting.pod, "may or may not be satisfied by an idle device")
             return
-        node, names = found
+        node, names = found.where
         self._promised[waiting.key] = found
-        if not need.admin:
+        if not found.admin:
             self._supply.take(node, names)
-        free = _free(names, admin=need.admin)
+        free = _free(names, admin=found.admin)
         told = f"waits for devices, although {free} on {node} and would do"
         self._add(waiting.pod, f"waits while {free}", told, *waiting.claims)
+
+    def _search(self, waiting: _Waiting) -> device_search.Found:
+        """Return devices for a pod; most pods need a number of one kind, which is found at once."""
+        need = self._need(waiting)
+        if need is None:
+            return self._search_together(waiting)
+        where = self._supply.find(need, waiting.nodes)
+        if where is not None or not self._supply.has_doubtful(need):
+            return device_search.Found(where, admin=need.admin)
+        return self._search_together(waiting)
+
+    def _search_together(self, waiting: _Waiting) -> device_search.Found:
+        beside = {self._extended.kind: waiting.extended} if waiting.extended else {}
+        return device_search.search(self._supply, waiting.claims, waiting.nodes, beside=beside)
 
     def _need(self, waiting: _Waiting) -> device_supply.Need | None:
         """Return the devices that a pod needs; None if that is not a plain number of one kind."""

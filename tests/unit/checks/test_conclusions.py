@@ -63,6 +63,16 @@ def test_what_examined_nothing_takes_no_part(
     )
     assert judgement.not_examined == [SILENT]
     assert judgement.reason.startswith("1 guarantee holds: 2 allocations of 2 devices")
+    assert judgement.reason.endswith("; not examined: silent")
+
+
+@pytest.mark.parametrize(("progress_s", "owed"), [(None, set()), (5.0, {"silent"})])
+def test_what_a_plan_asks_for_is_owed(progress_s: float | None, owed: set[str]) -> None:
+    plan = msgspec.structs.replace(building.plan(), progress_s=progress_s)
+    assert conclusions.owed(plan, ["silent"]) == owed
+    wanted = msgspec.structs.replace(plan.requirements, examined=["other"])
+    asked = msgspec.structs.replace(plan, requirements=wanted)
+    assert conclusions.owed(asked, ["silent"]) == {"other", *owed}
 
 
 def test_a_demanded_check_that_examined_nothing_is_unknown(

@@ -208,11 +208,26 @@ DOUBTFUL = {
 
 
 @pytest.mark.parametrize("world", DOUBTFUL.values(), ids=DOUBTFUL)
-def test_what_an_observer_cannot_know_is_not_examined(world: World) -> None:
+def test_what_an_observer_cannot_know_is_unknown(world: World) -> None:
     given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
     answer = claim_progress.check(given)
-    assert isinstance(answer, verdicts.NotExamined)
+    assert answer.verdict is UNKNOWN
     assert answer.reason.startswith("pod p ")
+    assert "1 pod not examined" in answer.reason
+
+
+@pytest.mark.parametrize("world", DOUBTFUL.values(), ids=DOUBTFUL)
+def test_beside_a_doubtful_pod_the_others_are_examined(world: World) -> None:
+    both = World(
+        pods=[*world.pods, worlds.pod("q", node="n")],
+        claims=world.claims,
+        slices=world.slices,
+        taint_rules=world.taint_rules,
+    )
+    given = worlds.judged(both, plan=worlds.plan(), phases=worlds.phases(seconds=60))
+    answer = claim_progress.check(given)
+    assert answer.verdict is INVALID
+    assert [item.summary for item in answer.violations] == ["STUCK: pod q does not run"]
 
 
 def test_a_selector_is_known_to_be_satisfied_by_what_it_was_given() -> None:
@@ -464,29 +479,31 @@ def _undeclared() -> list[worlds.Object]:
         (_waiting([SHARED]), D0),  # no claim has a share of it
         (_waiting(_counted(2, 1)), D0),
         (_waiting(_counted(1, 1), D0), D1),  # one slot is left
+        (_waiting(_counted(2, 1, 1), count=2), f"{D1}, {worlds.device('n', 2)}"),  # together
     ],
 )
 def test_what_can_be_computed_is_decided(answer: verdicts.Answer, device: str) -> None:
     assert _result(answer).verdict is INVALID
-    assert _result(answer).violations[0].summary == f"STUCK: pod p waits while {device} is idle"
-
-
-@pytest.mark.parametrize(
-    "answer", [_waiting(_counted(2, 1), D0), _waiting(_counted(1, 2), D0), _waiting([SHARED], D0)]
-)
-def test_a_pod_waits_while_counters_or_devices_are_used_up(answer: verdicts.Answer) -> None:
-    assert _result(answer).verdict is VALID
+    verb = "are" if "," in device else "is"
+    summary = f"STUCK: pod p waits while {device} {verb} idle"
+    assert _result(answer).violations[0].summary == summary
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        _waiting(_counted(1, 1), count=2),  # together?
-        _waiting(_undeclared()),
+        _waiting(_counted(2, 1), count=2),
+        _waiting(_counted(2, 1), D0),
+        _waiting(_counted(1, 2), D0),
+        _waiting([SHARED], D0),
     ],
-)  # fmt: skip
-def test_what_cannot_be_computed_is_not_examined(answer: verdicts.Answer) -> None:
-    assert isinstance(answer, verdicts.NotExamined)
+)
+def test_a_pod_waits_while_counters_or_devices_are_used_up(answer: verdicts.Answer) -> None:
+    assert _result(answer).verdict is VALID
+
+
+def test_what_cannot_be_computed_is_unknown() -> None:
+    assert _result(_waiting(_undeclared())).verdict is UNKNOWN
 
 
 def test_a_device_with_shares_may_have_room() -> None:
@@ -496,7 +513,7 @@ def test_a_device_with_shares_may_have_room() -> None:
         slices=[SHARED],
     )
     given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    assert isinstance(claim_progress.check(given), verdicts.NotExamined)
+    assert claim_progress.check(given).verdict is UNKNOWN
 
 
 def _with_share(claim: worlds.Object) -> worlds.Object:
@@ -512,3 +529,104 @@ def test_counters_are_not_given_away_twice() -> None:
         slices=_counted(2, 2),
     )
     assert judge(world).violation_count == 1
+
+
+# ------------------------------------------------------- constraints and alternatives
+
+COLOURS = worlds.devices_of("n", 3)
+for made, colour in zip(COLOURS["spec"]["devices"], ("red", "blue", "blue"), strict=True):
+    made["attributes"] = {"colour": {"string": colour}, "bare": {"bool": True}}
+D2 = worlds.device("n", 2)
+MATCH = {"matchAttribute": f"{worlds.DRIVER}/colour"}
+DISTINCT = {"distinctAttribute": f"{worlds.DRIVER}/colour"}
+LACKING = {"matchAttribute": f"{worlds.DRIVER}/size"}
+
+
+def _request(name: str, count: int = 1, **fields: object) -> worlds.Object:
+    return {
+        "name": name,
+        "exactly": {"deviceClassName": worlds.CLASS, "count": count, **fields},
+    }
+
+
+def _alternatives(name: str, *options: worlds.Object) -> worlds.Object:
+    numbered = [
+        {"name": f"o{index}", "deviceClassName": worlds.CLASS, **option}
+        for index, option in enumerate(options)
+    ]
+    return {"name": name, "firstAvailable": numbered}
+
+
+def _asking(
+    *requests: worlds.Object, held: Sequence[str] = (), constraints: Sequence[worlds.Object] = ()
+) -> verdicts.CheckResult:
+    """The answer about a pod that waits for these requests; another one has some devices."""
+    claim = worlds.claim("a")
+    claim["spec"]["devices"] = {"requests": list(requests), "constraints": list(constraints)}
+    others = [worlds.claim("b", *held, users=["q"])] if held else []
+    pods = [worlds.pod("p", claim="a"), *([RUNNING] if held else [])]
+    return judge(World(pods=pods, claims=[claim, *others], slices=[COLOURS]))
+
+
+@pytest.mark.parametrize(
+    ("answer", "devices"),
+    [
+        (_asking(_request("r", 2), constraints=[MATCH]), [D1, D2]),
+        (_asking(_request("r", 2), constraints=[DISTINCT]), [D0, D1]),
+        (_asking(_request("r"), _request("s"), constraints=[MATCH]), [D1, D2]),
+        (_asking(_request("r", 3), constraints=[{**MATCH, "requests": ["x"]}]), [D0, D1, D2]),
+        (_asking(_request("r"), _request("s", adminAccess=True)), [D0]),
+        (_asking(_alternatives("r", {"count": 4}, {"count": 2}), constraints=[MATCH]), [D1, D2]),
+        (_asking(_alternatives("r", {"allocationMode": "All"}, {"count": 1})), [D0]),
+        (
+            _asking(
+                _alternatives("r", {"count": 2}),
+                constraints=[{**MATCH, "requests": ["r/o0"]}],
+            ),
+            [D1, D2],
+        ),
+    ],
+)  # fmt: skip
+def test_constraints_and_alternatives_are_decided(
+    answer: verdicts.CheckResult, devices: list[str]
+) -> None:
+    assert answer.verdict is INVALID
+    assert f"pod p waits while {', '.join(devices)} " in answer.reason
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _asking(_request("r", 3), constraints=[MATCH]),
+        _asking(_request("r", 2), constraints=[MATCH], held=[D2]),
+        _asking(_request("r", 3), constraints=[DISTINCT]),
+        _asking(_request("r", 2), constraints=[LACKING]),
+        _asking(_request("r", 2), _request("s", 2)),
+        _asking(_alternatives("r", {"count": 4}, {"count": 5})),
+    ],
+)
+def test_a_pod_waits_if_no_devices_satisfy_them(answer: verdicts.CheckResult) -> None:
+    assert answer.verdict is VALID
+    assert "1 wait as no device is left" in answer.reason
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _asking(_alternatives("r", {"count": 4}, {"allocationMode": "All"})),
+        _asking(_alternatives("r", {"count": 4}, {"deviceClassName": "other"})),
+        _asking(_request("r", 4), _request("s", deviceClassName="other"), constraints=[MATCH]),
+        _asking(*(_alternatives(f"r{index}", {}, {}) for index in range(7))),
+    ],
+)
+def test_of_some_of_them_it_stays_unknown(answer: verdicts.CheckResult) -> None:
+    assert answer.verdict is UNKNOWN
+
+
+def test_devices_that_one_pod_could_have_are_not_there_for_the_next_one() -> None:
+    claims = [worlds.claim(name) for name in "ab"]
+    for claim in claims:
+        claim["spec"]["devices"] = {"requests": [_request("r", 2)], "constraints": [MATCH]}
+    pods = [worlds.pod("p", claim="a"), worlds.pod("q", claim="b")]
+    result = judge(World(pods=pods, claims=claims, slices=[COLOURS]))
+    assert result.violation_count == 1
