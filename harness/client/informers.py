@@ -255,8 +255,7 @@ class Informer:
         self._version = version
 
     def _put(self, key: str, obj: Object) -> None:
-        if self._trims:
-            obj["metadata"].pop("managedFields", None)
+        self._trim(obj)
         with self._guard:
             old = self._objects.get(key)
             self._objects[key] = obj
@@ -271,10 +270,15 @@ class Informer:
             self._tell(lambda handler: handler.on_update(old, obj))
 
     def _delete(self, key: str, last: Object) -> None:
+        self._trim(last)
         with self._guard:
             known = self._objects.pop(key, None)
         if known is not None:
             self._tell(lambda handler: handler.on_delete(last))
+
+    def _trim(self, obj: Object) -> None:
+        if self._trims:
+            obj["metadata"].pop("managedFields", None)
 
     def _tell(self, call: Callable[[EventHandler], None]) -> None:
         for handler in self._handlers:

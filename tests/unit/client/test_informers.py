@@ -25,6 +25,8 @@ class Events:
         self.seen: list[tuple[str, str, str]] = []
         """(what, name, holder)"""
         self.threads: set[str] = set()
+        self.managed: list[bool] = []
+        """Of each, whether it had the managers of its fields."""
 
     def on_add(self, obj: Any, *, initial: bool) -> None:
         self._note("initial" if initial else "add", obj)
@@ -38,6 +40,7 @@ class Events:
 
     def _note(self, what: str, obj: Any) -> None:
         self.threads.add(threading.current_thread().name)
+        self.managed.append("managedFields" in obj["metadata"])
         self.seen.append((what, obj["metadata"]["name"], obj["spec"]["holderIdentity"]))
 
 
@@ -141,8 +144,13 @@ def test_managed_fields_may_be_left_out(world: World, trims: bool) -> None:
     events = Events()
     informer = world.follow(events, trims=trims)
     world.create("b")
-    wait_seen(events, [("initial", "a", "x"), ("add", "b", "x")])
+    told = [("initial", "a", "x"), ("add", "b", "x")]
+    wait_seen(events, told)
     assert ["managedFields" in obj["metadata"] for obj in informer.objects()] == [not trims] * 2
+    world.change("a", "y")
+    world.delete("a")
+    wait_seen(events, [*told, ("update", "a", "y"), ("delete", "a", "y")])
+    assert events.managed == [not trims] * 4
 
 
 def test_a_selection_is_entered_and_left(world: World) -> None:
