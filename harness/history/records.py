@@ -15,6 +15,10 @@ Int62: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
 """A time or a resourceVersion. Its bounds keep differences of damaged values within 64 bits."""
 
 
+SET_UP = "set-up"
+"""The user that creates what a load shares. All but the first worker are told that it exists."""
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="header"):
     """The first line: the writer, the run and the boot of the host."""
 

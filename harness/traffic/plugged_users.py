@@ -8,10 +8,12 @@ import inspect
 import json
 import pathlib
 import sys
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
 import locust
+from locust.util import load_locustfile
 
 from harness import errors
 from harness.extensions import discovery, isolation, loading
@@ -27,6 +29,7 @@ def classes(reference: str) -> dict[str, type[users.ClaimUser]]:
     given = (
         vars(found) if isinstance(found, ModuleType) else {getattr(found, "__name__", ""): found}
     )
+    _require_no_shape(reference, given.items())
     chosen: dict[str, Any] = {
         name: item
         for name, item in given.items()
@@ -41,6 +44,16 @@ def classes(reference: str) -> dict[str, type[users.ClaimUser]]:
     return chosen
 
 
+def _require_no_shape(reference: str, given: Iterable[tuple[str, Any]]) -> None:
+    """Raise PluginError for a LoadTestShape: it would change the number of users."""
+    for name, item in given:
+        if load_locustfile.is_shape_class(item):
+            raise errors.PluginError(
+                f"expected no LoadTestShape in {reference}, got {name}: the scenario says how many "
+                "users there are (traffic.users) and for how long (traffic.duration_s); remove it"
+            )
+
+
 def _require_ours(reference: str, name: str, item: type[Any]) -> None:
     """Raise PluginError for a class whose calls would not be recorded, or that does nothing."""
     if not issubclass(item, users.ClaimUser):
@@ -48,10 +61,28 @@ def _require_ours(reference: str, name: str, item: type[Any]) -> None:
             f"expected users that are subclasses of harness.traffic.users.ClaimUser in {reference}, "
             f"got {name}, whose calls would not be recorded"
         )
-    if item.work is users.ClaimUser.work and not item.own_tasks():
+    has_work, tasks = item.work is not users.ClaimUser.work, item.own_tasks()
+    if has_work == bool(tasks):
         raise errors.PluginError(
-            f"expected methods with @task, or a method work, in {name} of {reference}, got neither"
+            f"expected methods with @task or other tasks, or a method work, in {name} of "
+            f"{reference}, got {'both' if has_work else 'neither'}"
         )
+    for empty in _without_tasks(tasks):
+        raise errors.PluginError(f"expected tasks in {empty} of {reference}, got none")
+
+
+def _without_tasks(tasks: Iterable[Any]) -> Iterator[str]:
+    """Yield the names of the TaskSets in which a user would find nothing to do."""
+    left: list[Any] = [*tasks]
+    seen: set[Any] = set()
+    while left:
+        task = left.pop()
+        if task in seen or not hasattr(task, "tasks"):  # a method, or seen in another one
+            continue
+        seen.add(task)
+        left += task.tasks
+        if not task.tasks and not issubclass(task, locust.MarkovTaskSet):
+            yield task.__name__
 
 
 def _found(reference: str) -> Any:

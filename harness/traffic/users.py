@@ -9,6 +9,7 @@ from typing import Any
 import gevent
 import locust
 from locust import env, exception
+from locust.user import users as locust_users
 
 from harness import clocks, errors
 from harness.client import apis
@@ -21,6 +22,16 @@ FAILURE_WAIT_S = 0.1
 
 class PodLeft(Exception):  # noqa: N818 - an outcome that the scenario asks for
     """A pod did not run in time, and the user leaves it as it is."""
+
+
+class _OwnTasks(locust_users.DefaultTaskSet):
+    """Runs a user's own tasks, nested TaskSets among them, until the user stops."""
+
+    user: "ClaimUser"
+
+    def get_next_task(self) -> Any:
+        """Draw a task from the run's seed."""
+        return self.user.random.choice(self.user.own_tasks())
 
 
 class ClaimUser(locust.User):
@@ -55,18 +66,19 @@ class ClaimUser(locust.User):
         raise exception.StopUser
 
     def work(self) -> None:
-        """Do the user's methods with `@task` in random order until the time is up.
+        """Do the user's tasks as Locust does them, and stop as Locust does when the time is up.
 
-        Methods come as often as their weights say, `wait_time` apart. Profiles override this.
+        Profiles override this.
         """
-        tasks = self.own_tasks()
-        while self.worker.is_time_left:
-            self.random.choice(tasks)(self)
-            gevent.sleep(self.wait_time())
+        self.worker.when_time_is_up(self.stop)
+        _OwnTasks(self).run()
 
     @classmethod
-    def own_tasks(cls) -> list[Callable[["ClaimUser"], None]]:
-        """Return the methods with `@task` of a subclass, each as often as its weight says."""
+    def own_tasks(cls) -> list[Any]:
+        """Return the methods with `@task` and the TaskSets of a subclass, as often as they weigh.
+
+        They are what Locust has collected in `tasks`.
+        """
         return [task for task in cls.tasks if task is not ClaimUser.work_once]
 
     def repeat(self, job: Callable[[str], None], resource: apis.Resource) -> None:

@@ -11,8 +11,12 @@ import gevent.event
 
 from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
+from harness.history import records
 from harness.scenario import specs, traffic_specs
 from harness.traffic import assignments, attempts, launching, objects, run_objects, watching
+
+TIME_CHECK_S = 0.05
+"""Seconds between two looks at whether time is left."""
 
 
 class Worker:
@@ -29,6 +33,7 @@ class Worker:
         self.watch = watching.PodWatch(apis.Api(self.transport), namespace=self.plan.namespace)
         self.released = gevent.event.Event()
         self.stopped = gevent.event.Event()
+        self._time_is_up = gevent.event.Event()
         self.on_done: Callable[[], None]
         """Called when all users of this process are done; set before `release`."""
         self.patience_s: float = getattr(self.scenario.traffic, "surge_after_s", 0.0)
@@ -60,7 +65,7 @@ class Worker:
         self, resource: apis.Resource, obj: objects.Object
     ) -> errors.HarnessError | None:
         try:
-            self.api("set-up").create(resource, obj, namespace=self.plan.namespace)
+            self.api(records.SET_UP).create(resource, obj, namespace=self.plan.namespace)
         except apis.ApiError as error:
             return None if error.is_already_exists else error  # another worker was first
         except transports.TransportError as error:
@@ -74,6 +79,7 @@ class Worker:
         most_s = max(least_s, getattr(self.scenario.traffic, "duration_max_s", 0))
         now_ns = clocks.monotonic_ns()
         self._least_ns, self._most_ns = now_ns + int(least_s * 1e9), now_ns + int(most_s * 1e9)
+        gevent.spawn(self._await_end)
         self.released.set()
         if not users:  # fewer users than workers
             self.on_done()
@@ -102,6 +108,15 @@ class Worker:
         if self.stopping or now_ns >= self._most_ns:
             return False
         return now_ns < self._least_ns or not self._is_enough()
+
+    def when_time_is_up(self, act: Callable[[], object]) -> None:
+        """Call a function on a greenlet of its own as soon as no time is left."""
+        self._time_is_up.rawlink(lambda _: gevent.spawn(act))
+
+    def _await_end(self) -> None:
+        while self.is_time_left:
+            self.stopped.wait(TIME_CHECK_S)
+        self._time_is_up.set()
 
     def next_user_name(self) -> str:
         """Return a new user name, such as `traffic-0/user-7`."""

@@ -23,6 +23,32 @@ class Failing(users.ClaimUser):
 """
 
 
+SEQUENCE = """
+from locust import SequentialTaskSet, TaskSet, task
+from harness.traffic import users
+
+class Stay(SequentialTaskSet):
+    @task
+    def create(self):
+        self.pod = self.user.new_pod_name()
+        self.user.create_pod(self.pod)
+
+    @task
+    class Wait(TaskSet):
+        @task
+        def wait(self):
+            self.user.wait_running(self.parent.pod, timeout_s=20)
+            self.interrupt()
+
+    @task
+    def delete(self):
+        self.user.delete_pods([self.pod], timeout_s=20)
+
+class Person(users.ClaimUser):
+    tasks = {Stay: 1}
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """The examples, with their package of plug-ins as pip installs it."""
@@ -93,3 +119,20 @@ def test_users_who_fail_make_the_run_unknown_by_name(tmp_path: pathlib.Path) -> 
     assert "traffic ended unexpectedly or with an error" in reason
     assert "its users are failing.py of " in reason
     assert "its reason" in (running.run_directory(tmp_path) / "logs" / "traffic.log").read_text()
+
+
+def test_task_sets_make_the_load(tmp_path: pathlib.Path) -> None:
+    scenario = running.scenario(tmp_path)
+    (tmp_path / "sequence.py").write_text(SEQUENCE)
+    code, text = running.run(tmp_path, "run", str(scenario), "--locustfile", "sequence.py")
+    assert code == 0, text
+
+
+def test_a_load_shape_is_refused_before_anything_is_provisioned(tmp_path: pathlib.Path) -> None:
+    scenario = running.scenario(tmp_path)
+    shape = "from locust import LoadTestShape\nclass Steps(LoadTestShape):\n    pass\n"
+    (tmp_path / "shaped.py").write_text(SEQUENCE + shape)
+    code, text = running.run(tmp_path, "run", str(scenario), "--locustfile", "shaped.py")
+    assert code == 2, text
+    assert "got Steps" in text
+    assert not (tmp_path / "reports").exists()

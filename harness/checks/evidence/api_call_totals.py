@@ -7,6 +7,9 @@ from harness.checks.evidence import acknowledged_writes, observed_versions
 from harness.checks.holds import hold_history
 from harness.history import histories, plans, records
 
+CONFLICT = 409
+"""The HTTP status of a name that is taken, among others."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Operations:
@@ -112,6 +115,8 @@ class _Tally:
             return
         if end.outcome == "unknown":
             self.unknown += 1
+        if call.user == records.SET_UP and end.status == CONFLICT:
+            return  # another worker was first
         if end.outcome != "ok":
             what = f"{call.verb} {call.resource} {end.status or 'no answer'} {end.reason}"
             self.errors[what.strip()] += 1

@@ -14,7 +14,7 @@ from harness.scenario import loading
 from harness.traffic import locustfiles
 from tests.support import plugin_packages
 
-USERS = "from locust import task, User\nfrom harness.traffic import profiles, users\n"
+USERS = "from locust import *\nfrom harness.traffic import profiles, users\n"
 FINE = f"""{USERS}
 class Base(users.ClaimUser):
     abstract = True
@@ -31,6 +31,15 @@ class Once(users.ClaimUser):
 
 class Churn(profiles.ChurnUser):
     pass
+
+class Flow(SequentialTaskSet):
+    @task
+    class Nested(TaskSet):
+        tasks = [lambda self: None]
+    tasks = [lambda self: None]
+
+class Nests(users.ClaimUser):
+    tasks = {{Flow: 2, Flow.Nested: 1}}
 """
 WRONG = {
     "none.py": (USERS, "expected a subclass of harness.traffic.users.ClaimUser in"),
@@ -39,6 +48,22 @@ WRONG = {
         "got Plain, whose calls would not be recorded",
     ),
     "idle.py": (f"{USERS}class Idle(users.ClaimUser):\n    pass\n", "in Idle of .*, got neither"),
+    "both.py": (
+        f"{USERS}class Both(profiles.ChurnUser):\n    @task\n    def t(self):\n        pass\n",
+        "in Both of .*, got both",
+    ),
+    "shaped.py": (
+        f"{FINE}\nclass Steps(LoadTestShape):\n    def tick(self):\n        return None\n",
+        r"expected no LoadTestShape in .*shaped\.py, got Steps: .*traffic\.users",
+    ),
+    "empty.py": (
+        (
+            f"{USERS}class Empty(TaskSet):\n    pass\n"
+            "class Full(TaskSet):\n    tasks = [Empty]\n"
+            "class Nests(users.ClaimUser):\n    tasks = [Full]\n"
+        ),
+        "expected tasks in Empty of .*, got none",
+    ),
     "syntax.py": ("import (", "which failed: SyntaxError"),
     "ends.py": ("raise SystemExit", "which failed: SystemExit"),
     "notes.txt": ("notes", r"whose name ends in \.py, got"),
@@ -69,7 +94,7 @@ def test_users_are_found_or_refused(tmp_path: pathlib.Path) -> None:
         timeout=60,
     )
     found, *refusals = map(json.loads, done.stdout.splitlines())
-    assert found == {"Often": 3, "Once": 0, "Churn": 0}
+    assert found == {"Often": 3, "Once": 0, "Churn": 0, "Nests": 3}
     for refusal, (name, (_, pattern)) in zip(refusals, WRONG.items(), strict=True):
         assert re.search(pattern, refusal), (name, refusal)
 
@@ -111,3 +136,70 @@ def test_a_name_that_is_neither_is_told() -> None:
 def test_another_profile_has_no_locustfile() -> None:
     with pytest.raises(errors.ScenarioError, match=r"traffic\.locustfile"):
         loading.load("shared-claims", overrides=["traffic.locustfile=nothing"])
+
+
+RUN = """
+import json, random, sys
+import gevent, gevent.event
+from locust import between, env, SequentialTaskSet, task, TaskSet
+from harness.traffic import users, workers
+
+seen = []
+
+class FakeWorker(workers.Worker):
+    journal = api = seeds = None
+    def __init__(self):
+        self.released, self.stopped = gevent.event.Event(), gevent.event.Event()
+        self._time_is_up, self.rounds = gevent.event.Event(), 0
+        self.plan = type("Plan", (), {"namespace": "n"})
+        self.seeds = type("Seeds", (), {"stream": lambda *_: random.Random(1)})
+    is_time_left = property(lambda self: len(seen) < 9)
+    api = lambda self, user: None
+    next_user_name = lambda self: "user"
+    user_done = lambda self: seen.append("done")
+
+def note(name):
+    return lambda self: seen.append(f"{type(self).__name__}.{name}")
+
+class Inner(TaskSet):
+    on_start, leave = note("on_start"), task(lambda self: self.interrupt())
+    on_stop = note("on_stop")
+
+class Flow(SequentialTaskSet):
+    first, tasks, last = task(note("first")), [Inner], task(note("last"))
+    @task
+    def fail(self):
+        raise KeyError("its reason")
+
+class Person(users.ClaimUser):
+    tasks, wait_time = [Flow], between(0.001, 0.002)
+
+class Sleeper(users.ClaimUser):
+    tasks, wait_time = [Flow], between(1000, 1000)
+
+users.ClaimUser.worker = FakeWorker()
+environment = env.Environment(user_classes=[Person, Sleeper])
+environment.events.user_error.add_listener(lambda exception, **_: seen.append(repr(exception)))
+runner = environment.create_local_runner()
+runner.spawn_users({"Person": 1, "Sleeper": 1})
+users.ClaimUser.worker.released.set()
+gevent.spawn(users.ClaimUser.worker._await_end)
+runner.user_greenlets.join(timeout=30)
+print(json.dumps([seen, len(runner.user_greenlets)]))
+"""
+
+
+def test_task_sets_run_as_locust_runs_them_until_the_time_is_up() -> None:
+    """In order, nested, with errors told; a user that waits for long ends at once, too."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN], capture_output=True, text=True, check=True, timeout=60
+    )
+    seen, left = json.loads(done.stdout.splitlines()[-1])
+    assert left == 0
+    assert seen.count("done") == 2
+    steps = [step for step in seen if step != "done"]
+    assert steps[0] == steps[1] == "Flow.first"
+    at = steps.index("Inner.on_start")
+    following = ["Inner.on_start", "Inner.on_stop", "Flow.last", "KeyError('its reason')"]
+    assert steps[at : at + 4] == following
+    assert "Flow.first" in steps[at + 4 :]

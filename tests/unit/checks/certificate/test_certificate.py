@@ -449,6 +449,33 @@ def test_operations_are_tallied(tmp_path: pathlib.Path) -> None:
     }
 
 
+def test_a_load_that_created_nothing_makes_unknown(tmp_path: pathlib.Path) -> None:
+    """All that was allocated was created by others."""
+    only_others = damages.dropped(
+        damages.operations, lambda record: not isinstance(record, records.Waited)
+    )
+    judgement = _judge(tmp_path, TEXT, only_others)
+    assert _failed(judgement) == {"load"}
+    assert judgement.reason == "load: the load created no pod and no claim"
+
+
+def test_a_shared_object_that_another_worker_has_created_is_no_error(
+    tmp_path: pathlib.Path,
+) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 p*")
+    exists = {"outcome": "fail", "ts_ns": 0, "status": 409, "reason": "AlreadyExists"}
+    calls: list[records.Body] = []
+    for op, user in ((50, records.SET_UP), (51, "traffic-0/user-0")):
+        call = building.invocation(op, "resourceclaimtemplates", "template")
+        calls += [
+            msgspec.structs.replace(call, user=user),
+            records.Completion(op=op, **exists),  # type: ignore[arg-type]
+        ]
+    damages.appended(damages.operations, *calls)(directory)
+    operations = api_call_totals.read(histories.load(directory.path))
+    assert operations.errors["create resourceclaimtemplates 409 AlreadyExists"] == 1
+
+
 def _surge(count: int) -> damages.Damage:
     """Some pods that a user has begun beside others, and a wait that ended well."""
     ran = records.Waited(
