@@ -1,19 +1,30 @@
-"""Nights from which on something is worse, or better: exact tests, corrected for their number.
+"""Nights from which on something is worse, or better: nights are compared, never their runs.
 
-After each night, each rate and figure is tested: this night against the nights before it, and the
-last WEEK nights against those before them, with at most BEFORE_MAX nights before. Rates are tested
-by Fisher's exact test of their runs. One night's figures are tested by the exact rank sum test of
-its runs, and must also be beyond those of every night before, because machines differ from night to
-night. Figures of a week are tested by the same test of the nights' medians. All tests of a night
-are corrected together (Holm), so that a night without a change has a false alarm with a probability
-of at most LEVEL. Figures that change by less than LEAST_CHANGE are left out. A change begins a new
-time, and so does another load: later nights are compared with the nights since.
+Machines differ from night to night, so that the runs of one night are not independent of each
+other: each night counts as one value, the median of its runs or the share of them that is INVALID.
+After each night two tests are made of each rate and figure. This night is compared with at least
+NIGHTS_MIN before it by the prediction interval of their spread, on a logarithmic scale; it must
+also be beyond all of them, and a rate must differ by Fisher's exact test of the runs, too. The last
+WEEK nights are compared with those before them by the exact rank sum test. There are at most
+BEFORE_MAX nights before; with too few nights nothing is tested. Figures that change by less than
+LEAST_CHANGE are left out.
+
+All tests of a night are corrected together (Holm). A night without a change has a false alarm with
+a probability of at most LEVEL, if nights are independent, their medians are spread log-normally,
+and they have about as many runs. A subject that is INVALID for the first time, and a control that
+is not caught for the first time, are told without a test: they are facts of that night, not
+figures.
+
+A change begins a new time, and so does another load: later nights are compared with the nights
+since.
 """
 
 import dataclasses
+import math
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
-from harness.statistics import corrections, exact_tests, rank_sums, rates
+from harness.statistics import corrections, exact_tests, predictions, rank_sums, rates
 from harness.trends import night_series
 from harness.trends.night_series import Key, Measure, Series
 
@@ -22,8 +33,10 @@ LEVEL = 0.01
 WEEK = 7
 BEFORE_MAX = 60
 LEAST_CHANGE = 0.1
-NIGHTS_MIN = 2
-"""Fewest nights before one night whose figures are tested."""
+NIGHTS_MIN = predictions.BEFORE_MIN
+"""Fewest nights before one night that is tested."""
+LEAST_SPREAD = 0.02
+"""Relative standard deviation of nights that is always supposed: figures are rounded."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,15 +57,21 @@ class Change:
     """The share of INVALID runs, or the median."""
     before_text: str
     after_text: str
-    p_value: float
-    """After the correction."""
+    p_value: float | None
+    """After the correction; None: no test was needed."""
 
     @property
     def text(self) -> str:
         """The change in a sentence."""
         word = "worse" if self.is_worse else "better"
-        p = "< 0.001" if self.p_value < 0.001 else f"{self.p_value:.2g}"
-        return f"{self.key}: {self.measure} is {word}: {self.before_text}, now {self.after_text} (p {p})"
+        about = f"{self.key}: {self.measure} is {word}: {self.before_text}, now {self.after_text}"
+        return f"{about} ({self._why})"
+
+    @property
+    def _why(self) -> str:
+        if self.p_value is None:
+            return "not caught" if self.key.purpose.must_fail else "INVALID for the first time"
+        return "p < 0.001" if self.p_value < 0.001 else f"p {self.p_value:.2g}"
 
 
 @dataclasses.dataclass(slots=True)
@@ -64,10 +83,10 @@ class _Watched:
     """None: the rate."""
     nights: list[int]
     loads: list[str]
-    medians: list[float]
-    """Of each night's runs; empty for a rate."""
-    values: Sequence[Sequence[float]]
-    """Of each night; empty for a rate."""
+    values: list[float]
+    """Of each night: the median of its runs, or the share of them that is INVALID."""
+    scaled: list[float]
+    """The values on the scale on which their spread does not depend on them; some may be NaN."""
     totals: list[tuple[int, int]]
     """Failures and runs (or 0 and values) in the first 0, 1, … nights together."""
     load: str = ""
@@ -85,6 +104,10 @@ class _Watched:
         """Return the runs, or values, of some nights together."""
         return self.totals[end][1] - self.totals[start][1]
 
+    def usual_runs(self, start: int, end: int) -> float:
+        """Return the harmonic mean of the runs of each of some nights."""
+        return statistics.harmonic_mean([self.runs(n, n + 1) for n in range(start, end)])
+
 
 @dataclasses.dataclass(slots=True)
 class _Test:
@@ -99,59 +122,71 @@ class _Test:
 
     @property
     def is_possible(self) -> bool:
-        """True if some outcome of as many runs would be found."""
-        item, length = self.watched, self.watched.seen - self.begin
-        before = item.runs(self.start, self.begin)
-        recent = item.runs(self.begin, item.seen)
-        if item.measure is None:
-            return bool(before and recent)
+        """True if some outcome of as many nights would be found."""
+        length, before = self.watched.seen - self.begin, self.begin - self.start
         if length > 1:
-            return rank_sums.least_p_value(length, self.begin - self.start) <= LEVEL
-        is_enough = self.begin - self.start >= NIGHTS_MIN
-        return is_enough and rank_sums.least_p_value(recent, before) <= LEVEL
+            return rank_sums.least_p_value(length, before) <= LEVEL
+        scaled = self.watched.scaled[self.start : self.watched.seen]
+        return before >= NIGHTS_MIN and not any(map(math.isnan, scaled))
 
     def decide(self) -> None:
         """Set the p-value; it stays 1 where nothing would be reported."""
-        item = self.watched
-        if item.measure is None:
-            # Most rates are 0 on both sides.
-            if item.totals[item.seen][0] == item.totals[self.start][0]:
-                return
-            old, new = item.total(self.start, self.begin), item.total(self.begin, item.seen)
-            if old.share != new.share:
-                self.p_value = exact_tests.stratified([(old, new)])
-        elif item.seen - self.begin > 1:
-            before, recent = self._medians()
-            if _is_large(before, recent):
+        before, recent = self._values()
+        if len(recent) > 1:
+            if self._is_large(before, recent):
                 self.p_value = rank_sums.p_value(recent, before)
-        elif not self._is_usual():
-            before, (last,) = self._medians()
-            if not min(before) <= last <= max(before) and _is_large(before, [last]):
-                values = [
-                    value for night in item.values[self.start : self.begin] for value in night
-                ]
-                self.p_value = rank_sums.p_value(item.values[self.begin], values)
+        elif not min(before) <= recent[0] <= max(before) and self._is_large(before, recent):
+            self.p_value = self._of_night()
 
-    def _is_usual(self) -> bool:
-        """Return whether the last night is not beyond the few before it: most need no more."""
-        few = self.watched.medians[max(self.start, self.begin - WEEK) : self.begin]
-        return min(few) <= self.watched.medians[self.begin] <= max(few)
+    def _of_night(self) -> float:
+        item = self.watched
+        usual = item.usual_runs(self.start, self.begin)
+        least = LEAST_SPREAD**2 if item.measure is not None else 0.25 / usual
+        p_value = predictions.p_value(
+            item.scaled[self.start : self.begin],
+            item.scaled[self.begin],
+            least_variance=least,
+            ratio=max(usual / item.runs(self.begin, item.seen), 1.0),
+        )
+        return p_value if item.measure is not None else max(p_value, self._fisher())
 
-    def _medians(self) -> tuple[list[float], list[float]]:
-        found = self.watched.medians
+    def _fisher(self) -> float:
+        return exact_tests.stratified([self._totals()])
+
+    def _totals(self) -> tuple[rates.Rate, rates.Rate]:
+        item = self.watched
+        return item.total(self.start, self.begin), item.total(self.begin, item.seen)
+
+    def _is_large(self, before: Sequence[float], recent: Sequence[float]) -> bool:
+        return self.watched.measure is None or _is_large(before, recent)
+
+    def _values(self) -> tuple[list[float], list[float]]:
+        found = self.watched.values
         return found[self.start : self.begin], found[self.begin : self.watched.seen]
 
-    def change(self, night: int, corrected: float) -> Change:
+    @property
+    def is_new(self) -> bool:
+        """True for the first INVALID night of a subject, or the first without any for a control."""
+        item = self.watched
+        if item.measure is not None or self.begin == self.start:
+            return False
+        before = [value > 0 for value in item.values[item.since : self.begin]]
+        is_failing = item.values[self.begin] > 0
+        if item.key.purpose.must_fail:
+            return all(before) and not is_failing
+        return is_failing and not any(before)
+
+    def change(self, night: int, corrected: float | None) -> Change:
         """Return the change that this test found after a night."""
         item = self.watched
         if item.measure is None:
-            old, new = item.total(self.start, self.begin), item.total(self.begin, item.seen)
+            old, new = self._totals()
             before, after, unit = old.share, new.share, ""
             texts = _counted(old), _counted(new)
             # A control that is caught less often is worse: it must be INVALID.
             is_worse = (after > before) != item.key.purpose.must_fail
         else:
-            before, after = (_median(values) for values in self._medians())
+            before, after = map(_median, self._values())
             unit = item.measure.unit
             share = f" ({(after - before) / before:+.0%})".replace("%", " %") if before else ""
             texts = f"{before:.4g} {unit}", f"{after:.4g} {unit}{share}"
@@ -171,35 +206,62 @@ class _Test:
         )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Examined:
+    """The changes over some nights, and how much of the newest one could be tested."""
+
+    changes: list[Change]
+    """In the order of the nights after which they were found."""
+    tested: int
+    """Rates and figures of the newest night that were tested."""
+    too_few: int
+    """Those with too few nights before it."""
+
+
 def find(all_series: Iterable[Series], nights: int) -> list[Change]:
     """Return all changes, in the order of the nights after which they were found."""
+    return examine(all_series, nights).changes
+
+
+def examine(all_series: Iterable[Series], nights: int) -> Examined:
+    """Return all changes, and what could not be tested after the newest night."""
     due: dict[int, list[_Watched]] = {}
     for series in all_series:
         for item in _watched(series):
             for night in item.nights:
                 due.setdefault(night, []).append(item)
     found: list[Change] = []
+    tested = 0
     for night in range(nights):
-        found += _of_night(night, due.get(night, []))
-    return found
+        tests = [test for item in due.get(night, []) for test in _tests(item)]
+        tested = len({id(test.watched) for test in tests if test.is_possible})
+        found += _of_night(night, tests)
+    return Examined(found, tested, len(due.get(nights - 1, [])) - tested)
 
 
 def _watched(series: Series) -> Iterator[_Watched]:
-    rates_of_nights = [(point.rate.failed, point.rate.runs) for point in series.rates]
-    nights = [point.night for point in series.rates]
-    loads = [point.load for point in series.rates]
-    yield _Watched(series.key, None, nights, loads, [], [], _summed(rates_of_nights))
+    points = [point for point in series.rates if point.rate.runs]
+    if points:
+        yield _Watched(
+            series.key,
+            None,
+            [point.night for point in points],
+            [point.load for point in points],
+            [point.rate.share for point in points],
+            [math.asin(math.sqrt(point.rate.share)) for point in points],
+            _summed((point.rate.failed, point.rate.runs) for point in points),
+        )
     for measure in night_series.MEASURES:
-        points = series.figures.get(measure.name, ())
-        if points:
+        figures = series.figures.get(measure.name, ())
+        if figures:
             yield _Watched(
                 series.key,
                 measure,
-                [point.night for point in points],
-                [point.load for point in points],
-                [point.median for point in points],
-                [point.values for point in points],
-                _summed([(0, len(point.values)) for point in points]),
+                [point.night for point in figures],
+                [point.load for point in figures],
+                [point.median for point in figures],
+                [math.log(point.median) if point.median > 0 else math.nan for point in figures],
+                _summed((0, len(point.values)) for point in figures),
             )
 
 
@@ -211,23 +273,21 @@ def _summed(counts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return sums
 
 
-def _of_night(night: int, watched: Sequence[_Watched]) -> list[Change]:
+def _of_night(night: int, every: Sequence[_Test]) -> list[Change]:
     """Return the changes that are found after a night, one for each rate or figure."""
-    tests = [test for item in watched for test in _tests(item) if test.is_possible]
+    new = [test for test in every if test.watched.seen - test.begin == 1 and test.is_new]
+    found = {id(test.watched): test.change(night, None) for test in new}
+    tests = [test for test in every if test.is_possible]
     for test in tests:
         test.decide()
-    if all(test.p_value > LEVEL for test in tests):
-        return []
     tests.sort(key=lambda test: test.p_value)
-    found: dict[int, Change] = {}
-    for test, corrected in zip(
-        tests, corrections.holm([test.p_value for test in tests]), strict=True
-    ):
-        if corrected > LEVEL:
-            break
-        if id(test.watched) not in found:
-            found[id(test.watched)] = test.change(night, corrected)
-            test.watched.since = test.begin
+    corrected = corrections.holm([test.p_value for test in tests])
+    for test, p_value in zip(tests, corrected, strict=True):
+        if p_value <= LEVEL and id(test.watched) not in found:
+            found[id(test.watched)] = test.change(night, p_value)
+            new.append(test)
+    for test in new:
+        test.watched.since = test.begin
     return sorted(found.values(), key=_importance)
 
 

@@ -11,6 +11,7 @@ from harness import errors
 from harness.archive import campaign_folders, report_folders, run_folders
 from harness.campaign import results
 from harness.campaign.purposes import Purpose
+from harness.checks import verdicts
 from harness.comparison import setting_differences
 from harness.history import files
 from harness.trends import night_records
@@ -81,6 +82,11 @@ def read(path: pathlib.Path) -> night_records.Night:
             "an older version"
         )
     made = [run for row in document.rows for run in row.runs]
+    if document.verdict == "VALID" and results.verdict(results.rows(made)) != "VALID":
+        raise errors.UsageError(
+            f"expected results of a campaign that agree, but results.json in {path} says VALID, and "
+            "its runs do not: it was edited; make the campaign again"
+        )
     return night_records.Night(
         identity=f"{document.started} {document.seed} {document.cluster}",
         digest=_digest(made),
@@ -130,7 +136,8 @@ def _run(
 ) -> night_records.NightRun:
     found = _folder(run, path)
     figures = found.verdict.figures if found is not None and found.verdict is not None else None
-    is_conclusive = run.verdict is not None and run.verdict.value != "UNKNOWN"
+    verdict = _verdict(run, found)
+    is_conclusive = verdict not in (night_records.ERROR, "UNKNOWN")
     # A run that ends at its first violation measures another load.
     is_measured = figures is not None and is_conclusive and not run.purpose.must_fail
     measured = figures if is_measured else None
@@ -138,7 +145,7 @@ def _run(
         scenario=run.scenario,
         subject=run.subject,
         purpose=Purpose(run.purpose),
-        verdict=night_records.ERROR if run.verdict is None else run.verdict.value,
+        verdict=verdict,
         seconds=run.seconds,
         load=_load(found.plan) if found is not None and found.plan is not None else "",
         violations=run.double_allocations + run.stuck + run.others,
@@ -149,6 +156,16 @@ def _run(
         pod_p99_ms=measured.pod_to_running.p99_ms if measured else None,
         detected_s=detected_s,
     )
+
+
+def _verdict(run: results.RunResult, found: run_folders.RunFolder | None) -> str:
+    """Return the verdict of a run; the worse one if its directory is there and says another."""
+    if run.verdict is None:
+        return night_records.ERROR
+    if found is None:
+        return str(run.verdict)
+    told = verdicts.Verdict.UNKNOWN if found.verdict is None else found.verdict.verdict
+    return str(verdicts.worst([run.verdict, told]))
 
 
 def _load(plan: run_folders.Plan) -> str:

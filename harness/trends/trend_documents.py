@@ -1,6 +1,6 @@
 """The trend of all nights as one document: what `flake-hunt trends page --output json` prints."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -13,6 +13,7 @@ from harness.trends.night_series import Series
 SCHEMA_VERSION = 1
 WORSE_EXIT_CODE = 10
 """Exit code of `--fail-when-worse` if the newest night is worse."""
+_INVALID = "INVALID"
 _NAMED_MAX = 3
 """Measures that the summary names beside the first change."""
 
@@ -79,8 +80,8 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
     is_worse: bool
     before: float
     after: float
-    p_value: float
-    """After Holm's correction for all tests of the night."""
+    p_value: float | None
+    """After Holm's correction for all tests of the night; None: it was told without a test."""
     text: str
 
 
@@ -93,7 +94,16 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     """About the newest night, in a sentence."""
     false_alarm: float
-    """Probability of any change being found in a night without one."""
+    """Greatest probability of any change being found by a test in a night without one."""
+    turned: list[str] = []
+    """Subjects that are INVALID in the newest night and were not in the one before it, as clauses.
+
+    Each makes the newest night worse, whatever the tests find.
+    """
+    tested: int = 0
+    """Rates and figures of the newest night that were compared with nights before it."""
+    too_few: int = 0
+    """Those with too few nights before it, of which nothing is said."""
     nights: list[NightRow]
     """The oldest first."""
     series: list[SeriesRow]
@@ -102,18 +112,41 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def document(
-    nights: Sequence[Night], all_series: Sequence[Series], found: Sequence[Change]
+    nights: Sequence[Night], all_series: Sequence[Series], examined: changes.Examined
 ) -> Trend:
-    """Return the document; `found` are the changes of these series."""
-    newest = [change for change in found if change.found == len(nights) - 1]
+    """Return the document; `examined` are these series."""
+    newest = [change for change in examined.changes if change.found == len(nights) - 1]
+    turned = list(_turned(nights, all_series))
     return Trend(
-        is_worse=any(change.is_worse for change in newest),
-        summary=_summary(nights, newest),
+        is_worse=any(change.is_worse for change in newest) or bool(turned),
+        summary=_summary(nights, newest, turned, examined),
         false_alarm=changes.LEVEL,
         nights=[_night(night) for night in nights],
         series=[_series(series, nights) for series in all_series],
-        changes=[_change(change, nights) for change in found],
+        changes=[_change(change, nights) for change in examined.changes],
+        turned=turned,
+        tested=examined.tested,
+        too_few=examined.too_few,
     )
+
+
+def _turned(nights: Sequence[Night], all_series: Sequence[Series]) -> Iterator[str]:
+    """Yield what is INVALID in the newest night and was not in the one before it."""
+    named = False
+    for series in all_series:
+        *before, last = series.rates
+        if series.key.purpose.must_fail or last.night != len(nights) - 1 or not last.rate.failed:
+            continue
+        if before and not before[-1].rate.failed:
+            named = True
+            yield (
+                f"{series.key}: INVALID in {last.rate.failed} of {last.rate.runs} runs, and in none "
+                f"of {before[-1].rate.runs} the night before"
+            )
+    if not named and len(nights) > 1 and nights[-1].verdict == _INVALID:
+        earlier = [night for night in nights[:-1] if night.cluster == nights[-1].cluster]
+        if earlier and earlier[-1].verdict != _INVALID:
+            yield f"the night is INVALID, and the one before it was {earlier[-1].verdict}"
 
 
 def _night(night: Night) -> NightRow:
@@ -125,7 +158,7 @@ def _night(night: Night) -> NightRow:
         cluster=night.cluster,
         verdict=night.verdict,
         runs=len(night.runs),
-        invalid=sum(run.verdict == "INVALID" for run in tested),
+        invalid=sum(run.verdict == _INVALID for run in tested),
         missed=len(wanted - detected),
         commit=night.commit,
         seed=night.seed,
@@ -177,7 +210,12 @@ def _change(change: Change, nights: Sequence[Night]) -> ChangeRow:
     )
 
 
-def _summary(nights: Sequence[Night], newest: Sequence[Change]) -> str:
+def _summary(
+    nights: Sequence[Night],
+    newest: Sequence[Change],
+    turned: Sequence[str],
+    examined: changes.Examined,
+) -> str:
     """Return a sentence about the newest night, which names the first change for the worse."""
     if not nights:
         return "There are no nights yet."
@@ -185,11 +223,29 @@ def _summary(nights: Sequence[Night], newest: Sequence[Change]) -> str:
     about = f"The night of {night.started} ({night.verdict})"
     worse = [change for change in newest if change.is_worse]
     if worse:
-        return f"{about} got worse: {worse[0].text}{_more(worse[1:])}."
+        return f"{about} got worse: {worse[0].text}{_more(worse[1:])}{_too_few(examined)}."
+    if turned:
+        more = f"; and {len(turned) - 1} more" * (len(turned) > 1)
+        return f"{about} got worse: {turned[0]}{more}{_too_few(examined)}."
     if len(nights) == 1:
         return f"{about} is the first one: there is nothing to compare it with."
     better = f"; better in {len(newest)} figures" if newest else ""
-    return f"{about} is not found to be worse than the nights before it{better}."
+    if not examined.tested:
+        return f"{about} cannot be compared yet{better}{_too_few(examined)}."
+    return (
+        f"{about} is not found to be worse than the nights before it{better}{_too_few(examined)}."
+    )
+
+
+def _too_few(examined: changes.Examined) -> str:
+    """Return how many rates and figures have too few nights; empty if none has."""
+    if not examined.too_few:
+        return ""
+    whole = examined.too_few + examined.tested
+    return (
+        f"; {examined.too_few} of {whole} rates and figures have too few nights of the same load: a "
+        f"test needs {changes.NIGHTS_MIN} before the newest"
+    )
 
 
 def _more(worse: Sequence[Change]) -> str:

@@ -70,6 +70,7 @@ def page(
             least=f"{changes.LEAST_CHANGE * 100:g}",
             level=f"{changes.LEVEL * 100:g}",
             week=changes.WEEK,
+            nights_min=changes.NIGHTS_MIN,
         )
     )
 

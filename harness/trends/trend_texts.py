@@ -28,7 +28,9 @@ def _lines(trend: Trend) -> Iterator[str]:
         yield f"- {in_markdown(change.text + since)}"
     if len(found) > CHANGES_MAX:
         yield f"- and {len(found) - CHANGES_MAX} more"
-    if found:
+    for text in trend.turned[:CHANGES_MAX]:
+        yield f"- {in_markdown(text)}"
+    if found or trend.turned:
         yield ""
     last = trend.nights[-NIGHTS_SHOWN:]
     yield f"The last {len(last)} nights, oldest first: " + " ".join(
@@ -36,6 +38,7 @@ def _lines(trend: Trend) -> Iterator[str]:
     )
     yield ""
     yield (
-        "Changes are found by exact tests; a night without a change has a false alarm with a "
-        f"probability of at most {trend.false_alarm * 100:g} %."
+        "Nights are compared, not their runs. A night without a change has a false alarm with a "
+        f"probability of at most {trend.false_alarm * 100:g} %, if nights are independent and their "
+        "medians are spread log-normally. A verdict that turns INVALID is told without a test."
     )

@@ -39,12 +39,12 @@ def test_the_programs_are_named() -> None:
         "-m tests.fuzzing.costs",
         "-m tests.histories.doctor",
         "-m tests.histories.golden",
+        "tools/eight_nights.py",
         "tools/man_page.py",
         "tools/mutations.py",
         "tools/protobuf_numbers.py",
         "tools/result_schemas.py",
         "tools/schemas.py",
-        "tools/three_nights.py",
         "tools/track_record.py",
         "tools/whole_searches.py",
     ]

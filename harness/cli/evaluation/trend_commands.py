@@ -107,7 +107,10 @@ def page(
 ) -> int:
     """Write the page of all nights, and say whether the newest one is worse than those before.
 
-    Exit code 0; with --fail-when-worse 10 if it is.
+    Nights are compared, not their runs; a test needs seven nights before the newest. A verdict that
+    turns INVALID is worse without a test.
+
+    Exit code 0; with --fail-when-worse 10 if it is worse.
     """
     from harness.trends import trend_documents
 
@@ -139,9 +142,9 @@ def write_page(
     with databases.opened(database) as opened:
         nights = opened.nights()
     all_series = night_series.of_nights(nights)
-    found = changes.find(all_series, len(nights))
-    trend = trend_documents.document(nights, all_series, found)
-    trend_pages.write(path, trend, nights, all_series, found)
+    examined = changes.examine(all_series, len(nights))
+    trend = trend_documents.document(nights, all_series, examined)
+    trend_pages.write(path, trend, nights, all_series, examined.changes)
     campaigning.summarize(summary, trend_texts.markdown(trend))
     return trend, path
 

@@ -21,12 +21,12 @@ EVIL = "\x1b]0;x\x07<script>alert(1)</script>&"
 
 @pytest.fixture
 def database(tmp_path: pathlib.Path) -> pathlib.Path:
-    """Three nights, the last with a slower scheduler and a defect that shows in 20 % of runs."""
+    """Eight nights, the last with a slower scheduler and a defect that shows in 20 % of runs."""
     path = tmp_path / "trends.sqlite"
     with databases.opened(path, is_new_allowed=True) as opened:
-        for number in (0, 1):
+        for number in range(7):
             opened.add(nights.night(number, runs=40))
-        opened.add(nights.night(2, runs=40, rate=0.2, speed=nights.SLOWER))
+        opened.add(nights.night(7, runs=40, rate=0.2, speed=nights.SLOWER))
     return path
 
 
@@ -106,8 +106,8 @@ def test_the_page_shows_the_slower_scheduler_and_the_defect(
     assert flake_hunt(*arguments, "--fail-when-worse")[0] == 10
     sentence = out.splitlines()[0]
     assert sentence.startswith(
-        "The night of 2026-01-03T02:17:00Z (INVALID) got worse: pod-churn, correct: rate of INVALID "
-        "is worse: 0 of 80 runs (0 to 4.51 %), now 8 of 40 runs"
+        "The night of 2026-01-08T02:17:00Z (INVALID) got worse: pod-churn, correct: rate of INVALID "
+        "is worse: 0 of 280 runs (0 to 1.31 %), now 8 of 40 runs"
     )
     assert "more for the worse (throughput; claim to allocation, p50; " in sentence
     assert "throughput is worse: " in out.splitlines()[2]
@@ -120,17 +120,97 @@ def test_the_page_shows_the_slower_scheduler_and_the_defect(
     assert not re.findall(r"(?:src|href)=", text)
 
 
-def test_three_campaigns_on_disk_show_both(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
-    """As above, from run directories: the last night is slower and fails in 8 of 40 runs."""
-    for number, (failed, throughput) in enumerate([(0, 50.0), (0, 51.0), (8, 30.0)]):
+def test_campaigns_on_disk_show_both(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    """As above, from run directories: the last night is slower and fails in 2 of 4 runs."""
+    usual = [(0, 50.0 + number % 2) for number in range(7)]
+    for number, (failed, throughput) in enumerate([*usual, (2, 30.0)]):
         whole_campaign(tmp_path, f"n{number}", number, failed=failed, throughput=throughput)
     path = tmp_path / "t.sqlite"
     assert flake_hunt("trends", "add", str(tmp_path), "--database", str(path))[0] == 0
     code, out, _ = flake_hunt("trends", "page", "--database", str(path), "--fail-when-worse")
     assert code == 10
-    assert "rate of INVALID is worse: 0 of 80 runs" in out
-    assert "now 8 of 40 runs" in out
-    assert re.search(r"throughput is worse: 50\.\d allocations/s, now 30\.2 allocations/s", out)
+    assert "rate of INVALID is worse: 0 of 28 runs" in out
+    assert "now 2 of 4 runs" in out
+    assert re.search(r"throughput is worse: 50\.\d+ allocations/s, now 30\.\d+ allocations/s", out)
+
+
+@pytest.mark.parametrize("earlier", [1, 4])
+def test_a_verdict_that_turns_invalid_is_worse_whatever_the_tests_say(
+    flake_hunt: Any, tmp_path: pathlib.Path, earlier: int
+) -> None:
+    """None of 3 runs in some nights, then 3 of 3: too few nights for any test."""
+    path = tmp_path / "t.sqlite"
+    with databases.opened(path, is_new_allowed=True) as opened:
+        for number in range(earlier):
+            opened.add(nights.night(number, runs=3))
+        opened.add(nights.night(earlier, runs=3, rate=1.0))
+    arguments = ("trends", "page", "--database", str(path))
+    code, out, _ = flake_hunt(*arguments, "--fail-when-worse")
+    assert code == 10
+    assert f"0 of {3 * earlier} runs (0 to" in out
+    assert "now 3 of 3 runs" in out
+    assert "(INVALID for the first time)" in out
+
+
+def test_a_verdict_that_turns_invalid_again_is_worse_too(
+    flake_hunt: Any, tmp_path: pathlib.Path
+) -> None:
+    path = tmp_path / "t.sqlite"
+    with databases.opened(path, is_new_allowed=True) as opened:
+        for number, rate in enumerate((1.0, 0.0, 1.0)):
+            opened.add(nights.night(number, runs=3, rate=rate))
+    arguments = ("trends", "page", "--database", str(path), "--fail-when-worse")
+    code, out, _ = flake_hunt(*arguments)
+    assert code == 10
+    assert "pod-churn, correct: INVALID in 3 of 3 runs, and in none of 3 the night before" in out
+    with databases.opened(path) as opened:
+        opened.add(nights.night(3, runs=3, rate=1.0))
+    assert flake_hunt(*arguments)[0] == 0, "it was INVALID before"
+
+
+def test_another_load_hides_no_invalid_night(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "t.sqlite"
+    with databases.opened(path, is_new_allowed=True) as opened:
+        opened.add(nights.night(0, runs=3))
+        opened.add(nights.night(1, runs=3, rate=1.0, scenarios=["another"]))
+    code, out, _ = flake_hunt("trends", "page", "--database", str(path), "--fail-when-worse")
+    assert code == 10
+    assert "the night is INVALID, and the one before it was VALID" in out
+
+
+def test_with_too_few_nights_nothing_is_claimed(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "t.sqlite"
+    with databases.opened(path, is_new_allowed=True) as opened:
+        for number in range(6):
+            opened.add(nights.night(number, runs=3))
+        opened.add(nights.night(6, runs=3, speed=0.3))
+    code, out, _ = flake_hunt("trends", "page", "--database", str(path), "--fail-when-worse")
+    assert code == 0
+    assert out.splitlines()[0].endswith(
+        "cannot be compared yet; 8 of 8 rates and figures have too few nights of the same load: a "
+        "test needs 7 before the newest."
+    )
+
+
+def test_results_that_contradict_their_runs(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    """verdict.json is INVALID where the results say VALID: the worse one is the night's."""
+    reports, path = tmp_path / "reports", tmp_path / "t.sqlite"
+    campaign(reports, "one")
+    files = sorted((reports / "churn").glob("*-*/verdict.json"))
+    for file, changed in zip(files, ({"verdict": "INVALID"}, {"schema": 99}), strict=True):
+        file.write_text(json.dumps(json.loads(file.read_text()) | changed))
+    assert flake_hunt("trends", "add", str(reports), "--database", str(path))[0] == 0
+    with databases.opened(path) as opened:
+        [night] = opened.nights()
+    tested = [run.verdict for run in night.runs if run.purpose is Purpose.SUBJECT]
+    assert tested == ["INVALID", "UNKNOWN"]
+    file = reports / "campaigns" / "one" / "results.json"
+    document = json.loads(file.read_text())
+    document["rows"][0]["runs"][0] |= {"verdict": "INVALID", "double_allocations": 1}
+    file.write_text(json.dumps(document))
+    code, _, err = flake_hunt("trends", "add", str(reports), "--database", str(path))
+    assert code == 2
+    assert "says VALID, and its runs do not" in err
 
 
 def whole_campaign(
@@ -138,7 +218,7 @@ def whole_campaign(
 ) -> None:
     copies = [
         copy
-        for verdict, count in (("VALID", 40 - failed), ("INVALID", failed))
+        for verdict, count in (("VALID", 4 - failed), ("INVALID", failed))
         for copy in archives.repeated(
             archives.run(reports, f"{name}-{verdict}", verdict, scenario="churn"),
             count,
@@ -152,7 +232,7 @@ def whole_campaign(
             subject="correct",
             seconds=9.0,
             directory=str(copy.path),
-            verdict=Verdict.INVALID if number > 40 - failed else Verdict.VALID,
+            verdict=Verdict.INVALID if number > 4 - failed else Verdict.VALID,
         )
         for number, copy in enumerate(copies, start=1)
     ]
@@ -172,11 +252,12 @@ def test_the_document_obeys_its_schema(flake_hunt: Any, database: pathlib.Path) 
     code, out, _ = flake_hunt("trends", "page", "--database", str(database), "--output", "json")
     document = schemas.obeying("trends", out)
     assert (code, document["is_worse"]) == (0, True)
-    assert len(document["nights"]) == 3
-    assert [night["invalid"] for night in document["nights"]] == [0, 0, 8]
+    assert len(document["nights"]) == 8
+    assert [night["invalid"] for night in document["nights"]] == [0] * 7 + [8]
+    assert (document["tested"], document["too_few"]) == (8, 0)
     (rate,) = (item for item in document["changes"] if item["measure"] == "rate of INVALID")
     assert (rate["before"], rate["after"]) == (0.0, 0.2)
-    assert rate["commit"] == "000000000002"
+    assert (rate["commit"], rate["p_value"]) == ("000000000007", None)
 
 
 def test_one_night_has_nothing_to_be_compared_with(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
