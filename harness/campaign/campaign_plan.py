@@ -95,6 +95,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Time budget; 0: there is none, and every run is made."""
     deadline_ns: int | None = None
     """Monotonic time of this boot at which no run goes on; None: there is none."""
+    keep: int | None = None
+    """Number of runs with the expected outcome whose evidence is kept; None: of all."""
     done: list[int] = []
     """Numbers of runs that are not executed, because the campaign's folder has their results."""
     again: list[str] = []

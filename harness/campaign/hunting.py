@@ -22,6 +22,7 @@ from harness.campaign import (
     summaries,
 )
 from harness.cluster import cluster_records
+from harness.history import directories, retention
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,8 @@ class _Collector:
         self, plan: campaign_plan.CampaignPlan, path: pathlib.Path, listener: Listener
     ) -> None:
         self._plan, self._planned = plan, {run.id: run for run in plan.runs}
+        self._kept = 0
+        """Number of runs with the expected outcome whose evidence is kept."""
         self._begun: dict[str, float] = {}
         """Names of the runs that workers have begun and not ended -> the time of the begin."""
         self._path, self._listener = path, listener
@@ -174,11 +177,21 @@ class _Collector:
                 file.write(msgspec.json.encode(result) + b"\n")
             if self._stopping.see(result) and self._scheduling is not None:
                 self._scheduling.drop(self._is_needed)
+            self._retain(result)
         except OSError as error:
             self.failure = writing.explain(error, self._path)
         except errors.HarnessError as error:
             self.failure = error
         self._listener(result)
+
+    def _retain(self, result: results.RunResult) -> None:
+        """Remove the evidence of a run with the expected outcome if enough others have theirs."""
+        if self._plan.keep is None or not (result.is_as_expected and result.directory):
+            return
+        self._kept += 1
+        if self._kept > self._plan.keep:
+            directory = directories.RunDirectory(pathlib.Path(result.directory))
+            retention.remove(directory, reason=f"--keep {self._plan.keep}")
 
     def _is_needed(self, name: str) -> bool:
         return self._stopping.is_needed(self._planned[name])

@@ -72,6 +72,13 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.purpose is Purpose.HAZARD and self.by_one_scheduler > 0
 
     @property
+    def is_as_expected(self) -> bool:
+        """True if it is VALID as it should be, or found what it must find and nothing else."""
+        if self.purpose.must_fail:
+            return self.is_found and not self.is_regression
+        return self.verdict is verdicts.Verdict.VALID
+
+    @property
     def is_missed(self) -> bool:
         """True if it did not find what it must find: a known defect or hazard."""
         was_made = not (self.error or self.missing or self.cut)

@@ -5,5 +5,5 @@ here (see `checks`).
 
 Contents: `clock_domains`, `compressed_files`, `directories`, `files`, `histories`,
 `journal_reader`, `journal_tails`, `journal_writer`, `manifests`, `plans`, `records`,
-`subject_names`, `zstd_frames`.
+`retention`, `subject_names`, `zstd_frames`.
 """

@@ -13,6 +13,8 @@ LEAST_BYTES = 16 * 2**10
 """Size from which a journal or an audit log is compressed."""
 LEAST_LOG_BYTES = 2**20
 """Size from which the output of a process is compressed: people read it with a pager."""
+LEVEL = 9
+"""A third less than Zstandard's default, for 0.2 s of a processor for a large run."""
 _PIECE = 2**20
 
 
@@ -56,7 +58,7 @@ def compress(path: pathlib.Path) -> pathlib.Path:
 
 def _frames(read: Callable[[int], bytes], begin: int) -> Iterator[bytes]:
     """Yield the frames of the content up to a place, and the frame of the rest."""
-    compressor = zstd_frames.Compressor()
+    compressor = zstd_frames.Compressor(level=LEVEL)
     while begin > 0:
         piece = read(min(begin, _PIECE))
         begin = begin - len(piece) if piece else 0

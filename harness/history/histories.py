@@ -23,6 +23,7 @@ from harness.history import (
     manifests,
     plans,
     records,
+    retention,
 )
 from harness.model import naming
 
@@ -296,7 +297,9 @@ class History:
 def load(path: pathlib.Path) -> History:
     """Load the history of a run directory.
 
-    Raises RunDirectoryError if it is not a run directory.
+    Raises RunDirectoryError if it is not a run directory, and RemovedEvidenceError if its evidence
+    was removed on purpose.
     """
     directory = directories.existing(path)
+    retention.require_evidence(directory)
     return History(directory, plans.read(directory.plan))

@@ -33,10 +33,10 @@ class Compressor:
     Every method returns bytes that must be appended to the file before those of the next call.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, level: int = LEVEL) -> None:
         import zstandard  # 10 ms: only for those who compress
 
-        self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        self._compressor = zstandard.ZstdCompressor(level=level, write_checksum=True)
         self._flush_block = zstandard.COMPRESSOBJ_FLUSH_BLOCK
         self._frame: Any = None
         """The frame that was begun; None: the last one was ended."""

@@ -3,7 +3,7 @@
 import pathlib
 
 from harness import errors
-from harness.history import directories
+from harness.history import directories, retention
 
 _PATTERNS = (
     "scheduler*.log*",
@@ -19,8 +19,13 @@ def of_run(directory: directories.RunDirectory) -> list[str]:
 
 
 def required(path: pathlib.Path) -> list[str]:
-    """Return the logs of a run directory. Raises UsageError if it is none, or has none."""
-    names = of_run(directories.existing(path))
+    """Return the logs of a run directory.
+
+    Raises UsageError if it is none, or has none, and RemovedEvidenceError if they were removed.
+    """
+    directory = directories.existing(path)
+    retention.require_evidence(directory)
+    names = of_run(directory)
     if not names:
         raise errors.UsageError(
             f"expected the log of a scheduler in {path / 'logs'}, but there is none, or it is empty: "

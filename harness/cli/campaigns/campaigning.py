@@ -38,11 +38,13 @@ def make(
     folder: pathlib.Path | None = None,
     kept: "Sequence[results.RunResult]" = (),
     metrics_port: int | None = None,
+    keep: int | None = None,
 ) -> CampaignOutcome:
     """Make the runs of the plan and show their results; the index of the reports has them.
 
     `folder` None: a new one; `kept` are the results that a folder has already. `metrics_port`:
-    serve their metrics there; None: nowhere.
+    serve their metrics there; None: nowhere. `keep`: the number of runs with the expected outcome
+    whose evidence is kept; None: of all.
     """
     import msgspec
 
@@ -51,7 +53,7 @@ def make(
     from harness.cli.terminal import annotations, displaying, tables
     from harness.cli.watching import metrics_serving
 
-    plan = msgspec.structs.replace(plan, jobs=jobs)
+    plan = msgspec.structs.replace(plan, jobs=jobs, keep=keep)
     metrics = metrics_serving.CampaignMetrics()
     with metrics_serving.serving(metrics_port, metrics, out):
         folder = folder or hunting.new_folder(reports, plan.seed)

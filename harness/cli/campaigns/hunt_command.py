@@ -75,6 +75,16 @@ def hunt(
             "SLURM_ARRAY_TASK_ID says, else all). Started again, it makes the runs that are left.",
         ),
     ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            "--keep",
+            metavar="N",
+            min=0,
+            help="Of the runs with the expected outcome, keep the evidence of the first N: the others keep their verdict and "
+            "report (default: all keep it). That of INVALID and UNKNOWN runs of the subject stays always.",
+        ),
+    ] = None,
     metrics_port: choosing.MetricsPort = None,
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
@@ -125,6 +135,7 @@ def hunt(
                 is_forced=force,
                 out=out,
                 metrics_port=metrics_port,
+                keep=keep,
             )
     if shard is not None:
         raise errors.UsageError(f"expected --plan FILE with --shard {shard}: name the plan's file")
@@ -159,7 +170,12 @@ def hunt(
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
         made = campaigning.make(
-            campaign, reports=reports, jobs=at_once, out=out, metrics_port=metrics_port
+            campaign,
+            reports=reports,
+            jobs=at_once,
+            out=out,
+            metrics_port=metrics_port,
+            keep=keep,
         )
         if out.is_json:
             out.document(made.document)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ALLOWED = frozenset(
     {"plan", "shard", "jobs", "reports", "summary", "force", "output", "quiet", "verbose"}
-    | {"metrics_port"}
+    | {"metrics_port", "keep"}
 )
 """Parameters of `hunt` that the plan does not decide."""
 
@@ -50,6 +50,7 @@ def hunt(
     is_forced: bool,
     out: outputs.Output,
     metrics_port: int | None = None,
+    keep: int | None = None,
 ) -> int:
     """Make the runs of a shard that have no result yet; return the exit code.
 
@@ -65,7 +66,9 @@ def hunt(
     chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
     profile = profiles.restore(plan.cluster)
     at_once = choosing.jobs(jobs, profile, is_forced=is_forced)
-    made = make(plan, chosen, jobs=at_once, reports=reports, out=out, metrics_port=metrics_port)
+    made = make(
+        plan, chosen, jobs=at_once, reports=reports, out=out, metrics_port=metrics_port, keep=keep
+    )
     text = summaries.campaign(
         results.rows(made.results), headline=made.document.headline, seed=plan.seed
     )
@@ -81,6 +84,7 @@ def make(
     reports: pathlib.Path,
     out: outputs.Output,
     metrics_port: int | None = None,
+    keep: int | None = None,
 ) -> campaigning.CampaignOutcome:
     """Make the runs of a shard that have no result yet, in its folder."""
     from harness.campaign.sharding import junit_files, local_subjects, shard_folders
@@ -98,6 +102,7 @@ def make(
             folder=folder.path,
             kept=folder.kept,
             metrics_port=metrics_port,
+            keep=keep,
         )
         junit_files.write(folder.path, campaign.runs, made.results)
     if out.is_json:

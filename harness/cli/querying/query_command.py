@@ -65,7 +65,7 @@ def query(
     memory: Memory = database.MEMORY_MIB,
 ) -> int:
     """Print what a SELECT finds in run directories and exports."""
-    found = database.query(directory, statement, memory_mib=memory)
+    found = database.query(run_paths.with_evidence(directory), statement, memory_mib=memory)
     if output == "csv":
         _print_csv(found)
         return 0
@@ -95,7 +95,7 @@ def export(
     from harness.history import directories
     from harness.querying import exporting
 
-    runs = [directories.existing(path) for path in directory]
+    runs = [directories.existing(path) for path in run_paths.with_evidence(directory)]
     version = metadata.version("flake-hunt")
     written = exporting.export(runs, output, version=version, memory_mib=memory)
     shown = [["view", "rows"], *([view, f"{rows:,}"] for view, rows in written.items())]

@@ -14,7 +14,7 @@ from harness.report.traces import (
     trace_events,
 )
 
-PLAIN_MAX = 2**20
+PLAIN_MAX = 2**16
 """Bytes of the largest trace.json; a larger trace is written as trace.json.gz."""
 _LEVEL = 4
 """Of the compression: a quarter of the time of the best one, for a tenth more bytes."""
