@@ -35,6 +35,18 @@ OPEN = ("/readyz", "/livez", "/healthz", "/version")
 _NAMESPACE = re.compile(r"(/api/v1/namespaces/[^/]+)(/finalize)?")
 DELETED = "stand-in/deleted"
 """In place of a deletionTimestamp, which clients cannot set."""
+_NO_FILE = "open {path}: no such file or directory"
+FILES = {
+    "service-account-key-file": f"failed to parse service-account-issuer-key-file: {_NO_FILE}",
+    "tls-cert-file": _NO_FILE,
+    "tls-private-key-file": _NO_FILE,
+    "client-ca-file": _NO_FILE,
+    "token-auth-file": _NO_FILE,
+    "audit-policy-file": 'loading audit policy file: failed to read file path "{path}": '
+    + _NO_FILE,
+}
+"""The files that it reads, and what it says of one that is missing."""
+MODES = {"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"}
 RECONCILERS = ("master-count", "lease", "none")
 
 
@@ -44,10 +56,18 @@ def validate(flags: pflag.Flags) -> None:
         problems.append("--etcd-servers must be specified")
     if not flags.get("service-account-issuer"):
         problems.append("service-account-issuer is a required flag")
+    if not flags.get("service-account-key-file"):
+        problems.append(
+            "either `--service-account-key-file` or `--service-account-signing-endpoint` must be set"
+        )
     if not (flags.get("service-account-signing-key-file") and flags.get("service-account-issuer")):
         problems.append(
             "--service-account-signing-key-file and --service-account-issuer are required flags"
         )
+    chosen = filter(None, flags.get("authorization-mode", "").split(","))
+    problems += [
+        f'authorization-mode "{name}" is not a valid mode' for name in chosen if name not in MODES
+    ]
     reconciler = flags.get("endpoint-reconciler-type", "lease")
     if reconciler not in RECONCILERS:
         problems.append(
@@ -55,16 +75,14 @@ def validate(flags: pflag.Flags) -> None:
         )
     if problems:
         pflag.fail(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
-    for name in (
-        "tls-cert-file",
-        "tls-private-key-file",
-        "client-ca-file",
-        "token-auth-file",
-        "audit-policy-file",
-    ):
+    require_files(flags)
+
+
+def require_files(flags: pflag.Flags) -> None:
+    for name, words in FILES.items():
         path = flags.get(name)
         if path and not pathlib.Path(path).is_file():
-            pflag.fail(f"open {path}: no such file or directory")
+            pflag.fail(words.format(path=path))
 
 
 def require_etcd(servers: str) -> None:

@@ -14,34 +14,18 @@ from tests.stand_ins import pflag
 from tests.stand_ins.kube_apiserver import DELETED
 
 VERSION = "Kubernetes v1.36.4"
-KNOWN = {
-    "kubeconfig",
-    "leader-elect",
-    "secure-port",
-    "service-account-private-key-file",
-    "root-ca-file",
-    "node-monitor-grace-period",
-    "feature-gates",
-    "controllers",
-    "kube-api-qps",
-    "kube-api-burst",
-    "v",
-}
 INTERVAL_S = 0.1
 
 
 def main() -> int:
-    if sys.argv[1:] == ["--version"]:
+    flags = pflag.parse("kube-controller-manager", sys.argv[1:], with_usage=True)
+    pflag.require_gates(flags.get("feature-gates", ""))
+    if "version" in flags:
         print(VERSION)
         return 0
-    flags = {}
-    for argument in sys.argv[1:]:
-        name, _, value = argument.removeprefix("--").partition("=")
-        if name not in KNOWN:
-            pflag.usage(f"unknown flag: --{name}")
-        flags[name] = value
+    kubeconfig = pathlib.Path(pflag.kubeconfig(flags.get("kubeconfig", "")))
     stopped = processes.stop_event()
-    api = apis.Api(transports.connect(pathlib.Path(flags["kubeconfig"])))
+    api = apis.Api(transports.connect(kubeconfig))
     claims = claim_controllers.ClaimController(api, claim_controllers.ControllerOptions())
     claims.start()
     look_after_namespaces(api, stopped)

@@ -66,15 +66,9 @@ def main() -> None:
     if "version" in flags:
         print(VERSION)
         return
-    if "config" not in flags:
-        pflag.fail(
-            "invalid configuration: no configuration has been provided, try setting "
-            "KUBERNETES_MASTER environment variable"
-        )
-    configuration = read(flags["config"])
-    kubeconfig = pathlib.Path(configuration["clientConnection"]["kubeconfig"])
-    if not kubeconfig.is_file():
-        pflag.fail(f"stat {kubeconfig}: no such file or directory")
+    configuration = read(flags["config"]) if "config" in flags else {}
+    connection = configuration.get("clientConnection", {})
+    kubeconfig = pathlib.Path(pflag.kubeconfig(connection.get("kubeconfig", "")))
     if configuration.get("leaderElection", {}).get("leaderElect", True):
         sys.exit("this stand-in does not elect leaders")
     (profile,) = configuration["profiles"]

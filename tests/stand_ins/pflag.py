@@ -68,6 +68,18 @@ def require_gates(text: str) -> None:
             fail(f"missing bool value for {name}")
 
 
+def kubeconfig(path: str) -> str:
+    """The path; end if none was given, or if it is not there."""
+    if not path:
+        fail(
+            "invalid configuration: no configuration has been provided, try setting "
+            "KUBERNETES_MASTER environment variable"
+        )
+    if not pathlib.Path(path).is_file():
+        fail(f"stat {path}: no such file or directory")
+    return path
+
+
 def _kinds(program: str) -> dict[str, str]:
     lines = (HERE / f"{program.replace('-', '_')}_flags.txt").read_text().splitlines()
     return dict(line.split() for line in lines if line and line[0] != "#")

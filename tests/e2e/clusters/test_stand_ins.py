@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from harness import tls_authorities
 from tests.stand_ins import commands
 from tests.support import real_programs
 
@@ -20,52 +21,51 @@ CONFIGURATION = {
     "clientConnection": {"kubeconfig": "/nowhere/kubeconfig"},
     "profiles": [{"schedulerName": "some"}],
 }
+NOT_CONFIGURED = (
+    "invalid configuration: no configuration has been provided, try setting "
+    "KUBERNETES_MASTER environment variable"
+)
+NOTHING_GIVEN = (
+    "[--etcd-servers must be specified, service-account-issuer is a required flag, either "
+    "`--service-account-key-file` or `--service-account-signing-endpoint` must be set, "
+    "--service-account-signing-key-file and --service-account-issuer are required flags]"
+)
+SERVER = (
+    "--etcd-servers=http://127.0.0.1:1 --service-account-issuer=https://issuer --cert-dir=. "
+    "--service-account-signing-key-file=accounts.key --service-account-key-file=accounts.crt "
+    "--service-cluster-ip-range=10.0.0.0/24 --bind-address=127.0.0.1"
+)
+"""A command line of kube-apiserver that is right but for what follows."""
+REFUSED_BY_ALL = [
+    ("--foo=1 --version", "Error: unknown flag: --foo"),
+    ("--secure-port", "Error: flag needs an argument: --secure-port"),
+    ("--secure-port=x", 'Error: invalid argument "x" for "--secure-port" flag: strconv.ParseInt: parsing "x": invalid syntax'),
+    ("--profiling=maybe", 'Error: invalid argument "maybe" for "--profiling" flag: strconv.ParseBool: parsing "maybe": invalid syntax'),
+    ("--log-flush-frequency=x", 'Error: invalid argument "x" for "--log-flush-frequency" flag: time: invalid duration "x"'),
+    ("word", 'Error: "PROGRAM" does not take any arguments, got ["word"]'),
+    ("--feature-gates=DRAPrioritizedList --version", "missing bool value for DRAPrioritizedList"),
+]  # fmt: skip
 REFUSED = [
-    ("kube-scheduler", "--foo=1 --version", "Error: unknown flag: --foo"),
-    ("kube-scheduler", "--config", "Error: flag needs an argument: --config"),
-    (
-        "kube-scheduler",
-        "--secure-port=x",
-        'Error: invalid argument "x" for "--secure-port" flag: strconv.ParseInt: parsing "x": invalid syntax',
-    ),
-    (
-        "kube-scheduler",
-        "--leader-elect=maybe",
-        'Error: invalid argument "maybe" for "--leader-elect" flag: strconv.ParseBool: parsing "maybe": invalid syntax',
-    ),
-    (
-        "kube-scheduler",
-        "--leader-elect-retry-period=x",
-        'Error: invalid argument "x" for "--leader-elect-retry-period" flag: time: invalid duration "x"',
-    ),
-    (
-        "kube-scheduler",
-        "word",
-        'Error: "kube-scheduler" does not take any arguments, got ["word"]',
-    ),
-    ("kube-scheduler", "--feature-gates=DRAPrioritizedList --version", "missing bool value for DRAPrioritizedList"),
+    ("kube-scheduler", "", NOT_CONFIGURED),
     ("kube-scheduler", "--config=/nowhere/c", "open /nowhere/c: no such file or directory"),
     ("kube-scheduler", "--config=unknown.json", 'strict decoding error: unknown field \\"foo\\"'),
-    (
-        "kube-scheduler",
-        "--config=deeply-unknown.json",
-        'strict decoding error: unknown field \\"leaderElection.foo\\"',
-    ),
-    (
-        "kube-scheduler",
-        "--config=broken.json",
-        "couldn't get version/kind; json parse error: unexpected end of JSON input",
-    ),
-    (
-        "kube-scheduler",
-        "--config=good.json",
-        "stat /nowhere/kubeconfig: no such file or directory",
-    ),
-    (
-        "kube-scheduler",
-        "",
-        "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable",
-    ),
+    ("kube-scheduler", "--config=deeply-unknown.json", 'strict decoding error: unknown field \\"leaderElection.foo\\"'),
+    ("kube-scheduler", "--config=broken.json", "couldn't get version/kind; json parse error: unexpected end of JSON input"),
+    ("kube-scheduler", "--config=good.json", "stat /nowhere/kubeconfig: no such file or directory"),
+    ("kube-controller-manager", "", NOT_CONFIGURED),
+    ("kube-controller-manager", "--kubeconfig=/nowhere/k", "stat /nowhere/k: no such file or directory"),
+    ("kube-apiserver", "", NOTHING_GIVEN),
+    ("kube-apiserver", f"{SERVER} --service-account-key-file=/no", "failed to parse service-account-issuer-key-file: open /no: no such file or directory"),
+    ("kube-apiserver", f"{SERVER} --client-ca-file=/no", "open /no: no such file or directory"),
+    ("kube-apiserver", f"{SERVER} --token-auth-file=/no", "open /no: no such file or directory"),
+    ("kube-apiserver", f"{SERVER} --tls-cert-file=/no --tls-private-key-file=/no", "open /no: no such file or directory"),
+    ("kube-apiserver", f"{SERVER} --audit-log-path=- --audit-policy-file=/no", 'loading audit policy file: failed to read file path \\"/no\\": open /no: no such file or directory'),
+    ("kube-apiserver", f"{SERVER} --authorization-mode=RBAC,Some", 'authorization-mode \\"Some\\" is not a valid mode'),
+]  # fmt: skip
+PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+CASES = [
+    *((name, words, said.replace("PROGRAM", name)) for name in PROGRAMS for words, said in REFUSED_BY_ALL),
+    *REFUSED,
 ]  # fmt: skip
 _HEADER = re.compile(r'E\d{4} [\d:.]+ +\d+ run\.go:\d+\] "command failed" err="(.*)"')
 
@@ -81,6 +81,7 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
     for name, document in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
     (tmp_path / "broken.json").write_text("{")
+    tls_authorities.write(tmp_path, "accounts", tls_authorities.signing_keys())
     return tmp_path
 
 
@@ -105,7 +106,7 @@ def asked(kind: str, name: str, folder: pathlib.Path, words: str) -> tuple[int, 
 
 
 @pytest.mark.parametrize("kind", ["stand-in", "real"])
-@pytest.mark.parametrize(("name", "words", "said"), REFUSED)
+@pytest.mark.parametrize(("name", "words", "said"), CASES)
 def test_what_is_refused_is_refused_in_the_same_words(
     folder: pathlib.Path, kind: str, name: str, words: str, said: str
 ) -> None:
@@ -116,7 +117,7 @@ def test_what_is_refused_is_refused_in_the_same_words(
 
 @pytest.mark.parametrize("kind", ["stand-in", "real"])
 @pytest.mark.parametrize("words", ["--version", "--feature-gates=A=true --version"])
-@pytest.mark.parametrize("name", ["kube-scheduler"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_version_is_one_line(folder: pathlib.Path, kind: str, name: str, words: str) -> None:
     code, output, _ = asked(kind, name, folder, words)
     assert code == 0
@@ -124,10 +125,11 @@ def test_a_version_is_one_line(folder: pathlib.Path, kind: str, name: str, words
 
 
 @pytest.mark.parametrize("kind", ["stand-in", "real"])
-def test_a_wrong_flag_comes_below_all_that_kube_scheduler_could_be_told(
-    folder: pathlib.Path, kind: str
+@pytest.mark.parametrize("name", ["kube-controller-manager", "kube-scheduler"])
+def test_a_wrong_flag_comes_below_all_that_the_program_could_be_told(
+    folder: pathlib.Path, kind: str, name: str
 ) -> None:
     """The last lines of a log say why it ended; the first ones do not."""
-    _, _, lines = asked(kind, "kube-scheduler", folder, "--foo")
+    _, _, lines = asked(kind, name, folder, "--foo")
     assert lines[0] == "Usage:"
     assert len(lines) > 50

@@ -9,7 +9,6 @@ import pathlib
 import shutil
 import signal
 import socket
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 
@@ -356,29 +355,3 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
 )
 def test_versions_are_compared_as_numbers(found: str, wanted: str, expected: bool) -> None:
     assert binaries.is_at_least(found, wanted) is expected
-
-
-# ------------------------------------------------------------------------- the stand-in
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--bind-adress=x"], "Error: unknown flag: --bind-adress"),
-        (["--secure-port=x"], 'invalid argument "x" for "--secure-port" flag'),
-        ([], "[--etcd-servers must be specified, service-account-issuer is a required flag"),
-        (
-            ["--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=i", "--service-account-signing-key-file=k", "--client-ca-file=/no"],
-            "open /no: no such file or directory",
-        ),
-    ],
-)  # fmt: skip
-def test_the_stand_in_refuses_what_kube_apiserver_refuses(
-    folder: pathlib.Path, arguments: list[str], said: str
-) -> None:
-    """One that took everything would prove nothing of our command line."""
-    ended = subprocess.run(
-        [str(folder / "kube-apiserver"), *arguments], capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 1
-    assert said in ended.stderr
