@@ -9,6 +9,8 @@ of preparations have the real one.
 import re
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from harness.checks import check_results, verdicts
 from harness.checks.observed import folders, observations, observed_claims
 from harness.history import plans, records
@@ -84,10 +86,15 @@ class Expectations(folders.Folder):
 
 def _user_variables(config: Sequence[observed_claims.Config]) -> dict[str, str]:
     return {
-        f"user_{name}": str(value)
+        f"user_{name}": _text(value)
         for item in config
         for name, value in item.opaque.parameters.items()
     }
+
+
+def _text(value: object) -> str:
+    """Return a text as it is, and any other value as JSON, as the driver does."""
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
 
 
 def check(

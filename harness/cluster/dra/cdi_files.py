@@ -2,7 +2,7 @@
 
 As upstream's DRA test driver: one file for each request of a claim, whose environment holds the
 opaque parameters of the claim as `user_<key>` and those of its classes as `admin_<key>`, and
-`claim_<claim>_<request>=true`.
+`claim_<claim>_<request>=true`. A parameter that is no text is there as JSON.
 """
 
 import pathlib
@@ -27,7 +27,7 @@ _NO_NAME = re.compile(r"[^a-zA-Z0-9]")
 def environments(claim: Object) -> dict[tuple[str, str], dict[str, str]]:
     """Return (driver, request) -> the environment for a container that uses it.
 
-    Raises PreparationError if the parameters for one of the drivers are no texts.
+    Raises PreparationError if the parameters for one of the drivers cannot be variables.
     """
     found: dict[tuple[str, str], dict[str, str]] = {}
     allocated = claim["status"]["allocation"].get("devices", {})
@@ -45,8 +45,8 @@ def environments(claim: Object) -> dict[tuple[str, str], dict[str, str]]:
 def write(folder: pathlib.Path, claim: Object) -> list[pathlib.Path]:
     """Write the files of a claim; return their paths.
 
-    Raises PreparationError for parameters that are no texts, and StorageError or UnwritableError
-    if a file cannot be written.
+    Raises PreparationError for parameters that cannot be variables, and StorageError or
+    UnwritableError if a file cannot be written.
     """
     uid, paths = claim["metadata"]["uid"], []
     for (driver, request), environment in environments(claim).items():
@@ -98,10 +98,15 @@ def _base(request: str) -> str:
 
 def _parameters(config: Object) -> dict[str, str]:
     parameters = config["opaque"].get("parameters") or {}
-    if not all(isinstance(value, str) for value in parameters.values()):
+    if not isinstance(parameters, dict) or any("=" in name for name in parameters):
         raise claim_infos.PreparationError(
             "InvalidParameters",
-            f"expected opaque parameters that are texts, got {parameters!r:.200}",
+            f"expected opaque parameters as an object without = in names, got {parameters!r:.200}",
         )
     prefix = _PREFIXES[config["source"]]
-    return {f"{prefix}_{name}": value for name, value in parameters.items()}
+    return {f"{prefix}_{name}": _text(value) for name, value in parameters.items()}
+
+
+def _text(value: object) -> str:
+    """Return a text as it is, and any other value as JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()

@@ -32,8 +32,8 @@ def observed(resource: str, document: Any) -> records.Observation:
     )
 
 
-def claim(name: str) -> records.Observation:
-    opaque = {"driver": "gpu.example", "parameters": {"who": name}}
+def claim(name: str, **more: Any) -> records.Observation:
+    opaque = {"driver": "gpu.example", "parameters": {"who": name, **more}}
     devices = {"requests": [{"name": "gpu"}], "config": [{"opaque": opaque}]}
     meta = {"name": name, "namespace": "tests", "uid": f"uid-of-{name}", "resourceVersion": "1"}
     return observed("resourceclaims", {"metadata": meta, "spec": {"devices": devices}})
@@ -121,3 +121,11 @@ def test_the_reason_counts_the_other_violations() -> None:
 )
 def test_only_runs_with_parameters_are_judged(settings: Any, *, applies: bool) -> None:
     assert container_parameters.applies(building.plan(settings=settings)) is applies
+
+
+def test_parameters_that_are_no_texts_are_expected_as_json() -> None:
+    given = claim("c-1", sharing={"b": 1, "a": [True]})
+    told = started(**OWN, user_sharing='{"a":[true],"b":1}')
+    assert check(given, pod(), ran=[told]).verdict is VALID
+    told = started(**OWN, user_sharing="{'b': 1, 'a': [True]}")
+    assert check(given, pod(), ran=[told]).verdict is INVALID

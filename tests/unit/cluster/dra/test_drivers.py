@@ -64,7 +64,7 @@ def test_devices_that_may_be_shared_are_not_refused(shared: dict[str, Any]) -> N
 
 def test_a_failed_preparation_holds_nothing(tmp_path: pathlib.Path) -> None:
     exclusive = driver(tmp_path, exclusivity=True)
-    bad = allocated("a", result("d"), config=[config("FromClaim", count=1)])
+    bad = allocated("a", result("d"), config=[config("FromClaim", **{"a=b": 1})])
     with pytest.raises(claim_infos.PreparationError, match="expected opaque parameters"):
         prepare(exclusive, bad)
     prepare(exclusive, allocated("b", result("d")))
@@ -104,6 +104,21 @@ def test_parameters_of_claim_and_class_reach_the_environment() -> None:
             "claim_my_claim_gpu": "true",
         },
         ("gpu.example", "nic"): {"admin_size": "1", "claim_my_claim_nic": "true"},
+    }
+
+
+def test_parameters_that_are_no_texts_are_there_as_json() -> None:
+    sharing = {"strategy": "TimeSlicing", "config": {"interval": 2.5, "none": None}}
+    given = {"sharing": sharing, "count": 3, "on": True, "ids": ["é", 1], "text": "{}"}
+    claim = allocated("c", result("d"), config=[config("FromClaim", **given)])
+    (found,) = cdi_files.environments(claim).values()
+    assert found == {
+        "user_sharing": '{"config":{"interval":2.5,"none":null},"strategy":"TimeSlicing"}',
+        "user_count": "3",
+        "user_on": "true",
+        "user_ids": '["é",1]',
+        "user_text": "{}",
+        "claim_c_gpu": "true",
     }
 
 
