@@ -216,10 +216,17 @@ class Execution:
     def _has_waited_after_crash(self, why: str) -> bool:
         """Give the pods their time after the scheduler has crashed; return False if it has not.
 
-        Those that could run stand still then. Only runs whose progress is judged wait.
+        Those that could run stand still then. Only runs whose progress is judged wait, and only
+        for our own scheduler: some of its defects end it, and are found in this way.
         """
-        names = subjects.process_names(self._scenario.subject)
-        if self._plan.progress_s is None or self._supervisor.crashed not in names:
+        subject = self._scenario.subject
+        names = subjects.process_names(subject)
+        own = [
+            name
+            for name, scheduler in zip(names, subject.schedulers, strict=True)
+            if isinstance(scheduler, subject_specs.PythonScheduler)
+        ]
+        if self._plan.progress_s is None or self._supervisor.crashed not in own:
             return False
         self._supervisor.phase(claim_progress.CRASHED, detail=why)
         self._heal_faults()

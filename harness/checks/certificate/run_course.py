@@ -7,7 +7,7 @@ has it no longer, even if its trailer was made to fit.
 from collections.abc import Iterator
 
 from harness.checks.certificate import certificate_items
-from harness.history import histories, plans, records
+from harness.history import histories, last_words, plans, records
 from harness.model import naming
 
 RECORDER = "recorder"
@@ -25,7 +25,7 @@ def processes(history: histories.History) -> certificate_items.ItemResult:
     starts = [item for item in journal.records if isinstance(item, records.ProcessStarted)]
     ends = [item for item in journal.records if isinstance(item, records.ProcessEnded)]
     bad = [
-        *_bad_ends(ends, history.plan),
+        *_bad_ends(ends, history),
         *_unbalanced(starts, ends),
         *_never_started(history.plan, starts),
         *(phase.detail for phase in history.phases if phase.name == "ended early"),
@@ -57,14 +57,18 @@ def traffic_failed(history: histories.History) -> bool:
     )
 
 
-def _bad_ends(ends: list[records.ProcessEnded], plan: plans.Plan) -> Iterator[str]:
-    users = [item for item in plan.plugins if item.kind == TRAFFIC]
+def _bad_ends(ends: list[records.ProcessEnded], history: histories.History) -> Iterator[str]:
+    users = [item for item in history.plan.plugins if item.kind == TRAFFIC]
     whose = "".join(f"; its users are {item.name} of {item.package}" for item in users)
     for item in ends:
         if not item.expected:
             code = item.exit_code
             more = whose if item.process == TRAFFIC else ""
-            yield f"{item.process} ended unexpectedly or with an error (exit code {code}{more})"
+            said = last_words.of_log(history.directory.log(item.process), or_last_line=code > 0)
+            quoted = f": {said}" if said else ""
+            yield (
+                f"{item.process} ended unexpectedly or with an error (exit code {code}{more}){quoted}"
+            )
 
 
 def _unbalanced(

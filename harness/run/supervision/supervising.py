@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from harness import clocks, errors, processes
-from harness.history import directories
+from harness.history import directories, last_words
 from harness.model import naming
 from harness.run.supervision import run_children, run_journal
 
@@ -112,10 +112,11 @@ class Supervisor:
         if exit_code is None:
             return
         self._died(self._children[name], exit_code)
+        said = last_words.of_log(process.log, or_last_line=False)
         raise errors.SubjectError(
             f"expected {name} to run, but `{argv[0]}` ended at once "
-            f"({processes.how_ended(exit_code)}): correct the subject's command. The end of "
-            f"{process.log}:\n{process.log_tail()}"
+            f"({processes.how_ended(exit_code)}): correct the subject's command"
+            f"{f' ({said})' if said else ''}. The end of {process.log}:\n{process.log_tail()}"
         )
 
     def _ready_file(self, name: str) -> pathlib.Path:

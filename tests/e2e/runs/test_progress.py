@@ -80,3 +80,15 @@ def test_a_scheduler_that_gives_up_is_stuck(tmp_path: pathlib.Path) -> None:
     [failure] = case.findall("failure")
     assert failure.get("message", "").startswith(told)
     assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
+
+
+def test_another_program_that_ends_by_itself_ends_the_run_at_once(tmp_path: pathlib.Path) -> None:
+    """No time is given to pods without a scheduler, although their progress is judged."""
+    program = tmp_path / "scheduler"
+    program.write_text("#!/bin/sh\nsleep 2\necho 'panic: nil map' >&2\nexit 2\n")
+    program.chmod(0o755)
+    command = f"command={program} {{kubeconfig}}"
+    code, output, directory = run(tmp_path, "--subject", command, "--set", "limits.progress_s=600")
+    assert code == 20, output
+    reason = json.loads((directory / "verdict.json").read_text())["reason"]
+    assert "scheduler ended unexpectedly or with an error (exit code 2): panic: nil map" in reason

@@ -28,6 +28,14 @@ def test_the_verdict_of_a_real_run(name: str, tmp_path: pathlib.Path) -> None:
     assert judged.verdict is verdicts.Verdict[EXPECTED[name]]
 
 
+def test_the_panic_that_ended_a_real_scheduler_is_quoted(tmp_path: pathlib.Path) -> None:
+    judged = judging.judge(real_runs.unpack("embedded-taints-panic-1.36.2", tmp_path))
+    assert (
+        "scheduler ended unexpectedly or with an error (exit code 2): panic: interface conversion: "
+        "interface {} is *v1beta2.DeviceTaintRule, not *v1alpha3.DeviceTaintRule"
+    ) in judged.reason
+
+
 def _without(*texts: bytes) -> Callable[[bytes], bytes]:
     """Leave out the lines of the audit log that have all of these texts."""
     return lambda line: b"" if all(text in line for text in texts) else line

@@ -541,6 +541,22 @@ def test_so_does_a_load_that_ended_badly(tmp_path: pathlib.Path, exit_code: int)
     )
 
 
+@pytest.mark.parametrize(
+    ("exit_code", "said"),
+    [(2, ": panic: nil map"), (1, ": panic: nil map"), (-9, ": panic: nil map")],
+)
+def test_the_panic_of_a_process_is_quoted(
+    tmp_path: pathlib.Path, exit_code: int, said: str
+) -> None:
+    directory = building.build(tmp_path / "run", TEXT)
+    damages.process_died(exit_code=exit_code)(directory)
+    directory.logs.mkdir(exist_ok=True)
+    directory.log(building.SCHEDULER).write_text(
+        "started\npanic: nil map\n\ngoroutine 1 [running]:\n"
+    )
+    assert f"(exit code {exit_code}){said}" in judging.judge(directory).reason
+
+
 @pytest.mark.parametrize("process", ["recorder", building.SCHEDULER])
 def test_other_processes_do_not_die_of_it(tmp_path: pathlib.Path, process: str) -> None:
     directory = building.build(tmp_path / "run", TEXT)
