@@ -33,5 +33,7 @@ class CheckInput:
     """The versions that the scheduler knew when it chose devices, by the uid of the claim."""
     phases: Sequence[records.Phase] = ()
     """The phases of the run, in order."""
+    collects_garbage: bool = True
+    """True if the cluster is known to remove claims of pods that are gone."""
     books: Mapping[str, written_books.Books | None] = dataclasses.field(default_factory=dict)
     """The final books of each Python scheduler; None: it left none."""

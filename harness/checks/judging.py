@@ -31,7 +31,12 @@ from harness.checks.figures import run_figures
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.plugin_checks import planned_checks
-from harness.checks.progress import claim_progress, resource_leaks, scheduler_books
+from harness.checks.progress import (
+    claim_progress,
+    garbage_collection,
+    resource_leaks,
+    scheduler_books,
+)
 from harness.checks.schedulers import scheduler_attribution, scheduler_identities, written_books
 from harness.checks.taints import attempt_views, tainted_devices
 from harness.checks.witness import testimony, watched_writes
@@ -163,6 +168,7 @@ def _given(evidence: certificate_items.Evidence) -> check_inputs.CheckInput:
             scheduler_identities.planned(history.plan), observed.writers
         ),
         phases=tuple(history.phases),
+        collects_garbage=garbage_collection.is_working(history),
         books=_books(history),
         views=_views(history),
     )

@@ -86,6 +86,7 @@ class Provider:
             scheduler=True,
             claim_controller=managed,
             namespace_controller=managed,
+            garbage_collector=None if managed else False,
             service_accounts=managed,
         )
 

@@ -32,6 +32,8 @@ class Capabilities:
     """
     namespace_controller: bool = True
     """A controller empties and removes namespaces that are being deleted."""
+    garbage_collector: bool | None = True
+    """Objects whose owners are gone are removed; None: the profile does not tell it."""
     service_accounts: bool = False
     """Pods are rejected until their namespace's service account exists."""
     restarts_api_server: bool = False

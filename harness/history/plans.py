@@ -128,6 +128,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     not judged."""
     faults: list[PlannedFault] = []
     """Faults of the run, in the order of the scenario; empty: none."""
+    collects_garbage: bool | None = None
+    """The cluster removes claims of pods that are gone; None: the run finds out, or the plan is
+    from an older version."""
     audit_log: bool = False
     """The run keeps the API server's audit log, which must tell the same as the observations."""
     carrier: Literal["", "server", "proxy"] = ""

@@ -30,6 +30,7 @@ class ConvergenceWatch:
 
     def __init__(self, api: apis.Api, plan: plans.Plan) -> None:
         self._settings = plan.settings
+        self._is_collected = plan.collects_garbage is not False
         self._guard = concurrency.lock("convergence")
         self._state = world_states.WorldState()
         self._changes = 0
@@ -77,7 +78,8 @@ class ConvergenceWatch:
         with self._guard:
             if self._known[0] != self._changes:
                 found = stuck_objects.find(self._state, self._settings)
-                self._known = self._changes, len(found.stuck) + len(found.doubts)
+                going = [item for item in found.stuck if self._is_collected or not item.is_garbage]
+                self._known = self._changes, len(going) + len(found.doubts)
             return self._known[1]
 
     def note(self, obj: world_states.Object, *, gone: bool) -> None:

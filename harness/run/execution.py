@@ -3,10 +3,10 @@
 import contextlib
 
 from harness import clocks, errors, processes, writing
-from harness.checks.progress import claim_progress
+from harness.checks.progress import claim_progress, garbage_collection
 from harness.client import apis, backoffs, transports
 from harness.cluster import cluster_records, interfaces, providers
-from harness.cluster.fixtures import fake_world
+from harness.cluster.fixtures import collector_probe, fake_world
 from harness.history import directories, plans
 from harness.run import (
     cluster_logs,
@@ -90,6 +90,7 @@ class Execution:
         )
         failure = None
         try:
+            self._plant_garbage()
             self._run_phases()
         except errors.TimeUpError as error:
             self._note_early_end(error)
@@ -136,6 +137,7 @@ class Execution:
         self._heal_faults()
         if self._plan.progress_s is not None:
             self._wait_for_progress()
+            self._look_for_garbage()
 
     def _start_subject(self) -> None:
         self._phase("starting the scheduler")
@@ -212,6 +214,17 @@ class Execution:
         """Wait until everything that can go on has gone on, or has had the time for it."""
         self._phase("progress")
         self._wait("progress", lambda: self._convergence.is_at_rest() or self._is_still())
+
+    def _plant_garbage(self) -> None:
+        """Find out whether the cluster collects garbage, if the plan does not say it."""
+        if self._plan.progress_s is not None and self._plan.collects_garbage is None:
+            collector_probe.plant(self._api, self._plan.namespace, run_id=self._plan.run_id)
+
+    def _look_for_garbage(self) -> None:
+        if self._plan.collects_garbage is None:
+            works = collector_probe.is_collected(self._api, self._plan.namespace)
+            found = garbage_collection.WORKS if works else garbage_collection.FAILS
+            self._supervisor.phase(found)
 
     def _has_waited_after_crash(self, why: str) -> bool:
         """Give the pods their time after the scheduler has crashed; return False if it has not.

@@ -116,6 +116,7 @@ def plan(
         until_found=until_found,
         faults=faults.faults,
         carrier=faults.carrier,
+        collects_garbage=provider.capabilities.garbage_collector,
         audit_log=getattr(profile, "audit_log", False),
         progress_s=scenario.progress_s,
         known_to_fail=scenario.known_to_fail,

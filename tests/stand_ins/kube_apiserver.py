@@ -4,10 +4,10 @@ its authentication and its ends.
 It requires a real etcd and checks its health; the API behind it is the embedded server's, which
 keeps its data in etcd's folder, so that they outlive this process as the real one's do. It does
 what the real one does besides: nodes are born with the taint `node.kubernetes.io/not-ready`, a
-deleted namespace stays until a client finalizes it (the embedded server would do so itself),
-/readyz fails for a while, anonymous callers may see the version and nothing else. Messages are the
-real ones. A client certificate of another authority is refused in the handshake here, and with a
-401 by the real one.
+deleted namespace stays until a client finalizes it, and so do objects whose owners are gone (the
+embedded server would remove both itself), /readyz fails for a while, anonymous callers may see the
+version and nothing else. Messages are the real ones. A client certificate of another authority is
+refused in the handshake here, and with a 401 by the real one.
 """
 
 import asyncio
@@ -135,7 +135,8 @@ class Backend:
         if audit_log is not None:
             argv += ["--audit-log", audit_log]
             argv += ["--audit-writes-of", "resourceclaims", "--audit-writes-of", "pods"]
-        command = [sys.executable, "-m", "harness.cli.main", *argv, "--ready-file", str(ready)]
+        program = [sys.executable, "-m", "tests.stand_ins.uncollected_server"]
+        command = [*program, *argv, "--ready-file", str(ready)]
         self.process = subprocess.Popen(command)
         while not ready.exists():
             if self.process.poll() is not None:

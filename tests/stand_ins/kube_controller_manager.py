@@ -1,5 +1,5 @@
 """Stands in for a kube-controller-manager binary: its flags, service accounts, claims from
-templates, and the end of namespaces.
+templates, garbage, and the end of namespaces.
 """
 
 import contextlib
@@ -10,10 +10,16 @@ import threading
 from harness import processes
 from harness.client import apis, transports
 from harness.subject.claim_control import claim_controllers
-from tests.stand_ins import pflag
+from tests.stand_ins import garbage_collection, pflag
 from tests.stand_ins.kube_apiserver import DELETED
 
 VERSION = "Kubernetes v1.36.4"
+CONTROLLERS = {
+    "*",
+    "garbage-collector-controller",
+    "namespace-controller",
+    "serviceaccount-controller",
+}
 INTERVAL_S = 0.1
 
 
@@ -26,10 +32,17 @@ def main() -> int:
     kubeconfig = pathlib.Path(pflag.kubeconfig(flags.get("kubeconfig", "")))
     stopped = processes.stop_event()
     api = apis.Api(transports.connect(kubeconfig))
-    claims = claim_controllers.ClaimController(api, claim_controllers.ControllerOptions())
-    claims.start()
-    look_after_namespaces(api, stopped)
-    claims.stop()
+    chosen = flags.get("controllers", "*").split(",")
+    if unknown := set(chosen) - CONTROLLERS:
+        pflag.fail(f'"{unknown.pop()}" is not in the list of known controllers')
+    with contextlib.ExitStack() as running:
+        if "garbage-collector-controller" in chosen or "*" in chosen:
+            running.enter_context(garbage_collection.Collector(api).running())
+        if "*" in chosen:
+            claims = claim_controllers.ClaimController(api, claim_controllers.ControllerOptions())
+            claims.start()
+            running.callback(claims.stop)
+        look_after_namespaces(api, stopped)
     return 0
 
 

@@ -4,5 +4,5 @@ They compare states of the world at rest. Judges of what must never happen at an
 `checks` itself.
 
 Contents: `claim_progress`, `counter_supply`, `device_search`, `device_supply`,
-`leftover_preparations`, `resource_leaks`, `scheduler_books`, `stuck_objects`.
+`garbage_collection`, `leftover_preparations`, `resource_leaks`, `scheduler_books`, `stuck_objects`.
 """

@@ -29,6 +29,8 @@ class Stuck:
     text: str
     """One sentence without its period."""
     involved: tuple[world_states.Object, ...]
+    is_garbage: bool = False
+    """A claim without any use that the garbage collector has to remove."""
 
     @property
     def is_leak(self) -> bool:
@@ -203,7 +205,7 @@ class _Search:
             self._add(claim, "is not removed", _deletion(claim))
         elif owner is not None and self._is_gone(owner):
             told = "was generated for a pod that is gone, but is not deleted"
-            self._add(claim, "outlives its pod", told + _holding(claim))
+            self._add(claim, "outlives its pod", told + _holding(claim), is_garbage=_is_idle(claim))
         elif claim.status.allocation is not None:
             told = "is allocated, but no pod uses it"
             self._add(claim, "is leaked", told + _holding(claim))
@@ -238,6 +240,7 @@ class _Search:
         summary: str,
         told: str,
         *others: world_states.Object,
+        is_garbage: bool = False,
     ) -> None:
         kind, meta = type(about).__name__.lower(), about.metadata
         self._stuck.append(
@@ -245,6 +248,7 @@ class _Search:
                 summary=f"{kind} {meta.name} {summary}",
                 text=f"{kind} {meta.key} (uid {meta.uid}) {told}",
                 involved=(about, *others),
+                is_garbage=is_garbage,
             )
         )
 
@@ -304,6 +308,10 @@ def _counts(
 def _deletion(obj: world_states.Object) -> str:
     finalizers = ", ".join(obj.metadata.finalizers or ())
     return "was deleted, but is still there" + (f" with finalizers {finalizers}" * bool(finalizers))
+
+
+def _is_idle(claim: observed_claims.Claim) -> bool:
+    return claim.status.allocation is None and not claim.status.reserved_for
 
 
 def _holding(claim: observed_claims.Claim) -> str:

@@ -51,6 +51,15 @@ def find(name: str, folder: str = "", *, version: str = "") -> pathlib.Path:
     )
 
 
+def is_there(name: str, folder: str = "") -> bool:
+    """Return whether `find` finds a binary."""
+    try:
+        find(name, folder)
+    except errors.UsageError:
+        return False
+    return True
+
+
 def is_version(text: str) -> bool:
     """Return whether the text is a version such as `1.36.3`, `v1.36.3` or `1.36`."""
     return _SOME_VERSION.fullmatch(text) is not None

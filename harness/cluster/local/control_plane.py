@@ -30,6 +30,9 @@ REQUESTS_IN_FLIGHT_MAX, MUTATING_REQUESTS_IN_FLIGHT_MAX = 3000, 1000
 
 The same as in the kind profiles.
 """
+COLLECTORS = ("garbage-collector-controller", "namespace-controller", "serviceaccount-controller")
+"""Controllers that a cluster needs in which another one makes the claims. The last one shows that
+they have begun."""
 NODE_MONITOR_GRACE = "240h"
 """How long a node stays Ready without a heartbeat."""
 
@@ -129,7 +132,7 @@ def controller_manager(
 ) -> list[str]:
     """Return the command line of kube-controller-manager.
 
-    It runs all controllers without leader election, and tolerates fake nodes.
+    It runs all controllers, or COLLECTORS, without leader election, and tolerates fake nodes.
     """
     flags: dict[str, object] = {
         "kubeconfig": kubeconfig,
@@ -141,6 +144,8 @@ def controller_manager(
         **control_plane_settings.CONTROLLER_REQUESTS,
         **_gates(profile.feature_gates),
     }
+    if profile.controller_manager == "auto":
+        flags["controllers"] = ",".join(COLLECTORS)
     return _command(binary, flags)
 
 

@@ -20,7 +20,7 @@ CERTIFICATE_DAYS = 30
 """Validity of the cluster's certificates."""
 USER, GROUP = "flake-hunt", "system:masters"
 KUBECONFIG = "kubeconfig"
-API_SERVER = "kube-apiserver"
+API_SERVER, MANAGER = "kube-apiserver", "kube-controller-manager"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +85,13 @@ class Provider:
 
     @property
     def capabilities(self) -> interfaces.Capabilities:
-        """An API server, and controllers if the profile starts kube-controller-manager."""
-        managed = self._profile.controller_manager
+        """An API server, and the controllers that the profile starts."""
+        managed = _has_manager(self._profile)
         return interfaces.Capabilities(
-            claim_controller=managed, namespace_controller=managed, restarts_api_server=True
+            claim_controller=self._profile.controller_manager is True,
+            namespace_controller=managed,
+            garbage_collector=managed,
+            restarts_api_server=True,
         )
 
     def check(self) -> None:
@@ -130,8 +133,8 @@ class Provider:
 
     def _versions(self) -> dict[str, str]:
         names = [*binaries.NEEDED]
-        if self._profile.controller_manager:
-            names.append("kube-controller-manager")
+        if _has_manager(self._profile):
+            names.append(MANAGER)
         versions = {}
         for name in names:
             path = binaries.find(name, self._profile.binaries)
@@ -156,11 +159,11 @@ class _Starting:
         self._running: list[components.Component] = []
 
     def start(self) -> LocalCluster:
-        """Start etcd, the API server and, if requested, kube-controller-manager."""
+        """Start etcd, the API server and, if the profile says so, kube-controller-manager."""
         self._write_files()
         self._start_etcd()
         self._start_apiserver()
-        if self._profile.controller_manager:
+        if MANAGER in self._versions:
             self._start_controller_manager()
         return LocalCluster(
             name=self._request.name,
@@ -244,12 +247,12 @@ class _Starting:
 
         It opens no port for a readiness check.
         """
-        binary = self._binary("kube-controller-manager")
+        binary = self._binary(MANAGER)
         argv = control_plane.controller_manager(
             binary, self._files, self._kubeconfig, self._profile
         )
         self._start(
-            "kube-controller-manager",
+            MANAGER,
             argv,
             lambda: self._finds(apis.SERVICE_ACCOUNTS.path("default", "default")),
         )
@@ -277,6 +280,12 @@ class _Starting:
 
     def _binary(self, name: str) -> pathlib.Path:
         return binaries.find(name, self._profile.binaries)
+
+
+def _has_manager(profile: profiles.LocalProfile) -> bool:
+    if profile.controller_manager == "auto":
+        return binaries.is_there(MANAGER, profile.binaries)
+    return profile.controller_manager
 
 
 def _free_ports(*names: str) -> dict[str, int]:

@@ -1,5 +1,7 @@
 """Claims, allocations and reservations that are kept for pods that are gone."""
 
+import dataclasses
+
 import pytest
 
 from harness.checks import verdicts
@@ -13,9 +15,10 @@ TWO_DEVICES = [worlds.devices_of("n", 2)]
 RUNNING = worlds.pod("q", claim="b", phase="Running", node="n")
 
 
-def judge(world: World, *, seconds: float = 60.0) -> verdicts.Answer:
+def judge(world: World, *, seconds: float = 60.0, collects_garbage: bool = True) -> verdicts.Answer:
     phases = worlds.phases(seconds=seconds)
-    return resource_leaks.check(worlds.judged(world, plan=worlds.plan(), phases=phases))
+    given = worlds.judged(world, plan=worlds.plan(), phases=phases)
+    return resource_leaks.check(dataclasses.replace(given, collects_garbage=collects_garbage))
 
 
 def _result(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
@@ -65,6 +68,31 @@ LEAKS = {
         "claim b is reserved for a pod that is gone",
     ),
 }  # fmt: skip
+
+
+GARBAGE = worlds.claim("a", owner="gone")
+
+
+def test_claims_of_gone_pods_are_the_garbage_collectors() -> None:
+    """Of a cluster without one, the rest is judged."""
+    world = World(claims=[GARBAGE, worlds.claim("b", owner="gone")], slices=TWO_DEVICES)
+    answer = judge(world, collects_garbage=False)
+    assert isinstance(answer, verdicts.CheckResult)
+    assert answer.verdict is VALID
+    assert answer.reason.endswith(
+        "nothing is leaked, apart from 2 that this cluster is not known to collect"
+    )
+    for leak in (
+        worlds.claim("c", D0),
+        worlds.claim("c", D0, owner="gone"),
+        worlds.claim("c", owner="gone", users=["gone"]),
+        worlds.claim("c", owner="gone", deleting=True, finalizer=True),
+    ):
+        world = World(claims=[GARBAGE, leak], slices=TWO_DEVICES)
+        found = judge(world, collects_garbage=False)
+        assert isinstance(found, verdicts.CheckResult)
+        assert (found.verdict, found.violation_count) == (INVALID, 1)
+        assert found.violations[0].summary.startswith("claim c ")
 
 
 @pytest.mark.parametrize(("world", "summary"), LEAKS.values(), ids=LEAKS)

@@ -18,7 +18,7 @@ import pytest
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster import interfaces, providers
-from harness.cluster.fixtures import fake_world
+from harness.cluster.fixtures import collector_probe, fake_world
 from harness.cluster.local import binaries, control_plane, local_cluster, local_files
 from harness.scenario import pool_specs, profiles
 from tests.stand_ins import commands
@@ -193,6 +193,29 @@ def test_with_a_controller_manager_namespaces_go_by_themselves(
 
 
 @needs_etcd
+@pytest.mark.parametrize("managed", [True, False])
+def test_garbage_is_collected_where_the_controller_manager_is_found(
+    managed: bool, up: Callable[..., interfaces.Cluster], folder: pathlib.Path
+) -> None:
+    if managed:
+        commands.install(folder, "kube-controller-manager")
+    cluster = up()
+    on = provider(folder).capabilities
+    assert (on.garbage_collector, on.namespace_controller) == (managed, managed)
+    assert not on.claim_controller
+    assert ("kube-controller-manager" in cluster.versions) is managed
+    api = apis.Api(transports.connect(cluster.kubeconfig))
+    collector_probe.plant(api, "default", run_id="r")
+    if managed:
+        clocks.wait_until(
+            lambda: collector_probe.is_collected(api, "default"), timeout_s=30, why="its end"
+        )
+    else:
+        assert not collector_probe.is_collected(api, "default")
+    api.transport.close()
+
+
+@needs_etcd
 def test_a_port_that_is_taken_meanwhile_is_no_failure(
     up: Callable[..., interfaces.Cluster], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +370,10 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", profile)
     assert "--leader-elect=false" in manager
     assert {"--kube-api-qps=1000", "--kube-api-burst=2000"} <= set(manager)
+    assert f"--controllers={','.join(control_plane.COLLECTORS)}" in manager
+    whole = profile.model_copy(update={"controller_manager": True})
+    manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", whole)
+    assert not any("controllers" in word for word in manager)
 
 
 @pytest.mark.parametrize(

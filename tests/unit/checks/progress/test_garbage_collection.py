@@ -1,0 +1,48 @@
+"""Clusters that remove claims of pods that are gone, and others."""
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness.checks.progress import garbage_collection
+from harness.history import histories, records
+from tests.histories import building
+
+MANAGED = {"kube-apiserver": "v1.36.2", "kube-controller-manager": "v1.36.2"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "versions", "phase", "works"),
+    [
+        ({"cluster": "embedded"}, {}, "", True),
+        ({"cluster": "kind"}, {}, "", True),
+        ({"cluster": "local"}, {"kube-apiserver": "v1.36.2"}, "", False),
+        ({"cluster": "local"}, MANAGED, "", True),
+        ({"cluster": "local", "collects_garbage": True}, {}, "", True),
+        ({"cluster": "local", "collects_garbage": False}, MANAGED, "", False),
+        ({"cluster": "kubeconfig"}, {"kubernetes": "v1.36.2"}, "", False),
+        ({"cluster": "kubeconfig"}, {}, garbage_collection.WORKS, True),
+        ({"cluster": "kubeconfig"}, {}, garbage_collection.FAILS, False),
+    ],
+)
+def test_a_cluster_collects_garbage_if_that_is_known(
+    changes: dict[str, Any],
+    versions: dict[str, str],
+    phase: str,
+    works: bool,
+    tmp_path: pathlib.Path,
+) -> None:
+    names = ["load", phase, "ended"] if phase else []
+    phases = [records.Phase(name=name, ts_ns=number) for number, name in enumerate(names)]
+    directory = building.build(tmp_path / "run", "a+D1", changes=changes, phases=phases)
+    directory.cluster.write_text(json.dumps({"versions": versions}))
+    assert garbage_collection.is_working(histories.load(directory.path)) is works
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"versions": 1}'])
+def test_a_damaged_record_of_the_cluster_says_nothing(content: str, tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1", changes={"cluster": "local"})
+    directory.cluster.write_text(content)
+    assert not garbage_collection.is_working(histories.load(directory.path))
