@@ -37,7 +37,8 @@ DELETED = "stand-in/deleted"
 """In place of a deletionTimestamp, which clients cannot set."""
 _NO_FILE = "open {path}: no such file or directory"
 FILES = {
-    "service-account-key-file": f"failed to parse service-account-issuer-key-file: {_NO_FILE}",
+    "service-account-signing-key-file": f"failed to parse service-account-issuer-key-file: {_NO_FILE}",
+    "service-account-key-file": _NO_FILE,
     "tls-cert-file": _NO_FILE,
     "tls-private-key-file": _NO_FILE,
     "client-ca-file": _NO_FILE,
