@@ -29,12 +29,12 @@ def main() -> int:
     if "version" in flags:
         print(VERSION)
         return 0
-    kubeconfig = pathlib.Path(pflag.kubeconfig(flags.get("kubeconfig", "")))
-    stopped = processes.stop_event()
-    api = apis.Api(transports.connect(kubeconfig))
     chosen = flags.get("controllers", "*").split(",")
     if unknown := set(chosen) - CONTROLLERS:
         pflag.fail(f'"{unknown.pop()}" is not in the list of known controllers')
+    kubeconfig = pathlib.Path(pflag.kubeconfig(flags.get("kubeconfig", "")))
+    stopped = processes.stop_event()
+    api = apis.Api(transports.connect(kubeconfig))
     with contextlib.ExitStack() as running:
         if "garbage-collector-controller" in chosen or "*" in chosen:
             running.enter_context(garbage_collection.Collector(api).running())

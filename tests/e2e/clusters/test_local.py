@@ -2,7 +2,7 @@
 binary is missing.
 
 etcd and kube-apiserver are needed; kube-controller-manager and kube-scheduler are tested when they
-are there too. They are looked for as envtest does: KUBEBUILDER_ASSETS, then PATH.
+are there too. They are looked for in KUBE_BINARIES, KUBEBUILDER_ASSETS and PATH.
 """
 
 import contextlib
@@ -16,30 +16,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness import errors
 from harness.client import apis, transports
 from harness.cluster.local import binaries
 from tests.e2e import running
+from tests.support import real_programs
 
-
-def missing(*names: str) -> str:
-    """Why it cannot be tested; empty when it can."""
-    if os.environ.get("E2E") != "local":
-        return "end to end on local binaries is run by: make e2e-local"
-    for name in names:
-        try:
-            binaries.version(binaries.find(name))
-        except errors.UsageError as error:
-            return str(error)
-    return ""
-
-
-def needs(*names: str) -> pytest.MarkDecorator:
-    reason = missing(*names)
-    return pytest.mark.skipif(bool(reason), reason=reason)
-
-
-pytestmark = [pytest.mark.e2e, needs("etcd", "kube-apiserver")]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(
+        os.environ.get("E2E") != "local",
+        reason="end to end on local binaries is run by: make e2e-local",
+    ),
+    real_programs.needs("etcd", "kube-apiserver"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -129,20 +118,20 @@ def test_a_killed_run_is_pruned(tmp_path: pathlib.Path) -> None:
     assert not list(tmp_path.rglob("*.key"))
 
 
-@needs("kube-scheduler")
+@real_programs.needs("kube-scheduler")
 def test_kube_scheduler_is_valid(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     options = ("--cluster", "local", "--subject", "kube-scheduler")
     flake_hunt(tmp_path, "run", scenario, *options, *running.LONGER)
 
 
-@needs("kube-scheduler")
+@real_programs.needs("kube-scheduler")
 def test_kube_scheduler_is_valid_on_the_embedded_cluster_too(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     flake_hunt(tmp_path, "run", scenario, "--subject", "kube-scheduler", *running.LONGER)
 
 
-@needs("kube-controller-manager")
+@real_programs.needs("kube-controller-manager")
 def test_the_controller_manager_makes_the_claims(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     options = ("--cluster", "local", "--cluster-set", "controller_manager=true")

@@ -53,6 +53,7 @@ REFUSED = [
     ("kube-scheduler", "--config=broken.json", "couldn't get version/kind; json parse error: unexpected end of JSON input"),
     ("kube-scheduler", "--config=good.json", "stat /nowhere/kubeconfig: no such file or directory"),
     ("kube-controller-manager", "", NOT_CONFIGURED),
+    ("kube-controller-manager", "--controllers=foo", '\\"foo\\" is not in the list of known controllers'),
     ("kube-controller-manager", "--kubeconfig=/nowhere/k", "stat /nowhere/k: no such file or directory"),
     ("kube-apiserver", "", NOTHING_GIVEN),
     ("kube-apiserver", SERVER.replace("accounts.key", "/no"), "failed to parse service-account-issuer-key-file: open /no: no such file or directory"),

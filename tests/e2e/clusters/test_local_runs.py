@@ -1,0 +1,79 @@
+"""Scenarios on etcd and kube-apiserver, with garbage collection by kube-controller-manager: what is
+correct is VALID there too, and what real schedulers do wrong is found. `make e2e-local` runs it.
+"""
+
+import json
+import os
+import pathlib
+
+import pytest
+
+from tests.e2e import running
+from tests.support import real_programs
+
+PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager")
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(
+        os.environ.get("E2E") != "local",
+        reason="end to end on local binaries is run by: make e2e-local",
+    ),
+    real_programs.needs(*PROGRAMS),
+    pytest.mark.timeout(400),
+]
+CORRECT = [
+    ("watch-lag", ""),
+    ("leader-changes", ""),
+    ("two-templates", ""),
+    ("throttled", ""),
+    ("controller-down", ""),
+    ("api-server-restart", "keep-in-flight-until-known"),
+    ("kubelet-lost", ""),
+    ("failover", "fence-predecessor"),
+]
+"""Scenario, and the remedy without which our scheduler, as kube-scheduler, is not correct in it."""
+SCHEDULERS = [
+    pytest.param(name, id=f"kube-scheduler-{name}")
+    for name in real_programs.versions("kube-scheduler")
+] or [pytest.param("", marks=real_programs.needs("kube-scheduler"))]
+
+
+def verdict(folder: pathlib.Path, scenario: str, *options: str) -> tuple[str, str]:
+    """The verdict of a run, and what to show if it is not the expected one."""
+    _, output = running.run(folder, "run", scenario, "--cluster", "local", *options, timeout_s=360)
+    (file,) = folder.glob("reports/*/*/verdict.json")
+    return json.loads(file.read_text())["verdict"], output
+
+
+@pytest.mark.parametrize(("scenario", "remedy"), CORRECT)
+def test_a_correct_scheduler_is_valid(tmp_path: pathlib.Path, scenario: str, remedy: str) -> None:
+    options = ("--remedy", remedy) if remedy else ()
+    found, output = verdict(tmp_path, scenario, *options)
+    assert found == "VALID", output
+
+
+@pytest.mark.parametrize("version", SCHEDULERS)
+def test_a_lost_answer_shows_double_allocations_of_kube_scheduler(
+    tmp_path: pathlib.Path, version: str
+) -> None:
+    subject = f"kube-scheduler={version}" if version else "kube-scheduler"
+    found, output = verdict(tmp_path, "answer-lost", "--subject", subject)
+    assert found == "INVALID", output
+
+
+@real_programs.needs("kube-scheduler")
+@pytest.mark.parametrize("scenario", ["failover", "unreserve-gap"])
+def test_a_hazard_is_found_in_kube_scheduler(tmp_path: pathlib.Path, scenario: str) -> None:
+    found, output = verdict(tmp_path, scenario, "--subject", "kube-scheduler")
+    assert found == "INVALID", output
+
+
+@real_programs.needs("kube-scheduler")
+def test_kube_scheduler_is_valid_without_faults(tmp_path: pathlib.Path) -> None:
+    found, output = verdict(tmp_path, "pod-churn", "--subject", "kube-scheduler")
+    assert found == "VALID", output
+
+
+def test_the_claim_controller_makes_claims_for_finished_pods(tmp_path: pathlib.Path) -> None:
+    found, output = verdict(tmp_path, "finished-pods", "--cluster-set", "controller_manager=true")
+    assert found == "INVALID", output
