@@ -60,9 +60,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return subject_names.of_run(self, names)
 
     @property
-    def known_to_fail(self) -> bool:
-        """True for a scenario in which the correct subject is known to fail: a hazard."""
-        return bool(self._settings().get("known_to_fail"))
+    def purpose(self) -> str:
+        """Its purpose in a campaign: `subject`, `control`, `hazard` or `remedy`."""
+        if self.defects:
+            return "control"
+        settings = self._settings()
+        mending = settings.get("remedies")
+        if isinstance(mending, list) and mending and set(map(str, mending)) <= set(self.remedies):
+            return "remedy"
+        return "hazard" if settings.get("known_to_fail") else "subject"
+
+    @property
+    def hypothesis(self) -> str:
+        """Name of the hazard, such as `H1`; empty if the scenario has none."""
+        return str(self._settings().get("known_to_fail") or "")
 
     def _settings(self) -> dict[str, Any]:
         try:

@@ -14,6 +14,7 @@ from harness import clocks, errors, writing
 from harness.campaign import (
     budgets,
     campaign_plan,
+    junit_names,
     plugin,
     purposes,
     results,
@@ -71,6 +72,7 @@ def hunt(
         arguments = _arguments(campaign, configuration, jobs=plan.jobs, temporary=temporary)
         with writing.explained(folder):
             ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
+            junit_names.rename(folder / summaries.JUNIT_NAME, plan.runs)
     if collector.failure is not None:
         raise collector.failure
     is_stopped = ended == pytest.ExitCode.INTERRUPTED

@@ -182,6 +182,20 @@ def _row_key(result: RunResult) -> tuple[int, str, str, str]:
     return order, result.scenario, result.subject, result.hypothesis
 
 
+def worst_of_subject(results: Iterable[RunResult]) -> RunResult | None:
+    """Return the worst run of the tested subject that has a directory: the one to look at first.
+
+    None if there is none: controls and hazards are not about the subject, and fail as they should.
+    """
+    tested = (run for run in results if run.purpose is Purpose.SUBJECT and run.directory)
+    return max(tested, key=_badness, default=None)
+
+
+def _badness(run: RunResult) -> tuple[int, int]:
+    verdict = run.verdict or verdicts.Verdict.UNKNOWN
+    return list(verdicts.Verdict).index(verdict), run.double_allocations + run.stuck + run.others
+
+
 def of_purpose(table: Iterable[Row], purpose: Purpose) -> list[Row]:
     """Return the rows of one purpose."""
     return [row for row in table if row.purpose is purpose]

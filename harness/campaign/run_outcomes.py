@@ -1,5 +1,6 @@
 """The outcome of a planned run's attempts as a test: passed, failed or inconclusive."""
 
+import pathlib
 from collections.abc import Sequence
 
 from harness.campaign import results
@@ -58,7 +59,8 @@ def story(attempts: Sequence[results.RunResult]) -> str:
 def _line(run: results.RunResult) -> str:
     if run.error:
         return f"ERROR {run.error}"
-    return f"{run.verdict}{_mark(run)} {run.reason} {run.directory}".rstrip()
+    place = "/".join(pathlib.PurePath(run.directory).parts[-2:])  # in the folder of reports
+    return f"{run.verdict}{_mark(run)} {run.reason} {place}".rstrip()
 
 
 def _mark(run: results.RunResult) -> str:

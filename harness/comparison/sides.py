@@ -113,7 +113,7 @@ def _read(label: str, path: pathlib.Path) -> Side:
         if run.plan is None or run.verdict is None:
             left_out.append(f"{folder}: {run.state}: {run.problem}")
         else:
-            read.append(Run(folder, run.plan, run.verdict, purpose or _purpose(run.plan)))
+            read.append(Run(folder, run.plan, run.verdict, purpose or run.plan.purpose))
     if not read:
         raise errors.UsageError(
             f"expected runs with verdicts in {path}, got none ({_reason(left_out)}): judge runs "
@@ -131,15 +131,6 @@ def _read(label: str, path: pathlib.Path) -> Side:
         copies=len(read) - len(once),
         others=len(once) - len(runs),
     )
-
-
-def _purpose(plan: run_folders.Plan) -> str:
-    """Return the purpose of a run outside a campaign, as far as its plan tells."""
-    if plan.defects:
-        return "control"
-    if plan.remedies:
-        return "remedy"
-    return "hazard" if plan.known_to_fail else "subject"
 
 
 def _once(read: Sequence[Run], left_out: list[str]) -> Iterator[Run]:

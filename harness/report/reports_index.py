@@ -14,6 +14,15 @@ from harness.checks import verdicts
 from harness.report import page_templates
 
 NAME = "index.html"
+_HEADINGS = {
+    "subject": "tested subject",
+    "control": "positive controls",
+    "hazard": "known upstream hazards",
+    "remedy": "remedies",
+}
+"""Purposes of runs in the order of the page; each is a part of the table."""
+_FOUND = {"control": "caught", "hazard": "shown"}
+"""Purposes of runs that must be INVALID, and the word for such a run."""
 REASON_MAX = 200
 """Characters of a reason or summary; the run's own page has all."""
 
@@ -24,7 +33,11 @@ class RunRow:
 
     verdict: str
     """Its verdict, or its state if it has none."""
-    is_judged: bool
+    look: str
+    """The verdict whose colour it has: a control that was caught is as good as a VALID run."""
+    purpose: str
+    expected: str
+    """The verdict that it should have, and whether it has it; empty without a verdict."""
     started: str
     scenario: str
     subject: str
@@ -76,12 +89,14 @@ def page(reports: pathlib.Path) -> str:
     folder = report_folders.ReportFolder(reports)
     runs = [_run(reports, run) for run in folder.runs()]
     runs.sort(key=lambda row: row.started, reverse=True)
+    runs.sort(key=lambda row: list(_HEADINGS).index(row.purpose))
     subjects = sorted({run.subject for run in runs if run.subject})
     return (
         page_templates.templates()
         .get_template("reports.html.j2")
         .render(
             runs=runs,
+            headings=_HEADINGS,
             counted=verdicts.counted,
             campaigns=[_campaign(reports, campaign) for campaign in folder.campaigns()],
             runs_left_out=folder.runs_left_out,
@@ -96,9 +111,13 @@ def page(reports: pathlib.Path) -> str:
 def _run(reports: pathlib.Path, run: run_folders.RunFolder) -> RunRow:
     plan, verdict = run.plan, run.verdict
     page = run.path / "report.html"
+    purpose = plan.purpose if plan else "subject"
+    look, expected = _expected(purpose, plan, verdict.verdict if verdict else None)
     return RunRow(
         verdict=verdict.verdict if verdict else run.state,
-        is_judged=verdict is not None,
+        look=look,
+        purpose=purpose,
+        expected=expected,
         started=_date(plan.created_wall_ns) if plan else _started(run.path),
         scenario=plan.scenario if plan else run.path.parent.name,
         subject=plan.subject_name if plan else "",
@@ -106,6 +125,22 @@ def _run(reports: pathlib.Path, run: run_folders.RunFolder) -> RunRow:
         reason=_shortened(verdict.reason if verdict else run.problem),
         link=_link(page if page.is_file() else run.path, reports),
     )
+
+
+def _expected(
+    purpose: str, plan: run_folders.Plan | None, verdict: verdicts.Verdict | None
+) -> tuple[str, str]:
+    """Return the look of a run, and its expected verdict in words; nothing without a verdict."""
+    must_fail = purpose in _FOUND
+    wanted = verdicts.Verdict.INVALID if must_fail else verdicts.Verdict.VALID
+    name = f"{wanted} ({plan.hypothesis})" if plan and purpose == "hazard" else str(wanted)
+    if verdict is None:
+        return verdicts.Verdict.UNKNOWN, ""
+    if not must_fail:
+        return verdict, f"✓ {name}" if verdict is wanted else f"✗ {name}"
+    if verdict is wanted:
+        return verdicts.Verdict.VALID, f"✓ {name}, {_FOUND[purpose]}"
+    return verdicts.Verdict.UNKNOWN, f"✗ {name}, not {_FOUND[purpose]}"
 
 
 def _date(nanoseconds: int) -> str:

@@ -6,6 +6,7 @@ import pathlib
 import pydantic
 
 from harness import errors, seeds
+from harness.archive import campaign_folders
 from harness.checks import judging, verdict_files, verdicts
 from harness.cluster import providers
 from harness.history import directories, plans
@@ -25,6 +26,18 @@ class OriginalRun:
     check: verdicts.CheckResult
     """The first check that it failed; a reproduction has to fail the same one."""
 
+    @property
+    def caution(self) -> str:
+        """That its violation is known and not one of a scheduler's own; empty: it is not known."""
+        if self.plan.defects:
+            return (
+                f"this run is a positive control: it has the known defect {', '.join(self.plan.defects)} "
+                "of the Python scheduler, and its violation says nothing about another one"
+            )
+        if self.scenario.known_to_fail and not self.plan.remedies:
+            return f"this run shows the known hazard {self.scenario.known_to_fail} of Kubernetes"
+        return ""
+
 
 def load(path: pathlib.Path) -> OriginalRun:
     """Judge a run directory and return the run.
@@ -34,6 +47,7 @@ def load(path: pathlib.Path) -> OriginalRun:
     directory = directories.existing(path)
     plan = plans.read(directory.plan)
     _require_made_by_run(plan, path)
+    _require_no_control(plan, directory)
     judgement = judging.judge(directory)
     _require_invalid(judgement, path)
     broken = (item for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID)
@@ -46,6 +60,31 @@ def _require_made_by_run(plan: plans.Plan, path: pathlib.Path) -> None:
             f"expected a run on a cluster, got {path}, which the explorer saved: it is small and "
             f"fails every time, see `flake-hunt replay {token} --pytest FILE`"
         )
+
+
+def _require_no_control(plan: plans.Plan, directory: directories.RunDirectory) -> None:
+    """Raise UsageError for a positive control of a campaign: its defect is known."""
+    if plan.defects and plan.campaign:
+        defects = " ".join(f"--defect {name}" for name in plan.defects)
+        raise errors.UsageError(
+            f"expected a run of the tested subject, got {directory.path}, a positive control of a "
+            f"campaign, with the known defect {', '.join(plan.defects)}: "
+            f"{_instead(directory.path.resolve().parents[1], plan.campaign)}; to reproduce the defect, "
+            f"name a run of `flake-hunt run {plan.scenario} {defects}`"
+        )
+
+
+def _instead(reports: pathlib.Path, campaign: str) -> str:
+    """Return which run of the campaign to name instead, in a clause."""
+    folder = campaign_folders.read(reports / campaign_folders.FOLDER / campaign)
+    invalid = [
+        folder.directory_of(result)
+        for result in folder.results
+        if result.purpose == "subject" and result.verdict == "INVALID" and result.directory
+    ]
+    if invalid:
+        return f"name {invalid[0]} instead"
+    return "no run of the tested subject is INVALID in that campaign"
 
 
 def _require_invalid(judgement: verdict_files.Judgement, path: pathlib.Path) -> None:

@@ -70,6 +70,8 @@ def reproduce(
     before the first failure.
     """
     original = original_runs.load(path)
+    if original.caution:
+        note(original.caution)
     profile = original_runs.profile_of(original, options.profile)
     folder = _new_folder(original, options)
     with (

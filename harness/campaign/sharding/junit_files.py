@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 
 from harness import writing
-from harness.campaign import campaign_plan, results, run_outcomes, summaries
+from harness.campaign import campaign_plan, junit_names, results, run_outcomes, summaries
 from harness.report import escaping
 
 
@@ -21,7 +21,8 @@ def write(
     problems: Sequence[str] = (),
 ) -> None:
     """Write the file into a campaign's folder, in the place of pytest's."""
-    writing.replace(folder / summaries.JUNIT_NAME, render(planned, found, problems))
+    content = render(planned, found, problems).decode()
+    writing.replace(folder / summaries.JUNIT_NAME, junit_names.portable(content, folder).encode())
 
 
 def render(
@@ -36,7 +37,7 @@ def render(
             results.in_plan_order(found), key=lambda result: result.number
         )
     }
-    suite = ET.Element("testsuite", name="flake-hunt")
+    suite = ET.Element("testsuite", name=junit_names.SUITE)
     cases = [_case(run, attempts[run.number]) for run in planned if run.number in attempts]
     cases += [_merge(problems)] if problems else []
     for name, kind in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
@@ -44,7 +45,7 @@ def render(
     suite.set("tests", str(len(cases)))
     suite.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")
     suite.extend(cases)
-    root = ET.Element("testsuites", name="flake-hunt")
+    root = ET.Element("testsuites", name=junit_names.SUITE)
     root.append(suite)
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
@@ -53,7 +54,9 @@ def render(
 
 def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) -> ET.Element:
     seconds = sum(result.seconds for result in attempts)
-    case = ET.Element("testcase", classname=run.title, name=run.id, time=f"{seconds:.3f}")
+    case = ET.Element(
+        "testcase", classname=junit_names.classname(run), name=run.id, time=f"{seconds:.3f}"
+    )
     if text := run_outcomes.failure(attempts):
         ET.SubElement(case, "failure", message=text)
     elif text := run_outcomes.inconclusive(attempts):

@@ -1,6 +1,7 @@
 """Runs a campaign with progress, table, annotations and summary."""
 
 import dataclasses
+import os
 import pathlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -65,6 +66,7 @@ def make(
         ):
             hunted = hunting.hunt(plan, folder, listener=listener, kept=kept)
             found, is_interrupted = hunted.results, hunted.is_interrupted
+            _link_worst(found, pathlib.Path(plan.reports))
             document = tables.show(
                 found, plan, folder=folder, out=out, is_interrupted=is_interrupted
             )
@@ -72,6 +74,16 @@ def make(
     return CampaignOutcome(
         results=found, folder=folder, document=document, is_interrupted=is_interrupted
     )
+
+
+def _link_worst(found: "Sequence[results.RunResult]", reports: pathlib.Path) -> None:
+    """Point `latest` at the worst run of the tested subject, if there is one."""
+    from harness.campaign import results
+    from harness.history import directories
+
+    worst = results.worst_of_subject(found)
+    if worst is not None and os.path.isdir(worst.directory):  # noqa: PTH112 - never raises
+        directories.link_latest(reports, directories.RunDirectory(pathlib.Path(worst.directory)))
 
 
 def _total(plan: "campaign_plan.CampaignPlan") -> int | None:

@@ -58,6 +58,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
             verdict=verdict,
             double_allocations=int(verdict is INVALID),
             reason="because",
+            directory=f"{tmp_path}/churn/20260101T000000Z-aa",
             error="" if verdict else "no engine",
         )
 
@@ -118,3 +119,31 @@ def test_a_run_whose_process_died_is_named_and_told(
 def test_the_counts_of_the_suite(folder: pathlib.Path) -> None:
     (suite,) = ET.parse(folder / summaries.JUNIT_NAME).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("8", "2", "3")
+
+
+def test_cases_are_named_by_scenario_and_subject_and_no_path_is_told(folder: pathlib.Path) -> None:
+    """The machine, and the library that wrote the file, are of no interest to a CI system."""
+    text = (folder / summaries.JUNIT_NAME).read_text()
+    classes = {case.get("classname") for case in ET.fromstring(text).iter("testcase")}
+    assert classes == {f"churn ({name.rpartition('-')[0]})" for name in RUNS}
+    assert ET.fromstring(text).get("name") == "flake-hunt"
+    for strange in ("campaign.json", "pytest tests", str(folder), "propert"):
+        assert strange not in text
+    assert "churn/20260101T000000Z-aa" in text
+
+
+def test_paths_of_an_error_are_those_in_the_package_and_the_reports(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "reports" / "campaigns" / "one"
+    folder.mkdir(parents=True)
+
+    def attempt(item: plugin.RunItem, number: int) -> results.RunResult:
+        raise RuntimeError(f"{folder.parents[1]}/churn/x {plugin.__file__} {number}")
+
+    monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
+    hunting.hunt(plan(), folder, listener=lambda result: None)
+    text = (folder / summaries.JUNIT_NAME).read_text()
+    assert "churn/x harness/campaign/plugin.py" in text
+    assert str(pathlib.Path(plugin.__file__).parents[2]) not in text
+    assert str(tmp_path) not in text

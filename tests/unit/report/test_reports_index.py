@@ -65,6 +65,41 @@ def test_runs_without_a_verdict_are_told_as_such(tmp_path: pathlib.Path) -> None
     assert "VALID" not in text
 
 
+def test_what_must_be_invalid_is_green_and_comes_after_the_subject(tmp_path: pathlib.Path) -> None:
+    """After a green hunt nothing is red, although controls and hazards are newer and INVALID."""
+    hazard = {"settings": {"known_to_fail": "H1", "remedies": ["mended"]}}
+    kinds = {
+        "subject": ("VALID", {}),
+        "control": ("INVALID", {"defects": ["gather-not-atomic"]}),
+        "hazard": ("INVALID", hazard),
+        "remedy": ("VALID", {**hazard, "remedies": ["mended"]}),
+    }
+    for day, (name, (verdict, changes)) in enumerate(kinds.items(), start=1):
+        archives.run(tmp_path, name, verdict, changes={"created_wall_ns": day, **changes})
+    page = _page(tmp_path)
+    assert [link.rpartition("/")[2] for link in _links(page)] == list(kinds)
+    assert "verdict INVALID" not in _classes(page)
+    assert _classes(page).count("yes") == 4
+    for text in ("✓ VALID", "✓ INVALID, caught", "✓ INVALID (H1), shown", "positive controls"):
+        assert text in page.texts
+    assert "expected" in page.texts
+
+
+def test_what_is_not_as_expected_is_not_green(tmp_path: pathlib.Path) -> None:
+    archives.run(tmp_path, "bad", "INVALID")
+    archives.run(tmp_path, "missed", "VALID", changes={"defects": ["gather-not-atomic"]})
+    page = _page(tmp_path)
+    assert [name for name in _classes(page) if name.startswith("verdict ")] == [
+        "verdict INVALID",
+        "verdict UNKNOWN",
+    ]
+    assert {"✗ VALID", "✗ INVALID, not caught"} <= set(page.texts)
+
+
+def _classes(page: pages.Page) -> list[str]:
+    return [value for tag, name, value in page.attributes if (tag, name) == ("td", "class")]
+
+
 def test_names_are_escaped(tmp_path: pathlib.Path) -> None:
     evil = "<script>alert(1)</script>\x1b"
     archives.run(tmp_path, "one", scenario="s", changes={"subject": evil})

@@ -10,7 +10,7 @@ from harness import errors
 from harness.history import directories, plans
 from harness.reproduction import attempts, original_runs, reproducing
 from harness.scenario import pool_specs, profiles, subject_specs
-from tests.histories import building
+from tests.histories import archives, building
 from tests.unit.reproduction import scenarios
 
 DOUBLE = "a+D1 b+D1"
@@ -87,7 +87,7 @@ def test_the_faults_of_a_nemesis_take_its_place(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("text", "changes", "message"),
     [
-        ("a+D1 a-D1", {}, "got the VALID run .* nothing to reproduce"),
+        (archives.TEXTS["VALID"], {}, "got the VALID run .* nothing to reproduce"),
         ("", {}, "got the UNKNOWN run .* nothing to reproduce"),
         (DOUBLE, {"settings": {"token": "fh3-x"}}, "explorer saved.*flake-hunt replay fh3-x"),
         (DOUBLE, {"settings": {"name": "old"}}, "expected the settings of a scenario"),
@@ -158,3 +158,39 @@ def test_runs_that_cannot_be_executed_end_the_reproduction(
         assert not running.make(found.scenario).failed
     with pytest.raises(errors.ProcessError):
         running.make(found.scenario)
+
+
+def test_a_control_of_a_campaign_is_refused_by_name(tmp_path: pathlib.Path) -> None:
+    """It names what to give instead: the INVALID run of the subject, or a run with the defect."""
+    reports = tmp_path / "reports"
+    changes = {"campaign": "c", "defects": ["gather-not-atomic"]}
+    control = run(reports / "s", **changes)
+    with pytest.raises(errors.UsageError) as caught:
+        original_runs.load(control.path)
+    assert "a positive control of a campaign, with the known defect gather-not-atomic" in str(
+        caught.value
+    )
+    assert "no run of the tested subject is INVALID in that campaign" in str(caught.value)
+    assert "flake-hunt run written-by-hand --defect gather-not-atomic" in str(caught.value)
+    bad = archives.run(reports, "bad", "INVALID")
+    control.verdict.write_bytes(bad.verdict.read_bytes())
+    archives.campaign(
+        reports, "c", [control, bad], purpose=lambda number: ("control", "subject")[number]
+    )
+    with pytest.raises(errors.UsageError, match=rf"name {bad.path} instead"):
+        original_runs.load(control.path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"defects": ["gather-not-atomic"]}, "a positive control: it has the known defect"),
+        ({"settings": {"known_to_fail": "H1"}}, "the known hazard H1"),
+        ({}, ""),
+    ],
+)
+def test_what_is_known_is_said(tmp_path: pathlib.Path, changes: dict[str, Any], told: str) -> None:
+    settings = scenarios.scenario().model_dump(mode="json") | changes.pop("settings", {})
+    found = original_runs.load(run(tmp_path, settings=settings, **changes).path)
+    assert told in found.caution
+    assert bool(told) == bool(found.caution)

@@ -83,3 +83,20 @@ def test_runs_that_were_not_made_have_no_case() -> None:
     other = campaign_plan.PlannedRun(number=9, scenario="s", title="s", repetition=0, seed=1)
     content = junit_files.render([SUBJECT, other], OUTCOMES[1])
     assert list(kinds(content)) == [SUBJECT.id]
+
+
+def test_cases_are_named_by_scenario_and_subject(tmp_path: pathlib.Path) -> None:
+    """As in the file that pytest writes, and without the folder of the reports."""
+    made = shards.result(SUBJECT, directory=f"{tmp_path}/pod-churn/20260101T000000Z-aa")
+    folder = tmp_path / "campaigns" / "one"
+    folder.mkdir(parents=True)
+    error = shards.result(CONTROL, verdict=None, error=f"no {tmp_path}/pod-churn/x")
+    junit_files.write(folder, [SUBJECT, CONTROL], [made, error])
+    text = (folder / "junit.xml").read_text()
+    assert [case.get("classname") for case in ET.fromstring(text).iter("testcase")] == [
+        "pod-churn (correct)",
+        f"pod-churn ({shards.DEFECT})",
+    ]
+    assert "attempt 1: VALID run 1 pod-churn/20260101T000000Z-aa" in text
+    assert "no pod-churn/x" in text
+    assert str(tmp_path) not in text

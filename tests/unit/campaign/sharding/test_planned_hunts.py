@@ -36,6 +36,7 @@ class Attempts:
         """Number of a run at which the process is interrupted."""
         self.failed: set[int] = set()
         """Numbers of runs that cannot be executed."""
+        self.violated: set[int] = set()
 
     def make(self, item: plugin.RunItem, attempt: int) -> results.RunResult:
         run = item._run
@@ -47,6 +48,8 @@ class Attempts:
         found = shards.result(run, attempt=attempt)
         if run.purpose is Purpose.CONTROL and attempt == 0:  # the second attempt catches it
             found = shards.missed(run)[0]
+        if run.number in self.violated:
+            found = shards.violated(run)
         return shards.evidence(pathlib.Path(item._plan.reports), run, found)
 
 
@@ -222,3 +225,22 @@ def test_a_scenario_that_is_the_same_here_keeps_its_name(tmp_path: pathlib.Path)
             shards.SCENARIO
         ]
         assert not (folder.path / "scenarios").exists()
+
+
+@pytest.mark.parametrize("violated", [[], [2], [1]])
+def test_latest_is_the_worst_run_of_the_subject(
+    tmp_path: pathlib.Path, attempts: Attempts, violated: list[int]
+) -> None:
+    """Controls come last and are INVALID, as they should be."""
+    plan = shards.plan(subjects=3, controls=3, shards=1)
+    attempts.violated = set(violated)
+    make(plan, 1, tmp_path)
+    found = (tmp_path / "latest").resolve().name
+    assert found in ([f"run-{violated[0]}-0-INVALID"] if violated else ["run-1-0-VALID"])
+
+
+def test_latest_stays_as_it_is_without_a_run_of_the_subject(
+    tmp_path: pathlib.Path, attempts: Attempts
+) -> None:
+    make(shards.plan(subjects=0, controls=2, shards=1), 1, tmp_path)
+    assert not (tmp_path / "latest").exists()
