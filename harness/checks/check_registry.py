@@ -110,7 +110,11 @@ CHECKS: tuple[Check, ...] = (
         generated_claims.NAME,
         generated_claims.PROMISE,
         lambda given: generated_claims.check(
-            given.observed.lives, given.observed.pods, given.plan, given.faults
+            given.observed.lives,
+            given.observed.pods,
+            given.plan,
+            given.faults,
+            given.observed.copies,
         ),
         applies=generated_claims.applies,
     ),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from harness.checks import world_states
 from harness.checks.claim_control import controller_history, controller_records
-from harness.checks.claims import claim_lives, pod_lives, reservations
+from harness.checks.claims import claim_lives, pod_lives, reservations, template_copies
 from harness.checks.consumption import declared_devices
 from harness.checks.devices import allocation_judging, pool_timelines
 from harness.checks.evidence import contention, wholeness
@@ -41,6 +41,10 @@ class ObservedRun:
     """The changes of all claims; of a plan that says what makes them."""
     pods: pod_lives.PodLives = dataclasses.field(default_factory=pod_lives.PodLives)
     """The lives of the pods; of the same plans."""
+    copies: template_copies.TemplateCopies = dataclasses.field(
+        default_factory=template_copies.TemplateCopies
+    )
+    """Templates, and the claims made from them; of the same plans."""
     controller: controller_history.ControllerHistory = dataclasses.field(
         default_factory=controller_history.ControllerHistory
     )
@@ -89,6 +93,7 @@ class ObservedRun:
         if reservations.applies(plan):
             yield self.lives
             yield self.pods
+            yield self.copies
         if container_parameters.applies(plan):
             yield self.parameters
         if extended_claims.applies(plan):

@@ -25,9 +25,16 @@ from harness.scenario import loading, pool_changes, profiles, specs, traffic_spe
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching, locustfiles
 
-OBSERVED = ["resourceclaims", "pods", "resourceslices", "deviceclasses", "nodes"]
+OBSERVED = [
+    "resourceclaims",
+    "pods",
+    "resourceslices",
+    "deviceclasses",
+    "nodes",
+    "resourceclaimtemplates",
+]
 """Resources that the recorder watches."""
-_OTHERS = ["namespaces", "resourceclaimtemplates", "events", "leases"]
+_OTHERS = ["namespaces", "events", "leases"]
 """Other resources that runs write to; watched if the cluster's revisions are dense."""
 _LIBRARIES = (
     "locust",

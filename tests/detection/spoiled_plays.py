@@ -1,14 +1,19 @@
-"""Random claims that an allocator fulfils, as a recorder writes them down for the checks of copies.
+"""Random histories of one part of the subject, as a recorder writes them down.
 
-Each history has every field that can be spoiled: tolerations, binding conditions, configuration,
-shares with request policies, admin access, alternatives, and devices of one node and of several.
+Each has every field that can be spoiled: in claims that an allocator fulfils, tolerations, binding
+conditions, configuration, shares with request policies, admin access, alternatives, and devices of
+one node and of several; in claims that a controller makes, all that a template can say; in pods,
+several claims, and several containers with extended resources.
 """
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
+from harness.apiserver.storage import watch_cache
 from harness.checks import verdicts
 from harness.checks.devices import (
     copied_results,
@@ -17,9 +22,20 @@ from harness.checks.devices import (
     reachable_devices,
     requested_results,
 )
-from harness.subject.allocation import allocated_states, allocators, inventories
-from tests.histories import building, placements
+from harness.checks.nodes import extended_claims
+from harness.checks.observed import folders
+from harness.client import apis
+from harness.subject import assembling
+from harness.subject.allocation import allocated_states, inventories
+from tests.histories import building, claim_judging, placements
 from tests.histories.placements import claim, device, device_class, exactly, node, opaque, option
+from tests.support import (
+    api_objects,
+    commit_recording,
+    controller_worlds,
+    local_servers,
+    plugin_world,
+)
 
 Object = dict[str, Any]
 NODES = [node("n1", zone="a"), node("n2", zone="a"), node("n3", zone="b")]
@@ -99,11 +115,17 @@ class Drawn:
         return [opaque(text, requests[0]["name"]), opaque(f"{text}-too")]
 
 
-def perform(seed: int, allocator: type[allocators.Allocator]) -> list[placements.Event]:
-    """The history in which an allocator fulfils the claims, one after the other."""
+# ------------------------------------------------------------------------- allocations
+
+Found = dict[str, verdicts.Verdict]
+"""The verdict of each check that had something to examine."""
+
+
+def allocate(seed: int, defects: Sequence[str]) -> Found:
+    """An allocator fulfils the claims, one after the other."""
     drawn = Drawn(seed)
     classes = {event.obj["metadata"]["name"]: event.obj for event in drawn.classes}
-    state = allocated_states.AllocatedState()
+    allocator, state = assembling.parts(defects).allocator, allocated_states.AllocatedState()
     made = []
     for number, event in enumerate(drawn.claims):
         version = {"resourceVersion": str(number)}
@@ -113,21 +135,115 @@ def perform(seed: int, allocator: type[allocators.Allocator]) -> list[placements
         assert allocation is not None
         state.add(allocation)
         made.append(placements.Event({**obj, "status": {"allocation": allocation}}))
-    return [*map(placements.listed, itertools.chain(NODES, drawn.classes, drawn.slices)), *made]
+    world = map(placements.listed, itertools.chain(NODES, drawn.classes, drawn.slices))
+    return _verdicts(_of_allocations(placements.fold([*world, *made])))
 
 
-def judge(events: Sequence[placements.Event]) -> dict[str, verdicts.Verdict]:
-    """The verdict of each check of fields that are copied or computed."""
-    return {item.check: item.verdict for item in _answers(placements.fold(events))}
-
-
-def _answers(seen: placements.Seen) -> Iterator[verdicts.CheckResult]:
+def _of_allocations(seen: placements.Seen) -> Iterator[verdicts.Answer]:
     asked = seen.questions
-    checks = (copied_results, granted_access, granted_shares, reachable_devices)
-    yield from (_result(check.check(asked)) for check in checks)
-    yield _result(requested_results.check(asked, seen.timelines, {}, building.plan()))
+    for check in (copied_results, granted_access, granted_shares, reachable_devices):
+        yield check.check(asked)
+    yield requested_results.check(asked, seen.timelines, {}, building.plan())
 
 
-def _result(answer: verdicts.Answer) -> verdicts.CheckResult:
-    assert isinstance(answer, verdicts.CheckResult), answer
-    return answer
+def _verdicts(answers: Iterator[verdicts.Answer]) -> Found:
+    return {item.check: item.verdict for item in answers if isinstance(item, verdicts.CheckResult)}
+
+
+# ------------------------------------------------------------------------- claims and pods
+
+
+def generate(seed: int, defects: Sequence[str]) -> Found:
+    """A controller makes the claims of a pod with two templates, and names them in its status."""
+    stream = random.Random(seed)
+    server = local_servers.LocalServer()
+    recorder = commit_recording.Recorder(server)
+    world = controller_worlds.World(server, chosen=defects)
+    names = ["x", "y"]
+    for name in names:
+        world.put(apis.CLAIM_TEMPLATES, _template(stream, name))
+    world.put(apis.PODS, api_objects.pod("p", templates=names))
+    world.start()
+    try:
+        world.wait(
+            lambda: len(world.pod()["status"].get("resourceClaimStatuses", ())) == len(names),
+            "the status to name both claims",
+        )
+    finally:
+        world.stop()
+    world.put(apis.CLAIMS, api_objects.claim("later"))
+    server.close()
+    return _verdicts(iter(claim_judging.answers(recorder.body).values()))
+
+
+def _template(stream: random.Random, name: str) -> Object:
+    requests = [
+        {"name": f"r{index}", "exactly": {**api_objects.exactly()["exactly"], "count": count}}
+        for index, count in enumerate(stream.sample([1, 2, 3], stream.randint(1, 2)))
+    ]
+    config = [opaque(f"{name}-{stream.randint(0, 9)}")]
+    labels = {f"label-{index}": name for index in range(stream.randint(1, 3))}
+    annotations = {f"note-{index}": name for index in range(stream.randint(1, 3))}
+    spec = {"devices": {"requests": requests, "config": config}}
+    metadata = {"labels": labels, "annotations": annotations}
+    return api_objects.template(name, spec=spec, metadata=metadata)
+
+
+def bind(seed: int, defects: Sequence[str]) -> Found:
+    """A scheduler binds a pod with one or two claims."""
+    stream = random.Random(seed)
+    server = local_servers.LocalServer()
+    recorder = commit_recording.Recorder(server)
+    world = plugin_world.World(server, assembling.parts(defects))
+    names = [f"c{index}" for index in range(stream.randint(1, 2))]
+    for name in names:
+        world.claim(name)
+    attempt = world.reserved(world.pod(f"p{seed}", *names))
+    world.plugin.pre_bind(attempt)
+    world.api.bind(attempt.pod, attempt.node_name)
+    server.close()
+    return _verdicts(iter(claim_judging.answers(recorder.body).values()))
+
+
+def extend(seed: int, defects: Sequence[str]) -> Found:
+    """A scheduler makes the claim for a pod whose containers ask for an extended resource."""
+    stream = random.Random(seed)
+    server = local_servers.LocalServer()
+    recorder = commit_recording.Recorder(server)
+    world = plugin_world.World(server, assembling.parts(defects), [f"d{n}" for n in range(9)])
+    world.extended.resolver.on_add(_BACKING, initial=True)
+    server.store.listen(lambda commit: _deliver(world, commit))
+    made = api_objects.pod("p")
+    [plain] = made["spec"]["containers"]
+    made["spec"]["containers"] = [
+        {**plain, "name": name, "resources": {"limits": {plugin_world.GPU: str(amount)}}}
+        for name, amount in zip("ab", stream.sample([1, 2, 3], 2), strict=True)
+    ]
+    attempt = world.reserved(world.api.create(apis.PODS, made, namespace="default"))
+    world.plugin.pre_bind(attempt)
+    world.api.bind(attempt.pod, attempt.node_name)
+    stored = world.api.get(apis.PODS, "p", namespace="default")
+    status = {**stored["status"], "phase": "Running"}
+    world.api.update_status(apis.PODS, {**stored, "status": status})
+    server.close()
+    seen = extended_claims.ExtendedClaims()
+    folders.fold(recorder.body, seen)
+    return _verdicts(iter([extended_claims.check(_EXTENDED, seen)]))
+
+
+_EXTENDED = {
+    "pools": {
+        "device_class": {"name": api_objects.CLASS, "extended_resource": plugin_world.GPU},
+    },
+}
+_BACKING = api_objects.device_class()
+_BACKING["spec"]["extendedResourceName"] = plugin_world.GPU
+
+
+def _deliver(world: plugin_world.World, commit: watch_cache.Commit) -> None:
+    """The informer delivers a new claim at once."""
+    if commit.resource.plural == "resourceclaims" and commit.type == "ADDED":
+        world.cache.on_add(msgspec.json.decode(commit.object.data), initial=False)
+
+
+Play = Callable[[int, Sequence[str]], Found]

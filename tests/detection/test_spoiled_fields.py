@@ -3,55 +3,96 @@
 `tests/README.md` has the table of fields, rules and defects.
 """
 
+import itertools
+import pathlib
+import re
+import tomllib
+
 import pytest
 
-from harness.checks import verdicts
-from harness.checks.devices import (
-    copied_results,
-    granted_access,
-    granted_shares,
-    reachable_devices,
-    requested_results,
-)
-from harness.subject.allocation import allocators
+from harness.checks import check_registry, verdicts
 from tests.detection import spoiled_plays
-from tests.support.spoiled import spoiled_fields as spoiled
 
 pytestmark = pytest.mark.detection
-VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
+TESTS = pathlib.Path(__file__).parents[1]
+FOLDER = TESTS / "support" / "spoiled"
 HISTORIES = 20
-RULES: dict[type[allocators.Allocator], str] = {
-    spoiled.TolerationsLost: copied_results.NAME,
-    spoiled.TolerationsInvented: copied_results.NAME,
-    spoiled.ConditionsLost: copied_results.NAME,
-    spoiled.FailureConditionsLost: copied_results.NAME,
-    spoiled.ConfigOfClassLost: copied_results.NAME,
-    spoiled.ConfigOfClaimLost: copied_results.NAME,
-    spoiled.ConfigSourceChanged: copied_results.NAME,
-    spoiled.ConfigReversed: copied_results.NAME,
-    spoiled.ConfigWidened: copied_results.NAME,
-    spoiled.SelectorNarrowed: reachable_devices.NAME,
-    spoiled.SelectorLost: reachable_devices.NAME,
-    spoiled.AmountsOmitted: granted_shares.NAME,
-    spoiled.AmountsTooLow: granted_shares.NAME,
-    spoiled.AmountsTooHigh: granted_shares.NAME,
-    spoiled.AmountsBelowZero: granted_shares.NAME,
-    spoiled.AmountsOfOtherNames: granted_shares.NAME,
-    spoiled.ShareIDLost: granted_shares.NAME,
-    spoiled.ShareIDInvented: granted_shares.NAME,
-    spoiled.AdminAccessLost: granted_access.NAME,
-    spoiled.RequestOfAlternativeShortened: requested_results.NAME,
+OF_ALLOCATION = spoiled_plays.allocate
+OF_TEMPLATE = ("generated_claims", spoiled_plays.generate)
+DEFECTS: dict[str, tuple[str, spoiled_plays.Play]] = {
+    "tolerations-lost": ("copied_results", OF_ALLOCATION),
+    "tolerations-invented": ("copied_results", OF_ALLOCATION),
+    "conditions-lost": ("copied_results", OF_ALLOCATION),
+    "failure-conditions-lost": ("copied_results", OF_ALLOCATION),
+    "config-of-class-lost": ("copied_results", OF_ALLOCATION),
+    "config-of-claim-lost": ("copied_results", OF_ALLOCATION),
+    "config-source-changed": ("copied_results", OF_ALLOCATION),
+    "config-reversed": ("copied_results", OF_ALLOCATION),
+    "config-widened": ("copied_results", OF_ALLOCATION),
+    "selector-narrowed": ("reachable_devices", OF_ALLOCATION),
+    "selector-lost": ("reachable_devices", OF_ALLOCATION),
+    "amounts-omitted": ("granted_shares", OF_ALLOCATION),
+    "amounts-too-low": ("granted_shares", OF_ALLOCATION),
+    "amounts-too-high": ("granted_shares", OF_ALLOCATION),
+    "amounts-below-zero": ("granted_shares", OF_ALLOCATION),
+    "amounts-of-other-names": ("granted_shares", OF_ALLOCATION),
+    "share-id-lost": ("granted_shares", OF_ALLOCATION),
+    "share-id-invented": ("granted_shares", OF_ALLOCATION),
+    "admin-access-lost": ("granted_access", OF_ALLOCATION),
+    "request-of-alternative-shortened": ("requested_results", OF_ALLOCATION),
+    "reservation-of-another-uid": ("claim_reservations", spoiled_plays.bind),
+    "reservation-of-another-kind": ("claim_reservations", spoiled_plays.bind),
+    "template-spec-changed": OF_TEMPLATE,
+    "template-config-lost": OF_TEMPLATE,
+    "template-labels-lost": OF_TEMPLATE,
+    "template-labels-invented": OF_TEMPLATE,
+    "template-annotations-lost": OF_TEMPLATE,
+    "entry-changed": OF_TEMPLATE,
+    "status-names-shared": OF_TEMPLATE,
+    "status-names-strange": OF_TEMPLATE,
+    "mappings-lost": ("extended_claims", spoiled_plays.extend),
+    "mappings-to-none": ("extended_claims", spoiled_plays.extend),
+    "mappings-to-one": ("extended_claims", spoiled_plays.extend),
 }
+"""Defect -> the check that it breaks, and what the subject does."""
 
 
-@pytest.mark.parametrize("defect", RULES, ids=lambda kind: str(kind.__name__))
-def test_a_spoiled_field_is_caught_in_each_history(defect: type[allocators.Allocator]) -> None:
+@pytest.fixture(autouse=True)
+def _plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAKE_HUNT_PLUGINS", str(FOLDER))
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_spoiled_field_is_caught_in_each_history(defect: str) -> None:
+    check, perform = DEFECTS[defect]
     for seed in range(HISTORIES):
-        found = spoiled_plays.judge(spoiled_plays.perform(seed, defect))
-        assert found[RULES[defect]] is INVALID, seed
+        assert perform(seed, [defect])[check] is verdicts.Verdict.INVALID, seed
 
 
-def test_the_correct_allocator_breaks_no_rule() -> None:
+@pytest.mark.parametrize(
+    "perform",
+    [spoiled_plays.allocate, spoiled_plays.bind, spoiled_plays.generate, spoiled_plays.extend],
+)
+def test_correct_code_breaks_no_rule(perform: spoiled_plays.Play) -> None:
+    checks = {check for check, play in DEFECTS.values() if play is perform}
     for seed in range(HISTORIES):
-        found = spoiled_plays.judge(spoiled_plays.perform(seed, allocators.Allocator))
-        assert set(found.values()) == {VALID}, (seed, found)
+        found = perform(seed, [])
+        assert checks <= found.keys(), seed
+        assert set(found.values()) == {verdicts.Verdict.VALID}, (seed, found)
+
+
+def test_the_table_names_each_defect_with_its_rule() -> None:
+    rows = re.findall(
+        r"^\| `[^|]*\| `(\w+)` \| `([\w-]+)` \|", (TESTS / "README.md").read_text(), re.M
+    )
+    assert {(defect, check) for check, defect in rows} == {
+        (defect, check) for defect, (check, _) in DEFECTS.items()
+    }
+    project = tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]
+    assert set(project["entry-points"]["flake_hunt.defects"]) == set(DEFECTS)
+    assert {check for check, _ in rows} <= {check.name for check in check_registry.CHECKS}
+
+
+def test_each_history_is_another_one() -> None:
+    drawn = [spoiled_plays.Drawn(seed).claims for seed in range(HISTORIES)]
+    assert all(one != other for one, other in itertools.pairwise(drawn))

@@ -12,6 +12,7 @@ from harness.checks.claims import (
     generated_claims,
     pod_lives,
     reservations,
+    template_copies,
 )
 from harness.checks.faults import fault_records
 from harness.checks.observed import folders
@@ -45,14 +46,17 @@ def answers(
     applied: Sequence[records.FaultApplied] = (),
 ) -> dict[str, verdicts.Answer]:
     """The answers of all these checks by their names."""
+    body = list(body)
     lives, pods = fold(body)
+    copies = template_copies.TemplateCopies()
+    folders.fold(body, copies)
     record = fault_records.FaultRecords(planned=faults, applications=applied)
     found = [
         allocation_stability.check(lives),
         allocation_finalizers.check(lives),
         reservations.check(lives, pods),
         claims_in_use.check(lives, pods),
-        generated_claims.check(lives, pods, plan(faults), record),
+        generated_claims.check(lives, pods, plan(faults), record, copies),
     ]
     return {item.check: item for item in found}
 

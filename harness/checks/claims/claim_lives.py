@@ -134,11 +134,26 @@ class ClaimLives(folders.Folder):
         """In the order in which they began."""
         self.generated: dict[EntryKey, list[Generated]] = {}
         """All claims of an entry of a pod, in the order in which they were seen."""
+        self.last_version = 0
+        """The newest resourceVersion of a claim."""
         self._live: dict[str, _Live] = {}
+        self._has_list = False
+        self._has_gap = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether every claim that existed was observed."""
+        return self._has_list and not self._has_gap
+
+    def see_list(self, listed: records.Listed) -> None:
+        """Note the first list of the claims."""
+        if listed.resource == observations.CLAIMS and listed.purpose == "first":
+            self._has_list = True
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note a version of a claim."""
         claim = seen.object
+        self.last_version = max(self.last_version, seen.version)
         live = self._known(seen)
         if seen.is_gone:
             self._note_allocation(live, seen)
@@ -157,6 +172,7 @@ class ClaimLives(folders.Folder):
         """Forget all claims: what happens to them now is not seen. They may be gone."""
         if gap.resource != observations.CLAIMS:
             return
+        self._has_gap = True
         for live in self._live.values():
             if live.generated is not None:
                 live.generated.gone_version = gap.after_resource_version + 1
@@ -167,7 +183,7 @@ class ClaimLives(folders.Folder):
         uid = seen.object.metadata.uid
         live = self._live.get(uid)
         if live is None or seen.version <= live.version:
-            live = self._live[uid] = _Live(_name(seen.object), seen.version)
+            live = self._live[uid] = _Live(name_of(seen.object), seen.version)
             self._note_generated(live, seen)
         return live
 
@@ -248,7 +264,8 @@ def _close(reservation: Reservation, version: int, end: End) -> None:
     reservation.until_version, reservation.end = version, end
 
 
-def _name(claim: observed_claims.Claim) -> ClaimName:
+def name_of(claim: observed_claims.Claim) -> ClaimName:
+    """Return the name of a claim, and the pod and entry that it is for."""
     meta = claim.metadata
     annotations = meta.annotations or {}
     return ClaimName(

@@ -8,6 +8,10 @@ one pod, unless the first one is being deleted; and a scheduler binds a pod only
 names the claims. To judge it, what the API shows is enough: owner references, the annotation
 `resource.kubernetes.io/pod-claim-name`, and the status.
 
+The claim is a copy of its template (`template_copies`): of any version that there was before it,
+because the controller sees templates late. On a cluster that exists without the harness, labels and
+annotations may be added by admission webhooks, so only those that are missing are found there.
+
 A create whose answer was lost is the known hazard H8: the claim is there, with a name that the
 controller does not know. A controller that was started again, or whose lists lag, does not know it
 either. Second claims are not examined in such runs if these faults may have hit the first ones.
@@ -16,12 +20,12 @@ either. Second claims are not examined in such runs if these faults may have hit
 from collections.abc import Iterator, Sequence
 
 from harness.checks import verdicts
-from harness.checks.claims import claim_lives, findings, pod_lives
+from harness.checks.claims import claim_lives, findings, pod_lives, template_copies
 from harness.checks.faults import fault_records
 from harness.history import plans
 
 NAME = "generated_claims"
-PROMISE = "each entry of a pod has one claim, which its status names before it is bound"
+PROMISE = "each entry of a pod has one claim, made as its template says, which its status names"
 _UNANSWERED = ("lose-response", "truncate-response", "delay-request", "delay-response")
 """Faults after which a controller does not know whether it has created a claim."""
 _FORGETTING = ("kill-process", "restart-process", "restart-api-server", "stale-list")
@@ -35,9 +39,16 @@ def check(
     pods: pod_lives.PodLives,
     plan: plans.Plan,
     faults: fault_records.FaultRecords,
+    copies: template_copies.TemplateCopies,
 ) -> verdicts.Answer:
-    """Return INVALID with all second, unnamed and mixed up claims, VALID without any."""
-    found = [*_second(lives, pods, _Excuses(plan, faults)), *_unnamed(pods), *_mixed(lives, pods)]
+    """Return INVALID with all second, unnamed, mixed up and wrong claims, VALID without any."""
+    found = [
+        *_second(lives, pods, _Excuses(plan, faults)),
+        *_unnamed(pods),
+        *_mixed(lives, pods),
+        *_strange(lives, pods),
+        *_unlike(copies, pods, may_have_more=plan.cluster == "kubeconfig"),
+    ]
     return findings.answer(
         NAME,
         PROMISE,
@@ -137,3 +148,67 @@ def _mixed(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> Iterator[
                     versions=(item.from_version,),
                     objects=(pod.involved, verdicts.involved_claim(item.claim)),
                 )
+
+
+def _strange(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
+    """Find entries of statuses that name a claim which was not made for the pod."""
+    for pod in pods.pods.values() if lives.is_complete else ():
+        own = {
+            item.claim.name
+            for entry in pod.templates
+            for item in lives.generated.get((pod.uid, entry), ())
+        }
+        for entry, name in pod.latest.items():
+            # The newest claims may have been created after the last one that was observed.
+            if name and name not in own and pod.latest_version < lives.last_version:
+                yield findings.Finding(
+                    summary=f"pod {pod.name} names a claim for {entry} that is not its own",
+                    text=f"The status of pod {pod} named claim {name} for entry {entry} at "
+                    f"resourceVersion {pod.latest_version}, but it was not made for this pod",
+                    versions=(pod.latest_version,),
+                    objects=(pod.involved,),
+                )
+
+
+def _unlike(
+    copies: template_copies.TemplateCopies, pods: pod_lives.PodLives, *, may_have_more: bool
+) -> Iterator[findings.Finding]:
+    """Find claims that differ from all versions of their templates before them."""
+    for item in copies.made if not copies.has_gap else ():
+        pod = pods.pods.get(item.claim.owner or "")
+        entry = item.claim.entry or ""
+        if pod is None:
+            continue
+        template = pod.templates.get(entry)
+        if template is None:
+            yield _unlike_finding(pod, item, f"is for entry {entry}, which the pod lacks")
+            continue
+        versions = copies.until(pod.namespace, template, item.version)
+        problems = [_difference(item.content, one, may_have_more=may_have_more) for one in versions]
+        if problems and all(problems):
+            yield _unlike_finding(pod, item, f"{problems[-1]} template {template}")
+
+
+def _difference(
+    made: template_copies.Content, template: template_copies.Content, *, may_have_more: bool
+) -> str:
+    """Return what a claim has otherwise than its template; empty: nothing."""
+    if made.spec != template.spec:
+        return "has another spec than"
+    for name in ("labels", "annotations"):
+        got, expected = getattr(made, name), getattr(template, name)
+        if not got.items() >= expected.items() or (got != expected and not may_have_more):
+            return f"has other {name} than"
+    return ""
+
+
+def _unlike_finding(
+    pod: pod_lives.PodLife, item: template_copies.Made, problem: str
+) -> findings.Finding:
+    return findings.Finding(
+        summary=f"claim {item.claim.name} of pod {pod.name} {problem}",
+        text=f"Claim {item.claim} was created at resourceVersion {item.version} for pod {pod}; it "
+        f"{problem}",
+        versions=(item.version,),
+        objects=(pod.involved, verdicts.involved_claim(item.claim)),
+    )

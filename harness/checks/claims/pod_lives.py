@@ -17,13 +17,15 @@ class PodLife:
     name: str
     named: tuple[str, ...]
     """Names of the claims that its spec names."""
-    templates: tuple[str, ...]
-    """The entries of its spec that get a claim from a template."""
+    templates: Mapping[str, str]
+    """The entries of its spec that get a claim from a template -> the template's name."""
     bound_by_user: bool
     """Its first version names its node: no scheduler has bound it."""
     bound_version: int | None = None
     latest: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
     """Entry -> name of its generated claim, in the last version of the status with any."""
+    latest_version: int = 0
+    """resourceVersion of that version."""
     recorded: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
     """Entry -> claim in its status, in the version in which it was bound."""
     ended_version: int | None = None
@@ -93,7 +95,8 @@ class PodLives(folders.Folder):
         if seen.is_gone:
             life.gone_version = seen.version
             return
-        life.latest = _recorded(pod) or life.latest
+        if recorded := _recorded(pod):
+            life.latest, life.latest_version = recorded, seen.version
         if pod.spec.node_name and life.bound_version is None:
             life.bound_version = seen.version
             life.recorded = _recorded(pod)
@@ -108,7 +111,11 @@ def _begun(pod: observed_pods.Pod) -> PodLife:
         namespace=meta.namespace,
         name=meta.name,
         named=tuple(item.resource_claim_name for item in entries if item.resource_claim_name),
-        templates=tuple(item.name for item in entries if item.resource_claim_template_name),
+        templates={
+            item.name: item.resource_claim_template_name
+            for item in entries
+            if item.resource_claim_template_name
+        },
         bound_by_user=bool(pod.spec.node_name),
     )
 

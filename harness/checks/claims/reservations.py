@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from harness.checks import verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives
+from harness.checks.observed import observed_claims
 from harness.history import plans
 
 NAME = "claim_reservations"
@@ -75,7 +76,7 @@ def _wrong_pods(
     lives: claim_lives.ClaimLives, pods: pod_lives.PodLives
 ) -> Iterator[findings.Finding]:
     for item in lives.reservations:
-        why = _refusal(item, pods) if item.consumer.resource == _PODS else ""
+        why = _refusal(item, pods) if _is_pod(item.consumer, pods) else ""
         if why:
             pod = pods.pods.get(item.consumer.uid)
             objects = [verdicts.involved_claim(item.claim), *([pod.involved] if pod else ())]
@@ -88,6 +89,11 @@ def _wrong_pods(
             )
 
 
+def _is_pod(consumer: observed_claims.Consumer, pods: pod_lives.PodLives) -> bool:
+    """Return whether a reservation is for a pod, as it says or as its UID shows."""
+    return (consumer.resource, consumer.api_group) == (_PODS, "") or consumer.uid in pods.pods
+
+
 def _refusal(item: claim_lives.Reservation, pods: pod_lives.PodLives) -> str:
     """Return why the pod of a reservation is a wrong one; empty if nothing speaks against it."""
     pod = pods.pods.get(item.consumer.uid)
@@ -97,6 +103,9 @@ def _refusal(item: claim_lives.Reservation, pods: pod_lives.PodLives) -> str:
         return f"is in namespace {pod.namespace}"
     if pod.name != item.consumer.name:
         return f"has the name {pod.name}"
+    kind = item.consumer.resource, item.consumer.api_group
+    if kind != (_PODS, ""):
+        return f"is a pod, but was named as {'.'.join(filter(None, kind))}"
     return "" if _uses(pod, item.claim) else "does not name it"
 
 

@@ -6,8 +6,9 @@ no other check would miss them.
 """
 
 import bisect
+import collections
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.checks import check_results, verdicts
@@ -112,17 +113,43 @@ def _unmapped(
     named: observed_pods.ExtendedClaim,
     claim: observed_claims.Claim,
 ) -> str | None:
-    """Return which container has no request of the claim; None if all have."""
-    requests = {item.name for item in claim.spec.devices.requests or ()}
-    mapped = {
-        item.container_name
-        for item in named.request_mappings or ()
-        if item.request_name in requests
-    }
-    for container in (*(pod.spec.init_containers or ()), *(pod.spec.containers or ())):
-        if resource.amount(container) and container.name not in mapped:
-            return f"its container {container.name} is mapped to no request"
-    return None
+    """Return what is wrong with the requests that containers are mapped to; None: nothing.
+
+    A container that runs until the end has exactly the devices that it asks for, and shares them
+    with none that does. An init container may use those of the containers after it.
+    """
+    counts = collections.Counter(result.request for result in claim.results)
+    mapped = _mapped(named)
+    users: dict[str, str] = {}
+    for container, runs_on in _containers(pod):
+        amount, requests = resource.amount(container), mapped.pop(container.name, set())
+        name, got = container.name, sum(counts[request] for request in requests)
+        if unknown := sorted(requests - counts.keys()):
+            return f"its container {name} is mapped to {unknown[0]}, for which there is no device"
+        if amount and not requests:
+            return f"its container {name} is mapped to no request"
+        if got < amount or (runs_on and got != amount):
+            return f"its container {name} is mapped to {got} devices, and asks for {amount}"
+        for request in sorted(requests) if runs_on else ():
+            if (other := users.setdefault(request, name)) != name:
+                return f"its containers {other} and {name} are mapped to the same request"
+    return f"its status maps {min(mapped)}, which is no container of it" if mapped else None
+
+
+def _mapped(named: observed_pods.ExtendedClaim) -> dict[str, set[str]]:
+    """Return the requests that each container is mapped to."""
+    found: dict[str, set[str]] = collections.defaultdict(set)
+    for item in named.request_mappings or ():
+        found[item.container_name].add(item.request_name)
+    return found
+
+
+def _containers(pod: observed_pods.Pod) -> Iterator[tuple[observed_pods.Container, bool]]:
+    """Yield the containers of a pod, each with whether it runs until the end."""
+    for container in pod.spec.init_containers or ():
+        yield container, container.restart_policy == "Always"
+    for container in pod.spec.containers or ():
+        yield container, True
 
 
 _Wrong = Sequence[tuple[observed_pods.Pod, str]]

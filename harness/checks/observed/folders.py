@@ -39,6 +39,9 @@ class Folder:
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
         """See a DeviceTaintRule."""
 
+    def see_template(self, seen: observations.SeenTemplate) -> None:
+        """See a ResourceClaimTemplate."""
+
     def see_final(self, seen: observations.SeenAny) -> None:
         """See an object of a final list."""
 
@@ -59,6 +62,7 @@ _METHODS = {
     observations.NODES: "see_node",
     observations.CLASSES: "see_class",
     observations.TAINT_RULES: "see_taint_rule",
+    observations.TEMPLATES: "see_template",
 }
 
 

@@ -17,6 +17,7 @@ from harness.history import journal_reader, records
 
 CLAIMS, PODS, SLICES = "resourceclaims", "pods", "resourceslices"
 NODES, CLASSES, TAINT_RULES = "nodes", "deviceclasses", "devicetaintrules"
+TEMPLATES = "resourceclaimtemplates"
 TYPES: Mapping[str, type[observed_metadata.ApiObject]] = {
     CLAIMS: observed_claims.Claim,
     PODS: observed_pods.Pod,
@@ -24,6 +25,7 @@ TYPES: Mapping[str, type[observed_metadata.ApiObject]] = {
     NODES: observed_cluster.Node,
     CLASSES: observed_cluster.DeviceClass,
     TAINT_RULES: observed_cluster.TaintRule,
+    TEMPLATES: observed_cluster.Template,
 }
 """The types of the objects, by resource; of other resources, only the metadata are read."""
 ObjectError = observed_metadata.ObjectError
@@ -69,6 +71,7 @@ SeenSlice: TypeAlias = Seen[observed_slices.Slice]
 SeenNode: TypeAlias = Seen[observed_cluster.Node]
 SeenClass: TypeAlias = Seen[observed_cluster.DeviceClass]
 SeenTaintRule: TypeAlias = Seen[observed_cluster.TaintRule]
+SeenTemplate: TypeAlias = Seen[observed_cluster.Template]
 SeenAny: TypeAlias = Seen[Any]
 
 

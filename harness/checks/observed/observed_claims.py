@@ -157,6 +157,8 @@ class Consumer(observed_metadata.Part, frozen=True):
     name: str
     uid: str = ""
     resource: str = ""
+    api_group: str = ""
+    """Empty: the core API."""
 
 
 class Condition(observed_metadata.Part, frozen=True):

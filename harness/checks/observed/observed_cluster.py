@@ -34,6 +34,28 @@ class TaintRule(observed_metadata.ApiObject, frozen=True, kw_only=True):
     spec: TaintRuleSpec = TaintRuleSpec()
 
 
+class TemplateMeta(observed_metadata.Part, frozen=True):
+    """The metadata that the claims from a template get."""
+
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class TemplateSpec(observed_metadata.Part, frozen=True):
+    """The spec of a ResourceClaimTemplate."""
+
+    metadata: TemplateMeta = TemplateMeta()
+    spec: Any = None
+    """The spec of a claim as JSON."""
+
+
+class Template(observed_metadata.ApiObject, frozen=True, kw_only=True):
+    """A ResourceClaimTemplate."""
+
+    KIND: ClassVar[str] = "ResourceClaimTemplate"
+    spec: TemplateSpec = TemplateSpec()
+
+
 class Node(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A node; its labels are in its metadata."""
 

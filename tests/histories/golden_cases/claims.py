@@ -8,6 +8,7 @@ from tests.histories import language, recording, worlds
 from tests.histories.golden_cases.case import Case
 from tests.histories.golden_cases.words import NODE, Object, claim, gone, pod
 
+TEMPLATES = "resourceclaimtemplates"
 RESOURCES = [language.CLAIMS, language.PODS, recording.SLICES, recording.CLASSES, recording.NODES]
 
 
@@ -94,4 +95,22 @@ def _cases(check: str) -> Sequence[Case]:
     ]
 
 
-CASES: Sequence[Case] = [case for check in HISTORIES for case in _cases(check)]
+def _template(count: int) -> recording.Commit:
+    """The template of pod p's only entry."""
+    meta = {**_meta("template"), "namespace": worlds.NAMESPACE}
+    spec = worlds.claim("a", count=count)["spec"]
+    return recording.Commit(TEMPLATES, {"metadata": meta, "spec": {"spec": spec}})
+
+
+def _copied(name: str, count: int) -> Case:
+    """Claim a is for one device; its template for this number."""
+    commits = [_template(count), *_TEMPLATE, pod("p", generated="a"), _generated("a", "0")]
+    plan = {**PLAN, "resources": [*RESOURCES, TEMPLATES]}
+    return Case(check="generated_claims", name=name, commits=commits, plan=plan)
+
+
+CASES: Sequence[Case] = [
+    *(case for check in HISTORIES for case in _cases(check)),
+    _copied("VALID-as-its-template", 1),
+    _copied("INVALID-other-than-its-template", 2),
+]

@@ -1,9 +1,13 @@
-"""Defects that each spoil one field of a result that the API calls a copy or computed."""
+"""Defects that each spoil one field that the API calls a copy or computed."""
 
 import copy
 from typing import Any
 
+from harness.subject import scheduling_attempts
 from harness.subject.allocation import allocators
+from harness.subject.binding import claim_binding
+from harness.subject.claim_control import generating, pod_syncing
+from harness.subject.extended_resources import claim_creation
 
 Object = dict[str, Any]
 
@@ -186,3 +190,125 @@ class RequestOfAlternativeShortened(_Spoiled):
 
     def _spoil_row(self, row: Object) -> None:
         row["request"] = row["request"].partition("/")[0]
+
+
+# ------------------------------------------------------------------------- what is bound
+
+
+class ReservationOfAnotherUID(claim_binding.ClaimBinder):
+    """The claim is reserved for a pod that had this name before."""
+
+    def _put_allocation(self, claim: Object) -> Object:
+        changed = copy.deepcopy(claim)
+        changed["status"]["reservedFor"][-1]["uid"] = "00000000-0000-0000-0000-000000000000"
+        return super()._put_allocation(changed)
+
+
+class ReservationOfAnotherKind(claim_binding.ClaimBinder):
+    """The claim is reserved for the pod as if that were an object of another kind."""
+
+    def _put_allocation(self, claim: Object) -> Object:
+        changed = copy.deepcopy(claim)
+        changed["status"]["reservedFor"][-1] |= {"resource": "jobs", "apiGroup": "batch"}
+        return super()._put_allocation(changed)
+
+
+class _MappingsSpoiled(claim_binding.ClaimBinder):
+    def _record_extended(self, attempt: scheduling_attempts.Attempt) -> None:
+        mappings = self._mappings(attempt.variant.mappings if attempt.variant else [])
+        claim_creation.record(self._api, attempt.pod, attempt.claims[-1], mappings)
+
+    def _mappings(self, mappings: list[Object]) -> list[Object]:
+        return mappings
+
+
+class MappingsLost(_MappingsSpoiled):
+    """Only one container is mapped to a request of the claim for extended resources."""
+
+    def _mappings(self, mappings: list[Object]) -> list[Object]:
+        return mappings[:1]
+
+
+class MappingsToNone(_MappingsSpoiled):
+    """The containers are mapped to requests that the claim lacks."""
+
+    def _mappings(self, mappings: list[Object]) -> list[Object]:
+        return [item | {"requestName": f"{item['requestName']}-old"} for item in mappings]
+
+
+class MappingsToOne(_MappingsSpoiled):
+    """All containers are mapped to the request of one of them."""
+
+    def _mappings(self, mappings: list[Object]) -> list[Object]:
+        return [item | {"requestName": mappings[0]["requestName"]} for item in mappings]
+
+
+# ------------------------------------------------------------------------- what is generated
+
+
+class _GeneratedSpoiled(generating.ClaimGenerator):
+    def generated_claim(self, pod: Object, entry_name: str, template: Object) -> Object:
+        """Spoil the claim."""
+        made = copy.deepcopy(super().generated_claim(pod, entry_name, template))
+        self._spoil(made)
+        return made
+
+    def _spoil(self, claim: Object) -> None:
+        """Change a claim."""
+
+
+class TemplateSpecChanged(_GeneratedSpoiled):
+    """The claim asks for another number of devices than its template."""
+
+    def _spoil(self, claim: Object) -> None:
+        for request in claim["spec"]["devices"]["requests"]:
+            request["exactly"]["count"] = 1 if request["exactly"].get("count", 1) > 1 else 2
+
+
+class TemplateConfigLost(_GeneratedSpoiled):
+    """The claim has no parameters for its driver."""
+
+    def _spoil(self, claim: Object) -> None:
+        claim["spec"]["devices"].pop("config", None)
+
+
+class TemplateLabelsLost(_GeneratedSpoiled):
+    """The claim does not get the labels of its template."""
+
+    def _spoil(self, claim: Object) -> None:
+        claim["metadata"]["labels"] = {}
+
+
+class TemplateLabelsInvented(_GeneratedSpoiled):
+    """The claim gets a label that its template lacks."""
+
+    def _spoil(self, claim: Object) -> None:
+        claim["metadata"]["labels"]["made-by"] = "controller"
+
+
+class TemplateAnnotationsLost(_GeneratedSpoiled):
+    """The claim has only the annotation of the controller."""
+
+    def _annotations(self, entry_name: str, from_template: Object) -> dict[str, str]:
+        return super()._annotations(entry_name, {})
+
+
+class EntryChanged(_GeneratedSpoiled):
+    """The claim says that it is for another entry of the pod."""
+
+    def _annotations(self, entry_name: str, from_template: Object) -> dict[str, str]:
+        return super()._annotations(f"{entry_name}-2", from_template)
+
+
+class StatusNamesShared(pod_syncing.PodSyncer):
+    """The status of a pod names one claim for all entries."""
+
+    def _apply(self, pod: Object, names: dict[str, str]) -> None:
+        super()._apply(pod, dict.fromkeys(names, next(iter(names.values()))) if names else names)
+
+
+class StatusNamesStrange(pod_syncing.PodSyncer):
+    """The status of a pod names claims that were not made for it."""
+
+    def _apply(self, pod: Object, names: dict[str, str]) -> None:
+        super()._apply(pod, {entry: f"{name}x" for entry, name in names.items()})

@@ -120,7 +120,8 @@ class Brute:
                 )
             ):
                 found.add(uid)
-        return found | self._bound_without() | self._mixed_up()
+        others = self._without_entry() | self._named_by_strangers()
+        return found | self._bound_without() | self._mixed_up() | others
 
     def _stays(self, uid: str, at: int) -> bool:
         """Return whether the claim surely existed at this version, and was not being deleted."""
@@ -148,6 +149,39 @@ class Brute:
             for item in statuses[-1] if statuses else ():
                 is_meant = item.get("resourceClaimName") == claim["metadata"]["name"]
                 if is_meant and item["name"] != entry:
+                    found.add(uid)
+        return found
+
+    def _without_entry(self) -> set[Any]:
+        """Claims that were created for an entry that their pod has no template for."""
+        found: set[Any] = set()
+        for uid, versions in self.claims.items():
+            owner, entry = _entry(versions[0][2]) or ("", "")
+            is_new = versions[0][1] == "ADDED" and owner in self.pods
+            if is_new and entry not in _templates(self.pods[owner][0][2]):
+                found.add(uid)
+        return found
+
+    def _named_by_strangers(self) -> set[Any]:
+        """Pods whose last status with names has the claim of another pod, or of none."""
+        found: set[Any] = set()
+        last = max((item[0] for items in self.claims.values() for item in items), default=0)
+        for uid, versions in self.pods.items() if not self.gap_versions else ():
+            named = [
+                item
+                for item in versions
+                if item[1] != "DELETED" and item[2]["status"].get("resourceClaimStatuses")
+            ]
+            if not named or named[-1][0] >= last:
+                continue
+            own = {
+                items[0][2]["metadata"]["name"]
+                for items in self.claims.values()
+                for entry in _templates(versions[0][2])
+                if _entry(items[0][2]) == (uid, entry)
+            }
+            for item in named[-1][2]["status"]["resourceClaimStatuses"]:
+                if item.get("resourceClaimName", "") not in {"", *own}:
                     found.add(uid)
         return found
 
@@ -182,3 +216,8 @@ def _owner(claim: Object) -> str | None:
 def _entry(claim: Object) -> tuple[str, str] | None:
     owner, entry = _owner(claim), claim["metadata"].get("annotations", {}).get(ENTRY)
     return (owner, entry) if owner and entry else None
+
+
+def _templates(pod: Object) -> set[str]:
+    entries = pod.get("spec", {}).get("resourceClaims", [])
+    return {item["name"] for item in entries if "resourceClaimTemplateName" in item}

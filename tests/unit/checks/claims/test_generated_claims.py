@@ -42,6 +42,30 @@ def test_the_claim_of_another_entry_is_found() -> None:
     assert found("p:?x,?y a<p:x b<p:y p?a:x p?a:y") == ["pod p names the claim of x for y"]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("p:? a<p b+D1 p?b c+D1", True),  # a claim that a user made
+        ("p:? q:? a<p b<q p?b c+D1", True),  # the claim of another pod
+        ("p:? a<p p?a c+D1", False),
+        ("p:? a<p p?a a~ c+D1", False),  # it is gone since
+        ("p:? a<p b+D1 p?b", False),  # the newest claims may be missing
+        ("p:? a<p [ b+D1 ] p?b c+D1", False),  # or those in a gap
+        ("p:? a<p b+D1 p?b p?a c+D1", False),  # only the last status counts
+    ],
+)
+def test_a_status_that_names_the_claim_of_another_is_found(text: str, *, is_found: bool) -> None:
+    assert found(text) == ["pod p names a claim for device that is not its own"] * is_found
+
+
+def test_without_the_first_list_no_claim_is_known_to_be_missing() -> None:
+    body = language.observe("p:? a<p b+D1 p?b c+D1")
+    later = [item for item in body if not isinstance(item, records.Listed)]
+    answer = claim_judging.answers(later)[NAME]
+    assert isinstance(answer, verdicts.CheckResult)
+    assert answer.verdict is verdicts.Verdict.VALID
+
+
 def test_each_claim_too_many_is_counted_and_both_are_named() -> None:
     answer = claim_judging.judge(NAME, "p:? a<p b<p c<p")
     assert isinstance(answer, verdicts.CheckResult)

@@ -171,3 +171,27 @@ def test_each_version_with_reservations_and_no_allocation_is_found() -> None:
 
 def test_without_a_reservation_nothing_was_examined() -> None:
     assert found("a+D1 a-D1") == ["not examined"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ('"resource": "jobs"', "jobs"),
+        ('"apiGroup": "batch", "resource": "pods"', "pods.batch"),
+        ('"apiGroup": "batch", "resource": "jobs"', "jobs.batch"),
+    ],
+)
+def test_a_pod_that_is_named_as_something_else_is_found(kind: str, told: str) -> None:
+    body = [
+        msgspec.structs.replace(
+            item,
+            object=msgspec.Raw(bytes(item.object).replace(b'"resource": "pods"', kind.encode())),
+        )
+        if isinstance(item, records.Observation)
+        else item
+        for item in language.observe("p:a a+D1 a^p")
+    ]
+    answer = claim_judging.answers(body)[NAME]
+    assert isinstance(answer, verdicts.CheckResult)
+    [violation] = answer.violations
+    assert violation.text.endswith(f"that is a pod, but was named as {told}.")

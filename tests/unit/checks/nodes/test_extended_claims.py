@@ -119,3 +119,105 @@ def test_a_gap_of_the_observations_is_no_violation() -> None:
 
 def test_without_pods_nothing_is_known() -> None:
     assert check(claim(), pod(phase="Pending")).verdict is UNKNOWN
+
+
+# --------------------------------------------------------------------------- the mappings
+
+
+def _pod_of(
+    mappings: dict[str, list[str]],
+    *,
+    init: dict[str, int] | None = None,
+    sidecars: str = "",
+    **work: int,
+) -> records.Observation:
+    """A pod whose containers ask for these numbers, and are mapped to these requests."""
+
+    def container(name: str, amount: int) -> Object:
+        asked: Object = {"name": name, "resources": {"requests": {GPU: str(amount)}}}
+        return asked | ({"restartPolicy": "Always"} if name in sidecars else {})
+
+    made = [
+        {"containerName": name, "resourceName": GPU, "requestName": request}
+        for name, requests in mappings.items()
+        for request in requests
+    ]
+    named = {"resourceClaimName": "c", "requestMappings": made}
+    spec = {
+        "initContainers": [container(*item) for item in (init or {}).items()],
+        "containers": [container(*item) for item in work.items()],
+    }
+    status = {"phase": "Running", "extendedResourceClaimStatus": named}
+    return observed(
+        "pods", 5, {"metadata": {"name": "p", "uid": "uid-p"}, "spec": spec, "status": status}
+    )
+
+
+def _claim_of(**requests: int) -> records.Observation:
+    """A claim with this many devices for each request."""
+    made = claim(devices=0)
+    document = msgspec.json.decode(made.object)
+    document["spec"]["devices"]["requests"] = [{"name": name} for name in requests]
+    document["status"]["allocation"]["devices"]["results"] = [
+        {"driver": "d", "pool": "n", "device": f"{name}{index}", "request": name}
+        for name, count in requests.items()
+        for index in range(count)
+    ]
+    return observed("resourceclaims", 3, document)
+
+
+@pytest.mark.parametrize(
+    ("pod", "claim", "why"),
+    [
+        (_pod_of({"a": ["r"], "b": ["s"]}, a=1, b=2), _claim_of(r=1, s=2), ""),
+        (
+            _pod_of({"a": ["s"], "b": ["r"]}, a=1, b=2),
+            _claim_of(r=1, s=2),
+            "its container a is mapped to 2 devices, and asks for 1",
+        ),
+        (
+            _pod_of({"a": ["r"], "b": ["r"]}, a=1, b=1),
+            _claim_of(r=1, s=1),
+            "its containers a and b are mapped to the same request",
+        ),
+        (
+            _pod_of({"a": ["r"]}, a=1, b=1),
+            _claim_of(r=1, s=1),
+            "its container b is mapped to no request",
+        ),
+        (
+            _pod_of({"a": ["r", "t"]}, a=1),
+            _claim_of(r=1),
+            "its container a is mapped to t, for which there is no device",
+        ),
+        (
+            _pod_of({"a": ["r"], "b": ["r"]}, a=1, b=0),
+            _claim_of(r=1),
+            "its container b is mapped to 1 devices, and asks for 0",
+        ),
+        (
+            _pod_of({"a": ["r"], "z": ["r"]}, a=1),
+            _claim_of(r=1),
+            "its status maps z, which is no container of it",
+        ),
+        # Init containers use the devices of those after them, a sidecar has its own.
+        (_pod_of({"i": ["r"], "a": ["r"]}, init={"i": 1}, a=2), _claim_of(r=2), ""),
+        (_pod_of({"i": ["r", "s"], "a": ["r"]}, init={"i": 3}, a=2), _claim_of(r=2, s=1), ""),
+        (
+            _pod_of({"i": ["r"], "a": ["r"]}, init={"i": 3}, a=2),
+            _claim_of(r=2, s=1),
+            "its container i is mapped to 2 devices, and asks for 3",
+        ),
+        (
+            _pod_of({"i": ["r"], "a": ["r"]}, init={"i": 1}, sidecars="i", a=1),
+            _claim_of(r=1, s=1),
+            "its containers i and a are mapped to the same request",
+        ),
+    ],
+)
+def test_each_container_has_the_devices_that_it_asks_for(
+    pod: records.Observation, claim: records.Observation, why: str
+) -> None:
+    result = check(claim, pod)
+    assert result.verdict is (INVALID if why else VALID)
+    assert why in result.reason
