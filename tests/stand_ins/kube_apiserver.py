@@ -32,7 +32,9 @@ VERSION = "Kubernetes v1.36.4"
 READY_AFTER_S = 0.3
 ETCD_TIMEOUT_S = 5.0
 OPEN = ("/readyz", "/livez", "/healthz", "/version")
-_NAMESPACE = re.compile(r"(/api/v1/namespaces/[^/]+)(/finalize)?")
+_NAMESPACE = re.compile(r"(/api/v1/namespaces/([^/]+))(/finalize)?")
+_CONTENT = re.compile(r"/apis?/.+/namespaces/([^/]+)/([^/]+)(/.*)?")
+IMMORTAL = ("default", "kube-public", "kube-system")
 DELETED = "stand-in/deleted"
 """In place of a deletionTimestamp, which clients cannot set."""
 _NO_FILE = "open {path}: no such file or directory"
@@ -161,6 +163,7 @@ class Front:
             with pathlib.Path(path).open() as file:
                 self._tokens = {row[0] for row in csv.reader(file)}
         self._ready_at = time.monotonic() + READY_AFTER_S
+        self._namespaces = Namespaces()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError, ssl.SSLError):
@@ -185,13 +188,14 @@ class Front:
                 }
                 body = await reader.readexactly(int(values.get("content-length", 0)))
                 answer = self._answer(path, values, known=known)
+                answer = answer or self._namespaces.refusal(method, path, body)
                 if answer is not None:
                     writer.write(answer)
                     await writer.drain()
                     continue
                 if method == "POST" and path.partition("?")[0] == "/api/v1/nodes":
                     body = _tainted(body)
-                lines[0], body, kind = _without_namespace_controller(method, path, body, lines[0])
+                lines[0], body, kind = self._namespaces.passed_on(method, path, body, lines[0])
                 own = ("authorization", "content-length", *(["content-type"] if kind else []))
                 kept = [line for line in headers if line.partition(":")[0].lower() not in own]
                 kept += [f"Content-Type: {kind}"] if kind else []
@@ -235,22 +239,44 @@ def _tainted(body: bytes) -> bytes:
     return json.dumps(node).encode()
 
 
-def _without_namespace_controller(
-    method: str, path: str, body: bytes, line: str
-) -> tuple[str, bytes, str]:
-    """A deletion only marks the namespace; that its finalizers are gone is what deletes it. Request
-    line, body, content type.
-    """
-    match = _NAMESPACE.fullmatch(path.partition("?")[0])
-    if match is None:
+class Namespaces:
+    """Admission's NamespaceLifecycle, and namespaces that stay until a controller empties them."""
+
+    def __init__(self) -> None:
+        self._going: set[str] = set()
+
+    def refusal(self, method: str, path: str, body: bytes) -> bytes | None:
+        """The answer if admission refuses."""
+        path = path.partition("?")[0]
+        space, content = _NAMESPACE.fullmatch(path), _CONTENT.fullmatch(path)
+        if method == "DELETE" and space and space[2] in IMMORTAL:
+            return _forbidden("namespaces", space[2], "this namespace may not be deleted")
+        if method == "POST" and content and content[1] in self._going:
+            name = json.loads(body).get("metadata", {}).get("name", "")
+            why = f"unable to create new content in namespace {content[1]} because it is being terminated"
+            return _forbidden(content[2], name, why)
+        return None
+
+    def passed_on(self, method: str, path: str, body: bytes, line: str) -> tuple[str, bytes, str]:
+        """A deletion only marks the namespace; that its finalizers are gone is what deletes it.
+        Request line, body, content type.
+        """
+        match = _NAMESPACE.fullmatch(path.partition("?")[0])
+        if match is None:
+            return line, body, ""
+        space, name, finalize = match.groups()
+        if method == "DELETE":
+            self._going.add(name)
+            mark = json.dumps({"metadata": {"annotations": {DELETED: "true"}}}).encode()
+            return f"PATCH {space} HTTP/1.1", mark, "application/merge-patch+json"
+        if method == "PUT" and finalize and not json.loads(body)["spec"].get("finalizers"):
+            self._going.discard(name)
+            return f"DELETE {space} HTTP/1.1", b"", ""
         return line, body, ""
-    space, finalize = match.groups()
-    if method == "DELETE":
-        mark = json.dumps({"metadata": {"annotations": {DELETED: "true"}}}).encode()
-        return f"PATCH {space} HTTP/1.1", mark, "application/merge-patch+json"
-    if method == "PUT" and finalize and not json.loads(body)["spec"].get("finalizers"):
-        return f"DELETE {space} HTTP/1.1", b"", ""
-    return line, body, ""
+
+
+def _forbidden(resource: str, name: str, why: str) -> bytes:
+    return _status(403, "Forbidden", f'{resource} "{name}" is forbidden: {why}')
 
 
 def _status(code: int, reason: str, message: str) -> bytes:

@@ -6,10 +6,15 @@ import json
 import pathlib
 import re
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 
 from harness import tls_authorities
+from harness.client import apis
+from harness.cluster import interfaces, providers
+from harness.scenario import profiles
+from tests.e2e import running
 from tests.stand_ins import commands
 from tests.support import real_programs
 
@@ -135,3 +140,53 @@ def test_a_wrong_flag_comes_below_all_that_the_program_could_be_told(
     _, _, lines = asked(kind, name, folder, "--foo")
     assert lines[0] == "Usage:"
     assert len(lines) > 50
+
+
+@pytest.fixture
+def api(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator[apis.Api]:
+    """An API server, stood in for or real, on a real etcd."""
+    folder = tmp_path / "binaries"
+    if request.param == "stand-in":
+        commands.install(folder, "kube-apiserver")
+    else:
+        _link(folder, "kube-apiserver")
+    _link(folder, "etcd")
+    overrides = [f"binaries={json.dumps(str(folder))}", "controller_manager=false"]
+    asked_for = interfaces.ClusterRequest(name=tmp_path.name[-40:], directory=tmp_path)
+    cluster = providers.of(profiles.load("local", overrides=overrides)).up(asked_for)
+    with running.api(cluster.kubeconfig) as found:
+        yield found
+    cluster.down()
+
+
+def _link(folder: pathlib.Path, name: str) -> None:
+    folder.mkdir(exist_ok=True)
+    program = real_programs.find(name)
+    if program is None:
+        pytest.skip(real_programs.missing(name))
+    (folder / name).symlink_to(program)
+
+
+@pytest.mark.parametrize("api", ["stand-in", "real"], indirect=True)
+def test_a_namespace_that_goes_takes_nothing_new(api: apis.Api) -> None:
+    account = {"metadata": {"name": "late"}}
+    api.create(apis.NAMESPACES, {"metadata": {"name": "going"}})
+    api.create(apis.SERVICE_ACCOUNTS, {"metadata": {"name": "early"}}, namespace="going")
+    api.delete(apis.NAMESPACES, "going")
+    with pytest.raises(apis.ApiError) as caught:
+        api.create(apis.SERVICE_ACCOUNTS, account, namespace="going")
+    assert caught.value.code == 403
+    assert str(caught.value).endswith(
+        'serviceaccounts "late" is forbidden: unable to create new content in namespace going because it is being terminated'
+    )
+
+
+@pytest.mark.parametrize("api", ["stand-in", "real"], indirect=True)
+def test_a_namespace_of_the_system_stays(api: apis.Api) -> None:
+    for name in ("default", "kube-system", "kube-public"):
+        with pytest.raises(apis.ApiError) as caught:
+            api.delete(apis.NAMESPACES, name)
+        assert caught.value.code == 403
+        assert f'namespaces "{name}" is forbidden: this namespace may not be deleted' in str(
+            caught.value
+        )
