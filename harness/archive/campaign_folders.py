@@ -28,6 +28,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     directory: str = ""
     verdict: str | None = None
     error: str = ""
+    cut: bool = False
+    """The time of the campaign ended during the run, which counts nowhere."""
 
 
 class _Profile(msgspec.Struct):
@@ -87,10 +89,9 @@ def read(path: pathlib.Path) -> CampaignFolder:
     except (errors.HistoryError, *_DECODING) as error:
         return CampaignFolder(path=path, problem=f"it is damaged ({error})")
     document = _document(path)
-    has_ended = document is not None or (path / INDEX).is_file()
     return CampaignFolder(
         path=path,
-        problem="" if has_ended else "it is under way, or was interrupted",
+        problem="" if document else _unended(path),
         seed=plan.seed,
         cluster=plan.cluster.name,
         planned=len(plan.runs),
@@ -115,3 +116,10 @@ def _document(path: pathlib.Path) -> _Document | None:
         return msgspec.json.decode(files.read_small(path / DOCUMENT), type=_Document)
     except (errors.HistoryError, *_DECODING):
         return None
+
+
+def _unended(path: pathlib.Path) -> str:
+    """Return why a campaign has no results.json that can be read; older versions wrote none."""
+    if os.path.lexists(path / DOCUMENT):
+        return "its results.json is damaged"
+    return "" if (path / INDEX).is_file() else "it is under way, or was interrupted"

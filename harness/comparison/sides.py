@@ -182,7 +182,7 @@ def _of_campaign(path: pathlib.Path) -> tuple[_Found, list[str]]:
     failed = [
         f"{result.scenario}, {result.subject}: it could not be executed: {_message(result.error)}"
         for result in campaign.results
-        if not result.directory
+        if not (result.directory or result.cut)
     ]
     if campaign.is_cut:
         failed.append(f"{path / campaign_folders.RESULTS}: the last line is cut")
@@ -194,7 +194,7 @@ def _of_campaign(path: pathlib.Path) -> tuple[_Found, list[str]]:
     return [
         (campaign.directory_of(result), result.purpose)
         for result in campaign.results
-        if result.directory
+        if result.directory and not result.cut
     ], failed
 
 

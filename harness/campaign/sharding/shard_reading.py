@@ -111,8 +111,8 @@ def _result(
 def contradiction(result: results.RunResult) -> str:
     """Return what no run that was made can say; empty: nothing."""
     counts = (result.double_allocations, result.stuck, result.consumed_twice, result.others)
-    if result.missing:
-        return "expected the result of a run, got a note that it is missing"
+    if result.missing or result.cut:
+        return "expected the result of a run, got a note that it is missing or was cut"
     if bool(result.error) == (result.verdict is not None):
         return f"expected a verdict or an error, got {'both' if result.error else 'neither'}"
     if min(*counts, result.claims, result.by_one_scheduler) < 0 or not 0 <= result.seconds < 1e9:

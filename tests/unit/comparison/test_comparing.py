@@ -368,6 +368,18 @@ def test_a_result_that_was_cut_is_named(tmp_path: pathlib.Path) -> None:
     ]
 
 
+def test_runs_that_were_cut_are_no_runs(tmp_path: pathlib.Path) -> None:
+    """A campaign with a time budget has some; they are neither compared nor missing."""
+    folder = archives.campaign(tmp_path, "1", [archives.run(tmp_path, "a")])
+    directory = str(archives.run(tmp_path, "cut", "UNKNOWN").path)
+    with (folder / "results.jsonl").open("a") as file:
+        for changes in ({}, {"directory": directory, "verdict": "UNKNOWN"}):
+            line = {"scenario": "s", "subject": "correct", "cut": True} | changes
+            file.write(json.dumps(line) + "\n")
+    found = compare(folder, side(tmp_path, "x")).sides[0]
+    assert (found.runs, found.left_out) == (1, [])
+
+
 def test_the_tables_name_the_subject(tmp_path: pathlib.Path) -> None:
     found = compare(side(tmp_path, "one"), side(tmp_path, "two"))
     tables = {table.title: table for table in comparison_texts.tables(found)}

@@ -100,6 +100,13 @@ def _classes(page: pages.Page) -> list[str]:
     return [value for tag, name, value in page.attributes if (tag, name) == ("td", "class")]
 
 
+def test_damaged_results_of_a_campaign_are_told(tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "run")
+    folder = archives.campaign(tmp_path, "one", [made], document={"verdict": "VALID"})
+    (folder / "index.html").touch()
+    assert "its results.json is damaged" in _page(tmp_path).texts
+
+
 def test_names_are_escaped(tmp_path: pathlib.Path) -> None:
     evil = "<script>alert(1)</script>\x1b"
     archives.run(tmp_path, "one", scenario="s", changes={"subject": evil})

@@ -206,6 +206,7 @@ FORGERIES: dict[str, Forgery] = {
     "a number for text": edited(reason=7),
     "an error with a verdict": edited(error="no engine"),
     "a note that it is missing": edited(missing=True),
+    "a note that it was cut": edited(cut=True),
     "an attempt that there is not": edited(attempt=1),
     "an attempt before the first": edited(attempt=-1),
     "other claims than in verdict.json": edited(claims=99),
