@@ -2,7 +2,7 @@
 
 Guarantees about which a run says nothing take no part in the verdict, unless the run owes them:
 device exclusivity, and what its scenario demands (`load.examined`, `limits.progress_s`). A VALID
-run names those that apply to it and of which it says nothing.
+run names those that it could not judge.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -101,7 +101,7 @@ def conclude(
     """Return the worst verdict of the checks, with its reason in one sentence.
 
     An incomplete certificate turns VALID into UNKNOWN; it does not weaken INVALID. `unseen` are
-    guarantees that apply to the run, and of which it says nothing.
+    guarantees that the run could not judge, although it had what they are about.
     """
     verdict = verdicts.worst(result.verdict for result in results)
     missing = [item for item in items if not item.ok]

@@ -263,7 +263,7 @@ def _judgement(
 ) -> verdict_files.Judgement:
     history, plan = evidence.history, evidence.plan
     measured, digests = run_figures.measure(evidence, results), history.digests()
-    unseen = [item for item in not_examined if item.reason != _NOT_ASKED]
+    unseen = [item for item in not_examined if item.reason != _NOT_ASKED and not item.is_vacuous]
     verdict, reason = conclusions.conclude(items, results, measured, unseen=unseen)
     was_ended = conclusions.was_ended_as_planned(verdict, plan, history.phases)
     return verdict_files.Judgement(

@@ -162,7 +162,12 @@ class NotExamined(msgspec.Struct, frozen=True, kw_only=True):
     promise: str
     """The guarantee as a clause."""
     reason: str
-    """Why nothing was examined, in one line."""
+    """Why nothing was examined, in one line: `no …` if there was nothing of that kind."""
+
+    @property
+    def is_vacuous(self) -> bool:
+        """True if there was nothing of what the guarantee is about."""
+        return self.reason.startswith("no ")
 
     def as_unknown(self) -> CheckResult:
         """Return the result of a run that owes the guarantee: UNKNOWN."""

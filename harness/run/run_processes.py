@@ -234,7 +234,7 @@ class RunProcesses:
         )
         argv = scheduler_commands.command(name, scheduler, self._scenario.subject, context)
         if argv is not None:
-            environment = {"KUBECONFIG": str(kubeconfig)}
+            environment = {"KUBECONFIG": str(kubeconfig), **subjects.environment(self._scenario)}
             elected = self._is_elected and isinstance(scheduler, subject_specs.KubeScheduler)
             self._supervisor.start_foreign(name, argv, env=environment, elected=elected)
 

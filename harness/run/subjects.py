@@ -27,6 +27,10 @@ CONTROLLER: Literal["claim-controller"] = "claim-controller"
 """Process name of the Python claim controller, and the subcommand that runs it."""
 BINDING_TIMEOUT_SINCE = (1, 35)
 """First version of kube-scheduler with the argument bindingTimeout (kubernetes#134905)."""
+STREAMED_LISTS = "WatchListClient"
+"""Feature gate with which client-go begins by a watch that has what is there, instead of a list."""
+STREAMED_LISTS_SINCE = (1, 35)
+"""First version of kube-scheduler in which it is on."""
 KINDS = ("python", "kube-scheduler", "cluster", "external", "command")
 """The words with which `--subject` begins; anything else is the name of a plug-in."""
 FORMS = (
@@ -123,7 +127,8 @@ def _with_gates(
     scheduler: subject_specs.KubeScheduler, scenario: specs.Scenario
 ) -> subject_specs.KubeScheduler:
     waits = scenario.subject.binding_timeout_s != subject_specs.SubjectSpec().binding_timeout_s
-    if not (waits or cluster_features.needed(scenario)):
+    lists = needs_lists(scenario)
+    if not (waits or lists or cluster_features.needed(scenario)):
         return scheduler
     version = cluster_features.version_of(binaries.version(pathlib.Path(scheduler.binary)))
     cluster_features.require_on(scenario, version, scheduler.feature_gates, where=PROCESS)
@@ -132,8 +137,20 @@ def _with_gates(
             "expected a kube-scheduler of 1.35 or newer for subject.binding_timeout_s, because "
             f"older ones always wait 600 s, got {scheduler.binary} of {version[0]}.{version[1]}"
         )
-    gates = {**cluster_features.gates(scenario, version), **scheduler.feature_gates}
+    streamed = {STREAMED_LISTS: False} if lists and version >= STREAMED_LISTS_SINCE else {}
+    gates = {**streamed, **cluster_features.gates(scenario, version), **scheduler.feature_gates}
     return scheduler.model_copy(update={"feature_gates": gates})
+
+
+def needs_lists(scenario: specs.Scenario) -> bool:
+    """Return whether schedulers must list, not stream lists: cached ones are asked for or hit."""
+    targets = [getattr(fault, "on", None) for fault in scenario.faults]
+    return scenario.subject.lists_cached or any(on and on.verbs == ["list"] for on in targets)
+
+
+def environment(scenario: specs.Scenario) -> dict[str, str]:
+    """Return the environment of programs of client-go; kube-scheduler has a gate instead."""
+    return {f"KUBE_FEATURE_{STREAMED_LISTS}": "false"} if needs_lists(scenario) else {}
 
 
 def _require_own_controller(option: str, chosen: Sequence[str], only_ours: str) -> None:

@@ -1,4 +1,8 @@
-"""The record of the faults of a run: does it prove that they took effect and were healed?"""
+"""The record of the faults of a run: does it prove that they took effect and were healed?
+
+A fault that is not required may have no effect, such as a list from an old cache if a remedy asks
+for no such list. In a run of a hazard without a remedy there is no such reason: all are required.
+"""
 
 import collections
 import dataclasses
@@ -18,6 +22,8 @@ class FaultRecords:
     planned: Sequence[plans.PlannedFault] = ()
     applications: Sequence[records.FaultApplied] = ()
     windows: Sequence[records.FaultWindow] = ()
+    demands_all: bool = False
+    """True if faults are demanded that are not required; see the function of this name."""
     exists: bool = False
     """False if there is no faults.jsonl."""
     is_complete: bool = False
@@ -33,19 +39,25 @@ class FaultRecords:
 
 def read(history: histories.History) -> FaultRecords:
     """Read faults.jsonl up to its first damage."""
-    reader = history.faults()
+    reader, plan = history.faults(), history.plan
     if reader is None:
-        return FaultRecords(planned=history.plan.faults)
+        return FaultRecords(planned=plan.faults, demands_all=demands_all(plan))
     body = list(reader)
     is_complete, ending = reader.ended_in_order("records of faults")
     return FaultRecords(
-        planned=history.plan.faults,
+        planned=plan.faults,
+        demands_all=demands_all(plan),
         applications=[item for item in body if isinstance(item, records.FaultApplied)],
         windows=[item for item in body if isinstance(item, records.FaultWindow)],
         exists=True,
         is_complete=is_complete,
         ending=ending,
     )
+
+
+def demands_all(plan: plans.Plan) -> bool:
+    """Return whether a run is to show a hazard, and has no remedy that makes a fault needless."""
+    return bool(plan.known_to_fail and not plan.remedies)
 
 
 def answer(found: FaultRecords) -> tuple[bool, str]:
@@ -66,6 +78,9 @@ def _problems(found: FaultRecords) -> Iterator[str]:
         if window.error:
             yield f"{window.fault}: {window.error}"
     for fault in found.planned:
+        is_required = fault.required or found.demands_all
+        if is_required and not fault.drawn_by and not counts[fault.name]:
+            yield f"{fault.name} never took effect"
         yield from _of_plan(fault, counts[fault.name], counted.get(fault.name))
     yield from _idle_nemeses(found.planned, counts)
     yield from _not_planned(found)
@@ -79,8 +94,6 @@ def _of_plan(fault: plans.PlannedFault, applied: int, counted: int | None) -> It
     """
     if RECORDER in fault.clients:
         yield f"{fault.name} applies to the recorder, whose record is judged"
-    if fault.required and not fault.drawn_by and not applied:
-        yield f"{fault.name} never took effect"
     if applied and counted is None:
         yield f"{fault.name} was never healed"
     if counted is not None and counted != applied:

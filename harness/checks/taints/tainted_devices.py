@@ -57,7 +57,7 @@ def check(
         and not timelines.tolerates(hold.uid)
     ]
     if not is_told and not examined:
-        why = "no allocation was made so late that the scheduler must have seen the taints"
+        why = "all allocations were made before the scheduler must have seen the taints"
         return verdicts.NotExamined(check=NAME, promise=PROMISE, reason=why)
     gaps = [*folded.stream("resourceslices").gaps, *folded.stream("devicetaintrules").gaps]
     found = [

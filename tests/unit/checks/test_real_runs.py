@@ -10,6 +10,7 @@ from tests.support import real_runs
 
 EXPECTED = {
     "embedded-answer-lost-1.36.3": "INVALID",
+    "embedded-stale-list-1.36.2": "UNKNOWN",
     "embedded-taints-panic-1.36.2": "UNKNOWN",
     "embedded-uses-all-1.33.13-v1beta1": "VALID",
     "local-answer-lost-1.36.2": "INVALID",

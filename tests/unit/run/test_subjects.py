@@ -9,7 +9,7 @@ import pytest
 from harness import errors
 from harness.cluster import interfaces
 from harness.run import subjects
-from harness.scenario import loading, subject_specs
+from harness.scenario import loading, scenario_faults, subject_specs
 from tests.stand_ins import commands
 
 BARE, WHOLE = (
@@ -228,6 +228,35 @@ def kube_scheduler(
     path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
     path.chmod(0o755)
     return subject_specs.KubeScheduler(kind="kube-scheduler", binary=str(path), **more)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "version", "gates"),
+    [
+        ("stale-list", "v1.36.2", {"WatchListClient": False}),
+        ("stale-list", "v1.34.2", {}),
+        ("pod-churn", "v1.36.2", {}),
+    ],
+)
+def test_a_kube_scheduler_lists_where_lists_are_asked_for(
+    tmp_path: pathlib.Path, scenario: str, version: str, gates: dict[str, bool]
+) -> None:
+    loaded = loading.load(scenario).scenario
+    chosen = kube_scheduler(tmp_path, version)
+    subject = loaded.subject.model_copy(update={"schedulers": [chosen]})
+    (first,) = subjects.with_features(subject, loaded).schedulers
+    assert isinstance(first, subject_specs.KubeScheduler)
+    assert first.feature_gates == gates
+    variables = {"KUBE_FEATURE_WatchListClient": "false"} if scenario == "stale-list" else {}
+    assert subjects.environment(loaded) == variables
+
+
+def test_a_fault_of_lists_alone_asks_for_lists() -> None:
+    on = {"role": "scheduler", "verbs": ["list"]}
+    fault = scenario_faults.one({"kind": "reject", "code": 503, "on": on})
+    loaded = loading.load("pod-churn").scenario
+    assert not subjects.needs_lists(loaded)
+    assert subjects.needs_lists(loaded.model_copy(update={"faults": [fault]}))
 
 
 def test_a_kube_scheduler_gets_the_feature_gates_that_the_scenario_needs(

@@ -1,6 +1,7 @@
 """The item `faults` of the certificate: what proves that faults took effect and what does not."""
 
 import pathlib
+import typing
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 from harness.checks import judging, verdict_files, verdicts
 from harness.checks.faults import fault_records
 from harness.history import plans, records
+from harness.scenario import fault_specs
 from tests.histories import building, damages
 
 TEXT = "a+D1 /lose-response:a b+D2 /lose-response:b"
@@ -60,6 +62,42 @@ def test_faults_that_took_effect_and_were_healed(tmp_path: pathlib.Path) -> None
 def test_a_fault_that_never_took_effect(tmp_path: pathlib.Path) -> None:
     judgement = _judged(tmp_path, text="a+D1", faults=_planned())
     assert _reason(judgement) == "lose-response never took effect"
+
+
+KINDS = sorted(
+    typing.get_args(kind.model_fields["kind"].annotation)[0]
+    for kind in (*typing.get_args(fault_specs.TrafficFault), *typing.get_args(fault_specs.RunFault))
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("remedies", [[], ["fence-predecessor"]])
+@pytest.mark.parametrize("hazard", ["", "H3"])
+@pytest.mark.parametrize("required", [True, False])
+def test_zero_effects_of_a_demanded_fault_of_any_kind(
+    kind: str, remedies: list[str], hazard: str, required: bool
+) -> None:
+    """In a run that is to show a hazard, all faults are demanded, unless a remedy is on."""
+    planned = building.fault(kind, required=required)
+    demands_all = fault_records.demands_all(
+        msgspec.structs.replace(building.plan(), known_to_fail=hazard, remedies=remedies)
+    )
+    window = records.FaultWindow(
+        fault=planned.name, kind=kind, begun_ns=1, ended_ns=2, applied_count=0, error=""
+    )
+    found = fault_records.FaultRecords(
+        planned=[planned],
+        windows=[window],
+        demands_all=demands_all,
+        exists=True,
+        is_complete=True,
+    )
+    is_demanded = required or bool(hazard and not remedies)
+    assert fault_records.answer(found) == (
+        (False, f"{planned.name} never took effect")
+        if is_demanded
+        else (True, f"{planned.name}: 0 times; healed")
+    )
 
 
 def test_unless_it_is_not_required(tmp_path: pathlib.Path) -> None:

@@ -160,7 +160,7 @@ def test_what_any_scheduler_must_have_seen(body: list[Any], is_wrong: bool) -> N
         ([piece(1, CLEAN), claim(20), claim(30, allocated="d")], "no device was tainted"),
         (
             [piece(1, TAINTED), claim(2), claim(3, allocated="d")],
-            "no allocation was made so late that the scheduler must have seen the taints",
+            "all allocations were made before the scheduler must have seen the taints",
         ),
         (
             [
@@ -168,7 +168,7 @@ def test_what_any_scheduler_must_have_seen(body: list[Any], is_wrong: bool) -> N
                 claim(14, tolerations=[{"operator": "Exists"}]),
                 claim(15, allocated="d"),
             ],
-            "no allocation was made so late that the scheduler must have seen the taints",
+            "all allocations were made before the scheduler must have seen the taints",
         ),
     ],
 )
