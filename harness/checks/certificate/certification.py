@@ -15,7 +15,10 @@ from harness.checks.certificate import (
 )
 from harness.checks.evidence import contention, pool_changes
 from harness.checks.faults import fault_records
+from harness.checks.pods import unbound_pods
 from harness.checks.witness import testimony
+from harness.history import last_words
+from harness.model import naming
 
 
 def _always(given: certificate_items.Evidence) -> bool:
@@ -138,25 +141,42 @@ def certify(given: certificate_items.Evidence) -> list[certificate_items.Item]:
     """Answer all questions."""
     asked = [question for question in _QUESTIONS if question.applies(given)]
     answers = {question.name: question.answer(given) for question in asked}
-    _name_most_frequent_error(answers, given)
+    cause = _name_cause(answers, given)
     answers[_FILES.name] = journal_items.files(given)
-    return [_item(question, *answers[question.name]) for question in (_FILES, *asked)]
+    items = [_item(question, *answers[question.name]) for question in (_FILES, *asked)]
+    return sorted(items, key=lambda item: item.name != cause)
 
 
 def _item(question: _Question, ok: bool, reason: str) -> certificate_items.Item:  # noqa: FBT001
     return certificate_items.Item(name=question.name, question=question.text, ok=ok, reason=reason)
 
 
-def _name_most_frequent_error(
+def _name_cause(
     answers: dict[str, certificate_items.ItemResult], given: certificate_items.Evidence
-) -> None:
-    """Append the most frequent API error to the reason for missing load or a failed load process.
+) -> str:
+    """Name the cause of what is missing, if it is known; return the item that explains most.
 
-    It usually is the cause.
+    That is a scheduler that has ended, or pods that were not bound; otherwise, the most frequent
+    API error usually is the cause of missing load or of a failed load process.
     """
-    for name in ("load", "contention", "processes"):
-        ok, reason = answers.get(name, (True, ""))
-        is_blamed = not ok and (name != "processes" or run_course.traffic_failed(given.history))
-        if is_blamed and given.operations.errors:
+    if run_course.scheduler_failed(given.history):
+        return "processes"
+    short = [name for name in ("load", "contention") if not answers.get(name, (True, ""))[0]]
+    reasons = _why_unbound(given) if short else []
+    if reasons:
+        answers[short[0]] = False, "; ".join([*reasons, answers[short[0]][1]])
+        return short[0]
+    failed = ["processes"] if run_course.traffic_failed(given.history) else []
+    for name in [*short, *failed]:
+        ok, reason = answers[name]
+        if not ok and given.operations.most_frequent_error:
             answers[name] = ok, f"{reason}; {given.operations.most_frequent_error}"
-            return
+            break
+    return ""
+
+
+def _why_unbound(given: certificate_items.Evidence) -> list[str]:
+    """Return why pods were not bound; with a panic that a scheduler has survived."""
+    reasons = unbound_pods.reasons(given.history)
+    said = last_words.of_log(given.history.directory.log(naming.scheduler(0)), or_last_line=False)
+    return [*reasons, f"its log has: {said}"] if reasons and said else reasons

@@ -57,6 +57,16 @@ def traffic_failed(history: histories.History) -> bool:
     )
 
 
+def scheduler_failed(history: histories.History) -> bool:
+    """Return whether a scheduler ended by itself."""
+    return any(
+        isinstance(item, records.ProcessEnded)
+        and naming.first_incarnation(item.process).startswith(naming.scheduler(0))
+        and not (item.expected or item.fault)
+        for item in (history.processes.records if history.processes else ())
+    )
+
+
 def _bad_ends(ends: list[records.ProcessEnded], history: histories.History) -> Iterator[str]:
     users = [item for item in history.plan.plugins if item.kind == TRAFFIC]
     whose = "".join(f"; its users are {item.name} of {item.package}" for item in users)

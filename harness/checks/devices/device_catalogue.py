@@ -6,6 +6,8 @@ decide on an older version than the newest, so every version up to an allocation
 
 import bisect
 import dataclasses
+import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -165,6 +167,11 @@ class DeviceCatalogue(folders.Folder):
     def devices(self, name: str, version: int) -> list[KnownDevice]:
         """Return a device (`driver/pool/device`) in all versions before this one."""
         return self._devices.until(name, version)
+
+    def newest(self, count: int) -> Iterator[KnownDevice]:
+        """Yield up to `count` devices, each in its newest version."""
+        for name in itertools.islice(self._devices.keys(), count):
+            yield self._devices.until(name, sys.maxsize)[-1]
 
     def classes(self, name: str, version: int) -> list[tuple[str, ...]]:
         """Return the CEL expressions of a class in all versions before this one."""

@@ -71,10 +71,19 @@ class ExtendedClaim(observed_metadata.Part, frozen=True):
     request_mappings: list[RequestMapping] | None = None
 
 
+class Condition(observed_metadata.Part, frozen=True):
+    """A condition of a pod."""
+
+    type: str = ""
+    status: str = ""
+    message: str = ""
+
+
 class PodStatus(observed_metadata.Part, frozen=True):
     """The status of a pod."""
 
     phase: str = ""
+    conditions: list[Condition] | None = None
     resource_claim_statuses: list[GeneratedClaim] | None = None
     extended_resource_claim_status: ExtendedClaim | None = None
 

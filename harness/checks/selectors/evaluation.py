@@ -18,6 +18,7 @@ _UNREADABLE = (
 )
 _LITERAL = re.compile(r"""["']([\w.-]+)["']""")
 _ASKS_FOR_DOMAIN = re.compile(r"\bin\s+device\s*\.\s*(attributes|capacity)\b")
+_NO_KEY = re.compile(r'Key not found in map : "?([^"]*)')
 _MISSING_KEY = "NOT_FOUND"
 """How the binding's message begins if a map has no such key."""
 
@@ -41,6 +42,28 @@ class Selector:
         As the scheduler does not allocate a device without an attribute that the expression needs,
         such a device does not match.
         """
+        result = self._evaluated(driver, device)
+        if result is None:
+            return None
+        if result.type() == cel.Type.BOOL:
+            return bool(result.value())
+        is_missing = result.type() == cel.Type.ERROR and _MISSING_KEY in str(result.value())
+        return False if is_missing else None
+
+    def failure(self, driver: str, device: observed_slices.Device) -> str:
+        """Return the error with which the expression fails on a device, in Kubernetes' words.
+
+        Empty if it does not fail, or if that cannot be judged.
+        """
+        result = self._evaluated(driver, device)
+        if result is None or result.type() != cel.Type.ERROR:
+            return ""
+        error = str(result.value())
+        missing = _NO_KEY.search(error)
+        return f"no such key: {missing[1]}" if missing else error.partition(": ")[2] or error
+
+    def _evaluated(self, driver: str, device: observed_slices.Device) -> Any:
+        """Return the result for a device; None: there is none."""
         if self._program is None:
             return None
         try:
@@ -48,11 +71,7 @@ class Selector:
         except _UNREADABLE:
             return None
         known = device_values.with_domains(fields, self._domains)
-        result = self._program.eval(data={"device": known})
-        if result.type() == cel.Type.BOOL:
-            return bool(result.value())
-        is_missing = result.type() == cel.Type.ERROR and _MISSING_KEY in str(result.value())
-        return False if is_missing else None
+        return self._program.eval(data={"device": known})
 
 
 @functools.lru_cache(4096)

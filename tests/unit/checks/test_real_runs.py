@@ -33,6 +33,7 @@ def test_the_verdict_of_a_real_run(name: str, tmp_path: pathlib.Path) -> None:
 
 def test_the_panic_that_ended_a_real_scheduler_is_quoted(tmp_path: pathlib.Path) -> None:
     judged = judging.judge(real_runs.unpack("embedded-taints-panic-1.36.2", tmp_path))
+    assert judged.reason.startswith("processes: scheduler ended unexpectedly")
     assert (
         "scheduler ended unexpectedly or with an error (exit code 2): panic: interface conversion: "
         "interface {} is *v1beta2.DeviceTaintRule, not *v1alpha3.DeviceTaintRule"

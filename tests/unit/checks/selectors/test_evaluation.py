@@ -144,3 +144,18 @@ def test_versions_are_ordered_as_semver_says() -> None:
 def test_what_is_no_version_is_refused(text: str) -> None:
     with pytest.raises(semantic_versions.VersionError):
         semantic_versions.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        (f"{OWN}.modle == 'a'", "no such key: modle"),
+        ("device.attributes['none.example'].parts == 1", "no such key: parts"),
+        (f"device.capacity['{DRIVER}'].disk == quantity('1')", "no such key: disk"),
+        (f"{OWN}.model > 3", "No matching overloads found : _>_(string, int64)"),
+        (f"{OWN}.parts == 3", ""),
+        ("not CEL at all (", ""),
+    ],
+)
+def test_an_expression_that_fails_says_why(expression: str, error: str) -> None:
+    assert evaluation.selector(expression).failure(DRIVER, DEVICE) == error
