@@ -8,13 +8,15 @@ completeness or the end of the observations; if these are in doubt, the check is
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import msgspec
 
 from harness.checks import check_inputs, check_registry, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.consumption import declared_devices
-from harness.checks.evidence import certain_holds
+from harness.checks.evidence import certain_holds, recorded_lists
+from harness.checks.holds import hold_history
 from harness.history import histories
 
 _OBSERVED = frozenset(
@@ -37,6 +39,10 @@ _OBSERVED = frozenset(
 )
 """Items of the certificate without which the observations are in doubt; an audit log disputes
 some of them if it tells other states of the same objects, not if it lacks writes."""
+
+
+def _is_violated(answer: verdicts.Answer) -> TypeGuard[verdicts.CheckResult]:
+    return isinstance(answer, verdicts.CheckResult) and answer.violation_count > 0
 
 
 class _AnyShareable(declared_devices.DeclaredDevices):
@@ -77,16 +83,27 @@ class Reviewer:
         if self._found.is_empty:  # gaps are no contradiction; the holds end where they begin
             return answer
         again = check.run(self._certain)
-        if isinstance(again, verdicts.CheckResult) and again.violation_count:
+        if _is_violated(again) and self._is_so_in_order(check):
             why = f"{again.reason}; what is in doubt was left out"
             return msgspec.structs.replace(again, reason=why)
         return self._unknown(answer)
 
+    def _is_so_in_order(self, check: check_registry.Check) -> bool:
+        """Return whether the journal's order shows a violation, too, if revisions go back in it."""
+        if not self._found.count(recorded_lists.ORDER):
+            return True
+        body = self._history.observations()
+        folded = certain_holds.fold_in_order(() if body is None else body)
+        return _is_violated(check.run(self._with_holds(folded)))
+
     @functools.cached_property
     def _certain(self) -> check_inputs.CheckInput:
-        """The input of checks with the certain holds; all shares of devices are allowed."""
+        """The input of checks with the certain holds."""
         body = self._history.observations()
-        folded = certain_holds.fold(() if body is None else body, self._found)
+        return self._with_holds(certain_holds.fold(() if body is None else body, self._found))
+
+    def _with_holds(self, folded: hold_history.HoldHistory) -> check_inputs.CheckInput:
+        """Return the input of checks with other holds; all shares of devices are allowed."""
         observed = dataclasses.replace(
             self._given.observed, folded=folded, declared=_AnyShareable()
         )

@@ -126,6 +126,8 @@ class HoldFold:
         self._relist: _Relist | None = None
         self._gap_rv: int | None = None
         self._last_rv = 0
+        self._is_rewound = False
+        """True if the revisions have gone back: nothing later can be put in order with them."""
 
     def closed(self, body: Iterable[records.Body]) -> Iterator[HoldRow]:
         """Yield each hold when it ends, and at the end those that have not ended.
@@ -134,13 +136,17 @@ class HoldFold:
         """
         for record in body:
             if isinstance(record, records.Observation):
-                if record.resource == CLAIMS:
+                if record.resource == CLAIMS and not self._is_rewound:
                     yield from self._see_claim(record)
                 elif record.resource == SLICES and record.type not in ("DELETED", "FINAL"):
                     self._see_slice(_decode_slice(record.object).spec)
             elif isinstance(record, records.Gap) and record.resource == CLAIMS:
                 self._gap_rv = record.after_resource_version
-            elif isinstance(record, records.Listed) and record.resource == CLAIMS:
+            elif (
+                isinstance(record, records.Listed)
+                and record.resource == CLAIMS
+                and not self._is_rewound
+            ):
                 yield from self._see_list(record)
         yield from self._end_relist()
         for holder in self._holders.values():
@@ -151,10 +157,16 @@ class HoldFold:
         if listed.purpose == "relist":
             certain = self._last_rv if self._gap_rv is None else self._gap_rv
             self._relist = _Relist(listed.count, certain)
+            if listed.resource_version < self._last_rv:
+                yield from self._end_at_rewind()
+                return
             yield from self._end_relist_if_read()
         self._last_rv = max(self._last_rv, listed.resource_version)
 
     def _see_claim(self, seen: records.Observation) -> Iterator[HoldRow]:
+        if seen.type not in ("LISTED", "FINAL") and seen.resource_version < self._last_rv:
+            yield from self._end_at_rewind()
+            return
         self._last_rv = max(self._last_rv, seen.resource_version)
         if seen.type == "FINAL":
             return
@@ -165,12 +177,25 @@ class HoldFold:
         if relist is not None:
             # A release within a gap may have happened right behind the last version before it.
             until = relist.certain_rv + 1
+            if held and seen.resource_version <= relist.certain_rv and self._is_new(claim):
+                yield from self._end_at_rewind()
+                return
             relist.left -= 1
             relist.seen.add(claim.metadata.uid)
         yield from self._release(claim.metadata.uid, held, until, seen.ts_ns)
         if held:
             self._take(claim.metadata, held, seen)
         yield from self._end_relist_if_read()
+
+    def _end_at_rewind(self) -> Iterator[HoldRow]:
+        """End all holds where the revisions go back."""
+        self._is_rewound = True
+        certain = self._relist.certain_rv if self._relist is not None else self._last_rv
+        self._relist = _Relist(0, certain)
+        yield from self._end_relist()
+
+    def _is_new(self, claim: _Claim) -> bool:
+        return claim.metadata.uid not in self._holders
 
     def _release(
         self, uid: str, kept: Mapping[str, _How], rv: int, ts_ns: int

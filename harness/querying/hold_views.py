@@ -3,6 +3,8 @@
 The definition is that of the README and not the code of the checks: a claim holds a device from the
 version that writes the device into `status.allocation` to the one that removes it or deletes the
 claim. If a gap in the watch hides the end, the hold ends right behind the last version before it.
+Where the revisions go back, a second history begins, which cannot be put in order with the first
+one: all holds end there, and none begins afterwards.
 """
 
 RELISTS = """
@@ -32,11 +34,41 @@ FROM lists LEFT JOIN listed
     ON listed.run = lists.run AND listed.number = lists.before + lists.count
 """
 """Lists of the claims after a gap: `certain_rv` is the last version before it."""
+REWINDS = """
+CREATE VIEW rewinds AS
+WITH claims AS (
+    SELECT run, position, type, purpose, rv, max(rv) OVER (
+        PARTITION BY run ORDER BY position
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS newest
+    FROM observed
+    WHERE resource = 'resourceclaims' AND record IN ('observation', 'listed')
+),
+listed AS (
+    SELECT s.run, r.position, s.uid, s.rv
+    FROM observed s JOIN relists r ON s.run = r.run
+        AND s.position > r.position AND s.position <= r.ended
+    WHERE s.resource = 'resourceclaims' AND s.type = 'LISTED' AND s.rv <= r.certain_rv
+        AND json_array_length(s.content, '$.allocation.devices.results') > 0
+)
+SELECT run, min(position) AS position FROM (
+    SELECT run, position FROM claims
+    WHERE rv < newest AND coalesce(type NOT IN ('LISTED', 'FINAL'), purpose <> 'final')
+    UNION ALL
+    SELECT l.run, l.position FROM listed l
+    WHERE NOT EXISTS (
+        SELECT 1 FROM observed e WHERE e.run = l.run AND e.resource = 'resourceclaims'
+            AND e.uid = l.uid AND e.rv = l.rv AND e.position < l.position)
+) GROUP BY run
+"""
+"""Where the revisions of a run go back: the first list or event that is older than what came
+before, or list with an allocation in a version that was not observed, although the watch had come
+further."""
 VERSIONS = """
 CREATE VIEW claim_versions AS
 WITH seen AS (
-    SELECT * FROM observed
+    SELECT o.* FROM observed o LEFT JOIN rewinds w ON w.run = o.run
     WHERE record = 'observation' AND resource = 'resourceclaims' AND type <> 'FINAL'
+        AND (w.position IS NULL OR o.position < w.position)
 ),
 told AS (
     SELECT s.run, s.position::DOUBLE AS place, s.uid, s.rv, s.ts_ns, s.type = 'DELETED' AS gone,

@@ -81,6 +81,7 @@ LEFT JOIN (SELECT * FROM calls WHERE record = 'completion') c USING (run, proces
 """
 _ALL_OF_RUNS = (
     hold_views.RELISTS,
+    hold_views.REWINDS,
     hold_views.VERSIONS,
     hold_views.HOLDS,
     hold_views.DEVICES,

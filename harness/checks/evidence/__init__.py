@@ -8,5 +8,5 @@ guarantees: a contradiction is never a violation.
 
 Contents: `acknowledged_writes`, `api_call_totals`, `certain_holds`, `contention`, `contradictions`,
 `last_allocations`, `newest_versions`, `object_lives`, `observed_objects`, `observed_versions`,
-`pool_changes`, `recorded_lists`, `references`, `revisions`, `wholeness`.
+`pool_changes`, `recorded_lists`, `references`, `revisions`, `rewinds`, `wholeness`.
 """

@@ -7,6 +7,7 @@ write shows a version that was not observed; the watch had a gap. The claim is t
 the doubtful revision, and again from its next observation on. So:
 
 - The order of the journal does not matter: observations are put in the order of their revisions.
+  That ends where the revisions go back (see `rewinds`): nothing is certain from there on.
 - Copies count once. Two different observations of one revision dispute the whole lives of their
   claims, since one of them belongs elsewhere.
 - An observation after the deletion of its claim is disputed, and so are all claims from then on: it
@@ -23,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from harness.checks.evidence import contradictions, observed_objects
+from harness.checks.evidence import contradictions, observed_objects, rewinds
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders, observations
 from harness.history import records
@@ -51,10 +52,15 @@ def fold(
 ) -> hold_history.HoldHistory:
     """Return the certain holds; none if there are more observations than BYTES_MAX."""
     certain = hold_history.HoldHistory()
-    states, doubted = _read(body)
+    states, doubted = _read(rewinds.before(body))
     if states is not None:
         folders.fold(_certain(states, [*found.doubts, *doubted], found.end_rv), certain)
     return certain
+
+
+def fold_in_order(body: Iterable[records.Body]) -> hold_history.HoldHistory:
+    """Return the holds with places in the journal in place of revisions."""
+    return hold_history.fold(rewinds.numbered(rewinds.before(body)))
 
 
 def _read(body: Iterable[records.Body]) -> tuple[list[_State] | None, list[contradictions.Doubt]]:

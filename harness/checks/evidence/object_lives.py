@@ -35,6 +35,8 @@ class ObjectLives:
         self._born = array.array("q")
         """Digest of the uid of every life that began."""
         self._finals: set[str] = set()
+        self._certain_rv = 0
+        """Version up to which the watch had delivered everything before the list."""
         self._seen_in_list: set[str] | None = None
         """uids of a list after a gap that is being read; None: there is none."""
         self._followers = {
@@ -71,9 +73,13 @@ class ObjectLives:
         self._followers[seen.type](seen, self._alive.version(meta.uid), version)
         return False
 
-    def begin_list(self, purpose: str) -> None:
-        """Note that a list follows. The first and the final one are no news about lives."""
+    def begin_list(self, purpose: str, *, certain_rv: int = 0) -> None:
+        """Note that a list follows. The first and the final one are no news about lives.
+
+        `certain_rv`: up to here, the watch has delivered everything.
+        """
         self.end_list()
+        self._certain_rv = certain_rv
         self._seen_in_list = set() if purpose == "relist" else None
 
     def end_list(self) -> None:
@@ -131,6 +137,12 @@ class ObjectLives:
             self._seen_in_list.add(seen.object.metadata.uid)
         if known is None:
             self._born.append(hash(seen.object.metadata.uid))
+        if self._seen_in_list is not None and (known or (0,))[0] < now[0] <= self._certain_rv:
+            text = f"is in a list, but was not observed before {self._certain_rv}"
+            self._dispute(LAWFUL, seen, text)
+            self._dispute_others(seen)
+        elif known is None:
+            pass
         elif known[0] > now[0]:
             self._dispute(LAWFUL, seen, f"is older in a list than when last seen ({known[0]})")
         elif known[0] == now[0] and not self._alive.equals(seen):

@@ -36,6 +36,11 @@ class RecordedLists:
         self.count = 0
         """Number of lists."""
 
+    @property
+    def certain_rv(self) -> int:
+        """The version up to which the watch has delivered everything."""
+        return self._last_rv if self._gap_rv is None else self._gap_rv
+
     def begin(self, listed: records.Listed) -> None:
         """Follow the head of a list."""
         self._takes_events = False
@@ -123,9 +128,11 @@ class RecordedLists:
 
     def _complain(self, text: str) -> None:
         """Count a contradiction; every object is in doubt from the last certain version on."""
-        certain = self._last_rv if self._gap_rv is None else self._gap_rv
         self._found.add(
-            FIT, f"{self._resource}: {text}", resource=self._resource, from_rv=certain + 1
+            FIT,
+            f"{self._resource}: {text}",
+            resource=self._resource,
+            from_rv=self.certain_rv + 1,
         )
 
 

@@ -61,8 +61,8 @@ class Wholeness(folders.Folder):
     def see_list(self, listed: records.Listed) -> None:
         """Note that a list begins."""
         resource = self._of(listed.resource)
+        resource.lives.begin_list(listed.purpose, certain_rv=resource.lists.certain_rv)
         resource.lists.begin(listed)
-        resource.lives.begin_list(listed.purpose)
 
     def see_gap(self, gap: records.Gap) -> None:
         """Note a gap that the recorder noticed."""

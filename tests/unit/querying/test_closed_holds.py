@@ -11,7 +11,7 @@ from harness.checks.consumption import declared_devices
 from harness.checks.holds import hold_history
 from harness.history import histories, records
 from harness.querying import closed_holds, database, exporting, exports, parquet_parts
-from tests.histories import building, dense_histories, shared_devices
+from tests.histories import building, dense_histories, rewound, shared_devices
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
 HISTORIES = 20
@@ -73,6 +73,18 @@ def _checked(run: pathlib.Path) -> tuple[int, int]:
     folded = hold_history.fold(histories.load(run).observations() or (), declared)
     found = device_exclusivity.check(folded, declared.is_shareable)
     return found.examined_count, found.violation_count
+
+
+def test_two_histories_are_not_put_in_one_order(tmp_path: pathlib.Path) -> None:
+    runs = [
+        building.build(tmp_path / str(number), "", observations=rewound.whole(body)).path
+        for number, body in enumerate(rewound.REWOUND.values())
+    ]
+    _, of_runs = exports.divided(runs)
+    exporting.export(of_runs, tmp_path / "exported", version="1")
+    folded = database.query([tmp_path / "exported"], HOLDS).rows
+    assert folded == database.query(runs, HOLDS).rows
+    assert [row[2] for row in folded] == ["uid-a"] * len(runs)
 
 
 def test_random_histories(

@@ -10,7 +10,7 @@ from harness.checks.consumption import declared_devices
 from harness.checks.holds import hold_history
 from harness.history import directories, histories, records
 from harness.querying import second_judge
-from tests.histories import building, dense_histories, shared_devices
+from tests.histories import building, dense_histories, rewound, shared_devices
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
 HISTORIES = 150
@@ -100,3 +100,11 @@ def test_observations_that_sql_cannot_read(tmp_path: pathlib.Path) -> None:
     compared = second_judge.compare(run, second_judge.Count(1, 0))
     assert not compared.ok
     assert "DuckDB cannot read them" in compared.reason
+
+
+@pytest.mark.parametrize("body", rewound.REWOUND.values(), ids=rewound.REWOUND)
+def test_two_histories_are_not_put_in_one_order(body: rewound.Body, tmp_path: pathlib.Path) -> None:
+    run = _run(tmp_path / "run", rewound.whole(body))
+    [counted] = second_judge.counts([run])
+    assert counted == second_judge.Count(1, 0)
+    assert not second_judge.compare(run, _checked(run)).ok

@@ -1,0 +1,101 @@
+"""Runs in which the API server's data were restored: revisions go back in a second history.
+
+Claim a holds D1 in the first history, claim b in the second one. In neither do two claims hold it.
+"""
+
+import json
+from typing import Any, Literal
+
+import msgspec
+
+from harness.history import records
+from tests.histories import language
+
+Body = list[records.Body]
+CLAIMS, PODS = language.CLAIMS, language.PODS
+
+
+def claim(
+    kind: Literal["ADDED", "MODIFIED", "DELETED", "LISTED"], name: str, rv: int, *held: str
+) -> records.Observation:
+    """A claim with these devices."""
+    return records.Observation(
+        resource=CLAIMS,
+        type=kind,
+        resource_version=rv,
+        ts_ns=language.at(rv),
+        object=msgspec.Raw(json.dumps(_object(name, rv, held)).encode()),
+    )
+
+
+def _object(name: str, rv: int, held: tuple[str, ...]) -> dict[str, Any]:
+    results = [
+        {"request": "r", "driver": language.DRIVER, "pool": language.POOL, "device": device}
+        for device in held
+    ]
+    meta = {
+        "name": name,
+        "namespace": language.NAMESPACE,
+        "uid": f"uid-{name}",
+        "resourceVersion": str(rv),
+        "creationTimestamp": "2026-11-26T06:00:00Z",
+    }
+    status = {"allocation": {"devices": {"results": results}}} if held else {}
+    requests = [{"name": "r", "exactly": {"deviceClassName": "c"}}]
+    return {"metadata": meta, "spec": {"devices": {"requests": requests}}, "status": status}
+
+
+def listed(
+    purpose: Literal["first", "relist", "final"], rv: int, count: int = 0, resource: str = CLAIMS
+) -> records.Listed:
+    return records.Listed(
+        resource=resource, purpose=purpose, resource_version=rv, count=count, ts_ns=language.at(rv)
+    )
+
+
+def gap(after: int, resource: str = CLAIMS) -> records.Gap:
+    return records.Gap(resource=resource, after_resource_version=after, reason="410 Gone", ts_ns=0)
+
+
+BEGIN: Body = [listed("first", 1), listed("first", 1, resource=PODS)]
+FIRST: Body = [
+    claim("ADDED", "a", 90),
+    claim("MODIFIED", "a", 100, "D1"),
+    claim("MODIFIED", "a", 110),
+    claim("DELETED", "a", 112),
+]
+SECOND: Body = [
+    claim("ADDED", "b", 102),
+    claim("MODIFIED", "b", 105, "D1"),
+    claim("MODIFIED", "b", 120),
+    claim("DELETED", "b", 121),
+]
+END: Body = [listed("final", 130), listed("final", 130, resource=PODS)]
+REWOUND: dict[str, Body] = {
+    "an older list": [*FIRST, gap(112), listed("relist", 101), *SECOND],
+    "without a list": [*FIRST, *SECOND],
+    "a list of pods": [*FIRST, gap(112, PODS), listed("relist", 101, resource=PODS), *SECOND],
+    "a list that has come further": [
+        *FIRST,
+        gap(112),
+        listed("relist", 115, 1),
+        claim("LISTED", "b", 105, "D1"),
+        *SECOND[2:],
+    ],
+    "twice": [
+        *FIRST,
+        gap(112),
+        listed("relist", 95),
+        claim("ADDED", "c", 96),
+        gap(96),
+        listed("relist", 91),
+        *SECOND,
+    ],
+}
+"""The evidence -> the observations between the first and the final lists."""
+DOUBLED: Body = [claim("ADDED", "d", 103, "D2"), claim("ADDED", "e", 104, "D2")]
+"""A double allocation in one history."""
+
+
+def whole(body: Body) -> Body:
+    return [*BEGIN, *body, *END]
