@@ -6,6 +6,7 @@ pytest names cases by its file, and adds the properties by which results come fr
 import os
 import pathlib
 import sys
+import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
@@ -22,12 +23,13 @@ def classname(run: campaign_plan.PlannedRun) -> str:
 
 
 def portable(text: str, folder: pathlib.Path) -> str:
-    """Return a text without the paths above the reports, the package and Python.
+    """Return a text without the paths above the reports, the package, Python and temporary files.
 
     `folder` is that of the campaign in a folder of reports.
     """
     roots = {folder.resolve().parent.parent, _PACKAGE, pathlib.Path(sys.prefix)}
     roots |= {pathlib.Path(sys.base_prefix), pathlib.Path.cwd(), pathlib.Path.home()}
+    roots.add(pathlib.Path(tempfile.gettempdir()))
     for root in sorted(map(str, roots), key=len, reverse=True):
         text = text.replace(root.rstrip(os.sep) + os.sep, "") if root != os.sep else text
     return text

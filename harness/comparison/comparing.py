@@ -271,7 +271,8 @@ def _same(wholes: Sequence[_Whole]) -> str:
         if whole.rate is not None and whole.rate.answer is Answer.SAME
     ]
     if found:
-        return f"no difference found between {', '.join(found)}"
+        size = f"{documents.LARGE * 100:.0f} percentage points or more"
+        return f"no difference found between {', '.join(found)}; in each, one of {size} is excluded"
     [first, *more] = [_document(pair).text for pair in _pairs(wholes, Answer.SAME)]
     return first + f", and in {_counted(len(more), 'other comparison')}" * bool(more)
 
