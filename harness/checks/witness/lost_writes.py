@@ -42,24 +42,27 @@ def windows(
     """Return the windows of each resource.
 
     `kills` are monotonic times on the clock of the recorder. The times of the log are compared with
-    them by the writes that both know. A kill with no request after it bounds nothing.
+    them by the writes that both know: as the recorder usually is some milliseconds late, what was
+    asked for just before a kill would else seem to come after it. A kill with no request after it
+    bounds nothing.
     """
     if not kills or audited.is_restored:
         return {}
-    ahead = _clock_difference(audited, streams)
-    if ahead is None:
+    differences = _clock_differences(audited, streams)
+    if not differences:
         return {}
     return {
-        resource: list(_windows(list(writes.values()), kills, ahead))
+        resource: list(_windows(list(writes.values()), kills, differences))
         for resource, writes in audited.writes.items()
     }
 
 
 def _windows(
-    writes: Sequence[audit_events.Write], kills: Sequence[int], ahead: int
+    writes: Sequence[audit_events.Write], kills: Sequence[int], differences: Sequence[int]
 ) -> Iterator[Window]:
+    usual, least = int(statistics.median(differences)), min(differences)
     timed = [
-        (received + ahead, answered + ahead, write.state.version)
+        (received + least, answered + usual, write.state.version)
         for write in writes
         if (received := time_of(write.received)) and (answered := time_of(write.answered))
     ]
@@ -71,20 +74,19 @@ def _windows(
             yield Window(max(before, default=0), min(after), from_ns)
 
 
-def _clock_difference(
+def _clock_differences(
     audited: audit_history.AuditHistory, streams: Iterable[watched_writes.Stream]
-) -> int | None:
-    """Return by how much the recorder's clock is ahead of the log's; None: they share no write."""
+) -> list[int]:
+    """Return by how much the recorder's clock seems to be ahead of the log's, for each write."""
     known = {
         version: write for writes in audited.writes.values() for version, write in writes.items()
     }
-    found = [
+    return [
         seen.ts_ns - answered
         for stream in streams
         for version, seen in stream.seen.items()
         if version in known and (answered := time_of(known[version].answered))
     ]
-    return int(statistics.median(found)) if found else None
 
 
 def time_of(text: str) -> int:
