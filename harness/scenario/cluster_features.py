@@ -33,11 +33,11 @@ class Feature:
 
 FEATURES = (
     Feature(
-        "taints of devices (pools.more.taints, pools.changes)",
+        "taints of devices (pools.more.taints, pools.changes, claims.requests.tolerations)",
         "DRADeviceTaints",
         (1, 33),
         (1, 36),
-        lambda scenario: _has_taints(scenario.pools),
+        lambda scenario: _has_taints(scenario.pools) or _tolerates(scenario),
     ),
     Feature(
         'DeviceTaintRules (pools.changes with by = "rule")',
@@ -136,6 +136,12 @@ def _text(version: Version) -> str:
 def _has_taints(pools: pool_specs.PoolsSpec) -> bool:
     is_tainted = any(kind.taints for kind in pools.more)
     return is_tainted or any(isinstance(item, pool_changes.Taint) for item in pools.changes)
+
+
+def _tolerates(scenario: specs.Scenario) -> bool:
+    """Return whether requests have tolerations: without the gate, results get no copy of them."""
+    requests = [request for claim in scenario.claim_kinds for request in claim.asked]
+    return any(item.tolerations for request in requests for item in request.alternatives)
 
 
 def _changes(pools: pool_specs.PoolsSpec) -> pool_changes.PoolChanges:

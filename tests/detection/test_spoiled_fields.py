@@ -23,7 +23,7 @@ DEFECTS: dict[str, tuple[str, spoiled_plays.Play]] = {
     "tolerations-lost": ("copied_results", OF_ALLOCATION),
     "tolerations-invented": ("copied_results", OF_ALLOCATION),
     "conditions-lost": ("copied_results", OF_ALLOCATION),
-    "failure-conditions-lost": ("copied_results", OF_ALLOCATION),
+    "failure-conditions-changed": ("copied_results", OF_ALLOCATION),
     "config-of-class-lost": ("copied_results", OF_ALLOCATION),
     "config-of-claim-lost": ("copied_results", OF_ALLOCATION),
     "config-source-changed": ("copied_results", OF_ALLOCATION),

@@ -15,6 +15,8 @@ Object = dict[str, Any]
 class _Spoiled(allocators.Allocator):
     """An allocator that changes its results."""
 
+    shows_otherwise = True
+
     def allocate(self, node: Object) -> list[Object] | None:
         """Spoil what is found; devices and claims share parts of it, so these are copied."""
         found = copy.deepcopy(super().allocate(node))
@@ -53,11 +55,12 @@ class ConditionsLost(_Spoiled):
         row.pop("bindingFailureConditions", None)
 
 
-class FailureConditionsLost(_Spoiled):
-    """Failures of the device are not waited for."""
+class FailureConditionsChanged(_Spoiled):
+    """Failures of the device are looked for under another name."""
 
     def _spoil_row(self, row: Object) -> None:
-        row.pop("bindingFailureConditions", None)
+        if row.get("bindingFailureConditions"):
+            row["bindingFailureConditions"] = ["flake-hunt.example/other"]
 
 
 class _ConfigSpoiled(_Spoiled):
@@ -198,6 +201,8 @@ class RequestOfAlternativeShortened(_Spoiled):
 class ReservationOfAnotherUID(claim_binding.ClaimBinder):
     """The claim is reserved for a pod that had this name before."""
 
+    shows_otherwise = True
+
     def _put_allocation(self, claim: Object) -> Object:
         changed = copy.deepcopy(claim)
         changed["status"]["reservedFor"][-1]["uid"] = "00000000-0000-0000-0000-000000000000"
@@ -207,6 +212,8 @@ class ReservationOfAnotherUID(claim_binding.ClaimBinder):
 class ReservationOfAnotherKind(claim_binding.ClaimBinder):
     """The claim is reserved for the pod as if that were an object of another kind."""
 
+    shows_otherwise = True
+
     def _put_allocation(self, claim: Object) -> Object:
         changed = copy.deepcopy(claim)
         changed["status"]["reservedFor"][-1] |= {"resource": "jobs", "apiGroup": "batch"}
@@ -214,6 +221,8 @@ class ReservationOfAnotherKind(claim_binding.ClaimBinder):
 
 
 class _MappingsSpoiled(claim_binding.ClaimBinder):
+    shows_otherwise = True
+
     def _record_extended(self, attempt: scheduling_attempts.Attempt) -> None:
         mappings = self._mappings(attempt.variant.mappings if attempt.variant else [])
         claim_creation.record(self._api, attempt.pod, attempt.claims[-1], mappings)
@@ -247,6 +256,8 @@ class MappingsToOne(_MappingsSpoiled):
 
 
 class _GeneratedSpoiled(generating.ClaimGenerator):
+    shows_otherwise = True
+
     def generated_claim(self, pod: Object, entry_name: str, template: Object) -> Object:
         """Spoil the claim."""
         made = copy.deepcopy(super().generated_claim(pod, entry_name, template))
@@ -303,12 +314,16 @@ class EntryChanged(_GeneratedSpoiled):
 class StatusNamesShared(pod_syncing.PodSyncer):
     """The status of a pod names one claim for all entries."""
 
+    shows_otherwise = True
+
     def _apply(self, pod: Object, names: dict[str, str]) -> None:
         super()._apply(pod, dict.fromkeys(names, next(iter(names.values()))) if names else names)
 
 
 class StatusNamesStrange(pod_syncing.PodSyncer):
     """The status of a pod names claims that were not made for it."""
+
+    shows_otherwise = True
 
     def _apply(self, pod: Object, names: dict[str, str]) -> None:
         super()._apply(pod, {entry: f"{name}x" for entry, name in names.items()})

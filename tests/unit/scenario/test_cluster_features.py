@@ -10,6 +10,15 @@ def scenario(name: str, *overrides: str) -> specs.Scenario:
     return loading.load(name, overrides=overrides).scenario
 
 
+def test_tolerations_need_the_gate_of_taints() -> None:
+    for requests in (
+        '[{ name = "r", tolerations = [{ key = "k" }] }]',
+        '[{ name = "r", first_available = [{ name = "x", tolerations = [{ key = "k" }] }] }]',
+    ):
+        tolerant = scenario("pod-churn", f"claim.requests={requests}")
+        assert cluster_features.gates(tolerant, (1, 35)) == {"DRADeviceTaints": True}
+
+
 @pytest.mark.parametrize(
     ("name", "version", "expected"),
     [
