@@ -9,6 +9,7 @@ HarnessError                 the harness could not do its work                  
 │   ├── RunDirectoryError    run directory missing or not one
 │   ├── VerdictError         verdict missing, damaged, or not about this evidence
 │   ├── MissingExtraError    library of an extra of the package not installed
+│   ├── SubjectError         scheduler under test ended right after its start
 │   ├── PluginError          plug-in missing, ambiguous, broken, or its answer of no use
 │   └── UnwritableError      no permission to write a file or folder
 ├── StorageError             disk full or broken
@@ -16,7 +17,6 @@ HarnessError                 the harness could not do its work                  
 │   └── RemovedEvidenceError  evidence removed on purpose, as --keep asked
 ├── ClusterError             cluster did not start, stop or answer
 ├── ProcessError             process of a run did not start, or died
-├── SubjectError             scheduler under test ended right after its start
 ├── WaitTimeoutError         condition not met in time
 ├── TimeUpError              time budget of a campaign ended during a run
 └── InterruptionError        interrupted by the user, with something to report     exit code 130
@@ -103,7 +103,7 @@ class ProcessError(HarnessError):
     """A process of a run did not start, or died unexpectedly."""
 
 
-class SubjectError(HarnessError):
+class SubjectError(UsageError):
     """A scheduler under test ended right after its start."""
 
 

@@ -1,11 +1,13 @@
-"""Build the distributions, and use the wheel in a fresh environment.
+"""Build the distributions, and use the wheel in fresh environments.
 
     .venv/bin/python tools/wheel_test.py [PYTHON]
 
-PYTHON creates the environment (default: the interpreter that runs this file). All commands run in
+PYTHON creates the environments (default: the interpreter that runs this file). All commands run in
 a temporary directory outside the checkout, so a file missing from the wheel makes them fail. The
-source distribution has to give a wheel with the same files. The exit code is 0 if every command
-ended as expected, otherwise 1.
+source distribution has to give a wheel with the same files. Each extra, and the set of machines
+that only judge, gets an environment of its own, in which the commands that it is for are run; those
+of the extras see the packages of the first environment, so that little is installed twice. The exit
+code is 0 if every command ended as expected, otherwise 1.
 """
 
 import argparse
@@ -147,6 +149,88 @@ def install(python: str, wheel: pathlib.Path, folder: pathlib.Path) -> Installed
     return Installed(binaries=environment / "bin", folder=empty)
 
 
+def install_extra(extra: str, wheel: pathlib.Path, base: Installed) -> Installed:
+    """Return an environment that has what the base has, and the libraries of one extra."""
+    environment = base.binaries.parent.parent / f"venv-{extra}"
+    subprocess.run(
+        [base.binaries / "python", "-m", "venv", "--without-pip", environment], check=True
+    )
+    python = environment / "bin" / "python"
+    seen, own = (_packages(found) for found in (base.binaries / "python", python))
+    (own / "base.pth").write_text(f"{seen}\n")
+    options = ("-qq", "--disable-pip-version-check", "-c", str(ROOT / "constraints.txt"))
+    pip = [base.binaries / "pip", "--python", python, "install", *options]
+    subprocess.run([*pip, f"{wheel}[{extra}]"], cwd=base.folder, check=True, timeout=TIMEOUT_S)
+    return Installed(binaries=environment / "bin", folder=base.folder)
+
+
+def install_judge(python: str, wheel: pathlib.Path, folder: pathlib.Path) -> Installed:
+    """Return an environment of the two commands that requirements-judge.txt begins with."""
+    environment, empty = folder / "venv", folder / "empty"
+    empty.mkdir(parents=True)
+    subprocess.run([python, "-m", "venv", environment], check=True, timeout=TIMEOUT_S)
+    pip = [environment / "bin" / "pip", "install", "-qq", "--disable-pip-version-check"]
+    pins = ["-c", ROOT / "constraints.txt"]
+    for what in (["--no-deps", wheel], [*pins, "-r", ROOT / "requirements-judge.txt"]):
+        subprocess.run([*pip, *what], cwd=empty, check=True, timeout=TIMEOUT_S)
+    return Installed(binaries=environment / "bin", folder=empty)
+
+
+def _packages(python: pathlib.Path) -> pathlib.Path:
+    command = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return pathlib.Path(done.stdout.strip())
+
+
+def use_extras(wheel: pathlib.Path, base: Installed) -> None:
+    """Run the commands that each extra is for, where they refuse without it."""
+    run = ("run", "small.toml", "--defect", "gather-not-atomic", "--until-found")
+    base.flake_hunt(*run, "--reports", "found", expect=(INVALID,))
+    unreachable = ("trace", "found/latest")
+    select = ("query", "found/latest", "select count(*) from holds")
+    shards = ("merge", f"file://{base.folder}/reports", "-o", "from-url")
+    for extra, uses in {
+        "kind": [
+            (("doctor", "--for", "kind"), (VALID, 1)),
+            (("run", "pod-churn", "--cluster", "kind"), (2,)),
+        ],
+        "analysis": [
+            (select, (VALID,)),
+            (("export", "found/latest", "-o", "exported"), (VALID,)),
+            (("check", "found/latest", "--second-judge"), (INVALID,)),
+        ],
+        "remote": [(shards, (VALID, UNKNOWN))],
+        "otel": [(unreachable, (2,))],
+    }.items():
+        for words, _ in uses:
+            base.flake_hunt(*words, expect=(2,) if words[0] != "doctor" else (1,))
+        print(f"{extra}: installing", flush=True)
+        with_extra = install_extra(extra, wheel, base)
+        for words, expected in uses:
+            output = with_extra.run("python", "-m", "harness", *words, expect=expected)
+            if f"flake-hunt[{extra}]" in output:
+                raise CheckError(f"expected {words[0]} to find the extra {extra}:\n{output}")
+
+
+def reproduction(installed: Installed) -> None:
+    """Reproduce a run without any extra."""
+    short = ("--minutes", "0", "--confirm", "1", "--repeat", "3")
+    installed.flake_hunt("reproduce", "found/latest", *short, "--into", "again")
+    for name in ("README.md", "scenario.toml", "strip.svg"):
+        installed.require(f"again/{name}")
+
+
+def judge(installed: Installed, runs: pathlib.Path) -> None:
+    """Judge, render, compare and explain runs that another machine made."""
+    found = str(runs.resolve())
+    installed.flake_hunt("check", found, expect=(INVALID,))
+    installed.flake_hunt("report", found)
+    installed.flake_hunt("report", "--issue", found)
+    installed.flake_hunt("compare", found, found, expect=(VALID, 2, UNKNOWN))
+    installed.flake_hunt("power", "--rate", "0.5", "--against", "0")
+    installed.flake_hunt("run", "pod-churn", expect=(2,))
+
+
 def use(installed: Installed) -> None:
     """Run every command that reads files of the package."""
     version(installed)
@@ -276,7 +360,13 @@ def main(python: str) -> int:
             wheel, sdist = build(ROOT, folder / "dist", "wheel", "sdist")
             require_same_wheel(sdist, wheel, folder / "sdist")
             print(f"{wheel.name}: installing", flush=True)
-            use(install(python, wheel, folder / "wheel"))
+            base = install(python, wheel, folder / "wheel")
+            use(base)
+            use_extras(wheel, base)
+            reproduction(base)
+            print("requirements-judge.txt: installing", flush=True)
+            light = install_judge(python, wheel, folder / "judge")
+            judge(light, base.folder / "found" / "latest")
         except (CheckError, subprocess.SubprocessError) as error:
             print(f"  FAILED {error}", file=sys.stderr)
             return 1

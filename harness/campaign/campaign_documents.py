@@ -113,11 +113,11 @@ def document(
     needed = len(plan.runs) - len(sequential_stopping.not_needed(plan, found))
     decided = sequential_stopping.decisions(plan, found)
     code = results.exit_code(table, 0 if plan.minutes else needed)
-    is_broken = code == results.HARNESS_ERROR
+    is_broken = code in results.ERRORS
     verdict = results.verdict(table)
     if problems or left or any(item.answer is Answer.UNDECIDED for item in decided):
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
-        code = results.HARNESS_ERROR if is_broken else verdict.exit_code
+        code = code if is_broken else verdict.exit_code
     return CampaignDocument(
         seed=plan.seed,
         verdict="ERROR" if is_broken else str(verdict),

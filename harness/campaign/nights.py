@@ -17,7 +17,7 @@ JUNIT = "nightly-junit.xml"
 """Name of the newest night's JUnit file in the reports folder."""
 _SHOWN = 14
 _INVALID = verdicts.Verdict.INVALID.exit_code
-_WORDS = {0: "ok", _INVALID: "INVALID", results.HARNESS_ERROR: "ERROR"}
+_WORDS = {0: "ok", _INVALID: "INVALID", **dict.fromkeys(results.ERRORS, "ERROR")}
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):

@@ -157,7 +157,8 @@ class RunItem(pytest.Item):
         try:
             directory, judgement = self._execute(attempt, deadline)
         except errors.HarnessError as error:
-            return self._result(started, attempt=attempt, error=str(error))
+            is_usage = isinstance(error, errors.UsageError)
+            return self._result(started, attempt=attempt, error=str(error), is_usage_error=is_usage)
         except OSError as error:
             if not writing.is_of_writing(error):
                 raise

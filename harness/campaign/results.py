@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from harness import errors
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 
 HARNESS_ERROR = 1
 """Exit code for an internal error."""
+USAGE_ERROR = errors.UsageError.exit_code
+ERRORS = (HARNESS_ERROR, USAGE_ERROR)
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +48,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Double allocations of one scheduler by itself, in runs with several schedulers."""
     error: str = ""
     """Why the run could not be executed; empty: it was."""
+    is_usage_error: bool = False
+    """The error is one of usage or configuration: a subject that ends at once, for example."""
     missing: bool = False
     """A planned run without a result, in a campaign merged from shards; `reason` says why."""
     cut: bool = False
@@ -222,11 +227,14 @@ def verdict(table: Sequence[Row]) -> verdicts.Verdict:
 def exit_code(table: Sequence[Row], planned: int) -> int:
     """Return the campaign's exit code: INVALID, else harness error, else UNKNOWN, else VALID.
 
-    A run that has not even a first attempt (fewer than `planned`) is a harness error.
+    A run that has not even a first attempt (fewer than `planned`) is a harness error. If all errors
+    are of usage, so is the campaign's.
     """
     overall = verdict(table)
-    begun = sum(run.attempt == 0 for row in table for run in row.runs)
-    broken = any(row.errors for row in table) or begun < planned
-    if overall is not verdicts.Verdict.INVALID and broken:
-        return HARNESS_ERROR
-    return overall.exit_code
+    runs = [run for row in table for run in row.runs]
+    is_whole = sum(run.attempt == 0 for run in runs) >= planned
+    failed = [run for run in runs if run.error]
+    if overall is verdicts.Verdict.INVALID or (is_whole and not failed):
+        return overall.exit_code
+    is_usage = is_whole and all(run.is_usage_error for run in failed)
+    return USAGE_ERROR if is_usage else HARNESS_ERROR

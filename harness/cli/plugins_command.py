@@ -21,8 +21,9 @@ def plugins(output: outputs.Form = "text") -> int:
 
     Packages are found by their entry points (groups flake_hunt.scenarios, .clusters, .traffic,
     .checks, .subjects, .defects, .faults); FLAKE_HUNT_PLUGINS names folders of packages that are
-    not installed. Exit code 1 if one cannot be used.
+    not installed. Exit code 2 if one cannot be used.
     """
+    from harness import errors
     from harness.extensions import listings
 
     with outputs.chosen(output) as out:
@@ -31,7 +32,11 @@ def plugins(output: outputs.Form = "text") -> int:
             out.document(found)
         else:
             _show(found)
-    return 1 if found.problem or any(item.problem for item in found.plugins) else 0
+    return (
+        errors.UsageError.exit_code
+        if found.problem or any(item.problem for item in found.plugins)
+        else 0
+    )
 
 
 def _shipped() -> "dict[entry_points.Kind, Collection[str]]":

@@ -2,6 +2,7 @@
 
 from harness import errors
 from harness.cluster import embedded_cluster, existing_cluster, interfaces
+from harness.cluster.kind import kind_capabilities
 from harness.cluster.local import binaries
 from harness.scenario import cluster_features, profiles, specs
 
@@ -23,6 +24,13 @@ def of(profile: profiles.Profile) -> interfaces.Provider:
             from harness.cluster.local import local_cluster  # imports cryptography
 
             return local_cluster.Provider(profile)
+
+
+def capabilities(profile: profiles.Profile) -> interfaces.Capabilities:
+    """Return what the clusters of a profile can do, without the library that starts them."""
+    if isinstance(profile, profiles.KindProfile):
+        return kind_capabilities.of_profile(profile)
+    return of(profile).capabilities
 
 
 def suited(profile: profiles.Profile, scenario: specs.Scenario) -> profiles.Profile:

@@ -107,7 +107,7 @@ class Sender:
     def add(self, span: spans.Span) -> None:
         """Send a span, with others.
 
-        Raises HarnessError if the collector does not accept them.
+        Raises UsageError if the collector does not accept them.
         """
         api = self._api
         self._ids.trace = spans.trace_id(self._run_id, span.trace)
@@ -134,7 +134,7 @@ class Sender:
     def flush(self) -> None:
         """Send what is left.
 
-        Raises HarnessError if the collector does not accept it.
+        Raises UsageError if the collector does not accept it.
         """
         from opentelemetry.sdk.trace import export
 
@@ -145,7 +145,7 @@ class Sender:
             answer = self._exporter.export(batch)
         if answer is not export.SpanExportResult.SUCCESS:
             why = f" ({said[-1]})" if said else ""
-            raise errors.HarnessError(
+            raise errors.UsageError(
                 f"expected the collector at {where(os.environ)} to accept {len(batch)} spans, but it did not{why}: "
                 "start one, or set OTEL_EXPORTER_OTLP_ENDPOINT"
             )

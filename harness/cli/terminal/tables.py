@@ -111,7 +111,7 @@ def print_campaign(
     console = displaying.console()
     if not out.is_quiet:
         console.print(_table(table))
-    is_broken = document.exit_code == results.HARNESS_ERROR
+    is_broken = document.exit_code in results.ERRORS
     style = "bold red" if is_broken else displaying.STYLES[verdicts.Verdict(document.verdict)]
     shown = rich.markup.escape(escaping.visible(document.summary))
     console.print(f"[{style}]{document.verdict}[/] {shown}", soft_wrap=True)

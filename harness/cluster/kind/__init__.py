@@ -2,6 +2,6 @@
 
 The list of clusters belongs in `cluster_records`.
 
-Contents: `api_server_restarts`, `docker_engine`, `kind_cluster`, `kind_command`, `kind_config`,
-`kind_failures`, `node_containers`, `tar_archives`, `verification`.
+Contents: `api_server_restarts`, `docker_engine`, `kind_capabilities`, `kind_cluster`,
+`kind_command`, `kind_config`, `kind_failures`, `node_containers`, `tar_archives`, `verification`.
 """

@@ -11,6 +11,7 @@ from harness.cluster import control_plane_settings, interfaces, state_folder
 from harness.cluster.kind import (
     api_server_restarts,
     docker_engine,
+    kind_capabilities,
     kind_command,
     kind_config,
     kind_failures,
@@ -109,12 +110,7 @@ class Provider:
     @property
     def capabilities(self) -> interfaces.Capabilities:
         """A complete Kubernetes cluster for this run only."""
-        return interfaces.Capabilities(
-            scheduler=True,
-            claim_controller=self._profile.claim_controller,
-            service_accounts=True,
-            restarts_api_server=True,
-        )
+        return kind_capabilities.of_profile(self._profile)
 
     def check(self) -> None:
         """Check the commands, the engine and, if one is named, the image archive."""

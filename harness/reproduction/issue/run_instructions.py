@@ -72,7 +72,7 @@ def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[In
 
 def is_possible(scenario: specs.Scenario, profile: profiles.Profile) -> bool:
     """Return whether clusters of this profile have what the subject and the faults need."""
-    on = providers.of(profile).capabilities
+    on = providers.capabilities(profile)
     kinds = {item.kind for item in scenario.subject.schedulers}
     if "external" in kinds or ("cluster" in kinds and not on.scheduler):
         return False

@@ -355,7 +355,7 @@ def test_a_subject_that_ends_at_once_is_told_with_its_last_words(tmp_path: pathl
     (tmp_path / "mysched.py").write_text(words)
     program = f"command={sys.executable} mysched.py {{kubeconfig}}"
     code, output = running.run(tmp_path, "run", scenario, "--subject", program)
-    assert code == 1
+    assert code == 2
     assert "ended at once (exit code 1): correct the subject's command" in output
     assert "no such flag: --now" in output
     assert "Traceback" not in output

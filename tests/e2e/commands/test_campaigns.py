@@ -94,3 +94,14 @@ def test_nightly_is_a_former_name(tmp_path: pathlib.Path) -> None:
     code, output = running.run(tmp_path, "nightly", *arguments)
     assert code == 20
     assert "nightly is now `flake-hunt hunt --all --minutes 30`" in output
+
+
+@pytest.mark.parametrize("command", ["run", "hunt"])
+def test_a_subject_that_ends_at_once_is_an_error_of_usage(
+    tmp_path: pathlib.Path, command: str
+) -> None:
+    options = {"run": (), "hunt": ("--repeat", "1", "--repeat-controls", "0")}[command]
+    arguments = (str(running.scenario(tmp_path)), "--subject", "command=false", *options)
+    code, output = running.run(tmp_path, command, *arguments)
+    assert code == 2, output
+    assert "ended at once (exit code 1): correct the subject's command" in output

@@ -93,6 +93,25 @@ def test_a_missing_run_is_an_error() -> None:
     assert results.exit_code(results.rows([run(VALID)]), planned=2) == results.HARNESS_ERROR
 
 
+@pytest.mark.parametrize(
+    ("kinds", "others", "planned", "code"),
+    [
+        ([True], [VALID], 2, 2),
+        ([True, True], [], 2, 2),
+        ([True, False], [], 2, 1),
+        ([True], [], 2, 1),
+        ([True], [INVALID], 2, 10),
+    ],
+)
+def test_errors_of_usage_alone_are_one(
+    kinds: list[bool], others: list[verdicts.Verdict], planned: int, code: int
+) -> None:
+    """A subject that ends at once is no internal error."""
+    found = [msgspec.structs.replace(run(None), is_usage_error=is_usage) for is_usage in kinds]
+    table = results.rows([*found, *map(run, others)])
+    assert results.exit_code(table, planned=planned) == code
+
+
 def test_nothing_at_all_is_an_error() -> None:
     assert results.exit_code([], planned=1) == results.HARNESS_ERROR
 

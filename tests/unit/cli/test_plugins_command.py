@@ -37,7 +37,7 @@ def test_each_is_listed_with_its_package_and_its_problem(
     code, out, _ = flake_hunt("plugins", "--output", "json")
     schemas.obeying("plugins", out.encode())
     listed = {(item["kind"], item["name"]): item for item in json.loads(out)["plugins"]}
-    assert code == 1
+    assert code == 2
     assert listed["subjects", "mine"]["problem"] == ""
     assert listed["subjects", "mine"]["version"] == "1.2.0"
     assert "does not ship itself" in listed["subjects", "python"]["problem"]
@@ -51,7 +51,7 @@ def test_a_broken_folder_is_told(
 ) -> None:
     monkeypatch.setenv(source_folders.VARIABLE, str(tmp_path))
     code, out, _ = flake_hunt("plugins")
-    assert code == 1
+    assert code == 2
     assert "expected a folder of a package in FLAKE_HUNT_PLUGINS" in out
 
 

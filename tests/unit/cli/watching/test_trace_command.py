@@ -163,7 +163,7 @@ def test_without_a_collector_it_fails_with_one_sentence(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://me:secret@127.0.0.1:{port}")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     code, _, err = flake_hunt("trace", str(GOLDEN))
-    assert code == 1
+    assert code == 2
     assert err.startswith(f"flake-hunt: expected the collector at 127.0.0.1:{port} to accept ")
     assert "secret" not in err
     assert err.count("\n") == 1
