@@ -25,7 +25,10 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import errors
 
 IS_SUPPORTED = sys.platform == "linux"
-PROGRAM = (sys.executable, "-m", "harness.cli.template")
+PYTHON = (sys.executable, "-P")
+"""How the command line of each Python process of ours begins: with `-P`, no module is imported from
+the current folder, which may have a `queue.py` or a `harness` of its own."""
+PROGRAM = (*PYTHON, "-m", "harness.cli.template")
 ROOM = "-" * 8192
 """Last argument of the template: the forks write their command lines over it."""
 REQUEST_BYTES_MAX = 1 << 17

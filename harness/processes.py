@@ -14,7 +14,6 @@ import pathlib
 import select
 import signal
 import subprocess
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ Condition = Callable[[], object]
 Child = Union["subprocess.Popen[bytes]", prepared_processes.Fork]
 LOG_LINES_SHOWN = 12
 _PR_SET_PDEATHSIG = 1
+_SAFE_PATH = "PYTHONSAFEPATH"
 _KILL_TIMEOUT_S = 5.0
 _PAUSE_TIMEOUT_S = 10.0
 _LOOK_S = 0.001
@@ -186,7 +186,7 @@ def _forked(
     folder: pathlib.Path | None,
 ) -> prepared_processes.Fork | None:
     """Return a process that the template has forked; None if there is none, or another program."""
-    if not _templates or [*argv[:3]] != command():
+    if not _templates or [*argv[: len(command())]] != command():
         return None
     return _templates[0].fork(argv, output=output.fileno(), environment=environment, folder=folder)
 
@@ -286,7 +286,31 @@ def start_ready(
 
 def command(*arguments: str) -> list[str]:
     """Return the command line of a `flake-hunt` command with the same Python."""
-    return [sys.executable, "-m", "harness.cli.main", *arguments]
+    return [*python("harness.cli.main"), *arguments]
+
+
+def python(module: str) -> list[str]:
+    """Return the command line of a module with the same Python, which looks for none in the
+    current folder.
+    """
+    return [*prepared_processes.PYTHON, "-m", module]
+
+
+@contextlib.contextmanager
+def safe_path() -> Iterator[None]:
+    """Let Python processes that others start meanwhile import nothing from the current folder.
+
+    Only for those who start no program of the user: it may need its folder.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 def die_with(parent: int) -> None:

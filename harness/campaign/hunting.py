@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pathlib
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness import clocks, errors, writing
+from harness import clocks, errors, prepared_processes, writing
 from harness.campaign import (
     budgets,
     campaign_plan,
@@ -102,10 +103,17 @@ def _arguments(
         *("-p", "xdist.plugin", "-p", "harness.campaign.plugin"),
         *("-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging", "-s"),
         f"--junitxml={folder / summaries.JUNIT_NAME}",
-        *("--numprocesses", str(jobs), "--dist", "load", "--maxschedchunk", "1"),
+        *(_workers(jobs) if jobs else ()),
         "--max-worker-restart=0",
         f"--basetemp={temporary / 'pytest'}",
     ]
+
+
+def _workers(jobs: int) -> tuple[str, ...]:
+    """Return the options for worker processes, which import nothing from the current folder."""
+    python = shlex.join(prepared_processes.PYTHON)
+    spec = f"{jobs}*popen//python={python}"
+    return ("--tx", spec, "--dist", "load", "--maxschedchunk", "1")
 
 
 def new_folder(reports: pathlib.Path, seed: int) -> pathlib.Path:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-from harness import errors
+from harness import errors, prepared_processes
 
 TIMEOUT_VARIABLE = "FLAKE_HUNT_PLUGIN_TIMEOUT_S"
 """Environment variable with the time limit for one answer of a plug-in, in seconds."""
@@ -45,7 +45,7 @@ def ask(module: str, arguments: Sequence[str], message: bytes, *, plugin: str) -
     """
     limit_s = time_limit_s()
     child = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments, repr(limit_s + _SLACK_S)],
+        [*prepared_processes.PYTHON, "-m", module, *arguments, repr(limit_s + _SLACK_S)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -6,9 +6,8 @@ This module imports neither locust nor gevent, so that other packages can import
 import importlib.util
 import pathlib
 import socket
-import sys
 
-from harness import errors
+from harness import errors, processes
 from harness.history import directories
 from harness.scenario import traffic_specs
 
@@ -67,9 +66,7 @@ def command(traffic: traffic_specs.TrafficSpec) -> list[str]:
     }
     flags = ["--headless", "--only-summary", *(["--master"] if traffic.is_remote else [])]
     return [
-        sys.executable,
-        "-m",
-        "harness.traffic.locust_process",
+        *processes.python("harness.traffic.locust_process"),
         *flags,
         *(part for name, value in options.items() for part in (f"--{name}", str(value))),
     ]

@@ -48,6 +48,11 @@ def pool(count: int) -> Iterator[Pool]:
 
     Raises ProcessError if one of them dies.
     """
+    with processes.safe_path():
+        yield from _pool(count)
+
+
+def _pool(count: int) -> Iterator[Pool]:
     # The tracker starts unmarked: it must end after the workers, whose semaphores it removes.
     resource_tracker.ensure_running()
     # Prune finds workers that could not arrange to die with this process.

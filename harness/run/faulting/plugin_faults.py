@@ -3,11 +3,10 @@
 import contextlib
 import pathlib
 import subprocess
-import sys
 
 import msgspec
 
-from harness import clocks, concurrency, errors
+from harness import clocks, concurrency, errors, processes
 from harness.extensions import discovery
 from harness.history import plans, records
 from harness.run.faulting import fault_journal, fault_process, injecting
@@ -51,7 +50,7 @@ class PluginFault:
         """Start the process, which injects the fault at once."""
         with self._log.open("ab") as log:
             child = subprocess.Popen(
-                [sys.executable, "-m", fault_process.__name__],
+                processes.python(fault_process.__name__),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -288,7 +288,7 @@ def test_a_part_that_is_never_ready_is_killed(tmp_path: pathlib.Path) -> None:
 
 def test_the_command_line_of_a_part() -> None:
     argv = processes.command("apiserver", "--port", "0")
-    assert argv == [sys.executable, "-m", "harness.cli.main", "apiserver", "--port", "0"]
+    assert argv == [sys.executable, "-P", "-m", "harness.cli.main", "apiserver", "--port", "0"]
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
