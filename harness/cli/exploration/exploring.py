@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from harness.explore.worlds import world_specs
 
 _PROGRESS_S = 0.2
-_TIME_S = 10.0
+_SCHEDULES = 2000
+"""Schedules without a limit of their own. A known defect takes a twentieth of them in its world; a
+time would find less on a busy machine."""
 _STRATEGY, _WORLD = "pct", "two-claims-one-device"
 
 
@@ -29,7 +32,11 @@ def add_to(app: typer.Typer) -> None:
 def explore(
     scenario: Annotated[
         str | None,
-        typer.Argument(help="Name of a small world; see --list.", show_default=_WORLD),
+        typer.Argument(
+            help="Name of a small world; see --list (default: the one that shows the --defect best, else "
+            f"{_WORLD}).",
+            show_default=False,
+        ),
     ] = None,
     defect: choosing.Defects = None,
     remedy: choosing.Remedies = None,
@@ -38,7 +45,10 @@ def explore(
     ] = None,
     schedules: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of schedules (--random-worlds: in each, default 8)."),
+        typer.Option(
+            min=1,
+            help=f"Number of schedules (default: {_SCHEDULES} without --time; --random-worlds: in each, 8).",
+        ),
     ] = None,
     time_s: Annotated[
         float | None,
@@ -46,8 +56,7 @@ def explore(
             "--time",
             parser=choosing.seconds,
             metavar="TIME",
-            help="Time budget in seconds, or as 30m or 2h (default: 10; --random-worlds: 60; "
-            "exhaustive: no limit).",
+            help="Time budget in seconds, or as 30m or 2h (default: no limit; --random-worlds: 60).",
         ),
     ] = None,
     preemptions: Annotated[
@@ -123,14 +132,15 @@ def explore(
             return random_exploring.explore(hunt_of_worlds, out)
     strategy = strategy or _STRATEGY
     is_exhaustive = strategy == search_campaign.EXHAUSTIVE
+    is_limited = is_exhaustive or schedules is not None or time_s is not None
     hunt = search_campaign.Hunt(
-        scenario=scenario or _WORLD,
+        scenario=scenario or _world(defect or (), is_exhaustive=is_exhaustive),
         defects=tuple(defect or ()),
         remedies=tuple(remedy or ()),
         strategy=strategy,
         seed=seeds.fresh() if seed is None else seed,
-        schedules=schedules,
-        time_s=_TIME_S if schedules is None and time_s is None and not is_exhaustive else time_s,
+        schedules=schedules if is_limited else _SCHEDULES,
+        time_s=time_s,
         jobs=jobs,
         preemptions_max=preemptions,
         sizes=tuple(_size(text) for text in override or ()),
@@ -140,11 +150,35 @@ def explore(
     search = _resumed(hunt, resume)
     with outputs.chosen(output, quiet=quiet) as out:
         out.note(f"seed {hunt.seed}")
+        if scenario is None and defect:
+            out.note(_about(hunt.scenario, defect[0]))
         try:
             progress = _watch(hunt, search, out)
         finally:
             _keep(search, resume, out)
         return _show(hunt, progress, out)
+
+
+def _world(defects: Sequence[str], *, is_exhaustive: bool) -> str:
+    """Return the world that shows the first defect best; a whole search takes the smallest one."""
+    found = None if is_exhaustive or not defects else _best(defects[0])
+    return found or _WORLD
+
+
+def _best(defect: str) -> str | None:
+    """Return the world in which a defect was found most surely; None if there is none."""
+    from harness.catalogue import track_record
+
+    measured = track_record.recorded().detections.get(defect, [])
+    found = track_record.best([item for item in measured if item.kind == track_record.WORLD])
+    return found.place if found else None
+
+
+def _about(world: str, defect: str) -> str:
+    best = _best(defect)
+    if best is None:
+        return f"world {world}: none is known to show {defect}; try --random-worlds, or a run"
+    return f"world {world}" + f", while {best} shows {defect} best" * (world != best)
 
 
 def _resumed(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cli.exploration import replaying
+from harness.cli.exploration import exploring, replaying
 from harness.explore.search import tokens
 
 TOKEN = re.compile(r"fh3-[\w-]+")
@@ -140,3 +140,32 @@ def test_the_worlds_are_listed(flake_hunt: FlakeHunt) -> None:
         "will be later (known to fail even without a defect, but not with --remedy keep-in-flight"
         in out
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_example_of_the_readme_finds_its_defect(flake_hunt: FlakeHunt, seed: int) -> None:
+    """However busy the machine is: schedules are counted, not seconds."""
+    chosen = ("--defect", "gather-not-atomic", "--seed", str(seed))
+    code, out, err = flake_hunt("explore", "-q", *chosen)
+    assert code == 10, out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("defects", "is_exhaustive", "world"),
+    [
+        ([], False, "two-claims-one-device"),
+        (["gather-not-atomic"], False, "four-claims-two-devices"),
+        (["gather-not-atomic"], True, "two-claims-one-device"),
+        (["taint-rule-kills", "gather-not-atomic"], False, "taint-rule"),
+        (["admin-access-for-all"], False, "two-claims-one-device"),
+    ],
+)
+def test_a_defect_brings_its_world(defects: list[str], *, is_exhaustive: bool, world: str) -> None:
+    assert exploring._world(defects, is_exhaustive=is_exhaustive) == world
+
+
+def test_a_defect_without_a_world_is_said(flake_hunt: FlakeHunt) -> None:
+    chosen = ("--defect", "admin-access-for-all", "--schedules", "1")
+    _, out, _ = flake_hunt("explore", *chosen)
+    assert "none is known to show admin-access-for-all; try --random-worlds" in out
