@@ -55,8 +55,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def subject_name(self) -> str:
         """The subject for tables: `correct`, a known defect, or a foreign scheduler's version."""
-        is_external = subject_names.EXTERNAL in self.subject
-        names = subject_names.scheduler_names(self._settings()) if is_external else ()
+        has_others = {subject_names.EXTERNAL, subject_names.COMMAND} & set(
+            self.subject.split(" + ")
+        )
+        names = subject_names.labels(self._settings()) if has_others else ()
         return subject_names.of_run(self, names)
 
     @property

@@ -168,10 +168,9 @@ def _reason(examined: hold_arrays.HoldArrays, found: hold_conflicts.HoldConflict
     among += f" of {_counted(examined.device_count, 'device')}"
     if not found.total:
         return f"{among}; no device was held by two claims at once"
-    return (
-        f"{_counted(found.total, 'double allocation')} of {_counted(found.devices, 'device')} "
-        f"among {among}"
-    )
+    doubles = _counted(found.total, "double allocation")
+    doubles += verdicts.meant_pairs(found.total, len(examined))
+    return f"{doubles} of {_counted(found.devices, 'device')} among {among}"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -192,6 +192,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def meant_pairs(pairs: int, allocations: int) -> str:
+    """Return what is counted, in brackets, where that is more than there are allocations.
+
+    A device that five claims hold at once is ten double allocations.
+    """
+    meaning = " (pairs of claims that held one device at the same time)"
+    return meaning if pairs > allocations else ""
+
+
 def double_allocations(results: Iterable[CheckResult]) -> list[DoubleAllocation]:
     """Return the double allocations listed in full among the violations of several checks."""
     return [

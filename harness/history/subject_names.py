@@ -4,6 +4,8 @@
 version, whatever its runs have shown.
 """
 
+import pathlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -18,6 +20,9 @@ EXPLORED = "python, explored"
 _OURS = frozenset({PYTHON, EXPLORED})
 _OF_CLUSTER = "cluster"
 """Kind of a scheduler that the cluster runs itself."""
+COMMAND = "command"
+"""Kind of another program that the run starts; it is named after the program."""
+_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|(?:ba|da|z)?sh|node|ruby|perl|java", re.I)
 EXTERNAL = "external"
 """Kind of a scheduler that was started outside the harness; its version is not known."""
 
@@ -48,13 +53,13 @@ class Planned(Protocol):
 
 def of_plan(plan: plans.Plan) -> str:
     """Return the subject of a run."""
-    return of_run(plan, scheduler_names(plan.settings))
+    return of_run(plan, labels(plan.settings))
 
 
 def of_run(plan: Planned, names: Sequence[str] = ()) -> str:
     """Return the subject of a run: its defects and remedies, or its schedulers.
 
-    `names` are the `schedulerName` of each, which tell schedulers apart that others started.
+    `names` are the labels of each, which tell schedulers of others apart.
     Several Python schedulers are counted, and one in the explorer is marked.
     """
     kinds = _kinds(plan)
@@ -83,12 +88,39 @@ def is_correct(name: str) -> bool:
     return name.partition(" (")[0] == CORRECT
 
 
-def scheduler_names(settings: Mapping[str, Any]) -> list[str]:
-    """Return the `schedulerName` of each scheduler in the settings of a run."""
+def labels(settings: Mapping[str, Any]) -> list[str]:
+    """Return a label of each scheduler in the settings of a run.
+
+    It is the name of the program if the run starts one, and the `schedulerName` otherwise.
+    """
     subject = settings.get("subject")
     schedulers = subject.get("schedulers") if isinstance(subject, dict) else None
     found = schedulers if isinstance(schedulers, list) else []
-    return [str(item.get("scheduler_name", "")) for item in found if isinstance(item, dict)]
+    return [_label(item) for item in found if isinstance(item, dict)]
+
+
+def _label(scheduler: Mapping[str, Any]) -> str:
+    command = scheduler.get("command")
+    if scheduler.get("kind") == COMMAND and isinstance(command, list) and command:
+        return pathlib.PurePath(words_of_program([*map(str, command)])[-1]).name
+    return str(scheduler.get("scheduler_name", ""))
+
+
+def words_of_program(command: Sequence[str]) -> list[str]:
+    """Return the words of a command line up to the program, which may be one of an interpreter.
+
+    `python -m own.scheduler {kubeconfig}` ends with `own.scheduler`.
+    """
+    if not _INTERPRETER.fullmatch(pathlib.PurePath(command[0]).name):
+        return [command[0]]
+    for index, word in enumerate(command[1:], 1):
+        if word in ("-m", "-jar"):
+            continue
+        if word in ("-c", "-e") or "{" in word:
+            break
+        if not word.startswith("-"):
+            return [*command[: index + 1]]
+    return [command[0]]
 
 
 def _kinds(plan: Planned) -> list[str]:
@@ -116,5 +148,7 @@ def _foreign(index: int, kind: str, plan: Planned, given: Sequence[str]) -> str:
         return f"kube-scheduler of {plan.cluster_profile.get('name', 'the cluster')}"
     if kind == EXTERNAL and index < len(given):
         return f"{kind} {given[index]}".strip()
+    if kind == COMMAND and index < len(given):
+        kind = given[index]
     version = plan.versions.get(naming.scheduler(index), "")
     return version if version.startswith(kind) else f"{kind} {version}".strip()

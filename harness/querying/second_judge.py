@@ -75,4 +75,6 @@ def compare(run: directories.RunDirectory, check: Count) -> Comparison:
 
 
 def _said(counted: Count) -> str:
-    return f"{counted.doubled:,} double allocations among {counted.examined:,} allocations"
+    are_many = counted.doubled > counted.examined
+    meant = " (pairs of claims that held one device at the same time)" if are_many else ""
+    return f"{counted.doubled:,} double allocations{meant} among {counted.examined:,} allocations"

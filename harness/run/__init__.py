@@ -5,7 +5,7 @@ recorder are separate processes; this package only starts, watches and stops the
 the work of `campaign`.
 
 Contents: `cluster_logs`, `convergence`, `deadlines`, `demanded_checks`, `execution`,
-`fault_planning`, `faulting`, `goals`, `known_defects`, `progressing`, `rerun_command`, `run_plan`,
-`run_processes`, `runs`, `scheduler_commands`, `selectors`, `spotting`, `subjects`, `supervision`,
-`used_plugins`.
+`fault_planning`, `faulting`, `goals`, `known_defects`, `program_versions`, `progressing`,
+`rerun_command`, `run_plan`, `run_processes`, `runs`, `scheduler_commands`, `selectors`, `spotting`,
+`subjects`, `supervision`, `used_plugins`.
 """

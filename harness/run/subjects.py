@@ -15,7 +15,7 @@ from harness.cluster import interfaces
 from harness.cluster.local import binaries
 from harness.extensions import descriptions, discovery
 from harness.model import naming
-from harness.run import known_defects, scheduler_commands
+from harness.run import known_defects, program_versions, scheduler_commands
 from harness.scenario import cluster_features, specs, subject_specs
 from harness.subject import remedies as known_remedies
 
@@ -243,7 +243,9 @@ def versions(subject: subject_specs.SubjectSpec) -> dict[str, str]:
         elif isinstance(scheduler, subject_specs.CommandScheduler) and scheduler.version_command:
             program, *arguments = scheduler.version_command
             known[name] = binaries.version(binaries.program(program), arguments)
-    return known
+        elif isinstance(scheduler, subject_specs.CommandScheduler):
+            known[name] = program_versions.of_command(scheduler.command)
+    return {name: version for name, version in known.items() if version}
 
 
 def title(subject: subject_specs.SubjectSpec, release: str = "") -> str:

@@ -9,6 +9,9 @@ from harness.report.causes import explaining, step_sentences, strip_pictures, wi
 
 STEPS_MAX = 60
 """Steps shown."""
+CHOSEN = "the scheduler chose the device for claim B"
+COMMITTED = "the recorder saw that the allocation of claim B was committed"
+"""The meaning of time zero without steps of the scheduler: when it chose is not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class Strip:
     """The deciding steps: the number of each among `steps`, and a sentence."""
     zero_ns: int
     """The time that counts as 0."""
+    zero_meaning: str
+    """The event of that time, as a sentence."""
 
 
 def strip(
@@ -72,6 +77,7 @@ def strip(
         window=window,
         story=step_sentences.tell(shown[:STEPS_MAX], {**names, **lettered}, origin_ns=origin),
         zero_ns=origin,
+        zero_meaning=CHOSEN if _choice(violation, steps) else COMMITTED,
     )
 
 
@@ -80,12 +86,21 @@ def time_zero(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step
 
     Without that step, the time at which the recorder saw the allocation.
     """
-    second = violation.holders[1]
-    wanted = {"claim": second.uid, "device": violation.device}
-    for step in reversed(steps):
-        if step.name == "in-flight.added" and wanted.items() <= step.fields.items():
-            return step.ts_ns
-    return second.allocated_ts_ns
+    step = _choice(violation, steps)
+    return step.ts_ns if step else violation.holders[1].allocated_ts_ns
+
+
+def _choice(
+    violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
+) -> records.Step | None:
+    """Return the last step in which the device was chosen for the second claim; None: unknown."""
+    wanted = {"claim": violation.holders[1].uid, "device": violation.device}
+    found = (
+        step
+        for step in reversed(steps)
+        if step.name == "in-flight.added" and wanted.items() <= step.fields.items()
+    )
+    return next(found, None)
 
 
 def _window(

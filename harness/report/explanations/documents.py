@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Literal
 
+from harness.checks import verdicts
 from harness.log_analysis import analysis_results
 from harness.log_analysis.claim_moments import ClaimMoments
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
@@ -194,7 +195,8 @@ def _summary(analysis: analysis_results.Analysis) -> str:
         seen = _counted(analysis.plans, "planned allocation", "planned allocations")
     if analysis.findings:
         found = _counted(analysis.found_count, "double allocation", "double allocations")
-        return f"{found} among {seen}"
+        meant = verdicts.meant_pairs(analysis.found_count, analysis.allocations or analysis.plans)
+        return f"{found}{meant} among {seen}"
     if analysis.verdict is analysis_results.Verdict.UNKNOWN:
         shown = seen if analysis.allocations or analysis.plans else "no allocation of a device"
         return f"inconclusive; the logs show {shown}"

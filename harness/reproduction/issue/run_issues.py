@@ -127,11 +127,12 @@ def _how_to_run(source: evidence.Evidence) -> Iterator[str]:
 
 def _figures(source: evidence.Evidence) -> Iterator[str]:
     found = source.judgement.figures
+    meant = verdicts.meant_pairs(found.double_allocations, found.allocations)
     rows = [
         ("claims", str(found.claims)),
         ("pods, of these Running", f"{found.pods}, {found.pods_running}"),
         ("allocations of devices", f"{found.allocations} of {found.devices}"),
-        ("double allocations", str(found.double_allocations)),
+        ("double allocations", f"{found.double_allocations}{meant}"),
         ("allocations/s", str(found.allocations_per_s or "–")),
         ("from claim to allocation", _latency(found.claim_to_allocation)),
         ("from pod to Running", _latency(found.pod_to_running)),
@@ -157,7 +158,7 @@ def _story(specimen: specimens.Specimen) -> Iterator[str]:
         f"{number}. {markdown.text(text)}" for number, (_, text) in enumerate(sentences, start=1)
     ]
     yield markdown.folded(
-        "The scheduler's steps in sentences; at 0 ms it chose the device for claim B",
+        f"The scheduler's steps in sentences; at 0 ms {specimen.strip.zero_meaning}",
         "\n".join(lines),
     )
 

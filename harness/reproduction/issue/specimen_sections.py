@@ -40,7 +40,7 @@ def strip(specimen: specimens.Specimen, *, picture: str = "") -> Iterator[str]:
     yield "## The moment"
     if picture:
         yield f"![Both claims, the faults and the scheduler's steps over time]({picture})"
-    yield "Times are relative to the moment at which the scheduler chose the device for claim B."
+    yield f"Times are relative to the moment at which {specimen.strip.zero_meaning}."
     yield markdown.block(text_strips.bars(specimen.violation, specimen.zero_ns), "text")
     if lines := text_strips.steps(specimen.violation, specimen.steps, specimen.zero_ns):
         yield markdown.folded("The scheduler's steps", markdown.block(lines, "text"))

@@ -1,5 +1,6 @@
 """A foreign scheduler is named with its version, and never called correct."""
 
+import shlex
 from types import SimpleNamespace
 
 import pytest
@@ -52,9 +53,33 @@ def test_the_name_of_a_subject(name: str, plan: dict[str, object]) -> None:
     assert subject_names.is_correct(name) is (name.startswith("correct"))
 
 
+COMMANDS = {
+    "./bin/own-scheduler --kubeconfig {kubeconfig}": "own-scheduler",
+    "own-scheduler": "own-scheduler",
+    "python3.12 -P -m own.scheduler {kubeconfig}": "own.scheduler",
+    "/usr/bin/python3 tools/own.py {kubeconfig}": "own.py",
+    "sh -c 'exec own {kubeconfig}'": "sh",
+    "java -Xmx1g -jar own.jar": "own.jar",
+    "python3 {kubeconfig}": "python3",
+    "shiny-scheduler x": "shiny-scheduler",
+}
+
+
+@pytest.mark.parametrize(("command", "name"), COMMANDS.items())
+def test_another_program_is_named_after_itself_with_its_version(command: str, name: str) -> None:
+    scheduler = {"kind": "command", "command": shlex.split(command), "scheduler_name": "x"}
+    labels = subject_names.labels({"subject": {"schedulers": [scheduler]}})
+    usual = {"subject": "command", "defects": [], "remedies": [], "cluster_profile": {}}
+    assert labels == [name]
+    for version in ("", "v1.2.3"):
+        versions = {"scheduler": version} if version else {}
+        plan = SimpleNamespace(**usual | {"versions": versions})
+        assert subject_names.of_run(plan, labels) == f"{name} {version}".strip()
+
+
 @pytest.mark.parametrize(
     "settings",
     [{}, {"subject": 1}, {"subject": {"schedulers": 1}}, {"subject": {"schedulers": [1]}}],
 )
 def test_settings_that_name_no_scheduler(settings: dict[str, object]) -> None:
-    assert subject_names.scheduler_names(settings) == []
+    assert subject_names.labels(settings) == []

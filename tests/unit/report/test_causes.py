@@ -8,7 +8,7 @@ import pytest
 from harness.checks import judging, verdicts
 from harness.history import directories, records
 from harness.report import evidence, publishing, rendering
-from harness.report.causes import deciding_writes, json_differences, step_sentences, windows
+from harness.report.causes import deciding_writes, json_differences, step_sentences, strips, windows
 from tests.histories import building
 from tests.unit.report import pages, races
 
@@ -45,6 +45,20 @@ def test_without_a_stale_read_there_is_none(
 ) -> None:
     source = _source(building.build(tmp_path / "run", races.TEXT, steps=races.steps(lines)))
     assert windows.find(_violation(source), source.steps[0]) is None
+
+
+@pytest.mark.parametrize("lines", [races.NOT_ATOMIC, races.GATHER, []])
+def test_a_time_is_not_that_of_a_choice_that_was_not_recorded(
+    tmp_path: pathlib.Path, lines: list[races.Line]
+) -> None:
+    directory = building.build(tmp_path / "run", races.TEXT, steps=races.steps(lines))
+    publishing.publish(judging.examine(directory))
+    source = _source(directory)
+    strip = strips.strip(_violation(source), source.steps[0])
+    was_chosen = lines == races.NOT_ATOMIC
+    assert strip.zero_meaning == (strips.CHOSEN if was_chosen else strips.COMMITTED)
+    text = pages.read(directory.report.read_text()).text
+    assert (strips.CHOSEN in text, strips.COMMITTED in text) == (was_chosen, not was_chosen)
 
 
 def test_the_page_shades_it_in_the_strip(tmp_path: pathlib.Path) -> None:

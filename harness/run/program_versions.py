@@ -1,0 +1,86 @@
+"""Asks another program for its version: in little time, and away from any cluster of the user."""
+
+import contextlib
+import functools
+import os
+import re
+import select
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from harness import clocks, errors, processes
+from harness.cluster.local import binaries
+from harness.history import subject_names
+
+TIMEOUT_S = 2.0
+"""Seconds for an answer; a program that has no `--version` may begin to work instead."""
+_BYTES_MAX = 4096
+_VERSION = re.compile(r"(?<![\w.])(?!\d+(?:\.\d+){3})v?\d+\.\d+[\w.+-]*")
+"""Not the address of a host."""
+_LEFT_OUT = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
+"""Variables by which a program that begins to work would find a cluster."""
+
+
+def of_command(command: Sequence[str]) -> str:
+    """Return what the program of a command line calls its version; empty if it does not tell."""
+    words = subject_names.words_of_program(command)
+    try:
+        program = str(binaries.program(words[0]))
+    except errors.UsageError:
+        return ""
+    return _asked((program, *words[1:], "--version"))
+
+
+@functools.lru_cache(64)
+def _asked(command: tuple[str, ...]) -> str:
+    with (
+        tempfile.TemporaryDirectory(prefix="flake-hunt-version-") as home,
+        _started(command, home) as process,
+    ):
+        deadline_ns = clocks.monotonic_ns() + int(TIMEOUT_S * 1e9)
+        output = _read(process.stdout, deadline_ns) if process.stdout else b""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(deadline_ns - clocks.monotonic_ns(), 0) / 1e9)
+        lines = output.decode(errors="replace").strip().splitlines()
+        found = _VERSION.search(lines[0]) if lines and process.returncode == 0 else None
+        return found[0] if found else ""
+
+
+@contextlib.contextmanager
+def _started(command: Sequence[str], home: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start a program that ends with all its children when this is left."""
+    known = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**known, "HOME": home},
+        start_new_session=True,
+        preexec_fn=functools.partial(processes.die_with, os.getpid()),  # noqa: PLW1509
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        if process.stdout:
+            process.stdout.close()
+        process.wait()
+
+
+def _read(file: IO[bytes], deadline_ns: int) -> bytes:
+    """Return the begin of what a program prints, up to its end or the deadline."""
+    output = b""
+    while len(output) < _BYTES_MAX:
+        left_s = (deadline_ns - clocks.monotonic_ns()) / 1e9
+        if left_s <= 0 or not select.select([file], [], [], left_s)[0]:
+            break
+        part = os.read(file.fileno(), _BYTES_MAX)
+        if not part:
+            break
+        output += part
+    return output
