@@ -9,5 +9,5 @@ Contents: `certificate`, `check_inputs`, `check_registry`, `check_results`, `cla
 `claims`, `conclusions`, `consumption`, `device_exclusivity`, `devices`, `doubtful_violations`,
 `evidence`, `faults`, `figures`, `holds`, `judge_identity`, `judging`, `nodes`, `observed`,
 `observed_runs`, `plugin_checks`, `pods`, `progress`, `request_amounts`, `schedulers`, `selectors`,
-`taints`, `verdict_files`, `verdicts`, `witness`, `world_states`.
+`taints`, `verdict_files`, `verdicts`, `version_skew`, `witness`, `world_states`.
 """

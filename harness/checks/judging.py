@@ -17,6 +17,7 @@ from harness.checks import (
     observed_runs,
     verdict_files,
     verdicts,
+    version_skew,
 )
 from harness.checks.certificate import certificate_items, certification
 from harness.checks.devices import existing_devices
@@ -200,7 +201,8 @@ def _answers(
     doubt = _doubt(history)
     reviewer = doubtful_violations.Reviewer(history, given, items)
     for check in (*check_registry.CHECKS, *planned_checks.of_history(history)):
-        yield reviewer.review(check, _answer(check, given, doubt))
+        answer = reviewer.review(check, _answer(check, given, doubt))
+        yield version_skew.reviewed(answer, history.plan)
 
 
 def _doubt(history: histories.History) -> str:

@@ -131,6 +131,7 @@ def _with_gates(
     if not (waits or lists or cluster_features.needed(scenario)):
         return scheduler
     version = cluster_features.version_of(binaries.version(pathlib.Path(scheduler.binary)))
+    cluster_features.require_readable(scenario, version, where="a kube-scheduler")
     cluster_features.require_on(scenario, version, scheduler.feature_gates, where=PROCESS)
     if waits and version < BINDING_TIMEOUT_SINCE:
         raise errors.UsageError(
@@ -237,8 +238,8 @@ def versions(subject: subject_specs.SubjectSpec) -> dict[str, str]:
         if isinstance(scheduler, subject_specs.KubeScheduler):
             path = pathlib.Path(scheduler.binary)
             version = binaries.version(path)
-            if binaries.plain_name(path) in binaries.OLDEST:
-                binaries.require_new_enough(path, version)
+            if binaries.is_of_kubernetes(path):
+                binaries.require_new_enough(path, version, name="kube-scheduler")
             known[name] = f"kube-scheduler {version}"
         elif isinstance(scheduler, subject_specs.CommandScheduler) and scheduler.version_command:
             program, *arguments = scheduler.version_command

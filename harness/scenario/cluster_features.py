@@ -12,6 +12,8 @@ from harness.scenario import pool_changes, pool_specs, specs
 
 Version = tuple[int, int]
 """Major and minor version of Kubernetes."""
+COUNTERS_SINCE: Version = (1, 35)
+"""First version whose counter sets are in slices of their own."""
 RULES_API = "resource.k8s.io/v1beta2"
 """The version of DeviceTaintRules that the harness writes and the schedulers watch."""
 
@@ -110,6 +112,17 @@ def require_on(
                 f"expected {feature.gate} to be on in {where}, because the scenario "
                 f"{scenario.name} has {feature.title}, got false: leave it out"
             )
+
+
+def require_readable(scenario: specs.Scenario, version: Version, *, where: str) -> None:
+    """Raise UsageError if this version of Kubernetes cannot read the slices of the scenario."""
+    if version < COUNTERS_SINCE and any(kind.has_counters for kind in scenario.pools.more):
+        raise errors.UsageError(
+            f"expected {where} of {_text(COUNTERS_SINCE)} or newer for the scenario "
+            f"{scenario.name}, which publishes counter sets in slices of their own, got "
+            f"{_text(version)}, which looks for them in the slices of the devices: choose a newer "
+            "one or another scenario"
+        )
 
 
 def version_of(text: str) -> Version:

@@ -214,6 +214,7 @@ def _features(
     version: cluster_features.Version,
 ) -> dict[str, Any]:
     """Return the feature gates and API versions of the profile with those that are needed."""
+    cluster_features.require_readable(scenario, version, where="a Kubernetes")
     cluster_features.require_on(scenario, version, profile.feature_gates, where=profile.name)
     gates = cluster_features.gates(scenario, version)
     served = cluster_features.runtime_config(scenario, version)

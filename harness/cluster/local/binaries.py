@@ -128,6 +128,22 @@ def version(path: pathlib.Path, arguments: Sequence[str] = ("--version",)) -> st
 
     Raises UsageError for a binary that does not run on this machine.
     """
+    output = _output(path, arguments)
+    match = _VERSION.search(output)
+    if not match:
+        raise _prints_no_version(path, output, 0)
+    return f"v{match.group(1)}.{match.group(2)}.{match.group(3)}"
+
+
+def is_of_kubernetes(path: pathlib.Path) -> bool:
+    """Return whether a binary says that it is a release of Kubernetes, whatever its file is called.
+
+    Raises UsageError for a binary that does not run on this machine.
+    """
+    return plain_name(path) in OLDEST or _output(path, ("--version",)).startswith("Kubernetes v")
+
+
+def _output(path: pathlib.Path, arguments: Sequence[str]) -> str:
     try:
         ended = subprocess.run(
             [str(path), *arguments],
@@ -145,19 +161,25 @@ def version(path: pathlib.Path, arguments: Sequence[str] = ("--version",)) -> st
             f"expected {path} {' '.join(arguments)} to answer within {VERSION_TIMEOUT_S:g} s, but it did not: is it the right binary?"
         ) from error
     output = ended.stdout + ended.stderr
-    match = _VERSION.search(output)
-    if ended.returncode or not match:
-        words = output.strip().splitlines()[:1] or ["nothing"]
-        raise errors.UsageError(
-            f"expected {path} to print its version, but it printed {words[0][:200]!r} (exit code {ended.returncode}): "
-            "is it the right binary?"
-        )
-    return f"v{match.group(1)}.{match.group(2)}.{match.group(3)}"
+    if ended.returncode:
+        raise _prints_no_version(path, output, ended.returncode)
+    return output
 
 
-def require_new_enough(path: pathlib.Path, found: str) -> None:
-    """Raise UsageError if the version is older than the oldest supported one."""
-    name = plain_name(path)
+def _prints_no_version(path: pathlib.Path, output: str, exit_code: int) -> errors.UsageError:
+    words = output.strip().splitlines()[:1] or ["nothing"]
+    return errors.UsageError(
+        f"expected {path} to print its version, but it printed {words[0][:200]!r} (exit code {exit_code}): "
+        "is it the right binary?"
+    )
+
+
+def require_new_enough(path: pathlib.Path, found: str, *, name: str = "") -> None:
+    """Raise UsageError if the version is older than the oldest supported one.
+
+    `name` is the program that it is; empty: the one of its file's name.
+    """
+    name = name or plain_name(path)
     if not is_at_least(found, OLDEST[name]):
         raise errors.UsageError(
             f"expected {name} {OLDEST[name]} or newer, got {found} ({path}): {REMEDY}"

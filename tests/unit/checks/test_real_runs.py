@@ -11,6 +11,7 @@ from tests.support import real_runs
 EXPECTED = {
     "embedded-answer-lost-1.36.3": "INVALID",
     "embedded-stale-list-1.36.2": "UNKNOWN",
+    "embedded-partitions-1.34.9": "UNKNOWN",
     "embedded-taints-panic-1.36.2": "UNKNOWN",
     "embedded-uses-all-1.33.13-v1beta1": "VALID",
     "local-answer-lost-1.36.2": "INVALID",
@@ -38,6 +39,14 @@ def test_the_panic_that_ended_a_real_scheduler_is_quoted(tmp_path: pathlib.Path)
         "scheduler ended unexpectedly or with an error (exit code 2): panic: interface conversion: "
         "interface {} is *v1beta2.DeviceTaintRule, not *v1alpha3.DeviceTaintRule"
     ) in judged.reason
+
+
+def test_a_release_that_cannot_read_the_counters_is_not_blamed(tmp_path: pathlib.Path) -> None:
+    judged = judging.judge(real_runs.unpack("embedded-partitions-1.34.9", tmp_path))
+    [found] = [item for item in judged.checks if item.check == "device_consumption"]
+    assert found.verdict is verdicts.Verdict.UNKNOWN
+    assert "kube-scheduler v1.34.9 cannot read counters in slices of their own" in found.reason
+    assert found.reason in judged.reason
 
 
 def _without(*texts: bytes) -> Callable[[bytes], bytes]:

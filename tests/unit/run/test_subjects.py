@@ -220,6 +220,30 @@ def test_an_old_kube_scheduler_is_refused_whatever_its_file_is_called(
         subjects.versions(subject)
 
 
+def test_an_old_kube_scheduler_is_known_by_what_it_prints(tmp_path: pathlib.Path) -> None:
+    kube_scheduler(tmp_path, "v1.33.13", name="my-scheduler")
+    subject = resolve(f"kube-scheduler={tmp_path}/my-scheduler")
+    with pytest.raises(errors.UsageError, match=r"kube-scheduler v1\.34\.0 or newer, got v1\.33"):
+        subjects.versions(subject)
+    (tmp_path / "my-scheduler").write_text("#!/bin/sh\necho my scheduler v0.3.1\n")
+    assert subjects.versions(subject) == {"scheduler": "kube-scheduler v0.3.1"}
+
+
+@pytest.mark.parametrize("version", ["v1.34.9", "v1.35.0"])
+def test_a_kube_scheduler_that_cannot_read_the_counters_is_refused(
+    version: str, tmp_path: pathlib.Path
+) -> None:
+    """Whatever its file is called."""
+    scenario = loading.load("partitions").scenario
+    scheduler = kube_scheduler(tmp_path, version, name="kube-scheduler-1.36.3")
+    subject = subject_specs.SubjectSpec(schedulers=[scheduler])
+    if version == "v1.35.0":
+        assert subjects.with_features(subject, scenario)
+        return
+    with pytest.raises(errors.UsageError, match=r"a kube-scheduler of 1\.35 or newer .* got 1\.34"):
+        subjects.with_features(subject, scenario)
+
+
 def kube_scheduler(
     tmp_path: pathlib.Path, version: str, *, name: str = "kube-scheduler", **more: Any
 ) -> subject_specs.KubeScheduler:

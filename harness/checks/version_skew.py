@@ -1,0 +1,52 @@
+"""Schedulers of releases that cannot read what the pools of a run publish.
+
+Since Kubernetes 1.35, the counter sets of a pool are in slices of their own; older schedulers look
+for them in the slice of the device, and count nothing. That is not their fault.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from harness.checks import verdicts
+from harness.checks.consumption import device_consumption
+from harness.checks.progress import claim_progress
+from harness.history import plans
+
+COUNTERS_SINCE = (1, 35)
+"""First release that reads counter sets in slices of their own."""
+_COUNTING = ("partitions", "limit")
+"""Keys of kinds of pools whose devices consume counters."""
+_RESTING = frozenset({device_consumption.NAME, claim_progress.NAME})
+"""Checks of what a scheduler does that has read the counters."""
+_RELEASE = re.compile(r"kube-scheduler v(\d+)\.(\d+)")
+
+
+def reviewed(answer: verdicts.Answer, plan: plans.Plan) -> verdicts.Answer:
+    """Return an answer, without violations of a scheduler that could not read the counters."""
+    if not isinstance(answer, verdicts.CheckResult) or answer.check not in _RESTING:
+        return answer
+    objection = _objection(plan)
+    if not objection or answer.verdict is not verdicts.Verdict.INVALID:
+        return answer
+    return msgspec.structs.replace(
+        answer,
+        verdict=verdicts.Verdict.UNKNOWN,
+        violation_count=0,
+        violations=[],
+        others=[],
+        reason=f"{verdicts.counted(answer.violation_count, 'violation')} would follow, but {objection}",
+    )
+
+
+def _objection(plan: plans.Plan) -> str:
+    """Return which scheduler could not read the counters; empty: there is none."""
+    pools: dict[str, Any] = plan.settings.get("pools") or {}
+    if not any(kind.get(key) for kind in pools.get("more") or () for key in _COUNTING):
+        return ""
+    for version in plan.versions.values():
+        release = _RELEASE.match(version)
+        if release and (int(release[1]), int(release[2])) < COUNTERS_SINCE:
+            return f"{version} cannot read counters in slices of their own, which came with 1.35"
+    return ""
