@@ -122,6 +122,8 @@ def _why_not(labels: tuple[str, str], compared: Sequence[Compared]) -> str:
 def _power(item: Compared) -> str:
     """Return with which probability as many runs would show a fix without any failure."""
     runs = min(item.first.runs, item.second.runs)
+    if runs < rate_comparisons.RUNS_MIN:
+        return f" (fewer than {rate_comparisons.RUNS_MIN} runs on a side show nothing)"
     if not item.first.failed or runs > POWER_RUNS_MAX:
         return ""
     chance = power.of_comparison(

@@ -10,6 +10,11 @@ from harness.comparison.documents import Answer
 from harness.statistics import exact_tests, rates
 
 CONFIDENCE = rates.CONFIDENCE
+RUNS_MIN = 4
+"""Least conclusive runs of each side that can show a difference in one scenario.
+
+With 0 of 3 against 3 of 3, Fisher's test, which asks least of the runs, finds 0.1.
+"""
 
 
 @dataclasses.dataclass(slots=True)
@@ -60,7 +65,9 @@ def rate_of(group: run_groups.Group) -> rates.Rate:
 
 
 def one(first: rates.Rate, second: rates.Rate) -> Test:
-    """Return the test of two rates."""
+    """Return the test of two rates; too few runs leave it open."""
+    if min(first.runs, second.runs) < RUNS_MIN:
+        return Test(1.0, 1.0, [(first, second)])
     none, every = rates.Rate(0, first.runs), rates.Rate(second.runs, second.runs)
     least = exact_tests.boschloo(none, every)
     return Test(exact_tests.boschloo(first, second), least, [(first, second)])
@@ -98,6 +105,8 @@ def text(test: Test, first: rates.Rate, second: rates.Rate, labels: tuple[str, s
         )
     if first.runs == second.runs == 1:
         return "cannot tell: one run on each side says nothing about rates"
+    if min(first.runs, second.runs) < RUNS_MIN:
+        return f"cannot tell, fewer than {RUNS_MIN} runs on a side: INVALID in {shares}"
     return f"cannot tell, too few runs: INVALID in {shares}"
 
 

@@ -186,6 +186,15 @@ def test_one_run_against_one_says_nothing(tmp_path: pathlib.Path) -> None:
     assert found.summary == "cannot tell: one run on each side says nothing about rates"
 
 
+@pytest.mark.parametrize(("runs", "answer"), [(3, Answer.UNDECIDED), (4, Answer.DIFFERENT)])
+def test_three_valid_runs_and_three_invalid_ones_decide_nothing(
+    tmp_path: pathlib.Path, runs: int, answer: Answer
+) -> None:
+    first = side(tmp_path, "good", runs=runs)
+    found = compare(first, side(tmp_path, "bad", "INVALID", runs=runs))
+    assert found.answer is answer
+
+
 def test_several_scenarios_are_added_up_and_not_averaged(tmp_path: pathlib.Path) -> None:
     sides = []
     for name, verdict in (("one", "VALID"), ("two", "INVALID")):

@@ -62,7 +62,13 @@ def test_what_is_not_shown_names_the_power() -> None:
     assert "(power: 20 runs of each side show a fix that never fails with probability" in found.text
 
 
-@pytest.mark.parametrize("runs", [3, 4, 5, 20])
+def test_three_runs_of_a_side_show_no_fix() -> None:
+    found = fixes.fix(LABELS, [compared(Rate(3, 3), Rate(0, 3))], is_worse_overall=None)
+    assert found.answer is FixAnswer.NOT_SHOWN
+    assert "fewer than 4 runs on a side show nothing" in found.text
+
+
+@pytest.mark.parametrize("runs", [4, 5, 20])
 def test_the_fall_is_what_the_answer_says(runs: int) -> None:
     """The exact interval may reach below zero, which the test has excluded."""
     pair = compared(Rate(runs, runs), Rate(0, runs))
