@@ -139,7 +139,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         claims_in_use.NAME,
         claims_in_use.PROMISE,
-        lambda given: claims_in_use.check(given.observed.lives, given.observed.pods),
+        lambda given: claims_in_use.check(given.observed.lives, given.observed.pods, given.faults),
         applies=claims_in_use.applies,
     ),
     Check(

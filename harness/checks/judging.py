@@ -45,6 +45,7 @@ from harness.history import directories, histories, plans, subject_names
 
 _AT_REST = (claim_progress.NAME, resource_leaks.NAME)
 _NOT_ASKED = "the plan does not ask for it"
+_NOT_OURS = "only the steps of our own scheduler or claim controller would tell it"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -219,13 +220,20 @@ def _answer(
     check: check_registry.Check, given: check_inputs.CheckInput, doubt: str
 ) -> verdicts.Answer:
     if not check.applies(given.plan):
-        return verdicts.NotExamined(check=check.name, promise=check.promise, reason=_NOT_ASKED)
+        return _not_asked(check, given.plan)
     if doubt:
         return _unknown(check, doubt)
     try:
         return check.run(given)
     except Exception as error:  # noqa: BLE001 - no error of a check is a verdict about the subject
         return _unknown(check, f"{verdict_files.CHECK_FAILED}{error!r}")
+
+
+def _not_asked(check: check_registry.Check, plan: plans.Plan) -> verdicts.NotExamined:
+    """Return why a check does not apply: its scenario may ask for it, but not with these parts."""
+    asked = (plan.settings.get("load") or {}).get("examined") or ()
+    why = _NOT_OURS if check.name in asked else _NOT_ASKED
+    return verdicts.NotExamined(check=check.name, promise=check.promise, reason=why)
 
 
 def _unknown(check: check_registry.Check, reason: str) -> verdicts.CheckResult:

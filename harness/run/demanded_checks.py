@@ -1,12 +1,33 @@
-"""Rejects a scenario that demands what no run of it can examine (`load.examined`)."""
+"""Rejects a scenario that demands what no run of it can examine (`load.examined`).
+
+What only the steps of our own scheduler or claim controller tell is not demanded of runs without
+them: the verdict names it as not examined.
+"""
+
+import msgspec
 
 from harness import errors, suggestions
 from harness.checks import check_registry
 from harness.history import plans
+from harness.run import subjects
 
 
-def require_examinable(plan: plans.Plan) -> None:
-    """Raise ScenarioError for an unknown check, and for one that the plan does not ask for."""
+def examinable(plan: plans.Plan) -> plans.Plan:
+    """Return the plan with the demanded checks that its parts allow.
+
+    Raises ScenarioError for an unknown check, and for one that examines nothing whatever the parts.
+    """
+    _require_examinable(plan)
+    wanted = plan.requirements
+    checks = {check.name: check for check in check_registry.CHECKS}
+    kept = [name for name in wanted.examined if name not in checks or checks[name].applies(plan)]
+    requirements = msgspec.structs.replace(wanted, examined=kept)
+    return msgspec.structs.replace(plan, requirements=requirements)
+
+
+def _require_examinable(plan: plans.Plan) -> None:
+    ours = [subjects.PROCESS, subjects.CONTROLLER]
+    plan = msgspec.structs.replace(plan, expected_steps=[*plan.expected_steps, *ours])
     checks = {check.name: check for check in check_registry.CHECKS}
     others = [used.name for used in plan.plugins if used.kind == "checks"]
     for name in plan.requirements.examined:

@@ -174,8 +174,7 @@ def plan(
         ),
         versions=versions() | subjects.versions(subject),
     )
-    demanded_checks.require_examinable(resolved)
-    return resolved
+    return demanded_checks.examinable(resolved)
 
 
 def _require_local_load(scenario: specs.Scenario, faults: planning.PlannedFaults) -> None:

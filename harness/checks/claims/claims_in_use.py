@@ -5,18 +5,21 @@ reserved must not get deallocated." A reservation may be taken back before its p
 the pod's binding has failed, and after the pod has ended or is gone; never in between. That also
 holds for a claim that is deleted: its finalizer keeps it until no pod uses it.
 
-Not examined in runs in which a scheduler may be wrong about a binding: its answer was lost or came
-late, the scheduler or the API server was killed or paused, or there are several schedulers. A
-scheduler that does not know that the pod is bound gives its claims back (as kube-scheduler does in
-Unreserve). Nor in runs in which a fault moves claims.
+A scheduler that does not know that a pod is bound gives its claims back, as kube-scheduler does in
+Unreserve, which follows any failure of a binding. If faults hit the writes of a pod, its violation
+names the known hazard that it shows: correct code may do the same, but the guarantee is broken.
+
+Not examined in runs in which a nemesis has drawn such faults: they would show these hazards now and
+then. Nor are claims that a fault moves from one device to another.
 """
 
-from collections.abc import Iterator
+import collections
+from collections.abc import Iterable, Iterator
 
 from harness.checks import verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives
-from harness.checks.schedulers import scheduler_identities
-from harness.history import plans
+from harness.checks.faults import fault_records
+from harness.history import plans, records
 
 NAME = "claims_in_use"
 PROMISE = "a claim stays allocated, reserved and there while a pod that uses it runs"
@@ -34,7 +37,10 @@ _UNSURE = (
 """Faults after which a scheduler that they hit does not know whether a pod is bound."""
 _MOVING = ("restart-api-server", "reallocate-claims", "take-over")
 """Faults that hit all schedulers, or take claims from pods."""
+_MOVED = "reallocate-claims"
 _SCHEDULER = "scheduler"
+_UNANSWERED = ("lose-response", "truncate-response", "delay-response")
+_LATE = "delay-request"
 _ENDS = {
     "dropped": "lost its reservation",
     "deallocated": "was deallocated",
@@ -43,14 +49,9 @@ _ENDS = {
 
 
 def applies(plan: plans.Plan) -> bool:
-    """Return whether schedulers know in runs with this plan which pods they have bound."""
-    subject = plan.settings.get("subject") or {}
-    return (
-        findings.owes(plan)
-        and not scheduler_identities.are_several(plan)
-        and not subject.get("leader_election")
-        and not any(map(_confuses, plan.faults))
-    )
+    """Return whether no nemesis confuses the schedulers of runs with this plan."""
+    drawn = (fault for fault in plan.faults if fault.drawn_by)
+    return findings.owes(plan) and not any(map(_confuses, drawn))
 
 
 def _confuses(fault: plans.PlannedFault) -> bool:
@@ -58,27 +59,61 @@ def _confuses(fault: plans.PlannedFault) -> bool:
     return fault.kind in _MOVING or (hits and fault.kind in _UNSURE)
 
 
-def check(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> verdicts.Answer:
+def check(
+    lives: claim_lives.ClaimLives,
+    pods: pod_lives.PodLives,
+    faults: fault_records.FaultRecords | None = None,
+) -> verdicts.Answer:
     """Return INVALID with all reservations that ended while their pod ran, VALID without any."""
-    ended = [item for item in lives.reservations if item.until_version is not None]
+    hits = () if faults is None else faults.applications
+    moved = {(item.namespace, item.name) for item in hits if item.kind == _MOVED}
+    ended = [
+        item
+        for item in lives.reservations
+        if item.until_version is not None and (item.claim.namespace, item.claim.name) not in moved
+    ]
     return findings.answer(
         NAME,
         PROMISE,
         examined=len(ended),
         what="reservations that ended",
-        found=list(_taken(ended, pods)),
+        found=list(_taken(ended, pods, _Hazards(hits))),
     )
 
 
+class _Hazards:
+    """The known hazards that faults of a run bring about, by what they hit."""
+
+    def __init__(self, applications: Iterable[records.FaultApplied]) -> None:
+        self._kinds: dict[tuple[str, str, str], set[str]] = collections.defaultdict(set)
+        for item in applications:
+            if item.client.startswith(_SCHEDULER) and item.name and not item.event_type:
+                self._kinds[item.resource, item.namespace, item.name].add(item.kind)
+
+    def named(self, claim: claim_lives.ClaimName, pod: pod_lives.PodLife) -> str:
+        """Return the hazard that faults in writes of a pod and its claim show; empty: none."""
+        of_pod = self._kinds.get(("pods", pod.namespace, pod.name), set())
+        of_claim = self._kinds.get(("resourceclaims", claim.namespace, claim.name), set())
+        if of_pod.intersection(_UNANSWERED):
+            return "H11, a binding without an answer"
+        if _LATE in of_pod:
+            return "H19, a binding that comes late"
+        if of_claim.intersection(_UNANSWERED):
+            return "H10, a reservation that was taken back"
+        return "H18, a reservation that is taken back late" if _LATE in of_claim else ""
+
+
 def _taken(
-    ended: list[claim_lives.Reservation], pods: pod_lives.PodLives
+    ended: list[claim_lives.Reservation], pods: pod_lives.PodLives, hazards: _Hazards
 ) -> Iterator[findings.Finding]:
     for item in ended:
         pod, until = pods.pods.get(item.consumer.uid), item.until_version
         if pod is not None and until is not None and item.end and pod.runs_at(until):
             what = _ENDS[item.end]
+            hazard = hazards.named(item.claim, pod)
             yield findings.Finding(
-                summary=f"claim {item.claim.name} {what} while pod {pod.name} used it",
+                summary=f"claim {item.claim.name} {what} while pod {pod.name} used it"
+                + f" ({hazard})" * bool(hazard),
                 text=f"Claim {item.claim} was reserved for pod {pod} from resourceVersion "
                 f"{item.from_version}; at {until} it {what}, although the pod was bound at "
                 f"{pod.bound_version} and {_fate(pod)}",

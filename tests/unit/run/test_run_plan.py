@@ -126,6 +126,14 @@ def test_a_scenario_cannot_demand_what_its_runs_cannot_examine(name: str, messag
         run_plan.plan(_demanding(name), seed=7)
 
 
+def test_what_only_our_own_parts_tell_is_not_demanded_of_others() -> None:
+    loaded = loading.load("no-unreserve")
+    assert run_plan.plan(loaded, seed=1).requirements.examined == ["scheduler_books"]
+    other = run_plan.plan(loaded, seed=1, chosen_subjects=["command=true {kubeconfig}"])
+    assert other.requirements.examined == []
+    assert other.settings["load"]["examined"] == ["scheduler_books"]
+
+
 def test_faults_in_calls_of_remote_workers_pass_by_a_proxy() -> None:
     """Their kubeconfig names the API server itself."""
     changes = ["traffic.workers=remote", f"traffic.bind=127.0.0.1:{launching.free_port()}"]

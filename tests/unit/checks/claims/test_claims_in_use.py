@@ -7,7 +7,9 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.claims import claims_in_use
+from harness.checks.claims import claim_lives, claims_in_use, pod_lives
+from harness.checks.faults import fault_records
+from harness.checks.observed import folders
 from harness.history import records
 from tests.histories import building, claim_judging, language
 
@@ -105,24 +107,35 @@ def test_a_plain_run_owes_it() -> None:
     assert not claims_in_use.applies(building.plan())
 
 
+CONFUSING = [
+    ("lose-response", ["scheduler"]),
+    ("kill-process", ["scheduler-2"]),
+    ("restart-api-server", ["api-server"]),
+    ("reallocate-claims", ["run"]),
+    ("lose-response", []),
+    ("lose-response", ["claim-controller", "scheduler"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "clients"), CONFUSING)
+def test_faults_of_the_scenario_do_not_switch_it_off(kind: str, clients: list[str]) -> None:
+    fault = building.fault(kind, clients=clients)
+    assert claims_in_use.applies(claim_judging.plan([fault]))
+    drawn = building.fault(kind, clients=clients, drawn_by="chaos")
+    assert not claims_in_use.applies(claim_judging.plan([drawn]))
+
+
 @pytest.mark.parametrize(
-    ("kind", "clients", "owes"),
+    ("kind", "clients"),
     [
-        ("lose-response", ["scheduler"], False),
-        ("lose-response", ["claim-controller"], True),
-        ("kill-process", ["scheduler-2"], False),
-        ("pause-process", ["kubelet"], True),
-        ("delay-events", ["scheduler"], True),
-        ("restart-api-server", ["api-server"], False),
-        ("reallocate-claims", ["run"], False),
-        ("lose-response", [], False),
+        ("lose-response", ["claim-controller"]),
+        ("pause-process", ["kubelet"]),
+        ("delay-events", ["scheduler"]),
     ],
 )
-def test_schedulers_that_may_be_wrong_about_a_binding(
-    kind: str, clients: list[str], owes: bool
-) -> None:
-    fault = building.fault(kind, clients=clients)
-    assert claims_in_use.applies(claim_judging.plan([fault])) is owes
+def test_a_nemesis_that_does_not_confuse_schedulers(kind: str, clients: list[str]) -> None:
+    drawn = building.fault(kind, clients=clients, drawn_by="chaos")
+    assert claims_in_use.applies(claim_judging.plan([drawn]))
 
 
 @pytest.mark.parametrize(
@@ -132,13 +145,52 @@ def test_schedulers_that_may_be_wrong_about_a_binding(
         {"schedulers": [{"scheduler_name": "a"}], "leader_election": {"lease_s": 1}},
     ],
 )
-def test_several_schedulers_may_be_wrong_about_a_binding(subject: dict[str, Any]) -> None:
-    assert not claims_in_use.applies(claim_judging.plan(settings={"subject": subject}))
+def test_several_schedulers_owe_it(subject: dict[str, Any]) -> None:
+    assert claims_in_use.applies(claim_judging.plan(settings={"subject": subject}))
 
 
-def test_one_client_of_a_fault_is_enough() -> None:
-    fault = building.fault("lose-response", clients=["claim-controller", "scheduler"])
-    assert not claims_in_use.applies(claim_judging.plan([fault]))
+def _hit(kind: str, resource: str, name: str, **changes: Any) -> records.FaultApplied:
+    fields = {"fault": kind, "kind": kind, "client": "scheduler"}
+    fields |= {"namespace": "tests", "begun_ns": 1, "ended_ns": 2}
+    return records.FaultApplied(**fields | changes, resource=resource, name=name)
+
+
+def _judged(*hits: records.FaultApplied) -> verdicts.Answer:
+    """The answer about a claim that is taken from a running pod, after these faults."""
+    lives, pods = claim_lives.ClaimLives(), pod_lives.PodLives()
+    folders.fold(language.observe(f"{BOUND} a/p"), lives, pods)
+    found = fault_records.FaultRecords(applications=hits)
+    return claims_in_use.check(lives, pods, found)
+
+
+@pytest.mark.parametrize(
+    ("hit", "hazard"),
+    [
+        (_hit("lose-response", "pods", "p"), " (H11, a binding without an answer)"),
+        (_hit("delay-response", "pods", "p"), " (H11, a binding without an answer)"),
+        (_hit("delay-request", "pods", "p"), " (H19, a binding that comes late)"),
+        (_hit("truncate-response", "resourceclaims", "a"), " (H10, a reservation that was taken back)"),
+        (_hit("delay-request", "resourceclaims", "a"), " (H18, a reservation that is taken back late)"),
+        (_hit("lose-response", "pods", "q"), ""),
+        (_hit("lose-response", "pods", "p", client="kubelet"), ""),
+        (_hit("delay-events", "pods", "p", event_type="MODIFIED"), ""),
+    ],
+)  # fmt: skip
+def test_a_violation_names_the_hazard_that_faults_show(
+    hit: records.FaultApplied, hazard: str
+) -> None:
+    answer = _judged(hit)
+    assert isinstance(answer, verdicts.CheckResult)
+    assert answer.verdict is verdicts.Verdict.INVALID
+    assert answer.violations[0].summary == (
+        f"claim a lost its reservation while pod p used it{hazard}"
+    )
+
+
+def test_a_claim_that_a_fault_moves_is_not_examined() -> None:
+    assert isinstance(
+        _judged(_hit("reallocate-claims", "resourceclaims", "a")), verdicts.NotExamined
+    )
 
 
 def test_the_pod_that_went_on_longest_is_the_worst() -> None:
