@@ -137,5 +137,8 @@ def _kept(
     pods = verdicts.counted(measured.pods_running, "pod")
     held = f"{verdicts.counted(len(results), 'guarantee')} hold{'s' * (len(results) == 1)}"
     claims = verdicts.counted(measured.claims, "claim")
-    not_examined = f"; not examined: {', '.join(item.check for item in unseen)}" if unseen else ""
-    return f"{held}: {allocations} of {devices}, {claims}, {pods} that ran{not_examined}"
+    parts = [f"{held}: {allocations} of {devices}, {claims}, {pods} that ran"]
+    if unseen:
+        parts.append(f"not examined: {', '.join(item.check for item in unseen)}")
+    left = [item for item in results if item.reason.endswith(verdicts.LEFT_OUT)]
+    return "; ".join([*parts, *(f"{item.check}: {item.reason}" for item in left)])

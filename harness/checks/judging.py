@@ -9,6 +9,7 @@ import pathlib
 from collections.abc import Iterator, Sequence
 
 from harness.checks import (
+    blamed_writers,
     check_inputs,
     check_registry,
     conclusions,
@@ -80,7 +81,7 @@ def examine(
     items = certification.certify(evidence)
     given = _given(evidence)
     owed = conclusions.owed(history.plan, _AT_REST)
-    found, others = conclusions.divided(_answers(history, given, items), owed)
+    found, others = conclusions.divided(_answers(evidence, given, items), owed)
     items = conclusions.require_examined(items, found, demanded)
     judgement = _judgement(evidence, items, _attribute(found, given), others)
     return Examination(history, evidence.observed.folded, evidence.faults, judgement)
@@ -119,6 +120,7 @@ def _read(
         operations=api_call_totals.read(history),
         writes=acknowledged_writes.read(history),
         faults=faults,
+        audited=None if audit_log is None else audit_log.folded,
         told=_hear(audit_log, watched, observed.folded, faults),
     )
     _dispute(evidence.told, observed.whole.found)
@@ -194,16 +196,18 @@ def _books(history: histories.History) -> dict[str, written_books.Books | None]:
 
 
 def _answers(
-    history: histories.History,
+    evidence: certificate_items.Evidence,
     given: check_inputs.CheckInput,
     items: Sequence[certificate_items.Item],
 ) -> Iterator[verdicts.Answer]:
     """Yield the answer of each check, without violations that do not stand."""
+    history = evidence.history
     doubt = _doubt(history)
     reviewer = doubtful_violations.Reviewer(history, given, items)
+    writers = blamed_writers.Reviewer(history, evidence.audited)
     for check in (*check_registry.CHECKS, *planned_checks.of_history(history)):
         answer = reviewer.review(check, _answer(check, given, doubt))
-        yield version_skew.reviewed(answer, history.plan)
+        yield version_skew.reviewed(writers.review(check, answer), history.plan)
 
 
 def _doubt(history: histories.History) -> str:

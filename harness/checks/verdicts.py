@@ -8,6 +8,8 @@ import msgspec
 
 SCHEMA_VERSION = 7
 """Schema of verdict.json."""
+LEFT_OUT = "left out"
+"""How the reason of a result ends that leaves out what others have written."""
 
 
 class Verdict(enum.StrEnum):

@@ -36,6 +36,8 @@ class WorldState(folders.Folder):
         self.pods: dict[str, observed_pods.Pod] = {}
         self.claims: dict[str, observed_claims.Claim] = {}
         self.slices: dict[str, observed_slices.Slice] = {}
+        self.nodes: set[str] | None = None
+        """Names of the nodes; None: nodes are not observed."""
         self.taint_rules: set[str] = set()
         """UIDs of the DeviceTaintRules."""
         self.granted: set[tuple[tuple[str, ...], str]] = set()
@@ -57,6 +59,15 @@ class WorldState(folders.Folder):
     def see_slice(self, seen: observations.SeenSlice) -> None:
         """Note the newest state of a slice."""
         self._see(seen)
+
+    def see_node(self, seen: observations.SeenNode) -> None:
+        """Note that a node exists or is gone."""
+        self.nodes = self.nodes or set()
+        if seen.is_gone:
+            self.nodes.discard(seen.object.metadata.name)
+            self._moved(seen.ts_ns)
+        else:
+            self.nodes.add(seen.object.metadata.name)
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
         """Note that a rule exists or is gone."""

@@ -1,7 +1,7 @@
 """Rejects a scenario that demands what no run of it can examine (`load.examined`).
 
-What only the steps of our own scheduler or claim controller tell is not demanded of runs without
-them: the verdict names it as not examined.
+Runs without our own scheduler or claim controller need not examine what only their steps tell: the
+verdict names it as not examined.
 """
 
 import msgspec

@@ -8,7 +8,7 @@ from harness.checks import observed_runs
 from harness.checks.evidence import acknowledged_writes, api_call_totals, pool_changes, wholeness
 from harness.checks.faults import fault_records
 from harness.checks.nodes import preparations
-from harness.checks.witness import testimony
+from harness.checks.witness import audit_history, testimony
 from harness.history import histories, plans
 
 ItemResult = tuple[bool, str]
@@ -41,6 +41,8 @@ class Evidence:
     changed: pool_changes.Reading
     told: testimony.Testimony | None = None
     """The audit log beside the observations; None: there is none to compare."""
+    audited: audit_history.AuditHistory | None = None
+    """The writes that the audit log tells."""
 
     @property
     def plan(self) -> plans.Plan:

@@ -41,6 +41,14 @@ def owner(content: bytes | msgspec.Raw, *path: str) -> str:
     return next(owning, "")
 
 
+def says_more(entry: Entry) -> bool:
+    """Return whether a manager owns more of an object than labels, annotations and its spec."""
+    fields = entry.fields or {}
+    meta = fields.get("f:metadata")
+    has_finalizers = isinstance(meta, dict) and "f:finalizers" in meta
+    return "f:status" in fields or has_finalizers or entry.subresource == "status"
+
+
 def _owns(fields: Any, path: Sequence[str]) -> bool:
     for name in path:
         fields = fields.get(f"f:{name}") if isinstance(fields, dict) else None

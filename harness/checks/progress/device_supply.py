@@ -59,7 +59,10 @@ class DeviceSupply:
         self._all = _by_node(_offered(self._current.values(), use, are_clear=are_clear))
         self._node_of = {item.id: node for node, items in self._all.items() for item in items}
         self._idle = _by_node(
-            item for items in self._all.values() for item in items if item.is_idle
+            item
+            for node, items in self._all.items()
+            for item in items
+            if item.is_idle and (not node or state.nodes is None or node in state.nodes)
         )
 
     def node_of(self, device: str) -> str | None:

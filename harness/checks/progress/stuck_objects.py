@@ -77,7 +77,7 @@ class _Search:
     """A search through one state."""
 
     def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
-        self._pods = state.pods
+        self._pods, self._nodes = state.pods, state.nodes
         self._claims = {claim.metadata.key: claim for claim in state.claims.values()}
         self._extended = extended_resources.ExtendedResource(settings)
         self._extended_claims = extended_resources.claims_by_pod(state.claims.values())
@@ -104,13 +104,20 @@ class _Search:
 
     def _examine_pod(self, pod: observed_pods.Pod) -> None:
         if pod.metadata.deletion_timestamp:
-            self._add(pod, "is not removed", _deletion(pod))
+            if not self._lacks(pod.spec.node_name):
+                self._add(pod, "is not removed", _deletion(pod))
         elif pod.has_ended or pod.status.phase == "Running" or pod.spec.scheduling_gates:
             return
+        elif pod.spec.node_name and self._lacks(pod.spec.node_name):
+            self._blocked += 1  # its node was deleted: no kubelet runs it
         elif pod.spec.node_name:
             self._add(pod, "does not run", f"is bound to {pod.spec.node_name}, but does not run")
         else:
             self._examine_unbound(pod)
+
+    def _lacks(self, node: str) -> bool:
+        """Return whether a node is known to be gone."""
+        return bool(node) and self._nodes is not None and node not in self._nodes
 
     def _examine_unbound(self, pod: observed_pods.Pod) -> None:
         """Look at the claims of a pod that has no node, and at those that it is to get.

@@ -39,6 +39,10 @@ class _Status(msgspec.Struct, gc=False):
     code: int = 0
 
 
+class _User(msgspec.Struct, gc=False):
+    username: str = ""
+
+
 class Event(msgspec.Struct, kw_only=True):
     """The fields of an audit event that matter here."""
 
@@ -50,6 +54,8 @@ class Event(msgspec.Struct, kw_only=True):
     requestURI: str = ""  # noqa: N815
     objectRef: _Reference | None = None  # noqa: N815
     responseStatus: _Status | None = None  # noqa: N815
+    user: _User | None = None
+    userAgent: str = ""  # noqa: N815
     requestObject: msgspec.Raw = _NOTHING  # noqa: N815
     responseObject: msgspec.Raw = _NOTHING  # noqa: N815
     requestReceivedTimestamp: str = ""  # noqa: N815

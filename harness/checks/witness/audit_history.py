@@ -3,9 +3,11 @@
 It shares nothing with `hold_history`, which folds the watch: the two must come to the same.
 """
 
+import functools
 import itertools
 import operator
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -29,6 +31,19 @@ class Hold(msgspec.Struct, frozen=True, order=True):
     """False if the claim ended at an unknown revision after `until_rv`."""
 
 
+class Author(NamedTuple):
+    """The program and the user that have written something."""
+
+    agent: str
+    """User-Agent of the request."""
+    user: str
+
+
+@functools.lru_cache(4096)
+def _author(agent: str, user: str) -> Author:
+    return Author(agent, user)
+
+
 class AuditHistory:
     """The claims and pods of one namespace, as an audit log tells them."""
 
@@ -42,6 +57,10 @@ class AuditHistory:
         self.unclear: list[audit_events.Unclear] = []
         self.contradictions: list[tuple[audit_events.Write, audit_events.Write]] = []
         """Two writes of one revision that differ; the first is kept."""
+        self.authors: dict[int, Author] = {}
+        """revision -> who has created or changed the object; deletions are left out."""
+        self.binders: dict[tuple[str, str], Author] = {}
+        """Namespace and name of a pod -> who has bound it last."""
         self.is_restored = False
         """True if the server says what it had committed when it was killed."""
 
@@ -53,6 +72,14 @@ class AuditHistory:
             self._forget_after(int(restored[:20]))
         for fact in audit_events.facts(event):
             self._add(fact)
+            self._note_author(event, fact)
+
+    def _note_author(self, event: audit_events.Event, fact: audit_events.Fact) -> None:
+        author = _author(event.userAgent, event.user.username if event.user else "")
+        if isinstance(fact, audit_events.Write) and event.verb != "delete":
+            self.authors.setdefault(fact.state.version, author)
+        elif isinstance(fact, audit_events.Hidden) and fact.kind == "bound":
+            self.binders[fact.namespace, fact.name] = author
 
     def _add(self, fact: audit_events.Fact) -> None:
         match fact:

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.progress import claim_progress
+from harness.checks.observed import folders
+from harness.checks.progress import claim_progress, stuck_objects
 from harness.history import records
 from tests.histories import worlds
 from tests.histories.worlds import World
@@ -630,3 +631,38 @@ def test_devices_that_one_pod_could_have_are_not_there_for_the_next_one() -> Non
     pods = [worlds.pod("p", claim="a"), worlds.pod("q", claim="b")]
     result = judge(World(pods=pods, claims=claims, slices=[COLOURS]))
     assert result.violation_count == 1
+
+
+# ------------------------------------------------------- nodes that were deleted
+
+
+def _node(name: str, kind: str, version: int) -> records.Observation:
+    meta = {"name": name, "uid": f"uid-{name}", "resourceVersion": str(version)}
+    return records.Observation(
+        resource="nodes",
+        type=kind,  # type: ignore[arg-type]
+        resource_version=version,
+        ts_ns=1,
+        object=msgspec.Raw(msgspec.json.encode({"metadata": meta})),
+    )
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+@pytest.mark.parametrize(
+    "pod",
+    [
+        worlds.pod("p", node="n"),
+        worlds.pod("p", node="n", deleting=True),
+        worlds.pod("p", claim="a"),
+    ],
+    ids=["bound", "deleted", "waiting"],
+)
+def test_nothing_goes_on_where_a_node_was_deleted(pod: worlds.Object, is_gone: bool) -> None:
+    claims = [worlds.claim("a")] if "nodeName" not in pod["spec"] else []
+    world = World(pods=[pod], claims=claims, slices=TWO_DEVICES)
+    state = worlds.judged(world, plan=worlds.plan()).observed.final
+    steps = [_node("n", "ADDED", 1), _node("m", "ADDED", 2)]
+    steps += [_node("n", "DELETED", 3)] if is_gone else []
+    folders.fold(steps, state)
+    found = stuck_objects.find(state, worlds.SETTINGS).stuck
+    assert len(found) == (0 if is_gone else 1)

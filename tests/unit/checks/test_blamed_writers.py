@@ -1,0 +1,158 @@
+"""The writes of others are not counted against the subject, and the writers are named."""
+
+import pathlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import judging, verdict_files, verdicts
+from tests.histories import building
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+OURS, KUBECTL = "flake-hunt-scheduler", "kubectl/v1.36.2 (linux/amd64) kubernetes/0d9b5a1"
+SETTINGS: dict[str, Any] = {
+    "traffic": {"clients": 1},
+    "subject": {"schedulers": [{"kind": "python", "scheduler_name": "one"}]},
+}
+BOUND = "p:a a+D1 a^p p>n p*"
+
+
+def _judged(
+    folder: pathlib.Path,
+    text: str,
+    others: Mapping[int, str],
+    *,
+    settings: Mapping[str, Any] = SETTINGS,
+    agent: str = OURS,
+) -> verdict_files.Judgement:
+    """Judge a history; `others` are the programs that made some of its revisions."""
+    changes = {"settings": settings}
+    directory = building.build(folder / "run", text, audited=True, changes=changes)
+    (log,) = directory.audit_logs()
+    events = [msgspec.json.decode(line) for line in log.read_bytes().splitlines()]
+    for event in events:
+        meta = (event.get("responseObject") or {}).get("metadata") or {}
+        version = int(meta.get("resourceVersion", 0))
+        event["userAgent"] = others.get(version, agent)
+    log.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+    return judging.judge(directory)
+
+
+def _result(judgement: verdict_files.Judgement, check: str) -> verdicts.CheckResult:
+    (found,) = [item for item in judgement.checks if item.check == check]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("check", "text", "version"),
+    [
+        ("claims_in_use", f"{BOUND} a/p", 6),
+        ("device_exclusivity", "a+D1 b+D1", 2),
+    ],
+    ids=[
+        "a reservation removed by hand",
+        "a device allocated by hand, although another claim has it",
+    ],
+)
+def test_what_someone_else_has_written_is_theirs(
+    tmp_path: pathlib.Path, check: str, text: str, version: int
+) -> None:
+    mine = _result(_judged(tmp_path / "mine", text, {}), check)
+    assert mine.verdict is INVALID
+    theirs = _judged(tmp_path / "theirs", text, {version: KUBECTL})
+    result = _result(theirs, check)
+    assert result.verdict is VALID
+    assert theirs.verdict is not INVALID
+    if theirs.verdict is VALID:
+        assert f"{check}: 1 violation by kubectl" in theirs.reason
+    assert "1 violation by kubectl/v1.36.2 (user system:admin) left out" in result.reason
+
+
+def test_what_a_part_of_the_run_has_written_stays(tmp_path: pathlib.Path) -> None:
+    parts = ("flake-hunt", "kube-controller-manager/v1.36.2 (linux/amd64)", "")
+    for number, agent in enumerate(parts):
+        judged = _judged(tmp_path / str(number), f"{BOUND} a/p", {6: agent})
+        assert _result(judged, "claims_in_use").verdict is INVALID
+
+
+def test_other_violations_stay_and_are_counted(tmp_path: pathlib.Path) -> None:
+    text = f"{BOUND} a/p q:b b+D2 b^q q>n b/q"
+    judged = _judged(tmp_path, text, {6: KUBECTL})
+    result = _result(judged, "claims_in_use")
+    assert (result.verdict, result.violation_count, len(result.violations)) == (INVALID, 1, 1)
+    assert result.reason == (
+        "claim b lost its reservation while pod q used it; "
+        "1 violation by kubectl/v1.36.2 (user system:admin) left out"
+    )
+
+
+def test_what_follows_from_a_change_by_someone_else_is_in_doubt(tmp_path: pathlib.Path) -> None:
+    """The reservation came by hand before, and goes by the scheduler's write."""
+    judged = _judged(tmp_path, "p:a a+D1 a^p p>n p* a^q a/p", {6: KUBECTL})
+    result = _result(judged, "claims_in_use")
+    assert result.verdict is UNKNOWN
+    assert "kubectl" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict"),
+    [
+        ({"subject": {"schedulers": [{"kind": "command"}]}}, UNKNOWN),
+        ({"subject": {"schedulers": [{"kind": "external"}]}}, UNKNOWN),
+    ],
+)
+def test_a_subject_of_which_no_name_is_known_may_use_a_tool(
+    tmp_path: pathlib.Path, settings: dict[str, Any], verdict: verdicts.Verdict
+) -> None:
+    given = SETTINGS | settings
+    one = _judged(tmp_path / "tool", f"{BOUND} a/p", {6: KUBECTL}, settings=given)
+    assert _result(one, "claims_in_use").verdict is verdict
+    other = _judged(tmp_path / "own", f"{BOUND} a/p", {6: "mine/1.0"}, settings=given)
+    assert _result(other, "claims_in_use").verdict is INVALID
+
+
+def test_what_someone_else_had_allocated_before_is_in_doubt(tmp_path: pathlib.Path) -> None:
+    """The scheduler may not have seen it yet, but it must look."""
+    judged = _judged(tmp_path, "a+D1 b+D1", {1: KUBECTL})
+    result = _result(judged, "device_exclusivity")
+    assert (judged.verdict, result.verdict) == (UNKNOWN, UNKNOWN)
+    assert "kubectl" in judged.reason
+
+
+def test_a_log_without_a_known_part_tells_nothing(tmp_path: pathlib.Path) -> None:
+    judged = _judged(tmp_path, f"{BOUND} a/p", {6: "someone/1"}, agent="tests")
+    assert _result(judged, "claims_in_use").verdict is INVALID
+
+
+def _unaudited(
+    folder: pathlib.Path, managers: Callable[[int], list[str]]
+) -> verdict_files.Judgement:
+    """Judge a history without an audit log, whose versions have these managers of the status."""
+    directory = building.build(folder / "run", f"{BOUND} a/p", changes={"settings": SETTINGS})
+    lines = []
+    for line in directory.observations.read_bytes().splitlines():
+        record = msgspec.json.decode(line)
+        if record["record"] == "observation":
+            record["object"]["metadata"]["managedFields"] = [
+                {"manager": name, "subresource": "status", "fieldsV1": {"f:status": {}}}
+                for name in managers(record["resource_version"])
+            ]
+        lines.append(msgspec.json.encode(record))
+    directory.observations.write_bytes(b"\n".join(lines) + b"\n")
+    return judging.judge(directory)
+
+
+def test_without_an_audit_log_a_strange_manager_is_doubt(tmp_path: pathlib.Path) -> None:
+    """A client chooses the name, so that it does not clear anyone."""
+    strange = _unaudited(
+        tmp_path / "strange", lambda version: [OURS, *(["my-operator"] if version >= 6 else [])]
+    )
+    result = _result(strange, "claims_in_use")
+    assert result.verdict is UNKNOWN
+    assert "by my-operator left out" in result.reason
+    known = _unaudited(tmp_path / "known", lambda version: [OURS, "ResourceClaimController"])
+    assert _result(known, "claims_in_use").verdict is INVALID
+    silent = _unaudited(tmp_path / "silent", lambda version: [])
+    assert _result(silent, "claims_in_use").verdict is INVALID
