@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from harness import errors
 
@@ -36,6 +36,8 @@ class Capabilities:
     """Objects whose owners are gone are removed; None: the profile does not tell it."""
     service_accounts: bool = False
     """Pods are rejected until their namespace's service account exists."""
+    claim_controller_process: str = ""
+    """The process of its ResourceClaim controller, if a run can end and pause it; empty: none."""
     restarts_api_server: bool = False
     """The API server can be ended and started again on its data."""
     dense_revisions: bool = False
@@ -117,6 +119,32 @@ class Cluster(Protocol):
 
     def down(self) -> None:
         """Remove the cluster and everything but its logs; a second call does no harm."""
+
+
+class ControlledProcess(Protocol):
+    """A process of a cluster that faults act on."""
+
+    name: str
+
+    def end(self, *, kill: bool) -> None:
+        """End it, by SIGKILL or SIGTERM, until `start_again`."""
+
+    def start_again(self) -> None:
+        """Start it after its end, and wait until it is ready."""
+
+    def pause(self) -> None:
+        """Stop it (SIGSTOP) until `resume`."""
+
+    def resume(self) -> None:
+        """Continue it (SIGCONT)."""
+
+
+@runtime_checkable
+class ControlsProcesses(Protocol):
+    """A cluster with `claim_controller_process`."""
+
+    def process(self, name: str) -> ControlledProcess:
+        """Return one of its processes."""
 
 
 def unsupported_restart(name: str, remedy: str) -> errors.ClusterError:

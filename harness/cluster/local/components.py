@@ -80,6 +80,35 @@ class Component:
             finally:
                 self._restarting = False
 
+    def end(self, *, kill: bool) -> None:
+        """End the process, by SIGKILL or SIGTERM, until `start_again`."""
+        with self._guard:
+            self._restarting = True
+            if kill:
+                self._started().kill()
+            else:
+                self._started().stop(timeout_s=STOP_TIMEOUT_S)
+
+    def start_again(self) -> None:
+        """Start the process after `end`, and wait until it is ready, unless it was stopped.
+
+        Raises ClusterError if it is not ready in time.
+        """
+        with self._guard:
+            try:
+                if not self._stopping.is_set():
+                    self._start()
+            finally:
+                self._restarting = False
+
+    def pause(self) -> None:
+        """Stop the process (SIGSTOP) until `resume`."""
+        self._started().pause()
+
+    def resume(self) -> None:
+        """Continue the process (SIGCONT)."""
+        self._started().resume()
+
     def stop(self) -> None:
         """Stop the process; a restart that waits is ended first."""
         self._stopping.set()

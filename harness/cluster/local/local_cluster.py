@@ -55,8 +55,11 @@ class LocalCluster:
 
     def restart_api_server(self, *, kill: bool, down_s: float) -> None:
         """End kube-apiserver and start it again on the same port; etcd keeps running."""
-        server = next(item for item in self.running if item.name == API_SERVER)
-        server.restart(kill=kill, down_s=down_s, port=self.ports.apiserver)
+        self.process(API_SERVER).restart(kill=kill, down_s=down_s, port=self.ports.apiserver)
+
+    def process(self, name: str) -> components.Component:
+        """Return one of its processes."""
+        return next(item for item in self.running if item.name == name)
 
     def audit_position(self) -> int:
         """Return the size of the audit log."""
@@ -89,6 +92,7 @@ class Provider:
         managed = _has_manager(self._profile)
         return interfaces.Capabilities(
             claim_controller=self._profile.controller_manager is True,
+            claim_controller_process=MANAGER if self._profile.controller_manager is True else "",
             namespace_controller=managed,
             garbage_collector=managed,
             restarts_api_server=True,

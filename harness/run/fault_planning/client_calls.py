@@ -5,6 +5,7 @@ By them a fault that cannot hit anything is found before the run starts.
 
 from collections.abc import Iterator, Mapping
 
+from harness.cluster import interfaces
 from harness.run import subjects
 from harness.scenario import fault_specs, specs, subject_specs
 
@@ -100,6 +101,19 @@ def processes(role: fault_specs.Role, subject: subject_specs.SubjectSpec) -> lis
             return [_TRAFFIC]
         case "recorder":
             return [_RECORDER]
+
+
+def ended_processes(
+    role: fault_specs.Role, subject: subject_specs.SubjectSpec, on: interfaces.Capabilities
+) -> list[str]:
+    """Return the processes of a role that faults can end or pause; empty: there are none.
+
+    The claim controller may be a process of the cluster.
+    """
+    own = processes(role, subject)
+    if role != "claim-controller" or own or not on.claim_controller_process:
+        return own
+    return [on.claim_controller_process]
 
 
 def kubelets(scenario: specs.Scenario) -> list[str]:

@@ -78,7 +78,7 @@ def _process(spec: refusals.AnySpec, run: refusals.Circumstances) -> str:
             return client_calls.LOST_KUBELET
         case _:
             return ""
-    return client_calls.processes(role, run.scenario.subject)[0]
+    return client_calls.ended_processes(role, run.scenario.subject, run.on)[0]
 
 
 def _overlap(first: refusals.AnySpec, second: refusals.AnySpec) -> bool:

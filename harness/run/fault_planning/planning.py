@@ -142,7 +142,7 @@ def _planned(
     random: seeds.Seeds,
 ) -> plans.PlannedFault:
     spec, rule, parameters = fault.spec, dict[str, Any](), dict[str, Any]()
-    clients = _clients(spec, run.scenario.subject)
+    clients = _clients(spec, run)
     if fault_texts.is_traffic(spec):
         seed = random.derive("fault", fault.name)
         found = traffic_rules.rule(fault.name, spec, clients=clients, seed=seed)
@@ -166,7 +166,8 @@ def _planned(
     )
 
 
-def _clients(spec: refusals.AnySpec, subject: subject_specs.SubjectSpec) -> list[str]:
+def _clients(spec: refusals.AnySpec, run: refusals.Circumstances) -> list[str]:
+    subject = run.scenario.subject
     match spec:
         case (
             fault_specs.TouchObjects()
@@ -180,6 +181,6 @@ def _clients(spec: refusals.AnySpec, subject: subject_specs.SubjectSpec) -> list
         case fault_specs.TakeOver():
             return client_calls.processes("scheduler", subject)[:1]
         case fault_specs.ProcessFault():
-            return client_calls.processes(spec.role, subject)[:1]
+            return client_calls.ended_processes(spec.role, subject, run.on)[:1]
         case _:
             return client_calls.processes(spec.on.role, subject)

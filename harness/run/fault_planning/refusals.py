@@ -59,7 +59,8 @@ def objections(spec: AnySpec, run: Circumstances) -> Iterator[str]:
         case fault_specs.TakeOver():
             yield from _of_role("scheduler", run)
         case fault_specs.ProcessFault():
-            yield from _of_role(spec.role, run)
+            if not client_calls.ended_processes(spec.role, run.scenario.subject, run.on):
+                yield from _of_role(spec.role, run)
         case _:
             yield from _of_traffic(spec, run)
     yield from _of_time(spec, run)

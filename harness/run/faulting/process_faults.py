@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from harness import clocks, concurrency, errors
+from harness.cluster import interfaces
 from harness.history import plans, records
 from harness.model import naming
 from harness.run import run_processes
@@ -60,6 +61,45 @@ class RunProcesses:
         pid = self._leader_pid() if self._leader_pid is not None and is_elected else None
         leader = self._supervisor.with_pid(pid) if pid is not None else None
         return leader or self._supervisor.living(name)
+
+
+class ClusterProcess:
+    """A process of the cluster, such as kube-controller-manager."""
+
+    def __init__(self, process: interfaces.ControlledProcess) -> None:
+        self._process = process
+
+    def living(self, name: str) -> str | None:
+        """Return its name: an end that no fault has made ends the run."""
+        return name
+
+    def kill(self, name: str, *, fault: str) -> bool:
+        """End it with SIGKILL."""
+        del name, fault
+        self._process.end(kill=True)
+        return True
+
+    def terminate(self, name: str, *, fault: str) -> bool:
+        """End it with SIGTERM."""
+        del name, fault
+        self._process.end(kill=False)
+        return True
+
+    def pause(self, name: str, *, fault: str) -> bool:
+        """Stop it with SIGSTOP."""
+        del name, fault
+        self._process.pause()
+        return True
+
+    def resume(self, name: str) -> None:
+        """Continue it."""
+        del name
+        self._process.resume()
+
+    def start_again(self, name: str) -> str:
+        """Start it again; return its name when it is ready."""
+        self._process.start_again()
+        return name
 
 
 class Restart(Protocol):

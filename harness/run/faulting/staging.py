@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from harness import concurrency, seeds
 from harness.client import apis, transports
-from harness.cluster import interfaces
+from harness.cluster import interfaces, providers
 from harness.history import directories, plans
 from harness.run import run_processes
 from harness.run.faulting import (
@@ -19,6 +19,7 @@ from harness.run.faulting import (
 )
 from harness.run.faulting.object_faults import claim_moving, node_losses, object_touching
 from harness.run.supervision import leaders, supervising
+from harness.scenario import profiles
 
 _OF_PROCESSES: Mapping[str, type[process_faults.ProcessFault]] = {
     "kill-process": process_faults.EndedProcess,
@@ -101,8 +102,16 @@ class Stage:
         if fault.kind == "lose-node":
             return self._losing(fault, journal)
         guard = self._guards[fault.clients[0]]
-        acting = process_faults.RunProcesses(self._supervisor, self._processes, self._leader_pid())
-        return _OF_PROCESSES[fault.kind](fault, journal, acting, guard)
+        return _OF_PROCESSES[fault.kind](fault, journal, self._acting(fault.clients[0]), guard)
+
+    def _acting(self, process: str) -> process_faults.Processes:
+        """Return what ends, pauses and starts a process: the run, or the cluster."""
+        on = providers.of(profiles.restore(self._plan.cluster_profile)).capabilities
+        if process == on.claim_controller_process and isinstance(
+            self._cluster, interfaces.ControlsProcesses
+        ):
+            return process_faults.ClusterProcess(self._cluster.process(process))
+        return process_faults.RunProcesses(self._supervisor, self._processes, self._leader_pid())
 
     def _leader_pid(self) -> Callable[[], int | None] | None:
         subject = self._plan.settings["subject"]

@@ -20,6 +20,7 @@ from harness.client import apis, transports
 from harness.cluster import interfaces, providers
 from harness.cluster.fixtures import collector_probe, fake_world
 from harness.cluster.local import binaries, control_plane, local_cluster, local_files
+from harness.run.faulting import process_faults
 from harness.scenario import pool_specs, profiles
 from tests.stand_ins import commands
 from tests.support import real_programs
@@ -190,6 +191,35 @@ def test_with_a_controller_manager_namespaces_go_by_themselves(
     with pytest.raises(apis.ApiError):
         api.get(apis.NAMESPACES, "run")
     api.transport.close()
+
+
+@needs_etcd
+def test_the_controller_manager_can_be_ended_paused_and_started_again(
+    up: Callable[..., interfaces.Cluster], folder: pathlib.Path
+) -> None:
+    commands.install(folder, "kube-controller-manager")
+    cluster = up(controller_manager=True)
+    name = provider(folder, controller_manager=True).capabilities.claim_controller_process
+    assert isinstance(cluster, interfaces.ControlsProcesses)
+    acting = process_faults.ClusterProcess(cluster.process(name))
+    assert acting.living(name) == name
+    for end in (acting.kill, acting.terminate):
+        before = cluster.pids[0]
+        assert end(name, fault="f")
+        assert not psutil.pid_exists(before)
+        assert cluster.exit_report() is None, "a fault ended it"
+        assert acting.start_again(name) == name
+        assert cluster.pids[0] != before
+    assert acting.pause(name, fault="f")
+    assert psutil.Process(cluster.pids[0]).status() == psutil.STATUS_STOPPED
+    acting.resume(name)
+    assert psutil.Process(cluster.pids[0]).status() != psutil.STATUS_STOPPED
+    os.kill(cluster.pids[0], signal.SIGKILL)
+    clocks.wait_until(
+        lambda: "kube-controller-manager ended" in (cluster.exit_report() or ""),
+        timeout_s=30,
+        why="its end to be reported",
+    )
 
 
 @needs_etcd

@@ -502,3 +502,25 @@ def test_a_node_is_lost_once_at_a_time() -> None:
     first = {"kind": "lose-node", "name": "first", "down_s": 5.0}
     second = {"kind": "lose-node", "name": "second", "start_s": 2.0}
     assert "expected one fault of kubelet-2 at a time" in refusal(first, second)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "kill-process"},
+        {"kind": "restart-process"},
+        {"kind": "pause-process", "seconds": 1},
+    ],
+)
+def test_a_claim_controller_of_the_cluster_is_hit_where_the_run_can(fault: dict[str, Any]) -> None:
+    managed = interfaces.Capabilities(
+        claim_controller=True, claim_controller_process="kube-controller-manager"
+    )
+    spec = {**fault, "role": "claim-controller"}
+    found = one(spec, controller="cluster", on=managed)
+    assert (found.carrier, found.clients) == ("run", ["kube-controller-manager"])
+    foreign = interfaces.Capabilities(claim_controller=True)
+    assert "expected a role of this run" in refusal(spec, controller="cluster", on=foreign)
+    watched = {"kind": "drop-watch", "on": {"role": "claim-controller"}}
+    assert "expected a role of this run" in refusal(watched, controller="cluster", on=managed)
+    assert one(spec, on=managed).clients == ["claim-controller"], "ours"
