@@ -37,7 +37,11 @@ _CLOSING_BRACE = re.compile(rb"[ \t]*\}(?: |$)")
 """The end of a map as ktesting writes it; more keys may follow on the same line."""
 _NEXT = re.compile(rb"(?:[^\n\"]{0,200}[\W_])?[IWEF]\d{4} \d\d:\d\d:\d\d\.\d")
 """The begin of another line, before which a value must have ended."""
-_DEVICES = b'"devices": {\n'
+_TAIL = 40
+"""Bytes of the end of a line that are looked at; blanks may follow the last sign."""
+_WHOLE = b'=<\n\t{\n\t  "devices": {'
+"""The begin of an allocation in klog's text form, behind the line that it belongs to."""
+_DEVICES = b'"devices": {'
 """The second line of an allocation."""
 _WITH_DOCUMENT = messages.GATHER_ENDS | {Message.RESERVED}
 _SUPPRESSED = re.compile(rb"\bSuppressed (\d+) messages from ")
@@ -86,11 +90,13 @@ def records(file: text_blocks.LogText) -> Iterator[LogRecord]:
 
 def _orphans(text: bytes) -> Iterator[int]:
     """Yield the places of allocations whose first line, with the message, is missing."""
-    place = text.find(_DEVICES)
+    are_whole = text.count(_DEVICES) == text.count(_WHOLE)
+    place = -1 if are_whole else text.find(_DEVICES)
     while place >= 0:
         brace_end = text.rfind(b"\n", 0, place)
         first_end = text.rfind(b"\n", 0, max(brace_end, 0))
-        brace, first = text[first_end + 1 : brace_end], text[max(first_end - 2, 0) : first_end]
+        brace = text[first_end + 1 : brace_end].rstrip()
+        first = text[max(first_end - _TAIL, 0) : max(first_end, 0)].rstrip()
         is_begin = first_end > 0 and brace.endswith(b"{") and b'"' not in brace
         if is_begin and not first.endswith((b"=<", b"[", b",")):
             yield place
@@ -133,8 +139,9 @@ def _line(text: bytes, start: int, after: int) -> bytes:
 def _value_of_lines(text: bytes, after: int, line: bytes, message: Message, prefix: bytes) -> bytes:
     """Return the value that follows a line; empty if it has none, or no end."""
     if message is not Message.RESERVED:
-        return _document(text, after, prefix, _CLOSING_BRACE) if line.endswith(b"{") else line
-    if not line.endswith(b"=<"):
+        has_more = line.rstrip().endswith(b"{")
+        return _document(text, after, prefix, _CLOSING_BRACE) if has_more else line
+    if not line.rstrip().endswith(b"=<"):
         return b""
     return _indented(text, after) or _document(text, after, prefix, _CLOSING)
 

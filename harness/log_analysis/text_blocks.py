@@ -14,7 +14,7 @@ _VALUE_MAX = 2**22
 """Longest value of several lines, in bytes, whose end is waited for."""
 _FIRST_LINE = re.compile(rb'(?:[^\n"]{0,200}[\W_])?[IWEF]\d{4} \d\d:\d\d:|\{"')
 """The begin of a line that is not within a value."""
-_OPEN = (b"=<\n", b": {\n")
+_OPEN = (b"=<", b": {")
 """How the first line of a value of several lines ends: in klog's text form, and in ktesting."""
 
 
@@ -129,7 +129,7 @@ def _cut(text: bytes, new: int) -> int:
     while last > lowest:
         begin = text.rfind(b"\n", 0, last - 1) + 1
         if _FIRST_LINE.match(text, begin):
-            if text.endswith(_OPEN, begin, text.find(b"\n", begin) + 1):
+            if text[begin : text.find(b"\n", begin)].rstrip().endswith(_OPEN):
                 return begin or (cut if len(text) > LINE_MAX else 0)
             return cut
         last = begin

@@ -31,13 +31,16 @@ _KEYS = (*_CUT_KEYS, "MESSAGE", "message", "msg", "line", "textPayload")
 
 
 def unwrapped(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield whole lines as the scheduler wrote them, given any pieces of a log.
+    """Yield the text as the scheduler wrote it, given any pieces of a log.
 
     Lines before a LogDamageError come before it.
     """
     rest, failure = b"", None
     try:
         for piece in _in_utf8(pieces):
+            if not rest and _is_plain(piece):
+                yield piece
+                continue
             rest += piece
             cut = rest.rfind(b"\n", len(rest) - len(piece)) + 1
             if not cut and len(rest) > _HELD_MAX:
@@ -77,12 +80,20 @@ def _encoding(first: bytes) -> str:
     return ""
 
 
+def _is_plain(text: bytes) -> bool:
+    return b"\x1b" not in text and b"\r" not in text and not _has_objects(text)
+
+
+def _has_objects(text: bytes) -> bool:
+    return bool(_OBJECT.search(text) or _OBJECT.match(b"\n" + text[:1_000]))
+
+
 def _restored(text: bytes) -> bytes:
-    if b"\x1b[" in text:
+    if b"\x1b" in text:
         text = b"".join(map(_uncoloured, text.splitlines(keepends=True)))
     if b"\r" in text:
         text = _RETURNS.sub(b"\n", text)
-    if _OBJECT.search(text) or _OBJECT.match(b"\n" + text[:1_000]):
+    if _has_objects(text):
         text = b"".join(map(_line, text.splitlines(keepends=True)))
     return text
 
@@ -103,7 +114,8 @@ def _line(line: bytes) -> bytes:
         return line
     if not isinstance(fields, dict) or ("ts" in fields and "msg" in fields):
         return line
-    return _text(fields) or line
+    text = _text(fields)
+    return (_line(text) if text.startswith(b"{") else text) or line
 
 
 def _text(fields: dict[str, Any]) -> bytes:

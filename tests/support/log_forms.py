@@ -125,6 +125,20 @@ ALL: dict[str, Form] = {
         _of_docker_in_parts(text).decode()
     ),
     "gzip of timestamps": lambda text: gzip.compress(prefixed("2026-12-01T10:00:{ns}Z ")(text), 1),
+    "trailing blanks": lambda text: re.sub(r"$", "  ", text, flags=re.M).encode(),
+    "without indentation": lambda text: re.sub(r"^[\t ]+", "", text, flags=re.M).encode(),
+    "a blank line after each": lambda text: text.replace("\n", "\n\n").encode(),
+    "wrapped twice": lambda text: wrapped("message")(wrapped("log", end="\n")(text).decode()),
+    "json-file of timestamps": lambda text: wrapped("log", end="\n")(
+        prefixed("2026-12-01T10:00:{ns}Z ")(text).decode()
+    ),
+    "timestamps of json-file": lambda text: prefixed("2026-12-01T10:00:{ns}Z ")(
+        wrapped("log", end="\n")(text).decode()
+    ),
+    "crlf of timestamps, coloured": lambda text: prefixed("\x1b[33m{s} \x1b[0m")(text).replace(
+        b"\n", b"\r\n"
+    ),
+    "markdown": lambda text: b"```\n" + text.encode() + b"```\n",
     "no final line end": lambda text: text.rstrip("\n").encode(),
 }
 """Forms that lose nothing: the verdict and the cause stay."""
