@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from harness import clocks, errors, seeds, writing
+from harness import clocks, errors, regular_files, seeds, writing
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.history import subject_names
@@ -258,6 +258,6 @@ def read(path: pathlib.Path) -> CampaignPlan:
     Raises HistoryError if it cannot be read or decoded.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=CampaignPlan)
+        return msgspec.json.decode(regular_files.content(path), type=CampaignPlan)
     except (OSError, msgspec.DecodeError) as error:
         raise errors.HistoryError(f"{path}: expected the plan of a campaign ({error})") from error

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness import clocks, errors, writing
+from harness import clocks, errors, regular_files, writing
 from harness.campaign import campaign_documents, campaign_plan, results, summaries
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
@@ -95,7 +95,7 @@ def read(path: pathlib.Path) -> list[Night]:
     Raises UsageError for a damaged line.
     """
     nights = []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+    for number, line in enumerate(regular_files.content(path).splitlines(), start=1):
         try:
             nights.append(msgspec.json.decode(line, type=Night))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

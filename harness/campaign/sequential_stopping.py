@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from harness import errors, writing
+from harness import errors, regular_files, writing
 from harness.campaign import campaign_plan, results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
@@ -103,7 +103,7 @@ def not_needed(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResu
 def is_needed(folder: pathlib.Path, run: campaign_plan.PlannedRun) -> bool:
     """Return whether a run is still needed, as the file in the campaign's folder tells."""
     try:
-        content = (folder / DECIDED).read_bytes()
+        content = regular_files.content(folder / DECIDED)
     except FileNotFoundError:
         return True
     return _key_of_plan(run) not in msgspec.json.decode(content, type=list[Key])

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness import errors, private_files
+from harness import errors, private_files, regular_files
 
 Document = Mapping[str, Any]
 
@@ -95,7 +95,7 @@ def _absolute(entry: Any, path: pathlib.Path) -> Any:
 def read(path: pathlib.Path) -> Document:
     """Return the content of a kubeconfig. Raises KubeconfigError if it is none, or unreadable."""
     try:
-        text = path.read_text()
+        text = regular_files.text(path)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise errors.KubeconfigError(

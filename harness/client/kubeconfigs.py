@@ -16,7 +16,7 @@ import pathlib
 import ssl
 import urllib.parse
 
-from harness import errors, private_files
+from harness import errors, private_files, regular_files
 from harness.client import exec_credentials, impersonations, kubeconfig_files, proxies
 
 Document = kubeconfig_files.Document
@@ -172,7 +172,7 @@ def _pem(section: Document, key: str, path: pathlib.Path) -> bytes:
 
 def _bytes(file: pathlib.Path, key: str, path: pathlib.Path) -> bytes:
     try:
-        return file.read_bytes()
+        return regular_files.content(file)
     except OSError as error:
         raise errors.KubeconfigError(f"{path}: {key} {file}: {error.strerror}") from error
 

@@ -3,7 +3,7 @@
 import pathlib
 import shutil
 
-from harness import writing
+from harness import regular_files, writing
 
 NAME = "audit.log"
 RESOURCES = ("resourceclaims", "pods")
@@ -30,7 +30,7 @@ def save(log: pathlib.Path, into: pathlib.Path, *, after: int) -> None:
         into.mkdir(exist_ok=True)
         for path in rotated:
             shutil.copyfile(path, into / path.name)
-        with log.open("rb") as source, (into / NAME).open("wb") as target:
+        with regular_files.opened(log) as source, (into / NAME).open("wb") as target:
             source.seek(0 if rotated else after)
             shutil.copyfileobj(source, target, 1 << 20)
 

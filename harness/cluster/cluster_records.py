@@ -19,7 +19,7 @@ from typing import Any, Literal
 import msgspec
 import psutil
 
-from harness import clocks, errors, suggestions, writing
+from harness import clocks, errors, regular_files, suggestions, writing
 from harness.cluster import interfaces, state_folder
 from harness.scenario import profiles
 
@@ -280,7 +280,7 @@ def _path(name: str) -> pathlib.Path:
 
 def _read(path: pathlib.Path) -> ClusterRecord:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ClusterRecord)
+        return msgspec.json.decode(regular_files.content(path), type=ClusterRecord)
     except msgspec.DecodeError as error:
         raise errors.ClusterError(
             f"{path}: expected the record of a cluster ({error}); remove the file"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from harness import errors
+from harness import errors, regular_files
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 
@@ -49,7 +49,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def load(path: pathlib.Path) -> Settings:
     """Read a settings file. Raises UsageError if it cannot be read, decoded or carried out."""
     try:
-        settings = msgspec.json.decode(path.read_bytes(), type=Settings, dec_hook=_path)
+        settings = msgspec.json.decode(regular_files.content(path), type=Settings, dec_hook=_path)
     except OSError as error:
         raise errors.UsageError(
             f"expected a settings file for the fault proxy, but {path}: {error.strerror}"

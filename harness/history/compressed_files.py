@@ -7,6 +7,7 @@ import contextlib
 import pathlib
 from collections.abc import Callable, Iterator
 
+from harness import regular_files
 from harness.history import directories, journal_reader, zstd_frames
 
 LEAST_BYTES = 16 * 2**10
@@ -45,7 +46,7 @@ def compress(path: pathlib.Path) -> pathlib.Path:
     target = path.with_name(path.name + zstd_frames.SUFFIX)
     unfinished = path.with_name(f".{target.name}.unfinished")
     try:
-        with path.open("rb") as source, unfinished.open("wb") as file:
+        with regular_files.opened(path) as source, unfinished.open("wb") as file:
             for frame in _frames(source.read, _last_line(path)):
                 file.write(frame)
         unfinished.replace(target)
@@ -73,7 +74,7 @@ def _last_line(path: pathlib.Path) -> int:
     """Return where the last line begins; the end of the file if it is longer than a trailer."""
     size = path.stat().st_size
     begin = max(size - journal_reader.TRAILER_MAX, 0)
-    with path.open("rb") as file:
+    with regular_files.opened(path) as file:
         file.seek(begin)
         end = file.read()
     found = end.rfind(b"\n", 0, max(len(end) - 1, 0))

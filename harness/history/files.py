@@ -4,19 +4,11 @@ import hashlib
 import io
 import os
 import pathlib
-import stat
 
-from harness import errors
+from harness import errors, regular_files
 
 SMALL_MAX = 64 * 2**20
 """Largest file that is read at once, such as plan.json, in bytes; most have a few thousand."""
-_KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 
 
 def open_regular(path: pathlib.Path, *, buffer: int = io.DEFAULT_BUFFER_SIZE) -> io.BufferedReader:
@@ -25,15 +17,11 @@ def open_regular(path: pathlib.Path, *, buffer: int = io.DEFAULT_BUFFER_SIZE) ->
     Raises HistoryError if it is not a regular file or cannot be read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return regular_files.opened(path, buffer=buffer)
+    except regular_files.IrregularFileError as error:
+        raise errors.HistoryError(f"{path.name}: {error.strerror}") from error
     except OSError as error:
         raise errors.HistoryError(f"{path.name}: cannot be read ({error.strerror})") from error
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
-        raise errors.HistoryError(f"{path.name}: expected a file, got {kind}")
-    return io.BufferedReader(io.FileIO(descriptor, "rb"), buffer)
 
 
 def read_small(path: pathlib.Path) -> bytes:

@@ -18,13 +18,24 @@ FRAME_MAX = 16 * 2**20
 because each frame can be decompressed without the others."""
 WINDOW_MAX = 8 * 2**20
 """Largest window of a frame, in bytes: RFC 8878 recommends that every decoder supports it."""
+_CHECKED_AT_ONCE = 2**20
 _PIECE = 1024
 """Compressed bytes that are decompressed at once, to at most 32 MiB: a block has 4 bytes or more
 and becomes 128 KiB or less."""
 
 
+UNPACKED_MAX = 128 * 2**20
+"""Bytes to which a file may grow, however small it is."""
+UNPACKED_RATIO_MAX = 300
+"""How many times its size a file may grow to; journals grow to 10 to 100 times theirs."""
+
+
 class FrameError(OSError):
     """A file contains something else than whole zstd frames."""
+
+
+class BombError(FrameError):
+    """A file grows to far more than journals do."""
 
 
 class Compressor:
@@ -76,6 +87,8 @@ class _Decompressing(io.RawIOBase):
         self._rest = b""
         """Compressed bytes behind the end of a frame."""
         self._content = memoryview(b"")
+        self._packed, self._unpacked = 0, 0
+        """Bytes so far."""
 
     def readable(self) -> bool:
         return True
@@ -83,16 +96,30 @@ class _Decompressing(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Raise FrameError at damage, and EOFError where a frame is cut short."""
         while not self._content:
-            piece = self._rest or self._file.read(_PIECE)
+            piece = self._rest or self._next()
             if not piece and self._frame is not None:
                 raise EOFError("the last zstd frame has no end")
             if not piece:
                 return 0
             self._content = memoryview(self._decompress(piece))
+            self._require_bounded()
         count = min(len(buffer), len(self._content))
         buffer[:count] = self._content[:count]
         self._content = self._content[count:]
         return count
+
+    def _next(self) -> bytes:
+        piece = self._file.read(_PIECE)
+        self._packed += len(piece)
+        return piece
+
+    def _require_bounded(self) -> None:
+        self._unpacked += len(self._content)
+        if self._unpacked > max(UNPACKED_MAX, UNPACKED_RATIO_MAX * self._packed):
+            raise BombError(
+                f"it grows to more than {UNPACKED_MAX >> 20} MiB and {UNPACKED_RATIO_MAX} times "
+                "its size, and is not read further"
+            )
 
     def _decompress(self, piece: bytes) -> bytes:
         if self._frame is None:
@@ -120,6 +147,21 @@ def decompressing(file: IO[bytes], *, buffer: int = io.DEFAULT_BUFFER_SIZE) -> i
     OSError.
     """
     return io.BufferedReader(_Decompressing(file), buffer)
+
+
+def require_bounded(file: IO[bytes]) -> None:
+    """Raise BombError if the rest of a file of frames grows to far more than journals do.
+
+    Other damage is left to the readers.
+    """
+    content = decompressing(file, buffer=_CHECKED_AT_ONCE)
+    try:
+        while content.read1(_CHECKED_AT_ONCE):
+            pass
+    except BombError:
+        raise
+    except (FrameError, EOFError):
+        return
 
 
 def last_frame(end: bytes, *, limit: int) -> bytes:

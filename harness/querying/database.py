@@ -12,7 +12,7 @@ import msgspec
 
 from harness import errors
 from harness.history import directories
-from harness.querying import exports, loading, views
+from harness.querying import exports, interrupting, loading, views
 
 EXTRA = "analysis"
 """Extra of the package that installs DuckDB."""
@@ -97,10 +97,12 @@ def opened(
 
 
 def fill(connection: Any, run: directories.RunDirectory, tables: Sequence[str]) -> None:
-    """Add a run to these tables. Raises UsageError for a file that DuckDB cannot read."""
+    """Add a run to these tables. Raises UsageError for a file that cannot be read."""
     duckdb = require_duckdb()
     try:
-        loading.load(connection, run, tables)
+        interrupting.run(connection, lambda: loading.load(connection, run, tables))
+    except errors.HistoryError as error:
+        raise errors.UsageError(f"expected the files of a run in {run.path}: {error}") from error
     except duckdb.Error as error:
         raise errors.UsageError(
             f"expected the files of a run in {run.path}, but DuckDB cannot read them: "
@@ -120,10 +122,7 @@ def query(paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB
         _require_select(duckdb, statement)
         tables = views.tables_of(statement)
         with opened(runs, tables, exported, memory_mib=memory_mib) as connection:
-            found = connection.execute(statement)
-            columns = [item[0] for item in found.description]
-            rows = [[_plain(value) for value in row] for row in found.fetchall()]
-            return QueryResult(columns=columns, rows=rows)
+            return interrupting.run(connection, lambda: _found(connection, statement))
     except duckdb.OutOfMemoryException as error:
         raise errors.UsageError(
             f"the query needs more than {memory_mib} MiB of memory: allow more with --memory"
@@ -132,6 +131,13 @@ def query(paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB
         raise errors.UsageError(
             f"the query cannot be executed: {first_paragraph(error)}"
         ) from error
+
+
+def _found(connection: Any, statement: str) -> QueryResult:
+    found = connection.execute(statement)
+    columns = [item[0] for item in found.description]
+    rows = [[_plain(value) for value in row] for row in found.fetchall()]
+    return QueryResult(columns=columns, rows=rows)
 
 
 def first_paragraph(error: Exception) -> str:

@@ -8,7 +8,8 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
-from harness.history import clock_domains, directories
+from harness import errors, regular_files
+from harness.history import clock_domains, directories, files, zstd_frames
 
 TABLES = """
 CREATE TABLE run_documents (
@@ -48,7 +49,7 @@ SELECT ?, row_number() OVER (), record, resource, type, purpose,
             'node', json_extract_string(object, '$.spec.nodeName'))
     END
 FROM read_json(?, format = 'newline_delimited', ignore_errors = true,
-    maximum_object_size = 67108864, columns = {
+    compression = ?, maximum_object_size = 67108864, columns = {
         record: 'VARCHAR', resource: 'VARCHAR', type: 'VARCHAR', purpose: 'VARCHAR',
         resource_version: 'BIGINT', after_resource_version: 'BIGINT', count: 'BIGINT',
         ts_ns: 'BIGINT', object: 'JSON'})
@@ -57,7 +58,8 @@ _CALLS = """
 INSERT INTO calls
 SELECT ?, ?, record, op, "user", verb, resource, namespace, name, ts_ns + ?, outcome, status,
     reason
-FROM read_json(?, format = 'newline_delimited', ignore_errors = true, columns = {
+FROM read_json(?, format = 'newline_delimited', ignore_errors = true,
+    compression = ?, columns = {
     record: 'VARCHAR', op: 'BIGINT', "user": 'VARCHAR', verb: 'VARCHAR', resource: 'VARCHAR',
     namespace: 'VARCHAR', name: 'VARCHAR', ts_ns: 'BIGINT', outcome: 'VARCHAR',
     status: 'INTEGER', reason: 'VARCHAR'})
@@ -66,7 +68,8 @@ WHERE record IN ('invocation', 'completion')
 _STEPS = """
 INSERT INTO taken_steps
 SELECT ?, ?, seq, ts_ns, thread, name, fields
-FROM read_json(?, format = 'newline_delimited', ignore_errors = true, columns = {
+FROM read_json(?, format = 'newline_delimited', ignore_errors = true,
+    compression = ?, columns = {
     record: 'VARCHAR', seq: 'BIGINT', ts_ns: 'BIGINT', thread: 'VARCHAR', name: 'VARCHAR',
     fields: 'JSON'})
 WHERE record = 'step'
@@ -74,7 +77,11 @@ WHERE record = 'step'
 
 
 def load(connection: Any, directory: directories.RunDirectory, tables: Iterable[str]) -> None:
-    """Add a run to these of the TABLES. Raises duckdb.Error for a file that cannot be read."""
+    """Add a run to these of the TABLES.
+
+    Raises HistoryError for a journal that is no file or grows to far more than journals do, and
+    duckdb.Error for one that cannot be read.
+    """
     run = str(directory.path)
     for table in tables:
         match table:
@@ -82,17 +89,17 @@ def load(connection: Any, directory: directories.RunDirectory, tables: Iterable[
                 _add_run(connection, directory)
             case "observed":
                 for path in directory.all_observations():
-                    connection.execute(_OBSERVED, [run, exactly(path)])
+                    connection.execute(_OBSERVED, [run, *_readable(path)])
             case "calls":
                 domains = clock_domains.of_directory(directory)
                 for path in directory.all_operations():
                     domain = domains.get(_process(path))
                     offset_ns = domain.offset_ns if domain else 0
-                    values = [run, _process(path), offset_ns, exactly(path)]
+                    values = [run, _process(path), offset_ns, *_readable(path)]
                     connection.execute(_CALLS, values)
             case "taken_steps":
                 for path in directory.all_steps():
-                    connection.execute(_STEPS, [run, _process(path), exactly(path)])
+                    connection.execute(_STEPS, [run, _process(path), *_readable(path)])
 
 
 def _add_run(connection: Any, directory: directories.RunDirectory) -> None:
@@ -107,7 +114,7 @@ def _add_run(connection: Any, directory: directories.RunDirectory) -> None:
 def _document(path: pathlib.Path) -> dict[str, Any]:
     """Return a JSON object of a run; empty if the file is missing or is none."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(regular_files.content(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -116,6 +123,22 @@ def _document(path: pathlib.Path) -> dict[str, Any]:
 def _process(path: pathlib.Path) -> str:
     """Return the process of `operations-<process>.jsonl`."""
     return directories.journal_stem(path).partition("-")[2]
+
+
+def _readable(path: pathlib.Path) -> tuple[str, str]:
+    """Return the pattern of a journal, and its compression.
+
+    DuckDB would wait for a FIFO, and go by the name: of a path with a question mark only by the
+    part before it. Raises HistoryError for a journal that is not to be read.
+    """
+    with files.open_regular(path) as file:
+        if path.suffix != zstd_frames.SUFFIX:
+            return exactly(path), "none"
+        try:
+            zstd_frames.require_bounded(file)
+        except zstd_frames.BombError as error:
+            raise errors.HistoryError(f"{path.name}: {error}") from error
+    return exactly(path), "zstd"
 
 
 def exactly(path: pathlib.Path) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from harness import errors
 from harness.history import directories, journal_reader
-from harness.querying import closed_holds, loading, views
+from harness.querying import closed_holds, interrupting, loading, views
 
 ROWS_OF_GROUP = 122_880
 """Rows that are in memory at once, and the rows of a row group of Parquet: DuckDB's default."""
@@ -79,7 +79,8 @@ def copy(connection: Any, source: str, path: Path) -> int:
 
     Raises duckdb.Error.
     """
-    found = connection.execute(f"COPY ({source}) TO {views.text(path)} {_FORMAT}").fetchone()
+    statement = f"COPY ({source}) TO {views.text(path)} {_FORMAT}"
+    found = interrupting.run(connection, lambda: connection.execute(statement).fetchone())
     return int(found[0])
 
 

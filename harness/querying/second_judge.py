@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from harness import errors
 from harness.history import directories
-from harness.querying import database
+from harness.querying import database, interrupting
 
 NAME = "second-judge"
 _COUNTS = "SELECT run, examined, double_allocations FROM exclusivity"
@@ -58,7 +58,7 @@ def counts(runs: Sequence[directories.RunDirectory]) -> list[Count]:
     duckdb = database.require_duckdb()
     with database.opened(runs, ["observed"]) as connection:
         try:
-            rows = connection.execute(_COUNTS).fetchall()
+            rows = interrupting.run(connection, lambda: connection.execute(_COUNTS).fetchall())
         except duckdb.Error as error:
             raise errors.UsageError(f"the holds cannot be folded by SQL: {error}") from error
     found = {run: Count(examined, doubled) for run, examined, doubled in rows}

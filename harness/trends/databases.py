@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from harness import errors, writing
+from harness import errors, regular_files, writing
 from harness.trends.night_records import Night, NightRun
 
 SCHEMA_VERSION = 1
@@ -160,7 +160,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 def _require_database(path: pathlib.Path) -> None:
     try:
-        with path.open("rb") as file:
+        with regular_files.opened(path) as file:
             found = file.read(len(_HEADER))
     except OSError as error:
         raise errors.UsageError(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness import errors, writing
+from harness import errors, regular_files, writing
 from harness.archive import campaign_folders
 from harness.campaign import campaign_documents, campaign_pages, campaign_plan, results
 from harness.campaign.sharding import (
@@ -265,7 +265,7 @@ def _require_free(folder: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None
         return
     try:
         earlier = msgspec.json.decode(
-            (folder / MERGE).read_bytes(), type=merge_documents.MergeDocument
+            regular_files.content(folder / MERGE), type=merge_documents.MergeDocument
         )
         is_same = earlier.plan == plan.digest
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from harness import clocks, errors, writing
+from harness import clocks, errors, regular_files, writing
 from harness.archive import campaign_folders, report_folders
 from harness.campaign import campaign_plan, results
 from harness.campaign.sharding import chosen_shards, shard_reading, sharded_plans
@@ -102,7 +102,7 @@ def _read(
 ) -> ShardRecord | None:
     """Return the record; None if it is damaged or of another plan."""
     with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-        record = msgspec.json.decode(path.read_bytes(), type=ShardRecord)
+        record = msgspec.json.decode(regular_files.content(path), type=ShardRecord)
         if (record.plan, record.shard) == (plan.digest, chosen.number):
             return record
     return None
@@ -146,7 +146,7 @@ def _keep(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[results.R
     file = path / campaign_folders.RESULTS
     if not file.exists():
         return []
-    content = file.read_bytes()
+    content = regular_files.content(file)
     whole = content[: content.rfind(b"\n") + 1]
     found = shard_reading.read(whole, {run.number: run for run in plan.runs})
     if found.problems:

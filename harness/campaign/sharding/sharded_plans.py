@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from harness import errors, writing
+from harness import errors, regular_files, writing
 from harness.campaign import campaign_plan
 from harness.campaign.sharding import balancing, planned_plugins
 from harness.history import plans
@@ -156,7 +156,7 @@ def read(path: pathlib.Path) -> ShardedPlan:
     Raises UsageError if it cannot be read, is not whole, or is of another schema.
     """
     try:
-        content = path.read_bytes()
+        content = regular_files.content(path)
     except OSError as error:
         raise errors.UsageError(
             f"expected a plan that `flake-hunt plan` wrote, got {path}, which cannot be read "

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from harness import errors, writing
+from harness import errors, regular_files, writing
 from harness.client import apis
 from harness.model import devices
 
@@ -96,7 +96,7 @@ class Checkpoint:
     def _content(self) -> bytes | None:
         """Return what the last process has written; None: nothing."""
         is_there = self._path is not None and self._path.exists()
-        return self._path.read_bytes() if self._path is not None and is_there else None
+        return regular_files.content(self._path) if self._path is not None and is_there else None
 
     def _replace(self, content: bytes) -> None:
         if self._path is not None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from harness import regular_files
 from harness.client import apis
 from harness.cluster.dra import claim_infos, pod_claims
 
@@ -85,7 +86,7 @@ def _variables(
 
 def _read(path: pathlib.Path) -> _File:
     try:
-        return _files.decode(path.read_bytes())
+        return _files.decode(regular_files.content(path))
     except (OSError, msgspec.DecodeError) as error:
         raise claim_infos.PreparationError(
             "CreateContainerError", f"{path}: expected a CDI file ({error})"

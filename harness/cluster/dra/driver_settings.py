@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import pydantic
 
-from harness import errors
+from harness import errors, regular_files
 from harness.scenario import driver_specs
 
 S = TypeVar("S", bound=pydantic.BaseModel)
@@ -32,7 +32,7 @@ def decode(path: pathlib.Path, kind: type[S]) -> S:
     Raises UsageError if the file cannot be read, or has unknown keys or values.
     """
     try:
-        return kind.model_validate_json(path.read_bytes())
+        return kind.model_validate_json(regular_files.content(path))
     except OSError as error:
         raise errors.UsageError(
             f"{path}: expected a settings file of the driver ({error.strerror})"

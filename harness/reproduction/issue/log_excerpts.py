@@ -5,6 +5,7 @@ import pathlib
 import re
 from collections.abc import Sequence
 
+from harness import regular_files
 from harness.history import directories
 from harness.reproduction.issue import involved_objects
 
@@ -47,7 +48,7 @@ def _excerpt(path: pathlib.Path, pattern: re.Pattern[str]) -> LogExcerpt:
 
 
 def _lines(path: pathlib.Path) -> list[str]:
-    with path.open("rb") as file:
+    with regular_files.opened(path) as file:
         return file.read(BYTES_MAX).decode(errors="replace").splitlines()
 
 

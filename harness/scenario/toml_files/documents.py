@@ -9,7 +9,7 @@ from typing import Any
 
 import pydantic
 
-from harness import errors, suggestions
+from harness import errors, regular_files, suggestions
 from harness.extensions import discovery, entry_points, packaged_files
 from harness.scenario.toml_files import wording
 
@@ -93,7 +93,7 @@ class Shelf:
         Raises ScenarioError if the file is not readable TOML, UsageError for a bad override.
         """
         try:
-            text = path.read_text()
+            text = regular_files.text(path)
         except UnicodeDecodeError as error:
             raise errors.ScenarioError(
                 f"{path}: expected a TOML file, got bytes that are not UTF-8 (first at byte {error.start})"

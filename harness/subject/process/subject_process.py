@@ -10,7 +10,7 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from harness import concurrency, errors, processes, seeds
+from harness import concurrency, errors, processes, regular_files, seeds
 from harness.client import apis, transports
 from harness.metrics import metrics_servers
 from harness.subject import assembling, schedulers
@@ -209,7 +209,7 @@ def read_settings(path: pathlib.Path | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Settings)
+        return msgspec.json.decode(regular_files.content(path), type=Settings)
     except (OSError, msgspec.DecodeError) as error:
         raise errors.UsageError(f"{path}: expected a settings file in JSON ({error})") from error
 

@@ -2,6 +2,8 @@
 
 import pathlib
 
+from harness import regular_files
+
 CHUNK_BYTES = 256 * 1024
 IN_FLIGHT_MAX = 8 * CHUNK_BYTES
 """Bytes that may be sent without an answer, so that a slow network does not fill the memory."""
@@ -29,7 +31,7 @@ class JournalStream:
             self._sent = self.received
         offset = self._sent
         room = self.received + IN_FLIGHT_MAX - offset
-        with self._path.open("rb") as file:
+        with regular_files.opened(self._path) as file:
             file.seek(offset)
             data = file.read(max(min(CHUNK_BYTES, room), 0))
         if offset == self.received:

@@ -15,7 +15,7 @@ import gevent.event
 from locust import env, runners
 from locust.rpc import Message
 
-from harness import clocks, errors
+from harness import clocks, errors, regular_files
 from harness.history import directories, plans
 from harness.traffic import launching
 from harness.traffic.remote import admission, messages, worker_records
@@ -291,5 +291,5 @@ def _invitation(
 ) -> tuple[bytes, bytes]:
     """Return the contents of plan.json and of the scenario's locustfile, if it is a file."""
     locustfile = pathlib.Path(traffic.get("locustfile") or "/")
-    content = locustfile.read_bytes() if locustfile.is_file() else b""
-    return directory.plan.read_bytes(), content
+    content = regular_files.content(locustfile) if locustfile.is_file() else b""
+    return regular_files.content(directory.plan), content

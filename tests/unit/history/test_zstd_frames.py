@@ -145,3 +145,24 @@ def test_a_magic_number_among_the_bytes_of_a_frame_does_not_matter() -> None:
     frame = zstd_frames.Compressor().append_frame(b"x" + zstd_frames.MAGIC + b"yz")
     assert frame.count(zstd_frames.MAGIC) == 2
     assert zstd_frames.last_frame(frame, limit=100) == b"x" + zstd_frames.MAGIC + b"yz"
+
+
+@pytest.mark.parametrize("frames", [1, 5])
+def test_a_small_file_that_grows_without_end_is_not_read_further(
+    monkeypatch: pytest.MonkeyPatch, frames: int
+) -> None:
+    monkeypatch.setattr(zstd_frames, "UNPACKED_MAX", 2**20)
+    frame = zstandard.ZstdCompressor().compress(bytes(8 * 2**20 // frames))
+    with pytest.raises(zstd_frames.BombError, match="grows to more than 1 MiB and 300 times"):
+        read(frame * frames)
+    with pytest.raises(zstd_frames.BombError):
+        zstd_frames.require_bounded(io.BytesIO(frame * frames))
+
+
+def test_a_file_that_grows_as_journals_do_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zstd_frames, "UNPACKED_MAX", 2**10)
+    content = b"".join(b"a line %d of a journal\n" % number for number in range(10_000))
+    packed = zstd_frames.Compressor().append_frame(content)
+    assert read(packed) == (content, False)
+    zstd_frames.require_bounded(io.BytesIO(packed))
+    zstd_frames.require_bounded(io.BytesIO(packed[:-9]))  # damage of another kind

@@ -1,13 +1,17 @@
 """`flake-hunt query` and `flake-hunt check --second-judge`, as a user calls them."""
 
 import json
+import os
 import pathlib
+import signal
 import sys
+import threading
 
 import jsonschema
 import pytest
 
-from harness.querying import second_judge, views
+from harness.history import compressed_files
+from harness.querying import interrupting, second_judge, views
 from tests.histories import building
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
@@ -108,3 +112,39 @@ def test_judges_that_do_not_agree(run: pathlib.Path, ask, monkeypatch: pytest.Mo
     assert document["certificate"][-1]["name"] == "second-judge"
     assert "the check counted 1 double allocations" in document["reason"]
     assert "but SQL 0 double allocations" in document["reason"]
+
+
+@pytest.mark.parametrize("name", ["plain", "what?", "a*b", "[x]", "b=1", "we ird?*[]"])
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_the_spelling_of_a_path_does_not_matter(
+    tmp_path: pathlib.Path, ask, name: str, is_compressed: bool
+) -> None:
+    directory = building.build(tmp_path / name / "run", HISTORY)
+    if is_compressed:
+        for path in directory.journals():
+            compressed_files.compress(path)
+    asked = "select (select count(*) from holds), (select count(*) from operations)"
+    code, out, err = ask("query", directory.path, asked, "-o", "csv")
+    assert code == 0, err
+    assert out.splitlines()[1] == "2,4"
+
+
+def test_a_fifo_in_place_of_a_journal_is_refused(run: pathlib.Path, ask) -> None:
+    (run / "observations.jsonl").unlink()
+    os.mkfifo(run / "observations.jsonl")
+    code, _, err = ask("query", run, "select * from holds")
+    assert code == 2
+    assert "observations.jsonl: expected a file, got a FIFO" in err
+
+
+def test_an_interruption_ends_a_long_query() -> None:
+    import duckdb
+
+    endless = "select count(*) from range(1000000000) a, range(1000000000) b where a.range = -1"
+    with duckdb.connect(":memory:") as connection:
+        timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            interrupting.run(connection, lambda: connection.execute(endless).fetchall())
+        timer.join()
+        assert connection.execute("select 1").fetchall() == [(1,)]

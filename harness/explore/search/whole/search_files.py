@@ -11,7 +11,7 @@ import pathlib
 import msgspec
 
 import harness
-from harness import errors, writing
+from harness import errors, regular_files, writing
 from harness.explore.search.whole import divided_search
 
 FORMAT, VERSION = "flake-hunt-search", 3
@@ -67,7 +67,7 @@ def read(path: pathlib.Path, expected: SearchFile) -> SearchFile:
 
 def _decoded(path: pathlib.Path) -> SearchFile:
     try:
-        search = msgspec.json.decode(path.read_bytes(), type=SearchFile)
+        search = msgspec.json.decode(regular_files.content(path), type=SearchFile)
     except OSError as error:
         raise errors.UsageError(
             f"expected a readable search in {path}: {(error.strerror or '').lower()}"

@@ -1,0 +1,106 @@
+"""No command waits for a file: a FIFO without a writer is refused, wherever one is named or
+found.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "device_exclusivity"
+LIMIT_S = 60
+"""Far more than any of the calls takes on a busy machine."""
+CALLS = """
+import importlib, json, os, pkgutil, signal, sys
+import duckdb
+import harness
+from harness.cli import commands, main
+commands.make_app([])
+for name in ("checks", "comparison", "querying", "report", "run", "scenario", "trends"):
+    package = importlib.import_module(f"harness.{name}")
+    for found in pkgutil.walk_packages(package.__path__, f"harness.{name}."):
+        importlib.import_module(found.name)
+for arguments in json.load(sys.stdin):
+    child = os.fork()
+    if not child:
+        signal.alarm(int(sys.argv[1]))
+        os.dup2(2, 1)
+        sys.argv = ["flake-hunt", *arguments]
+        main.main()
+    _, status = os.waitpid(child, 0)
+    print(json.dumps([arguments, os.waitstatus_to_exitcode(status)]), flush=True)
+"""
+"""Each command in a child of a process that has imported everything."""
+NAMED = """
+run FIFO | run pod-churn --locustfile FIFO | check FIFO | query FIFO x | compare RUN FIFO | merge FIFO
+explain FIFO | reproduce FIFO --into new | replay FIFO | scheduler --kubeconfig FIFO
+fault-proxy --settings FIFO | trends add FIFO | trends page --database FIFO
+explore two-claims-one-device --strategy dpor --resume FIFO | index --reports FIFO
+kubelet --kubeconfig NONE --settings FIFO | kubelet --kubeconfig NONE --changes FIFO
+claim-controller --kubeconfig NONE --settings FIFO
+"""
+FOUND = """
+check RUN | check --second-judge RUN | report RUN | query RUN VIEWS | export RUN -o new
+compare RUN OTHER | watch RUN | trace RUN | reproduce RUN --into new | index --reports REPORTS
+compare REPORTS REPORTS
+"""
+VIEWS = "select (select count(*) from holds) + (select count(*) from operations) + (select count(*) from steps)"
+
+
+def called(folder: pathlib.Path, calls: list[list[str]]) -> dict[str, int]:
+    """The exit codes of commands, by their arguments; a negative one is that of a signal."""
+    done = subprocess.run(
+        [sys.executable, "-c", CALLS, str(LIMIT_S)],
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+        env={**os.environ, "KUBECONFIG": "", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"},
+        timeout=LIMIT_S * len(calls),
+    )
+    assert "Traceback" not in done.stderr, done.stderr[-3000:]
+    return {" ".join(call): code for call, code in map(json.loads, done.stdout.splitlines())}
+
+
+def commands(text: str, **places: object) -> list[list[str]]:
+    """The commands of a text, with paths in place of words in capitals."""
+    listed = text.replace("\n", "|").split("|")
+    return [[str(places.get(word, word)) for word in one.split()] for one in listed if one.strip()]
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    os.mkfifo(tmp_path / "fifo")
+    shutil.copytree(GOLDEN / "VALID", tmp_path / "run")
+    return tmp_path
+
+
+def test_a_fifo_that_is_named_is_refused(folder: pathlib.Path) -> None:
+    calls = commands(NAMED, FIFO=folder / "fifo", RUN=folder / "run", NONE=folder / "none")
+    found = called(folder, calls)
+    assert len(found) == len(calls)
+    assert not {call: code for call, code in found.items() if code not in (1, 2, 20)}
+
+
+@pytest.mark.parametrize("names", [["plan.json"], ["observations.jsonl"], ["*.json*"]])
+def test_a_fifo_in_a_run_is_not_waited_for(folder: pathlib.Path, names: list[str]) -> None:
+    run = folder / "reports" / "scenario" / "run"
+    shutil.copytree(GOLDEN / "VALID", run)
+    waiting = [path for name in names for path in run.rglob(name)]
+    more = ["verdict.json", "report.html", "cluster.json"] if len(waiting) > 1 else []
+    for path in [*waiting, *(run / name for name in more)]:
+        if path.name != "plan.json" or len(waiting) == 1:
+            path.unlink(missing_ok=True)
+            os.mkfifo(path)
+    places = {"RUN": run, "OTHER": folder / "run", "REPORTS": folder / "reports", "VIEWS": "VIEWS"}
+    calls = [
+        [VIEWS if word == "VIEWS" else word for word in call] for call in commands(FOUND, **places)
+    ]
+    found = called(folder, calls)
+    assert len(found) == len(calls)
+    assert not {call: code for call, code in found.items() if code < 0}
