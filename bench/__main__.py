@@ -45,6 +45,12 @@ PARTS = {
 }
 
 
+def line(what: str, value: float, unit: str, first: float) -> str:
+    """Return a figure with its ratio to the first one of its unit, which may be 0."""
+    ratio = f"{value / first:>6.2f} ×" if first else f"{'-':>6}"
+    return f"  {what:<76}{value:>10.1f} {unit:<12}{ratio}"
+
+
 def main(names: list[str]) -> int:
     """Print a table of figures, each with its ratio to the first one of its unit."""
     unknown = set(names) - PARTS.keys()
@@ -58,8 +64,7 @@ def main(names: list[str]) -> int:
         print(f"\n{name}")
         first: dict[str, float] = {}
         for what, value, unit in PARTS[name]():
-            ratio = value / first.setdefault(unit, value)
-            print(f"  {what:<76}{value:>10.1f} {unit:<12}{ratio:>6.2f} ×", flush=True)
+            print(line(what, value, unit, first.setdefault(unit, value)), flush=True)
     return 0
 
 

@@ -8,7 +8,7 @@ pyproject.toml lists.
 Contents: `api`, `apiserver`, `archive`, `campaign`, `catalogue`, `checks`, `cli`, `client`,
 `clocks`, `cluster`, `comparison`, `concurrency`, `conformance`, `errors`, `explore`, `extensions`,
 `fault_proxy`, `faults`, `history`, `live`, `log_analysis`, `metrics`, `model`,
-`prepared_processes`, `private_files`, `processes`, `pytest_plugin`, `querying`, `report`,
-`reproduction`, `run`, `scenario`, `seeds`, `statistics`, `subject`, `suggestions`,
+`prepared_processes`, `private_files`, `processes`, `pytest_plugin`, `querying`, `regular_files`,
+`report`, `reproduction`, `run`, `scenario`, `seeds`, `statistics`, `subject`, `suggestions`,
 `tls_authorities`, `tracing`, `traffic`, `trends`, `worker_threads`, `writing`.
 """

@@ -50,6 +50,7 @@ def extracted(paths: Sequence[pathlib.Path], *, context: str = "") -> dict[str, 
         for section in ("contexts", "clusters", "users")
     }
     where = paths[0] if len(paths) == 1 else pathlib.Path(os.pathsep.join(map(str, paths)))
+    require_context(name, merged, where)
     chosen = named(merged, "contexts", name, where)
     inner = chosen.get("context") or {}
     return {
@@ -117,9 +118,20 @@ def _parse(text: str, path: pathlib.Path) -> Any:
     import yaml  # takes 40 ms, and the harness writes its own kubeconfigs as JSON
 
     try:
-        return yaml.safe_load(text)
+        return next(yaml.safe_load_all(text), None)  # of several documents the first, as kubectl
     except yaml.YAMLError as error:
         raise errors.KubeconfigError(f"{path}: expected YAML or JSON ({error})") from error
+
+
+def require_context(name: str, document: Document, path: pathlib.Path) -> None:
+    """Raise KubeconfigError if no context is named and the kubeconfig has no current one."""
+    if not name:
+        entries = document.get("contexts") or []
+        known = ", ".join(str(entry.get("name")) for entry in entries if isinstance(entry, dict))
+        raise errors.KubeconfigError(
+            f"{path}: expected a current-context, got none: choose one of its contexts "
+            f"({known or 'it has none'}) with `kubectl config use-context NAME`"
+        )
 
 
 def named(document: Document, section: str, name: str, path: pathlib.Path) -> Document:

@@ -126,6 +126,7 @@ def _chosen(
 ) -> tuple[str, Document, Document]:
     """Return a context's name, cluster and user; `context` None: the current one."""
     name = context or document.get("current-context") or ""
+    kubeconfig_files.require_context(name, document, path)
     chosen = kubeconfig_files.named(document, "contexts", name, path).get("context") or {}
     cluster = (
         kubeconfig_files.named(document, "clusters", chosen.get("cluster", ""), path).get("cluster")

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from bench import __main__ as benchmarks
+
 ROOT = pathlib.Path(__file__).parents[2]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 PROGRAMS = sorted(
@@ -68,3 +70,14 @@ def test_help(program: str) -> None:
     done = run(*program.split(), "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert "usage:" in done.stdout
+
+
+def test_a_benchmark_whose_first_figure_is_zero_is_printed() -> None:
+    assert benchmarks.line("found", 0.0, "findings", 0.0).split() == [
+        "found",
+        "0.0",
+        "findings",
+        "-",
+    ]
+    assert benchmarks.line("found", 2.0, "findings", 0.0).split()[-1] == "-"
+    assert benchmarks.line("pods", 3.0, "pods/s", 2.0).split()[-2:] == ["1.50", "×"]

@@ -27,15 +27,16 @@ class Authenticator:
     """Checks bearer tokens, in constant time."""
 
     def __init__(self, token: str, read_only_token: str = "") -> None:
-        self._bearers = [(f"Bearer {token}".encode(), ADMINISTRATOR)]
+        self._tokens = [(token.encode(), ADMINISTRATOR)]
         if read_only_token:
-            self._bearers.append((f"Bearer {read_only_token}".encode(), READER))
+            self._tokens.append((read_only_token.encode(), READER))
 
     def user(self, authorization: bytes) -> User:
         """Return the user of an `Authorization` header. Raises 401 if the token is unknown."""
         authenticated = None
-        for bearer, user in self._bearers:
-            if hmac.compare_digest(authorization, bearer):
+        scheme, *rest = authorization.strip().split(b" ", 2)
+        for token, user in self._tokens if scheme.lower() == b"bearer" and rest else ():
+            if hmac.compare_digest(rest[0], token):
                 authenticated = user
         if authenticated is None:
             raise status_errors.unauthorized()

@@ -17,6 +17,7 @@ _UNREADABLE = (
     quantities.QuantityError,
 )
 _LITERAL = re.compile(r"""["']([\w.-]+)["']""")
+_SELECTED = re.compile(r"\bdevice\s*\.\s*(?:attributes|capacity)\s*\.\s*(\w+)")
 _ASKS_FOR_DOMAIN = re.compile(r"\bin\s+device\s*\.\s*(attributes|capacity)\b")
 _NO_KEY = re.compile(r'Key not found in map : "?([^"]*)')
 _MISSING_KEY = "NOT_FOUND"
@@ -81,13 +82,13 @@ def selector(expression: str) -> Selector:
 
 
 def _domains(expression: str) -> frozenset[str]:
-    """Return the texts in an expression that may be names of domains.
+    """Return the texts and names in an expression that may be names of domains.
 
     Empty if it asks whether a domain is there: a missing one must then be missing.
     """
     if _ASKS_FOR_DOMAIN.search(expression):
         return frozenset()
-    return frozenset(_LITERAL.findall(expression))
+    return frozenset(_LITERAL.findall(expression) + _SELECTED.findall(expression))
 
 
 @functools.cache

@@ -82,6 +82,26 @@ def test_yaml_is_read_too(write: Any) -> None:
     assert (found.host, found.port, found.token) == ("localhost", 1, "t")
 
 
+def test_of_several_documents_the_first_counts_as_in_kubectl(write: Any) -> None:
+    first, second = document({"server": "http://first:1"}), document({"server": "http://second:1"})
+    text = f"---\n{json.dumps(first)}\n---\n{json.dumps(second)}\n"
+    assert kubeconfigs.load(write(text)).host == "first"
+
+
+def test_a_kubeconfig_without_a_current_context_is_told(write: Any) -> None:
+    content = document()
+    del content["current-context"]
+    names = ", ".join(entry["name"] for entry in content["contexts"])
+    expected = rf"expected a current-context, got none: choose one of its contexts \({names}\)"
+    with pytest.raises(errors.KubeconfigError, match=expected):
+        kubeconfigs.load(write(content))
+    with pytest.raises(errors.KubeconfigError, match=expected):
+        kubeconfig_files.extracted([write(content)])
+    with pytest.raises(errors.KubeconfigError, match=r"contexts \(it has none\)"):
+        kubeconfigs.load(write({"kind": "Config"}))
+    assert kubeconfigs.load(write(content), context="one").host
+
+
 def test_another_context(write: Any) -> None:
     content = document()
     content["clusters"].append({"name": "c2", "cluster": {"server": "http://other:1"}})
@@ -152,7 +172,7 @@ NO_PEM = encoded(b"no certificate")
         ("just text", "expected a kubeconfig (kind Config)"),
         ('{"kind": "Pod"}', "expected a kubeconfig (kind Config)"),
         ("[]", "expected a kubeconfig (kind Config)"),
-        ("{}", "expected '' among its contexts, which are: none"),
+        ("{}", "expected a current-context, got none: choose one of its contexts (it has none)"),
         (
             document() | {"current-context": "x"},
             "expected 'x' among its contexts, which are: one, two",
@@ -211,7 +231,7 @@ def test_what_is_no_certificate(write: Any, endpoint: Document) -> None:
 def test_a_file_that_is_not_there_or_no_text(tmp_path: pathlib.Path) -> None:
     with pytest.raises(errors.KubeconfigError, match="Name another one with --kubeconfig"):
         kubeconfigs.load(tmp_path / "nowhere")
-    with pytest.raises(errors.KubeconfigError, match="Is a directory"):
+    with pytest.raises(errors.KubeconfigError, match="expected a file, got a folder"):
         kubeconfigs.load(tmp_path)
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(errors.KubeconfigError, match="readable kubeconfig"):

@@ -135,3 +135,18 @@ def test_a_device_that_cannot_be_converted(attribute: dict[str, str], words: str
     device = {"name": "a", "attributes": {"bad": attribute}}
     with pytest.raises(expressions.SelectorError, match=words):
         expressions.Selector("true").matches(DRIVER, device)
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        ("has(device.attributes.none)", True),
+        ("has(device.capacity.none)", True),
+        ("has(device.attributes.none.any)", False),
+        ("'none' in device.attributes", False),
+        ("cel.bind(a, device.attributes, has(a.none))", True),
+    ],
+)
+def test_a_missing_domain_is_an_empty_map_as_upstream(expression: str, answer: bool) -> None:
+    selector = expressions.Selector(expression)
+    assert selector.matches("dra.example.com", {"name": "d"}) is answer
