@@ -38,9 +38,11 @@ SCHEDULERS = [
 ] or [pytest.param("", marks=real_programs.needs("kube-scheduler"))]
 
 
-def verdict(folder: pathlib.Path, scenario: str, *options: str) -> tuple[str, str]:
+def verdict(
+    folder: pathlib.Path, scenario: str, *options: str, cluster: str = "local"
+) -> tuple[str, str]:
     """The verdict of a run, and what to show if it is not the expected one."""
-    _, output = running.run(folder, "run", scenario, "--cluster", "local", *options, timeout_s=360)
+    _, output = running.run(folder, "run", scenario, "--cluster", cluster, *options, timeout_s=360)
     (file,) = folder.glob("reports/*/*/verdict.json")
     return json.loads(file.read_text())["verdict"], output
 
@@ -61,15 +63,27 @@ def test_a_lost_answer_shows_double_allocations_of_kube_scheduler(
 
 
 @real_programs.needs("kube-scheduler")
-@pytest.mark.parametrize("scenario", ["failover", "unreserve-gap"])
-def test_a_hazard_is_found_in_kube_scheduler(tmp_path: pathlib.Path, scenario: str) -> None:
-    found, output = verdict(tmp_path, scenario, "--subject", "kube-scheduler")
+@pytest.mark.parametrize(
+    ("scenario", "cluster"),
+    [
+        ("failover", "local"),
+        ("unreserve-gap", "local"),
+        ("stale-list", "embedded"),
+        ("reallocated-unseen", "embedded"),
+    ],
+)
+def test_a_hazard_is_found_in_kube_scheduler(
+    tmp_path: pathlib.Path, scenario: str, cluster: str
+) -> None:
+    options = ("--subject", "kube-scheduler")
+    found, output = verdict(tmp_path, scenario, *options, cluster=cluster)
     assert found == "INVALID", output
 
 
 @real_programs.needs("kube-scheduler")
 def test_kube_scheduler_is_valid_without_faults(tmp_path: pathlib.Path) -> None:
-    found, output = verdict(tmp_path, "pod-churn", "--subject", "kube-scheduler")
+    options = ("--subject", "kube-scheduler", "--set", "traffic.duration_s=20")
+    found, output = verdict(tmp_path, "pod-churn", *options)
     assert found == "VALID", output
 
 
