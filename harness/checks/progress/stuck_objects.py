@@ -30,7 +30,8 @@ class Stuck:
     """One sentence without its period."""
     involved: tuple[world_states.Object, ...]
     is_garbage: bool = False
-    """A claim without any use that the garbage collector has to remove."""
+    """A claim without reservation that the garbage collector has to remove: a scheduler that could
+    not bind its pod has taken the reservation back, and left the allocation."""
 
     @property
     def is_leak(self) -> bool:
@@ -212,7 +213,8 @@ class _Search:
             self._add(claim, "is not removed", _deletion(claim))
         elif owner is not None and self._is_gone(owner):
             told = "was generated for a pod that is gone, but is not deleted"
-            self._add(claim, "outlives its pod", told + _holding(claim), is_garbage=_is_idle(claim))
+            is_garbage = not claim.status.reserved_for
+            self._add(claim, "outlives its pod", told + _holding(claim), is_garbage=is_garbage)
         elif claim.status.allocation is not None:
             told = "is allocated, but no pod uses it"
             self._add(claim, "is leaked", told + _holding(claim))
@@ -315,10 +317,6 @@ def _counts(
 def _deletion(obj: world_states.Object) -> str:
     finalizers = ", ".join(obj.metadata.finalizers or ())
     return "was deleted, but is still there" + (f" with finalizers {finalizers}" * bool(finalizers))
-
-
-def _is_idle(claim: observed_claims.Claim) -> bool:
-    return claim.status.allocation is None and not claim.status.reserved_for
 
 
 def _holding(claim: observed_claims.Claim) -> str:

@@ -75,7 +75,7 @@ GARBAGE = worlds.claim("a", owner="gone")
 
 def test_claims_of_gone_pods_are_the_garbage_collectors() -> None:
     """Of a cluster without one, the rest is judged."""
-    world = World(claims=[GARBAGE, worlds.claim("b", owner="gone")], slices=TWO_DEVICES)
+    world = World(claims=[GARBAGE, worlds.claim("b", D1, owner="gone")], slices=TWO_DEVICES)
     answer = judge(world, collects_garbage=False)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.verdict is VALID
@@ -84,7 +84,7 @@ def test_claims_of_gone_pods_are_the_garbage_collectors() -> None:
     )
     for leak in (
         worlds.claim("c", D0),
-        worlds.claim("c", D0, owner="gone"),
+        worlds.claim("c", D0, owner="gone", users=["gone"]),
         worlds.claim("c", owner="gone", users=["gone"]),
         worlds.claim("c", owner="gone", deleting=True, finalizer=True),
     ):
