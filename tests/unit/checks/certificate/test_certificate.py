@@ -449,16 +449,6 @@ def test_operations_are_tallied(tmp_path: pathlib.Path) -> None:
     }
 
 
-def test_a_load_that_created_nothing_makes_unknown(tmp_path: pathlib.Path) -> None:
-    """All that was allocated was created by others."""
-    only_others = damages.dropped(
-        damages.operations, lambda record: not isinstance(record, records.Waited)
-    )
-    judgement = _judge(tmp_path, TEXT, only_others)
-    assert _failed(judgement) == {"load"}
-    assert judgement.reason == "load: the load created no pod and no claim"
-
-
 def test_a_shared_object_that_another_worker_has_created_is_no_error(
     tmp_path: pathlib.Path,
 ) -> None:
