@@ -33,12 +33,12 @@ TYPES = {
     ),
     "shard": (shard_folders.ShardRecord, "shard.json of a shard, by flake-hunt hunt --plan"),
     "merge": (merge_documents.MergeDocument, "merge.json of flake-hunt merge"),
-    "comparison": (comparisons.Comparison, "the output of flake-hunt compare --json"),
+    "comparison": (comparisons.Comparison, "the output of flake-hunt compare --output json"),
     "trends": (trend_documents.Trend, "the output of flake-hunt trends page --output json"),
     "power": (power_tables.PowerTable, "the output of flake-hunt power --output json"),
     "plugins": (listings.PluginList, "the output of flake-hunt plugins --output json"),
     "query": (database.QueryResult, "the output of flake-hunt query --output json"),
-    "explanation": (explanations.Explanation, "the output of flake-hunt explain --json"),
+    "explanation": (explanations.Explanation, "the output of flake-hunt explain --output json"),
 }
 """Name of a file -> its type and title."""
 

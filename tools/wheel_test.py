@@ -312,7 +312,7 @@ def cluster(installed: Installed) -> None:
 
 def examples(installed: Installed) -> None:
     """Lay the examples down and run their tests, which use both schedulers and the users."""
-    installed.flake_hunt("init", ".")
+    installed.flake_hunt("init", ".", "--force")
     tests = ("-q", "-n", "2", "-p", "no:locust", "test_scheduler.py")
     print(installed.run("python", "-m", "pytest", "-rs", *tests).rstrip(), flush=True)
 

@@ -62,6 +62,7 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
+        context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback()(_options)
     chosen = [module for module, names in SUBCOMMANDS.items() if {*arguments[:1]} & {*names}]

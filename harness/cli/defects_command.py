@@ -30,9 +30,6 @@ def defects(
         list[str] | None,
         typer.Argument(metavar="DEFECT", help="Defects to tell about (default: a table of all)."),
     ] = None,
-    is_json: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--json", help="The same as --output json.")
-    ] = False,
     output: outputs.Form = "text",
 ) -> int:
     """List the known defects: the guarantee that each breaks, what shows it, and how fast.
@@ -42,7 +39,7 @@ def defects(
     """
     from harness.catalogue import known
 
-    with outputs.chosen("json" if is_json else output) as out:
+    with outputs.chosen(output) as out:
         listed = _chosen(known.listed(), names or [])
         if out.is_json:
             out.document({"schema": 1, "defects": listed})

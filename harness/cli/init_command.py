@@ -15,6 +15,9 @@ def init(
     folder: Annotated[
         pathlib.Path, typer.Argument(help="Folder for the examples; it is made if it is missing.")
     ] = pathlib.Path(),
+    force: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool, typer.Option("--force", help="Use a folder that has other files.")
+    ] = False,
 ) -> int:
     """Copy examples into a folder: schedulers, a scenario with faults, plug-ins, tests, a workflow.
 
@@ -22,6 +25,6 @@ def init(
     """
     from harness.scenario import examples
 
-    for path in examples.copy(folder):
+    for path in examples.copy(folder, is_forced=force):
         print(path)
     return 0

@@ -24,7 +24,11 @@ def schema(
     output: Annotated[
         pathlib.Path | None,
         typer.Option(
-            "-o", "--output", help="File to write (default: standard output).", show_default=False
+            "-o",
+            "--into",
+            metavar="FILE",
+            help="File to write (default: standard output).",
+            show_default=False,
         ),
     ] = None,
 ) -> int:

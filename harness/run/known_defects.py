@@ -64,12 +64,11 @@ def require_known(chosen: Iterable[str]) -> None:
     for name in chosen:
         if _part(name) is None:
             plugins = discovery.usable("defects", shipped=_SHIPPED)
-            near = suggestions.did_you_mean(name, [*_SHIPPED, *plugins])
             others = f" Plug-ins: {', '.join(plugins)}." if plugins else ""
-            raise errors.UsageError(
-                f"expected a known defect, got {name!r}.{near} "
-                f"Known defects: {', '.join(_SHIPPED)}.{others}"
+            known = suggestions.listed(
+                name, [*_SHIPPED, *plugins], title="Known defects", where="`flake-hunt defects`"
             )
+            raise errors.UsageError(f"expected a known defect, got {name!r}.{known}{others}")
 
 
 def of_part(chosen: Iterable[str], part: Part) -> list[str]:

@@ -9,12 +9,18 @@ from harness.scenario.toml_files import documents
 _LEFT_BEHIND = {"__pycache__", ".pytest_cache", "reports"}
 
 
-def copy(folder: pathlib.Path) -> list[pathlib.Path]:
+def copy(folder: pathlib.Path, *, is_forced: bool = False) -> list[pathlib.Path]:
     """Copy the examples into a folder, which is made if it is missing; return the new files.
 
-    Raises UsageError, and copies nothing, if one of the files is there already; StorageError or
+    Raises UsageError, and copies nothing, if the folder has anything (if `is_forced`: one of the
+    files); StorageError or
     UnwritableError if one cannot be written.
     """
+    if not is_forced and folder.is_dir() and any(folder.glob("[!.]*")):
+        raise errors.UsageError(
+            f"expected an empty folder, got {folder}, which has files: name a new folder, or add "
+            "--force to put the examples beside them"
+        )
     shipped = documents.shipped_folder("examples")
     contents = {str(path.relative_to(shipped)): path.read_bytes() for path in _files(shipped)}
     contents[schemas.file_name("scenario")] = schemas.text("scenario").encode()

@@ -49,6 +49,16 @@ class Boolean:
         return "true" if self.is_true else "false"
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A text where a number is expected; pydantic would read `"4"` as 4, which a schema refuses."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+
 class Spec(pydantic.BaseModel):
     """Base of all tables: frozen, and an unknown key is an error."""
 
@@ -56,23 +66,23 @@ class Spec(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _keep_booleans_from_numbers(cls, document: Any) -> Any:
-        """Replace true and false where a number is expected; pydantic takes them for 1 and 0."""
+    def _keep_others_from_numbers(cls, document: Any) -> Any:
+        """Replace true, false and texts where a number is expected; pydantic would convert them."""
         if not isinstance(document, dict):
             return document
-        return {
-            name: Boolean(is_true=value)
-            if isinstance(value, bool) and cls._is_number(name)
-            else value
-            for name, value in document.items()
-        }
+        return {name: cls._unconverted(name, value) for name, value in document.items()}
 
     @classmethod
-    def _is_number(cls, name: str) -> bool:
+    def _unconverted(cls, name: str, value: Any) -> Any:
+        if not isinstance(value, bool | str):
+            return value
         field = cls.model_fields.get(name)
         annotation: Any = None if field is None else field.annotation
         accepted = _scalars(annotation)
-        return bool not in accepted and bool(accepted & {int, float})
+        words = {word for kind in accepted for word in typing.get_args(kind)}
+        if type(value) in accepted or value in words or not accepted & {int, float}:
+            return value
+        return Boolean(is_true=value) if isinstance(value, bool) else Text(text=value)
 
 
 @functools.cache

@@ -37,7 +37,7 @@ class LoadSpec(Spec):
 
     allocations_min: PositiveCount
     """Least number of observed holds."""
-    pods_running_min: Count
+    pods_running_min: Count = 1
     """Least number of pods observed Running."""
     reuse_min: Count = 0
     """Least number of holds of a device that another claim had held before; from 1 on, at least two
@@ -82,7 +82,7 @@ class Scenario(Spec):
     """The file's name without .toml."""
     title: str
     """One line for tables."""
-    description: str
+    description: str = ""
     """Purpose, origin, and the defects that the scenario finds."""
     pools: pool_specs.PoolsSpec = pool_specs.PoolsSpec()
     """Nodes and devices."""

@@ -85,15 +85,17 @@ def power(
 
 
 def _print(table: "power_tables.PowerTable") -> None:
-    head = ["rate", f"runs to see it ({_percent(table.confidence)})", "below it after clean runs"]
+    head = ["rate", f"seen, {_percent(table.confidence)}", "clean runs"]
     head += [f"seen in {item.runs}" for item in table.rows[0].seen]
-    head += [f"compared with {_percent(table.against)}"] * (table.against is not None)
-    head += [f"{table.until_decided}: below", "at least", "not decided", "runs"] * bool(
-        table.until_decided
-    )
-    for line in outputs.aligned([head, *([*_cells(row, table)] for row in table.rows)]):
+    head += [f"against {_percent(table.against)}"] * (table.against is not None)
+    for line in outputs.aligned([head, *(_cells(row, table) for row in table.rows)]):
         print(line)
     print()
+    if table.until_decided:
+        decided = [f"rate, {table.until_decided}", "below", "at least", "not decided", "runs"]
+        for line in outputs.aligned([decided, *map(_course, table.rows)]):
+            print(line)
+        print()
     for note in _notes(table):
         print(note)
 
@@ -104,21 +106,26 @@ def _cells(row: "power_tables.Row", table: "power_tables.PowerTable") -> list[st
     if table.against is not None:
         most = f"> {table.compared_runs_max}" if row.rate != table.against else "–"
         cells.append(most if row.compared_runs is None else f"{row.compared_runs} each")
-    if row.course is not None:
-        found = row.course
-        cells += [_percent(value) for value in (found.below, found.at_least, found.undecided)]
-        cells.append(f"{found.mean_runs:.0f} of {found.runs_max}")
     return cells
+
+
+def _course(row: "power_tables.Row") -> list[str]:
+    found = row.course
+    if found is None:
+        return [_percent(row.rate), "–", "–", "–", "–"]
+    chances = (found.below, found.at_least, found.undecided)
+    runs = f"{found.mean_runs:.0f} of {found.runs_max}"
+    return [_percent(row.rate), *map(_percent, chances), runs]
 
 
 def _notes(table: "power_tables.PowerTable") -> list[str]:
     notes = [
-        "runs to see it: they show a failure with this probability, or a lower rate if none fails.",
-        "below it after clean runs: what hunt --until-decided needs, which may stop after any run.",
+        "seen: so many runs show a failure with this probability, or a lower rate if none fails.",
+        "clean runs: so many show that the rate is lower, as hunt --until-decided needs, which may stop after any run.",
     ]
     if table.against is not None:
         notes.append(
-            f"compared: runs of each side with which compare finds the difference with a "
+            f"against: runs of each side with which compare finds the difference with a "
             f"probability of {_percent(table.power_min)}."
         )
     if table.until_decided:

@@ -36,19 +36,14 @@ def merge(
         pathlib.Path | None,
         typer.Option(
             "-o",
-            "--output",
+            "--into",
             metavar="DIR",
             help="Folder of the merged campaign (default: one in reports/campaigns).",
             show_default=False,
         ),
     ] = None,
     summary: choosing.Summary = None,
-    is_json: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool,
-        typer.Option(
-            "--json", help="Print the campaign as JSON, with everything else on standard error."
-        ),
-    ] = False,
+    output: outputs.Form = "text",
     quiet: outputs.Quiet = False,  # noqa: FBT002
 ) -> int:
     """Merge the shards of a plan into one campaign: table, pages, JUnit file and exit code.
@@ -71,7 +66,7 @@ def merge(
     target = folder or pathlib.Path("reports", "campaigns", given.folder_name)
     reports = target.parent.parent
     with (
-        outputs.chosen("json" if is_json else "text", quiet=quiet) as out,
+        outputs.chosen(output, quiet=quiet) as out,
         contextlib.nullcontext() if folder else index_command.refreshed(reports),
     ):
         merged = merged_campaigns.write(given, target)

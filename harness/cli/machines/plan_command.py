@@ -31,7 +31,8 @@ def plan(
         typer.Option(min=1, max=SHARDS_MAX, help="Number of shards: as many machines can work."),
     ] = 1,
     file: Annotated[
-        pathlib.Path, typer.Option("-o", "--output", help="File to write the plan to.")
+        pathlib.Path,
+        typer.Option("-o", "--into", metavar="FILE", help="File to write the plan to."),
     ] = pathlib.Path("plan.json"),
     repeat: campaign_options.Repeat = None,
     repeat_controls: campaign_options.RepeatControls = 1,
@@ -103,7 +104,7 @@ def plan(
 
 def same_campaign(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:
     """Return the arguments of `hunt` that make the campaign of `plan` on one machine."""
-    words = _without(["hunt", *arguments[1:]], ("--shards", "--output", "-o", "--reports"))
+    words = _without(["hunt", *arguments[1:]], ("--shards", "--into", "-o", "--reports"))
     words = [word for word in words if word not in ("--quiet", "-q")]
     return [*words, *([] if is_given else ["--seed", str(seed)])]
 

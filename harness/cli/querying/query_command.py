@@ -60,7 +60,7 @@ def query(
     ],
     output: Annotated[
         Literal["text", "json", "csv"],
-        typer.Option("--output", "-o", help="Form of the rows: a table, a JSON document, or CSV."),
+        typer.Option("--output", help="Form of the rows: a table, a JSON document, or CSV."),
     ] = "text",
     memory: Memory = database.MEMORY_MIB,
 ) -> int:
@@ -81,7 +81,7 @@ def export(
     directory: run_commands.RunPaths,
     output: Annotated[
         pathlib.Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="New folder of the Parquet files."),
+        typer.Option("-o", "--into", metavar="FOLDER", help="New folder of the Parquet files."),
     ],
     memory: Memory = database.MEMORY_MIB,
 ) -> int:

@@ -28,9 +28,6 @@ def compare(
         pathlib.Path | None,
         typer.Option("--html", metavar="FILE", help="Also write a page with tables and charts."),
     ] = None,
-    is_json: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--json", help="The same as --output json.")
-    ] = False,
     same_machine: Annotated[  # noqa: FBT002
         bool,
         typer.Option(
@@ -77,7 +74,7 @@ def compare(
         raise errors.UsageError(
             f"expected two runs or campaigns with --fix, before and after it, got {len(paths)}"
         )
-    form = "json" if is_json else output
+    form = output
     with outputs.chosen(form, quiet=quiet, verbose=verbose) as out:
         comparison = comparing.compare(paths, seed=seed, same_machine=same_machine)
         if html is not None:

@@ -37,9 +37,6 @@ def explain(
             help="Logs of kube-scheduler or of our scheduler, or parts of one: text or JSON, plain, gzip, xz or zstd; - is standard input. Or run directories, or campaigns. Patterns may be quoted.",
         ),
     ],
-    as_json: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--json", help="The same as --output json.")
-    ] = False,
     html: Annotated[
         pathlib.Path | None,
         typer.Option("--html", help="Also write it to this file as an HTML page."),
@@ -60,7 +57,7 @@ def explain(
     from harness.cli.runs import log_paths
 
     given = log_paths.chosen(logs)
-    with outputs.chosen("json" if as_json else output, quiet=quiet) as out:
+    with outputs.chosen(output, quiet=quiet) as out:
         if isinstance(given, list) and len(given) > 1:
             if html is not None:
                 raise errors.UsageError(

@@ -15,7 +15,6 @@ Form = Annotated[
     Literal["text", "json"],
     typer.Option(
         "--output",
-        "-o",
         rich_help_panel=_PANEL,
         help="json: one JSON document on standard output, everything else on standard error.",
     ),

@@ -54,7 +54,6 @@ def watch(
         Literal["text", "json"],
         typer.Option(
             "--output",
-            "-o",
             help="json: one JSON document on each line, the last one with the verdict.",
         ),
     ] = "text",

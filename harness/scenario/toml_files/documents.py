@@ -79,12 +79,17 @@ class Shelf:
 
     def _unknown(self, name: str) -> errors.ScenarioError:
         plugins = discovery.usable(self.plugins, shipped=self.every_name())
-        near = suggestions.did_you_mean(pathlib.Path(name).stem, [*self.every_name(), *plugins])
+        known = suggestions.listed(
+            pathlib.Path(name).stem,
+            [*self.every_name(), *plugins],
+            title=f"Shipped {self.noun}s",
+            where=f"the folder {self.folder()}",
+        )
         others = f" Plug-ins: {', '.join(plugins)}." if plugins else ""
         is_what = "a folder" if name and pathlib.Path(name).is_dir() else "neither"
         return errors.ScenarioError(
             f"expected a {self.noun} file or the name of a shipped one, got {name!r}, which is "
-            f"{is_what}.{near} Shipped {self.noun}s: {', '.join(self.names()) or 'none'}.{others}"
+            f"{is_what}.{known}{others}"
         )
 
     def read(self, path: pathlib.Path, overrides: Sequence[str]) -> tuple[Document, str]:

@@ -33,6 +33,7 @@ _EXPECTED = {
 _KINDS = {
     bool: "boolean",
     fields.Boolean: "boolean",
+    fields.Text: "text",
     dict: "table",
     float: "number",
     int: "number",

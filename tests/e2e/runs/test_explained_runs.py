@@ -51,7 +51,7 @@ def test_the_log_of_kube_scheduler_explains_the_violation_of_its_run(
     assert "According to the scheduler's log: assume-cache early return." in page
     assert "at least 13.508 ms" in page
     assert "logs/scheduler.log" in page
-    code, output = running.run(tmp_path, "explain", str(directory), "--json")
+    code, output = running.run(tmp_path, "explain", str(directory), "--output", "json")
     explained = json.loads(output)
     [same] = explained["double_allocations"]
     assert (code, same["device"], same["signature"]) == (

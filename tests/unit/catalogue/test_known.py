@@ -208,7 +208,7 @@ def test_the_command_prints_every_defect_as_a_table_and_as_json() -> None:
     table = command()
     assert all(name in table for name in LISTED)
     assert f"\n{len(LISTED)} known defects. " in table
-    document = msgspec.json.decode(command("--json"))
+    document = msgspec.json.decode(command("--output", "json"))
     assert [row["name"] for row in document["defects"]] == list(LISTED)
     [row] = [row for row in document["defects"] if row["name"] == "assume-cache-shared-drain"]
     assert row["guarantee"] == "X"

@@ -50,7 +50,9 @@ def test_quiet_names_only_verdict_and_folder(flake_hunt: Any, folder: pathlib.Pa
 
 def test_as_json_it_is_one_document(flake_hunt: Any, folder: pathlib.Path) -> None:
     names = ["UNKNOWN", NOTHING]
-    code, out, err = flake_hunt("check", "-o", "json", *(str(folder / name) for name in names))
+    code, out, err = flake_hunt(
+        "check", "--output", "json", *(str(folder / name) for name in names)
+    )
     document = json.loads(out)
     assert (code, document["exit_code"], document["schema"]) == (2, 2, 1)
     assert [run["directory"] for run in document["runs"]] == [str(folder / name) for name in names]

@@ -58,7 +58,7 @@ def test_the_fix_of_a_defect_works(flake_hunt: Any, reports: pathlib.Path) -> No
         "the fix works: B is INVALID less often than A (95 % confidence): churn, A 12 of 12 runs "
         "(74 to 100 %), B 0 of 12 runs (0 to 26 %); the rate falls by 39 to 100 percentage points"
     )
-    code, out, _ = flake_hunt("compare", *paths, "--json")
+    code, out, _ = flake_hunt("compare", *paths, "--output", "json")
     document = schemas.obeying("comparison", out)
     assert (code, document["fixes"][0]["answer"]) == (10, "works")
     assert document["pairs"][0]["fall_low"] == pytest.approx(0.387, abs=0.01)
@@ -83,7 +83,7 @@ def test_too_few_runs(flake_hunt: Any, reports: pathlib.Path) -> None:
     assert out.splitlines()[-1] == "cannot tell: one run on each side says nothing about rates"
 
 
-@pytest.mark.parametrize("form", [["--json"], ["--output", "json"]])
+@pytest.mark.parametrize("form", [["--output", "json"]])
 def test_as_json_it_is_one_document(
     flake_hunt: Any, reports: pathlib.Path, form: list[str]
 ) -> None:

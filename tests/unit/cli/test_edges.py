@@ -58,7 +58,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         (["hunt", "--jobs", "0"], 2, "--jobs: expected at least 1, got '0'"),
         (["cluster", "up", "--nodes", "5001"], 2, "--nodes: expected at most 5000, got"),
         (["explore", "--time", "x"], 2, "--time: expected a number of seconds, or"),
-        (["doctor", "-o", "yaml"], 2, "--output / -o: 'yaml' is not one of 'text', 'json'"),
+        (["doctor", "--output", "yaml"], 2, "--output: 'yaml' is not one of 'text', 'json'"),
         (["claim-controller", "--kubeconfig", "k", "--as", "1.35"], 2, "Known releases: 1.34.2,"),
         (
             ["claim-controller", "--kubeconfig", "k", "--workers", "0"],
@@ -87,7 +87,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         ),
         (["run", "pod-churn", "--set", "claim.devices=3"], 2, "claim.devices: expected at most"),
         (["run", "pod-churn", "--set", 'claim.selectors=["false"]'], 2, "but 0 match: false"),
-        (["explore", "two-claims-one-devise"], 2, "Did you mean 'two-claims-one-device'?"),
+        (["explore", "two-claims-one-devise"], 2, "Did you mean 'two-claims-one-device'"),
         (["explore", "--strategy", "exhaustiv"], 2, "Did you mean 'exhaustive'?"),
         (["doctor", "--for", "kin"], 2, "Did you mean 'kind'?"),
         (["conformance", "--group", "nope"], 2, "expected a group of rules"),

@@ -38,7 +38,7 @@ def test_exit_codes_are_those_of_check(
     assert (ended, out.partition(":")[0], out.count("\n"), err) == (code, word, 1, "")
 
 
-@pytest.mark.parametrize("option", [["--json"], ["-o", "json"]])
+@pytest.mark.parametrize("option", [["--output", "json"]])
 def test_json_is_one_document(flake_hunt: Any, log: pathlib.Path, option: list[str]) -> None:
     log.write_text(TWO)
     code, out, _ = flake_hunt("explain", str(log), *option)
@@ -187,7 +187,7 @@ def test_a_run_directory_stands_for_the_logs_of_its_schedulers(
     flake_hunt: Any, tmp_path: pathlib.Path
 ) -> None:
     run = run_directory(tmp_path / "run", TWO)
-    code, out, err = flake_hunt("explain", str(run), "--json")
+    code, out, err = flake_hunt("explain", str(run), "--output", "json")
     document = json.loads(out)
     schemas.obeying("explanation", document)
     assert (code, err, [log["name"] for log in document["logs"]]) == (
@@ -205,7 +205,7 @@ def test_the_log_of_the_scheduler_of_a_kind_cluster_is_found(
     for folder in ("pods/kube-system_kube-scheduler-c_1/kube-scheduler", "containers"):
         (exported / folder).mkdir(parents=True)
         (exported / folder / "0.log").write_text(TWO)
-    code, out, _ = flake_hunt("explain", str(run), "--json")
+    code, out, _ = flake_hunt("explain", str(run), "--output", "json")
     (log,) = json.loads(out)["logs"]
     assert (code, log["name"].endswith("/kube-scheduler/0.log")) == (10, True)
 
@@ -223,7 +223,7 @@ def test_several_runs_are_explained_one_by_one(flake_hunt: Any, tmp_path: pathli
         [f"VALID {runs[0]}", f"VALID {runs[1]}", f"INVALID {runs[2]}"],
     )
     assert lines[2].endswith("1 double allocation among 2 allocations of devices (cannot tell)")
-    code, out, _ = flake_hunt("explain", str(tmp_path / "[abc]"), "--json")
+    code, out, _ = flake_hunt("explain", str(tmp_path / "[abc]"), "--output", "json")
     document = json.loads(out)
     assert (code, document["exit_code"]) == (10, 10)
     assert [entry["directory"] for entry in document["runs"]] == runs

@@ -5,6 +5,7 @@ enough for a terminal.
 from collections.abc import Iterator
 from typing import Any
 
+import click
 import pytest
 import typer.main
 
@@ -105,3 +106,26 @@ def test_a_missing_argument_is_answered_with_the_order_of_all(flake_hunt: Any) -
     assert code == 2
     assert "Usage: flake-hunt query [OPTIONS] {RUN_DIR}... {SELECT}" in complaint
     assert "Try: flake-hunt query --help" in complaint
+
+
+def _options(command: click.Command) -> Iterator[tuple[str, list[str]]]:
+    for parameter in command.params:
+        yield str(parameter.name), [*parameter.opts]
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from ((f"{name} {found}", opts) for found, opts in _options(inner))
+
+
+def test_o_is_always_what_is_written_and_output_always_a_form() -> None:
+    found = dict(_options(typer.main.get_command(commands.make_app())))
+    written = {name: opts for name, opts in found.items() if "-o" in opts}
+    assert written
+    assert all(opts == ["-o", "--into"] for opts in written.values())
+    assert not [name for name, opts in found.items() if "--output" in opts and len(opts) > 1]
+    assert not [name for name, opts in found.items() if "--json" in opts]
+
+
+@pytest.mark.parametrize("words", [[], ["hunt"], ["cluster", "up"], ["trends", "page"]])
+def test_h_shows_the_help(flake_hunt: Any, words: list[str]) -> None:
+    code, out, _ = flake_hunt(*words, "-h")
+    assert code == 0
+    assert "Usage: flake-hunt" in out

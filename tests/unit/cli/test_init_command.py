@@ -30,7 +30,7 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
     }
     (folder / "README.md").unlink()
     (folder / "scheduler.py").write_text("mine")
-    code, _, err = flake_hunt("init", str(folder))
+    code, _, err = flake_hunt("init", str(folder), "--force")
     assert code == 2
     assert "expected a folder without campaign-job.yaml" in err
     assert (folder / "scheduler.py").read_text() == "mine"
@@ -56,3 +56,19 @@ def test_a_folder_that_cannot_be_made(flake_hunt: Any, tmp_path: pathlib.Path) -
     code, _, err = flake_hunt("init", str(tmp_path / "file" / "below"))
     assert code == 2
     assert "cannot write" in err
+
+
+def test_a_folder_with_other_files_is_not_filled(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "go.mod").write_text("module mine")
+    code, _, err = flake_hunt("init", str(tmp_path))
+    assert code == 2
+    assert "expected an empty folder" in err
+    assert "--force" in err
+    assert {path.name for path in tmp_path.iterdir()} == {".git", "go.mod"}
+    assert flake_hunt("init", str(tmp_path), "--force")[0] == 0
+
+
+def test_a_new_repository_is_empty(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    (tmp_path / ".git").mkdir()
+    assert flake_hunt("init", str(tmp_path))[0] == 0

@@ -58,8 +58,8 @@ def test_a_plan_is_written_and_told(flake_hunt: Any) -> None:
     [
         ["plan", "x", "--shards", "3", "-q", "-o", "p.json"],
         ["plan", "-op.json", "--shards=3", "x", "--reports", "old"],
-        ["plan", "--output=p.json", "x", "--reports=old", "--shards", "3"],
-        ["plan", "--output", "p.json", "x"],
+        ["plan", "--into=p.json", "x", "--reports=old", "--shards", "3"],
+        ["plan", "--into", "p.json", "x"],
     ],
 )
 def test_the_same_campaign_on_one_machine(words: list[str]) -> None:
@@ -125,7 +125,7 @@ def test_a_merge_names_what_is_missing_and_doubled(flake_hunt: Any, tmp_path: pa
 def test_a_merge_as_json(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
     plan = shards.plan(subjects=5, controls=1, shards=3)
     own = shards.every_folder(tmp_path, plan)
-    code, out, err = flake_hunt("merge", *own[1:], "--json")
+    code, out, err = flake_hunt("merge", *own[1:], "--output", "json")
     assert code == 20
     assert "shard 1 of 3 is missing" in err
     document = schemas.obeying("campaign", out)

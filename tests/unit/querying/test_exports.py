@@ -24,8 +24,8 @@ def exported(tmp_path: pathlib.Path, run: pathlib.Path, ask) -> pathlib.Path:
 
 def test_every_view_has_the_rows_of_the_run(run, exported, ask) -> None:
     for view in views.COLUMNS:
-        found = ask("query", exported, f"select * from {view} order by all", "-o", "json")
-        assert found == ask("query", run, f"select * from {view} order by all", "-o", "json")
+        found = ask("query", exported, f"select * from {view} order by all", "--output", "json")
+        assert found == ask("query", run, f"select * from {view} order by all", "--output", "json")
         assert found[0] == 0
     assert {path.name for path in exported.iterdir()} == {
         "export.json",
@@ -36,7 +36,7 @@ def test_every_view_has_the_rows_of_the_run(run, exported, ask) -> None:
 def test_an_export_and_a_run_directory(tmp_path: pathlib.Path, exported, ask) -> None:
     other = building.build(tmp_path / "other", "c+D2").path
     asked = "select examined, double_allocations from exclusivity order by all"
-    _, out, _ = ask("query", exported, other, asked, "-o", "csv")
+    _, out, _ = ask("query", exported, other, asked, "--output", "csv")
     assert out == "examined,double_allocations\n1,0\n2,1\n"
 
 
@@ -100,7 +100,9 @@ def test_what_exceeds_the_memory_is_on_disk_and_goes_away(
     sort = (
         "select max(n) from (select row_number() over (order by hash(i)) as n from range({}) t(i))"
     )
-    code, out, err = ask("query", run, sort.format("2e6::bigint"), "-o", "csv", "--memory", "64")
+    code, out, err = ask(
+        "query", run, sort.format("2e6::bigint"), "--output", "csv", "--memory", "64"
+    )
     assert (code, out, err) == (0, "max(n)\n2000000\n", "")
     code, _, err = ask("query", run, "select list(i) from range(10000000) t(i)", "--memory", "64")
     assert code == 2

@@ -25,7 +25,9 @@ def test_a_table(run: pathlib.Path, ask) -> None:
 
 
 def test_a_json_document(run: pathlib.Path, ask) -> None:
-    code, out, _ = ask("query", run, "select defects, 1.5::decimal as d from runs", "-o", "json")
+    code, out, _ = ask(
+        "query", run, "select defects, 1.5::decimal as d from runs", "--output", "json"
+    )
     document = json.loads(out)
     jsonschema.validate(document, json.loads(SCHEMA.read_text()))
     assert code == 0
@@ -39,7 +41,7 @@ def test_csv(run: pathlib.Path, ask) -> None:
 
 @pytest.mark.parametrize("view", views.COLUMNS)
 def test_every_view_has_the_columns_of_the_help(view: str, run: pathlib.Path, ask) -> None:
-    code, out, err = ask("query", run, f"select * from {view}", "-o", "json")
+    code, out, err = ask("query", run, f"select * from {view}", "--output", "json")
     assert code == 0, err
     described = views.COLUMNS[view]
     while "(" in described:
@@ -61,7 +63,7 @@ def test_a_run_with_compressed_observations(tmp_path: pathlib.Path, run, ask) ->
 def test_several_runs(tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:
     other = building.build(tmp_path / "other", HISTORY).path
     _, out, _ = ask(
-        "query", run, other, "select count(distinct run) as n from operations", "-o", "csv"
+        "query", run, other, "select count(distinct run) as n from operations", "--output", "csv"
     )
     assert out == "n\n2\n"
 

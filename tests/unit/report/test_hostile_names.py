@@ -49,7 +49,15 @@ def test_the_files_of_a_report(directory: directories.RunDirectory) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_what_check_prints(directory: directories.RunDirectory, form: str) -> None:
-    argv = [sys.executable, "-m", "harness.cli.main", "check", str(directory.path), "-o", form]
+    argv = [
+        sys.executable,
+        "-m",
+        "harness.cli.main",
+        "check",
+        str(directory.path),
+        "--output",
+        form,
+    ]
     ended = subprocess.run(argv, capture_output=True, timeout=60, check=False)
     assert ended.returncode == verdicts.Verdict.INVALID.exit_code
     printed = (ended.stdout + ended.stderr).decode()

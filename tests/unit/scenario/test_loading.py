@@ -32,6 +32,7 @@ users = 4
 allocations_min = 1
 pods_running_min = 0
 """
+SHIPPED_FOLDER = loading.SHELF.folder()
 SHIPPED = loading.shipped_names()
 
 
@@ -116,11 +117,13 @@ def test_a_path_is_a_scenario_and_its_text_is_kept(write: Callable[[str], str]) 
     "name", ["no-such-scenario", "/no/such/file.toml", "../scenarios/pod-churn", ""]
 )
 def test_unknown_names_come_with_the_known_ones(name: str) -> None:
+    """With the nearest, or with the first of them: sixty names would help little."""
     with pytest.raises(errors.ScenarioError) as caught:
         loading.load(name)
     message = str(caught.value)
     assert f"got {name!r}" in message
-    assert all(shipped in message for shipped in SHIPPED)
+    assert 1 <= sum(shipped in message for shipped in SHIPPED) <= 16
+    assert f"{SHIPPED_FOLDER} lists" in message
 
 
 def test_what_is_no_toml(write: Callable[[str], str], tmp_path: pathlib.Path) -> None:
@@ -268,8 +271,8 @@ def test_true_is_no_number(write: Callable[[str], str], override: str, expected:
     ("name", "meant"), [("pod-chrun", "pod-churn"), ("admin-device-twise", "admin-device-twice")]
 )
 def test_a_misspelt_name_comes_with_the_one_that_was_meant(name: str, meant: str) -> None:
-    """Before the long list; the second is in a group, which is not listed."""
-    with pytest.raises(errors.ScenarioError, match=f"neither. Did you mean '{meant}'. Shipped"):
+    """The second is in a group."""
+    with pytest.raises(errors.ScenarioError, match=f"neither. Did you mean '{meant}'"):
         loading.load(name)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from harness.scenario import schemas
+from harness import errors
+from harness.scenario import loading, schemas
 
 SHIPPED = [
     (kind, path)
@@ -93,3 +94,45 @@ def test_every_key_is_explained() -> None:
         if "description" not in described and "const" not in described
     ]
     assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("nodes = 1", 'nodes = "1"'),
+        ("users = 4", 'users = "4"'),
+        ("allocations_min = 1", 'allocations_min = "1"'),
+    ],
+)
+def test_a_number_in_quotes_is_refused_by_both(
+    tmp_path: pathlib.Path, before: str, after: str
+) -> None:
+    plain = SMALL.replace(before, after)
+    assert plain != SMALL
+    assert problems("scenario", tomllib.loads(SMALL)) == []
+    assert problems("scenario", tomllib.loads(plain)) != []
+    path = tmp_path / "small.toml"
+    path.write_text(plain)
+    with pytest.raises(errors.ScenarioError, match=r"got '\d' \(text\)"):
+        loading.load(str(path))
+
+
+def test_the_least_scenario_has_no_description(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    scenario = loading.load(str(path)).scenario
+    assert (scenario.description, scenario.load.pods_running_min) == ("", 1)
+
+
+SMALL = """
+schema_version = 1
+name = "small"
+title = "a small churn"
+[pools]
+nodes = 1
+[traffic]
+profile = "churn"
+users = 4
+[load]
+allocations_min = 1
+"""

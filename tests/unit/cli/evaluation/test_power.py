@@ -20,10 +20,10 @@ def test_a_comparison_and_a_decision_have_columns(flake_hunt: Any) -> None:
     arguments = ("--rate", "0.5", "--against", "0", "--until-decided", "0.2@0.9", "--runs", "30")
     code, out, _ = flake_hunt("power", *arguments)
     assert code == 0
-    assert "compared with 0 %" in out.splitlines()[0]
-    assert "0.2@0.9: below" in out.splitlines()[0]
-    assert " each " in out.splitlines()[1]
-    assert " of 30" in out.splitlines()[1]
+    assert "against 0 %" in out.splitlines()[0]
+    assert out.splitlines()[1].endswith(" each")
+    assert out.splitlines()[3].startswith("rate, 0.2@0.9  below")
+    assert " of 30" in out.splitlines()[4]
 
 
 def test_the_document_obeys_its_schema(flake_hunt: Any) -> None:
@@ -52,3 +52,13 @@ def test_bad_input_is_a_usage_error(flake_hunt: Any, arguments: list[str]) -> No
     assert (code, out) == (2, "")
     assert err.startswith("flake-hunt: ")
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--against", "0"), ("--against", "0", "--until-decided", "0.01@0.95")]
+)
+def test_the_table_fits_a_terminal(flake_hunt: Any, options: tuple[str, ...]) -> None:
+    _, out, _ = flake_hunt("power", *options)
+    tables = out.partition("\n\n")[0].splitlines()
+    tables += [line for line in out.splitlines() if line.startswith(("0.", "rate"))]
+    assert max(map(len, tables)) <= 80

@@ -41,7 +41,7 @@ def test_nothing_is_found_without_a_defect(flake_hunt: FlakeHunt) -> None:
 
 
 def test_the_findings_as_json(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt(*QUICK, "--defect", "one-device-enough", "-o", "json")
+    code, out, _ = flake_hunt(*QUICK, "--defect", "one-device-enough", "--output", "json")
     document = json.loads(out)
     assert code == document["exit_code"] == 10
     assert document["scenario"].startswith("random-")

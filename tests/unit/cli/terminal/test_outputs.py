@@ -129,7 +129,7 @@ def test_clusters_as_json(flake_hunt: FlakeHunt) -> None:
 
 
 def test_no_clusters_as_json(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt("cluster", "list", "-o", "json")
+    code, out, _ = flake_hunt("cluster", "list", "--output", "json")
     assert (code, json.loads(out)) == (0, {"schema": 1, "clusters": []})
 
 
@@ -176,7 +176,9 @@ def test_a_form_that_is_none(flake_hunt: FlakeHunt) -> None:
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path, str]:
     """The run directory of a double allocation, and what was printed of it."""
     folder = tmp_path_factory.mktemp("found")
-    token = json.loads(command(*EXPLORE, "--schedules", "20000", "-o", "json").stdout)["token"]
+    token = json.loads(command(*EXPLORE, "--schedules", "20000", "--output", "json").stdout)[
+        "token"
+    ]
     run = folder / "run"
     return run, command("replay", token, "--save", str(run)).stdout
 
@@ -264,7 +266,7 @@ def test_explorations_as_json(flake_hunt: FlakeHunt) -> None:
 
 
 def test_the_worlds_as_json(flake_hunt: FlakeHunt) -> None:
-    _, out, _ = flake_hunt("explore", "--list", "-o", "json")
+    _, out, _ = flake_hunt("explore", "--list", "--output", "json")
     document = json.loads(out)
     assert set(document) == documented("explore --list")
     names = {item["name"]: item["hazard"] for item in document["scenarios"]}
