@@ -154,7 +154,7 @@ def _verdicts(answers: Iterator[verdicts.Answer]) -> Found:
 
 
 def generate(seed: int, defects: Sequence[str]) -> Found:
-    """A controller makes the claims of a pod with two templates, and names them in its status."""
+    """A controller makes the claims of two pods with two templates, and names them there."""
     stream = random.Random(seed)
     server = local_servers.LocalServer()
     recorder = commit_recording.Recorder(server)
@@ -162,13 +162,15 @@ def generate(seed: int, defects: Sequence[str]) -> Found:
     names = ["x", "y"]
     for name in names:
         world.put(apis.CLAIM_TEMPLATES, _template(stream, name))
-    world.put(apis.PODS, api_objects.pod("p", templates=names))
+    for pod in "pq":
+        world.put(apis.PODS, api_objects.pod(pod, templates=names))
     world.start()
     try:
-        world.wait(
-            lambda: len(world.pod()["status"].get("resourceClaimStatuses", ())) == len(names),
-            "the status to name both claims",
-        )
+        for pod in "pq":
+            world.wait(
+                lambda pod=pod: len(world.pod(pod)["status"].get("resourceClaimStatuses", ())) == 2,
+                "the status to name both claims",
+            )
     finally:
         world.stop()
     world.put(apis.CLAIMS, api_objects.claim("later"))

@@ -1,7 +1,7 @@
 """Defects that each spoil one field that the API calls a copy or computed."""
 
 import copy
-from typing import Any
+from typing import Any, ClassVar
 
 from harness.subject import scheduling_attempts
 from harness.subject.allocation import allocators
@@ -321,9 +321,14 @@ class StatusNamesShared(pod_syncing.PodSyncer):
 
 
 class StatusNamesStrange(pod_syncing.PodSyncer):
-    """The status of a pod names claims that were not made for it."""
+    """The status of a pod names the claims of another one."""
 
     shows_otherwise = True
 
+    _before: ClassVar[dict[str, str]] = {}
+    """The names of another pod."""
+
     def _apply(self, pod: Object, names: dict[str, str]) -> None:
-        super()._apply(pod, {entry: f"{name}x" for entry, name in names.items()})
+        before = type(self)._before
+        type(self)._before = names
+        super()._apply(pod, before if before.keys() == names.keys() else names)
