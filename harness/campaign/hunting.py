@@ -102,6 +102,7 @@ def _arguments(
         *("-c", str(configuration), "--rootdir", str(folder)),
         *("-p", "xdist.plugin", "-p", "harness.campaign.plugin"),
         *("-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging", "-s"),
+        *("-p", "no:unraisableexception", "-p", "no:threadexception"),
         f"--junitxml={folder / summaries.JUNIT_NAME}",
         *(_workers(jobs) if jobs else ()),
         "--max-worker-restart=0",

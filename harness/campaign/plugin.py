@@ -10,6 +10,7 @@ import contextlib
 import os
 import pathlib
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -40,6 +41,8 @@ RESULT = "flake-hunt-result"
 """Name of the test property with the result of one attempt, in JSON."""
 JUDGED = "flake-hunt-judged"
 """Name of the property of tests whose failure or error is already in their results."""
+AGAIN_S = 0.01
+"""Seconds after which an interruption is tried again that came where exceptions are lost."""
 PLAN_NAME = "campaign.json"
 """Name of the plan's file."""
 _CONTROLLER = "flake-hunt-controller"
@@ -62,6 +65,19 @@ def pytest_configure(config: pytest.Config) -> None:
     if controller is not None:
         processes.die_with(controller)
         signal.signal(signal.SIGTERM, _interrupt)
+        sys.unraisablehook = _interrupt_again
+
+
+def _interrupt_again(lost: Any) -> None:
+    """Interrupt the worker a moment later if Python could only print the interruption.
+
+    It does so in `__del__` and in callbacks, with a traceback that says nothing to the user.
+    """
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+        return
+    signal.signal(signal.SIGALRM, _interrupt)
+    signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -15,9 +16,11 @@ from harness.campaign import plugin
 @pytest.fixture(autouse=True)
 def handler_of_sigterm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(processes, "die_with", lambda _: None)
-    before = signal.getsignal(signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     yield
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def configure(**workerinput: object) -> None:
@@ -37,3 +40,22 @@ def test_the_controlling_process_keeps_its_handler() -> None:
     before = signal.getsignal(signal.SIGTERM)
     configure()
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+class Unlucky:
+    """An interruption that comes while it is removed is lost."""
+
+    def __del__(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_that_python_loses_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
+    configure(**{"flake-hunt-controller": os.getppid()})
+    with pytest.raises(KeyboardInterrupt):
+        _lose_and_wait()
+    assert capfd.readouterr().err == ""
+
+
+def _lose_and_wait() -> None:
+    del [Unlucky()][0]
+    signal.sigtimedwait([signal.SIGUSR2], 20)
