@@ -42,6 +42,8 @@ class WorldState(folders.Folder):
         """UIDs of the DeviceTaintRules."""
         self.granted: set[tuple[tuple[str, ...], str]] = set()
         """Kinds of requests with selectors, and a device that such a request was given once."""
+        self.robbed: set[str] = set()
+        """UIDs of pods whose allocated claim the API server removed in spite of its finalizer."""
         self.moved_ns = 0
         """Time of the last change that lets the scheduler go on or shows that it does: a pod came,
         ran or went, a user's claim came or went, a slice changed, or changes may be unseen."""
@@ -54,6 +56,7 @@ class WorldState(folders.Folder):
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note the newest state of a claim."""
+        self.robbed |= observations.robbed(seen)
         self._see(seen)
 
     def see_slice(self, seen: observations.SeenSlice) -> None:

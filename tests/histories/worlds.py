@@ -133,6 +133,11 @@ class World:
         return [*first, *seen, *_final_lists(tables)]
 
 
+def removed(claim: Object) -> records.Observation:
+    """The event that a claim was removed."""
+    return _observation(world_states.CLAIMS, "DELETED", _with_version(claim, 900))
+
+
 def _final_lists(tables: dict[str, list[Object]]) -> Iterator[records.Body]:
     for resource, items in tables.items():
         yield _listed(resource, "final", 1000, len(items))

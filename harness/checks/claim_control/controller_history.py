@@ -71,6 +71,8 @@ class ControllerHistory(folders.Folder):
         """Uids of a claim and a pod -> resourceVersions that reserved the claim for the pod."""
         self.released: dict[str, list[int]] = collections.defaultdict(list)
         """Uid of a pod -> resourceVersions that took a claim's reservation for it back."""
+        self.robbed: set[str] = set()
+        """Uids of pods whose allocated claim the API server removed in spite of its finalizer."""
         self._live: set[str] = set()
         """Uids of the generated claims that exist."""
         self._reserved_now: dict[str, frozenset[str]] = {}
@@ -79,6 +81,7 @@ class ControllerHistory(folders.Folder):
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note reservations, and the creation or deletion of a generated claim."""
         claim, is_gone = seen.object, seen.is_gone
+        self.robbed |= observations.robbed(seen)
         self._note_reservations(claim, seen.version, is_gone=is_gone)
         entry = _entry_of(claim)
         if entry is not None:

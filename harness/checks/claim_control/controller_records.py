@@ -10,11 +10,14 @@ That each entry of a pod has one claim is in `generated_claims`, for every contr
   that claim was gone, would do the same; so this counts only in a run without faults, from the
   second pod on, and not if the pod got a claim while it ran: a sync may have waited for that one.
 
+A pod whose allocated claim the API server removed in spite of its finalizer is not examined.
+
 The field managers of what was written tell who has written it.
 """
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 
 from harness.checks import check_results, verdicts
@@ -60,13 +63,14 @@ def check(
 
     `undisturbed`: what a controller does after it has shown that it knows the end of a pod counts.
     """
-    found = [
-        *_dropped(history),
-        *_alternating(history),
-        *_generated_after_the_end(history),
-        *_reserved_after_the_end(history),
-    ]
-    told = {item.involved[0].uid for item in found}
+    every = itertools.chain(
+        _dropped(history),
+        _alternating(history),
+        _generated_after_the_end(history),
+        _reserved_after_the_end(history),
+    )
+    found = [item for item in every if item.involved[0].uid not in history.robbed]
+    told = history.robbed.union(item.involved[0].uid for item in found)
     known = [item for item in _after_known_ends(history) if item.involved[0].uid not in told]
     doubtful = known if undisturbed and not found and len(known) < _KNOWN_MIN else []
     found += known if undisturbed and len(known) >= _KNOWN_MIN else []

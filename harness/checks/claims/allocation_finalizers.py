@@ -5,12 +5,19 @@ This ensures that an allocated, reserved claim cannot be removed accidentally by
 finalizer is `resource.kubernetes.io/delete-protection`. It is removed after the allocation; without
 it, the allocation of a deleted claim vanishes while its devices may be in use.
 
+The API server keeps the other half of the promise: it removes no object that has a finalizer.
+kube-apiserver breaks it if the finalizer is stored while it deletes the claim (hypothesis H20). If
+the claim is allocated by then, that is a violation of the API server's, and other checks do not
+count what comes of it. If it is not, nothing is lost, and the reason only counts it.
+
 A scheduler that gives up a pod deletes the claim that it made for the pod's extended resources,
 after its finalizer. So of these claims, only the version is examined that allocates them.
 """
 
 import itertools
 from collections.abc import Sequence
+
+import msgspec
 
 from harness.checks import verdicts
 from harness.checks.claims import claim_lives, findings
@@ -22,17 +29,28 @@ applies = findings.owes
 
 
 def check(lives: claim_lives.ClaimLives) -> verdicts.Answer:
-    """Return INVALID with all claims that were allocated without it, VALID without any."""
+    """Return INVALID with all claims that were allocated without it or removed in spite of it.
+
+    VALID without any.
+    """
     ordered = sorted(lives.bare, key=lambda item: item.claim.uid)
     groups = itertools.groupby(ordered, key=lambda item: item.claim.uid)
     found = [_finding(list(versions)) for _, versions in groups]
-    return findings.answer(
+    found += [_removal(item) for item in lives.removed if item.is_allocated]
+    answer = findings.answer(
         NAME,
         PROMISE,
         examined=lives.allocated_versions,
         what="versions of allocated claims",
         found=found,
     )
+    harmless = sum(not item.is_allocated for item in lives.removed)
+    if not harmless or not isinstance(answer, verdicts.CheckResult):
+        return answer
+    told = (
+        f"claims that the API server removed in spite of their finalizers, unallocated: {harmless}"
+    )
+    return msgspec.structs.replace(answer, reason=f"{answer.reason}; {told}")
 
 
 def _finding(versions: Sequence[claim_lives.Bare]) -> findings.Finding:
@@ -46,4 +64,16 @@ def _finding(versions: Sequence[claim_lives.Bare]) -> findings.Finding:
         versions=(first.version, last.version),
         objects=(verdicts.involved_claim(first.claim),),
         weight=len(versions),
+    )
+
+
+def _removal(item: claim_lives.Removed) -> findings.Finding:
+    return findings.Finding(
+        summary=f"the API server removed claim {item.claim.name} although its finalizer was stored "
+        "(H20, a finalizer that a deletion does not see)",
+        text=f"Claim {item.claim} had the finalizer {', '.join(item.finalizers)} from "
+        f"resourceVersion {item.since_version}, and the API server removed it at {item.version}, "
+        "without waiting until the finalizer was taken away",
+        versions=(item.since_version, item.version),
+        objects=(verdicts.involved_claim(item.claim),),
     )

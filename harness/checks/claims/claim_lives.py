@@ -18,7 +18,8 @@ EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 """Annotation of a claim that a scheduler made for extended resources."""
 RESERVATIONS_MAX = 256
 """Entries that the API allows in `status.reservedFor`."""
-End: TypeAlias = Literal["", "dropped", "deallocated", "deleted"]
+End: TypeAlias = Literal["", "dropped", "deallocated", "deleted", "removed"]
+"""`removed`: by the API server, in spite of a finalizer."""
 EntryKey: TypeAlias = tuple[str, str]
 """Uid of a pod, and the name of an entry of its `spec.resourceClaims`."""
 
@@ -59,6 +60,18 @@ class Bare:
     version: int
     is_gone: bool
     """The claim was deleted with its allocation."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """A claim that the API server removed in spite of its finalizers."""
+
+    claim: ClaimName
+    version: int
+    finalizers: Sequence[str]
+    is_allocated: bool
+    since_version: int
+    """The first version with finalizers that is known, or that of the removal."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +119,8 @@ class _Live:
     version: int
     is_fresh: bool = True
     """No version of it was noted yet."""
+    finalized_version: int | None = None
+    """The first version with the finalizers that it has; None: it has none."""
     allocation: observed_claims.Allocation | None = None
     consumers: Sequence[observed_claims.Consumer] = ()
     open: dict[str, Reservation] = dataclasses.field(default_factory=dict)
@@ -127,6 +142,7 @@ class ClaimLives(folders.Folder):
         """Largest number of reservations of one claim at once."""
         self.moves: list[Move] = []
         self.bare: list[Bare] = []
+        self.removed: list[Removed] = []
         self.unallocated: list[Unallocated] = []
         self.excesses: dict[str, list[tuple[ClaimName, int, int]]] = {}
         """Uid of a claim -> the claim, versions with too many reservations, and their number."""
@@ -157,7 +173,8 @@ class ClaimLives(folders.Folder):
         live = self._known(seen)
         if seen.is_gone:
             self._note_allocation(live, seen)
-            self._end_all(live, seen.version, "deleted")
+            self._note_removal(live, seen)
+            self._end_all(live, seen.version, "removed" if seen.ignored_finalizers else "deleted")
             if live.generated is not None:
                 live.generated.gone_version = seen.version
             self._live.pop(claim.metadata.uid, None)
@@ -166,6 +183,10 @@ class ClaimLives(folders.Folder):
         self._note_reservations(live, seen)
         if live.generated is not None and claim.metadata.deletion_timestamp is not None:
             live.generated.deleting_version = live.generated.deleting_version or seen.version
+        if not claim.metadata.finalizers:
+            live.finalized_version = None
+        elif live.finalized_version is None:
+            live.finalized_version = seen.version
         live.version = seen.version
 
     def see_gap(self, gap: records.Gap) -> None:
@@ -210,6 +231,17 @@ class ClaimLives(folders.Folder):
         if is_set_now or not live.name.is_extended:
             bare = Bare(claim=live.name, version=seen.version, is_gone=seen.is_gone)
             self.bare.append(bare)
+
+    def _note_removal(self, live: _Live, seen: observations.SeenClaim) -> None:
+        if finalizers := seen.ignored_finalizers:
+            removed = Removed(
+                claim=live.name,
+                version=seen.version,
+                finalizers=finalizers,
+                is_allocated=seen.object.status.allocation is not None,
+                since_version=live.finalized_version or seen.version,
+            )
+            self.removed.append(removed)
 
     # ------------------------------------------------------------------- reservations
 

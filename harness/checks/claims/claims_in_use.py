@@ -45,6 +45,7 @@ _ENDS = {
     "dropped": "lost its reservation",
     "deallocated": "was deallocated",
     "deleted": "was removed",
+    "removed": "was removed by the API server in spite of its finalizer",
 }
 
 

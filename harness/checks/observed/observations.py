@@ -1,6 +1,6 @@
 """An observation with its object, decoded once as the type of its resource."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -28,6 +28,7 @@ TYPES: Mapping[str, type[observed_metadata.ApiObject]] = {
     TEMPLATES: observed_cluster.Template,
 }
 """The types of the objects, by resource; of other resources, only the metadata are read."""
+_COLLECTORS = ("orphan", "foregroundDeletion")
 ObjectError = observed_metadata.ObjectError
 Kind = TypeVar("Kind", bound=observed_metadata.ApiObject)
 _OBJECT = b',"object":'
@@ -60,6 +61,18 @@ class Seen(
         return self.type == "DELETED"
 
     @property
+    def ignored_finalizers(self) -> Sequence[str]:
+        """The finalizers in spite of which the API server removed the object; usually none.
+
+        An object whose last finalizer is taken away is marked as deleted before. A deletion
+        itself takes away those of the garbage collector.
+        """
+        meta = self.object.metadata
+        if not self.is_gone or meta.deletion_timestamp is not None:
+            return ()
+        return [item for item in meta.finalizers or () if item not in _COLLECTORS]
+
+    @property
     def content(self) -> bytes:
         """JSON of the object, byte for byte as received; empty if it was never JSON."""
         return content_of(self.line)
@@ -73,6 +86,15 @@ SeenClass: TypeAlias = Seen[observed_cluster.DeviceClass]
 SeenTaintRule: TypeAlias = Seen[observed_cluster.TaintRule]
 SeenTemplate: TypeAlias = Seen[observed_cluster.Template]
 SeenAny: TypeAlias = Seen[Any]
+
+
+def robbed(seen: SeenClaim) -> set[str]:
+    """Return the UIDs of the pods of an allocated claim that was removed in spite of finalizers.
+
+    Empty for any other version of a claim.
+    """
+    is_lost = seen.ignored_finalizers and seen.object.status.allocation is not None
+    return seen.object.pods if is_lost else set()
 
 
 def content_of(line: bytes) -> bytes:

@@ -244,6 +244,13 @@ class Claim(observed_metadata.ApiObject, frozen=True, kw_only=True):
         return self.status.allocation.devices.results if self.status.allocation else []
 
     @property
+    def pods(self) -> set[str]:
+        """UIDs of the pods that it was generated for, or is reserved for."""
+        users = {item.uid for item in self.status.reserved_for or () if item.resource == "pods"}
+        owner = self.metadata.owner
+        return users if owner is None else {*users, owner}
+
+    @property
     def manager(self) -> str:
         """Field manager of `status.allocation`; empty if the server does not track managers.
 

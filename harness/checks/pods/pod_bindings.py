@@ -106,7 +106,7 @@ class PodBindings(folders.Folder):
         selector = self._selector(claim) if users else None
         for pod in [pod for pod, item in lasting.items() if _ends(pod, item, users, selector)]:
             ended = lasting.pop(pod)
-            ended.until, ended.was_finalized = seen.version, _was_finalized(seen)
+            ended.until, ended.was_finalized = seen.version, bool(seen.ignored_finalizers)
         for pod in users - lasting.keys():
             lasting[pod] = Reservation(seen.version, selector)
             key = claim.metadata.namespace, claim.metadata.name, pod
@@ -170,16 +170,6 @@ def _users(claim: observed_claims.Claim) -> frozenset[str]:
     return frozenset(
         item.uid for item in claim.status.reserved_for or () if item.resource == observations.PODS
     )
-
-
-def _was_finalized(seen: observations.SeenClaim) -> bool:
-    """Return whether a claim was removed in spite of its finalizer.
-
-    kube-apiserver does it if the finalizer is stored while it deletes the claim. An object whose
-    last finalizer is taken away is marked as deleted before.
-    """
-    meta = seen.object.metadata
-    return seen.is_gone and bool(meta.finalizers) and meta.deletion_timestamp is None
 
 
 def _ends(pod: str, item: Reservation, users: frozenset[str], selector: Any) -> bool:

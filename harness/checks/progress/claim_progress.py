@@ -4,7 +4,8 @@ Safety is judged apart, in `device_exclusivity`; claims that are kept for no pod
 `resource_leaks`. The evidence is the state of pods, claims and
 slices at the end of the run. Objects in it that could go on are stuck if nothing has moved for the
 plan's `progress_s`: no pod was created, started to run or was removed, and no fault was healed.
-Pods for which no device is left may wait. If the scheduler has crashed, its pods are stuck in the
+Pods for which no device is left may wait, and so may those of which the API server removed a claim
+in spite of its finalizer. If the scheduler has crashed, its pods are stuck in the
 same way: a run gives them their time after the crash. No other check reads a clock; this one reads
 the recorder's monotonic clock, because its promise is about time.
 """
@@ -86,6 +87,8 @@ def _judge_rest(
     reason = f"{folded.pods_running} pods ran; nothing is stuck"
     if found.waiting:
         reason += f", {found.waiting} wait as no device is left for them"
+    if found.robbed:
+        reason += f", {found.robbed} not examined: the API server removed claims in spite of their finalizers"
     return _result(verdicts.Verdict.VALID, given, reason)
 
 

@@ -9,7 +9,8 @@ the claim". At the end, when nothing has moved for the plan's `progress_s`:
 - no claim is reserved for a pod that is gone or has ended, not even beside pods that run.
 
 On a cluster without a garbage collector, claims without a reservation stay when their pods are
-gone. They are not leaked by the subject; the reason counts them.
+gone. They are not leaked by the subject; the reason counts them. Nor are claims of pods of which
+the API server removed another claim in spite of its finalizer.
 
 Claims that stay prepared on nodes are in `leftover_preparations`, and those that stay in flight in
 the scheduler's books in `scheduler_books`. A run that ends in the midst of its load is not

@@ -48,6 +48,9 @@ class Findings:
     """Why it is unknown if more could go on."""
     waiting: int
     """Pods that cannot run, as the devices are in use, or a claim is missing."""
+    robbed: int = 0
+    """Pods that stand still, and their claims, because the API server removed an allocated claim in
+    spite of its finalizer; none of them is stuck."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -79,6 +82,7 @@ class _Search:
 
     def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
         self._pods, self._nodes = state.pods, state.nodes
+        self._robbed = state.robbed
         self._claims = {claim.metadata.key: claim for claim in state.claims.values()}
         self._extended = extended_resources.ExtendedResource(settings)
         self._extended_claims = extended_resources.claims_by_pod(state.claims.values())
@@ -89,6 +93,7 @@ class _Search:
         self._promised: dict[tuple[str, ...], device_search.Found] = {}
         """Node and devices for the claims with these uids, which several pods may share."""
         self._blocked = 0
+        self._robbed_count = 0
         self._wanted = set(_wanted(self._pods.values()))
 
     def findings(self) -> Findings:
@@ -99,7 +104,7 @@ class _Search:
             self._give_devices(waiting)
         for claim in sorted(self._claims.values(), key=_key):
             self._examine_claim(claim)
-        return Findings(self._stuck, list(self._doubts), self._blocked)
+        return Findings(self._stuck, list(self._doubts), self._blocked, self._robbed_count)
 
     # -------------------------------------------------------------------------- pods
 
@@ -251,6 +256,9 @@ class _Search:
         *others: world_states.Object,
         is_garbage: bool = False,
     ) -> None:
+        if self._is_robbed(about):
+            self._robbed_count += 1
+            return
         kind, meta = type(about).__name__.lower(), about.metadata
         self._stuck.append(
             Stuck(
@@ -260,6 +268,16 @@ class _Search:
                 is_garbage=is_garbage,
             )
         )
+
+    def _is_robbed(self, about: world_states.Object) -> bool:
+        """Return whether the API server removed a claim of a pod, or of a pod of this claim."""
+        match about:
+            case observed_pods.Pod():
+                return about.metadata.uid in self._robbed
+            case observed_claims.Claim():
+                return not self._robbed.isdisjoint(about.pods)
+            case _:
+                return False
 
     def _doubt(self, pod: observed_pods.Pod, why: str) -> None:
         self._doubts[f"pod {pod.metadata.name} {why}"] = None

@@ -19,11 +19,12 @@ EXPECTED = {
     "local-failover-remedy-kcm": "VALID",
     "local-finished-pods-kcm": "INVALID",
     "local-kubelet-lost-kcm": "VALID",
+    "local-lost-claims-deletion-race": "INVALID",
     "local-throttled-no-collector": "VALID",
     "local-two-templates-kcm": "INVALID",
     "local-watch-lag-no-collector": "VALID",
 }
-"""Run -> its verdict. Runs that are judged wrongly today are missing here."""
+"""Run -> its verdict."""
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
@@ -109,6 +110,35 @@ def test_a_doctored_audit_log_differs(
 def test_the_controller_is_blamed_by_name(name: str, told: str, tmp_path: pathlib.Path) -> None:
     """Claims for ended pods (kubernetes#141274), alternating statuses (kubernetes#138407)."""
     judged = judging.judge(real_runs.unpack(name, tmp_path))
-    [broken] = [item for item in judged.checks if item.verdict is verdicts.Verdict.INVALID]
-    assert broken.check == "claim_controller"
+    [broken] = [item for item in judged.checks if item.check == "claim_controller"]
+    assert broken.verdict is verdicts.Verdict.INVALID
     assert told in broken.reason
+
+
+def test_the_api_server_is_named_that_removes_claims_in_spite_of_their_finalizers(
+    tmp_path: pathlib.Path,
+) -> None:
+    judged = judging.judge(real_runs.unpack("local-lost-claims-deletion-race", tmp_path))
+    found = {item.check: item for item in judged.checks}
+    named = found["allocation_finalizers"]
+    assert [item.text.split(" (uid")[0].rsplit("/")[-1] for item in named.violations] == [
+        "traffic-0-user-10-1-device-7l6hd",
+        "traffic-0-user-9-1-device-cd7pm",
+        "traffic-0-user-13-1-device-6l4nj",
+    ]
+    assert named.violations[0].resource_versions == [455, 484]
+    assert "the API server removed it at 484" in named.violations[0].text
+    assert named.reason.endswith("in spite of their finalizers, unallocated: 1")
+    robbed = ("traffic-0-user-10-1", "traffic-0-user-9-1", "traffic-0-user-13-1")
+    for check in set(found) - {"allocation_finalizers"}:
+        for violation in found[check].violations:
+            assert not any(f"/{pod} " in violation.text for pod in robbed), check
+
+
+def test_a_claim_without_an_allocation_that_is_removed_so_is_only_counted(
+    tmp_path: pathlib.Path,
+) -> None:
+    judged = judging.judge(real_runs.unpack("local-kubelet-lost-kcm", tmp_path))
+    [item] = [item for item in judged.checks if item.check == "allocation_finalizers"]
+    assert item.verdict is verdicts.Verdict.VALID
+    assert item.reason.endswith("in spite of their finalizers, unallocated: 1")

@@ -64,8 +64,9 @@ def claim(
     controlled: bool | None = True,
     kind: str = "MODIFIED",
     owner: str = POD,
+    finalized: bool = False,
 ) -> records.Observation:
-    """A version of a claim that was generated for the pod.
+    """A version of a claim that was generated for the pod; `finalized`: it is allocated, too.
 
     `controlled`: whether the pod is its controller or only an owner; None: it has no owner.
     """
@@ -83,7 +84,10 @@ def claim(
     if deleting:
         meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     users = [{"resource": "pods", "name": uid, "uid": uid} for uid in reserved]
-    status = {"reservedFor": users}
+    status: dict[str, Any] = {"reservedFor": users}
+    if finalized:
+        meta["finalizers"] = ["resource.kubernetes.io/delete-protection"]
+        status["allocation"] = {}
     return _observation("resourceclaims", version, {"metadata": meta, "status": status}, kind)
 
 

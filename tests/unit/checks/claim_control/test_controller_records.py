@@ -49,6 +49,15 @@ def test_a_record_that_vanishes_is_found() -> None:
     assert violation.resource_versions == [2, 3]
 
 
+@pytest.mark.parametrize(("deleting", "count"), [(False, 0), (True, 1)])
+def test_nobody_is_blamed_if_a_claim_was_removed_in_spite_of_its_finalizer(
+    deleting: bool, count: int
+) -> None:
+    removed = claim(3, "a", kind="DELETED", finalized=True, deleting=deleting)
+    seen = [claim(1, "a"), pod(2, one="a", two="b"), removed, pod(4, two="b")]
+    assert judge(seen).violation_count == count
+
+
 def test_another_claim_or_none_may_be_recorded_for_an_entry() -> None:
     assert judge([pod(1, one="a"), pod(2, one="b"), pod(3, one=None)]).violation_count == 0
 

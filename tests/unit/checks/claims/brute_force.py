@@ -49,12 +49,14 @@ class Brute:
         }
 
     def allocation_finalizers(self) -> set[Any]:
-        """Claims that were allocated without the finalizer."""
+        """Claims that were allocated without the finalizer, or removed in spite of it."""
         return {
             uid
             for uid, versions in self.claims.items()
             for item in versions
-            if _allocation(item) and FINALIZER not in item[2]["metadata"].get("finalizers", [])
+            if _allocation(item)
+            and (FINALIZER in item[2]["metadata"].get("finalizers", []))
+            is (item[1] == "DELETED" and "deletionTimestamp" not in item[2]["metadata"])
         }
 
     def claim_reservations(self) -> set[Any]:

@@ -74,3 +74,38 @@ def test_of_a_schedulers_own_claim_only_the_allocation_is_examined(text: str, co
     answer = _extended(text)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.violation_count == count
+
+
+LOST = (
+    "the API server removed claim a although its finalizer was stored "
+    "(H20, a finalizer that a deletion does not see)"
+)
+
+
+def test_a_removal_in_spite_of_the_finalizer_is_the_api_servers() -> None:
+    answer = claim_judging.judge(NAME, "p:a a= a+D1 a^p a~ p>n")
+    assert isinstance(answer, verdicts.CheckResult)
+    [violation] = answer.violations
+    assert violation.summary == LOST
+    assert violation.text == (
+        "Claim tests/a (uid uid-a) had the finalizer resource.kubernetes.io/delete-protection from "
+        "resourceVersion 3, and the API server removed it at 5, without waiting until the finalizer "
+        "was taken away."
+    )
+    assert [item.kind for item in violation.objects] == ["ResourceClaim"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a+D1 a~", [LOST]),
+        ("[ a+D1 ] a~", [LOST]),
+        ("a+D1 [ a~ ]", []),  # not seen
+        ("a+D1 a! a~", []),  # its finalizer was taken away
+        ("a= a~ a+D1", []),  # it had none
+    ],
+)
+def test_only_an_object_that_nobody_released_is_removed_in_spite(
+    text: str, expected: list[str]
+) -> None:
+    assert found(text) == expected

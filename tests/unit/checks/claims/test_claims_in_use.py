@@ -40,7 +40,7 @@ def test_a_claim_may_be_given_back(text: str) -> None:
     [
         (f"{BOUND} a/p", "claim a lost its reservation while pod p used it"),
         (f"{BOUND} a/p p$", "claim a lost its reservation while pod p used it"),
-        (f"{BOUND} a~", "claim a was removed while pod p used it"),
+        (f"{BOUND} a! a~", "claim a was removed while pod p used it"),
         ("p:a p>n a+D1 a^p a/p", "claim a lost its reservation while pod p used it"),
         ("p:a q:a a+D1 a^p a^q p>n q>n q~ a/q a/p", "claim a lost its reservation while pod p used it"),
     ],
@@ -211,3 +211,9 @@ def test_a_pod_that_went_on_to_the_end_counts_to_its_last_version() -> None:
         answer = claim_judging.judge(NAME, text)
         assert isinstance(answer, verdicts.CheckResult)
         assert (answer.violations[-2].objects[1].name == "p") is (worst == "p")
+
+
+def test_a_claim_that_the_api_server_removed_is_told_so() -> None:
+    assert found(f"{BOUND} a~") == [
+        "claim a was removed by the API server in spite of its finalizer while pod p used it"
+    ]

@@ -666,3 +666,24 @@ def test_nothing_goes_on_where_a_node_was_deleted(pod: worlds.Object, is_gone: b
     folders.fold(steps, state)
     found = stuck_objects.find(state, worlds.SETTINGS).stuck
     assert len(found) == (0 if is_gone else 1)
+
+
+# --------------------------------------------------------------------- a claim that is removed
+
+
+@pytest.mark.parametrize(
+    ("finalizer", "deleting", "verdict"),
+    [(True, False, VALID), (True, True, INVALID), (False, False, INVALID)],
+)
+@pytest.mark.parametrize("owner", ["", "p"])
+def test_a_pod_whose_claim_was_removed_in_spite_of_its_finalizer_is_not_stuck(
+    finalizer: bool, deleting: bool, verdict: verdicts.Verdict, owner: str
+) -> None:
+    world = World(pods=[worlds.pod("p", claim="a", node="n")], slices=TWO_DEVICES)
+    lost = worlds.claim("a", D0, users=["p"], owner=owner, finalizer=finalizer, deleting=deleting)
+    body = [*world.observations(), worlds.removed(lost)]
+    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60.0))
+    found = _result(claim_progress.check(given))
+    assert found.verdict is verdict
+    told = "1 not examined: the API server removed claims in spite of their finalizers"
+    assert (told in found.reason) is (verdict is VALID)

@@ -163,3 +163,16 @@ def test_all_leaks_are_counted_and_the_first_are_shown_in_full() -> None:
     assert (result.violation_count, len(result.violations), len(result.others)) == (300, 20, 200)
     assert result.others[0] == "claim c020 outlives its pod"
     assert result.reason.startswith("claim c000 outlives its pod, and 299 more; ")
+
+
+@pytest.mark.parametrize(("deleting", "verdict"), [(False, VALID), (True, INVALID)])
+def test_the_other_claim_of_a_pod_is_not_leaked_if_the_api_server_removed_one(
+    deleting: bool, verdict: verdicts.Verdict
+) -> None:
+    world = World(claims=[worlds.claim("b", D1, users=["p"])], slices=TWO_DEVICES)
+    lost = worlds.claim("a", D0, users=["p"], finalizer=True, deleting=deleting)
+    body = [*world.observations(), worlds.removed(lost)]
+    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60.0))
+    answer = resource_leaks.check(given)
+    assert isinstance(answer, verdicts.CheckResult)
+    assert answer.verdict is verdict
