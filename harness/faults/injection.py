@@ -67,6 +67,15 @@ class Stale(_Action, frozen=True, tag="stale"):
     seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)]
 
 
+class Overlook(_Action, frozen=True, tag="overlook"):
+    """Delete an object that had no finalizers at some time since then, in spite of those it has.
+
+    It passes over every other deletion.
+    """
+
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)]
+
+
 class Drop(_Action, frozen=True, tag="drop"):
     """Close the watch's connection before the event."""
 
@@ -79,10 +88,10 @@ class Omit(_Action, frozen=True, tag="omit"):
     """Do not send the bookmark; the one that ends the initial events is always sent."""
 
 
-Action: TypeAlias = Block | Delay | Reject | Lose | Truncate | Stale | Drop | Gone | Omit
+Action: TypeAlias = Block | Delay | Reject | Lose | Truncate | Stale | Overlook | Drop | Gone | Omit
 IsPossible = Callable[[Action], bool]
 _ACTIONS: dict[Point, tuple[type[Any], ...]] = {
-    "request": (Block, Delay, Reject, Lose, Stale),
+    "request": (Block, Delay, Reject, Lose, Stale, Overlook),
     "response": (Block, Delay, Reject, Lose, Truncate),
     "event": (Block, Delay, Drop, Gone, Truncate, Omit),
 }
@@ -117,6 +126,8 @@ class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
             raise ValueError("expected eventTypes [BOOKMARK] for the action omit")
         if isinstance(self.action, Stale) and not set(self.match.verbs) <= set(_READS):
             raise ValueError("expected only the verbs get and list for the action stale")
+        if isinstance(self.action, Overlook) and self.match.verbs != ("delete",):
+            raise ValueError("expected only the verb delete for the action overlook")
 
 
 class FaultTime(msgspec.Struct, frozen=True, rename="camel"):

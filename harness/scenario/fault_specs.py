@@ -129,6 +129,17 @@ class StaleRead(_TrafficFault):
     """Age of the state in seconds."""
 
 
+class OverlookFinalizers(_TrafficFault):
+    """A deletion is decided from the state of some seconds ago: newer finalizers are not seen.
+
+    kube-apiserver does it within milliseconds. Only the embedded API server can be made to.
+    """
+
+    kind: Literal["overlook-finalizers"]
+    seconds: Delay
+    """Age of the state in seconds; an object without finalizers since then is removed at once."""
+
+
 class DelayEvents(_TrafficFault):
     """Watch events arrive late, in their order."""
 
@@ -286,6 +297,7 @@ TrafficFault: TypeAlias = (
     | RejectRequest
     | TruncateResponse
     | StaleRead
+    | OverlookFinalizers
     | DelayEvents
     | DropWatch
     | ExpireWatch

@@ -1,5 +1,6 @@
 """The handler of each kind of request for resources; `server.watch_streams` serves watches."""
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -32,9 +33,18 @@ class Handler:
     """Answers requests for resources from a store."""
 
     def __init__(
-        self, store: stores.Store, *, now: Callable[[], str], in_pieces: bool = False
+        self,
+        store: stores.Store,
+        *,
+        now: Callable[[], str],
+        in_pieces: bool = False,
+        overlooks_finalizers: bool = False,
     ) -> None:
-        """Return long lists as `Response.pieces` if `in_pieces` is set."""
+        """Return long lists as `Response.pieces` if `in_pieces` is set.
+
+        `overlooks_finalizers`: remove what is deleted at once, as `DeleteOptions` says.
+        """
+        self._overlooks = overlooks_finalizers
         self._store = store
         self._now = now
         self._in_pieces = in_pieces
@@ -190,7 +200,8 @@ class Handler:
 
     def _delete(self, request: resource_requests.Delete) -> responses.Response:
         target, resource = request.target, request.target.resource
-        last, is_gone = self._store.delete(resource, target.namespace, target.name, request.options)
+        options = dataclasses.replace(request.options, overlooks_finalizers=self._overlooks)
+        last, is_gone = self._store.delete(resource, target.namespace, target.name, options)
         if not is_gone or resource_strategies.of(resource).returns_deleted_object:
             return self._object(request, last)
         details = status_errors.about(resource, last.name) | {"uid": last.uid}

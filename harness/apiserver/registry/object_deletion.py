@@ -39,6 +39,8 @@ class DeleteOptions:
     propagation: str = ""
     """`Orphan`, `Foreground` or `Background`; "" for what the finalizers say, else `Background`."""
     dry_run: bool = False
+    overlooks_finalizers: bool = False
+    """True: remove the object at once, as if it had been read before it got its finalizers."""
 
 
 AS_USUAL = DeleteOptions()
@@ -65,6 +67,8 @@ class Deleter:
         Returns (its last state, whether it is gone).
         """
         preconditions.require_for_deletion(resource, old, options.preconditions)
+        if options.overlooks_finalizers and not options.dry_run:
+            return self._objects.remove(resource, old), True
         if resource is resources.NAMESPACES:
             return self._delete_namespace(old, options), False
         document = old.document()

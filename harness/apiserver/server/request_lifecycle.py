@@ -255,6 +255,9 @@ class RequestLifecycle:
             case injection.Stale() if applied is not None:
                 self._show_older(applied)
                 go_on()
+            case injection.Overlook():
+                self._handler = self._server.overlooking_handler
+                go_on()
             case injection.Block() | injection.Delay() if applied is not None:
                 self._connection.block()
                 registry.wait(applied, functools.partial(self._resume, go_on))
@@ -272,6 +275,10 @@ class RequestLifecycle:
                     self._server.store, self._server.version_times, self._request, action.seconds
                 )
                 return self._older is not None
+            case injection.Overlook() if self._server.version_times is not None:
+                return stale_reads.has_new_finalizers(
+                    self._server.store, self._server.version_times, self._request, action.seconds
+                )
         return True
 
     def _resume(self, go_on: Step) -> None:

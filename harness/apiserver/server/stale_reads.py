@@ -13,6 +13,7 @@ from collections.abc import Callable
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
+from harness.apiserver.storage import stored_objects
 
 STEP_S = 0.01
 """Precision of the times of versions; a state is shown up to this much older, never newer."""
@@ -86,6 +87,33 @@ def older_state(
         return None
     age = f"the oldest state that is kept, {times.age_s(version):.1f} s old"
     return OlderState(version, "" if is_known else age)
+
+
+def has_new_finalizers(
+    store: stores.Store, times: VersionTimes, request: request_info.Request, seconds: float
+) -> bool:
+    """Return whether a request names an object that had no finalizers at some time since then.
+
+    It has some now, and is not being deleted.
+    """
+    target = request_info.parse_target(request.path)
+    if target is None or not target.resource.is_stored or target.subresource:
+        return False
+    version = max(times.version_ago(seconds)[0], store.first_version(target.resource))
+    try:
+        now = store.get(target.resource, target.namespace, target.name)
+    except status_errors.StatusError:
+        return False  # it is gone
+    if now.deleting or not _has_finalizers(now):
+        return False
+    commits = store.commits_after(target.resource, version)
+    mine = [commit for commit in commits if commit.object.uid == now.uid]
+    states = [state for commit in mine for state in (commit.previous, commit.object) if state]
+    return not all(map(_has_finalizers, states))
+
+
+def _has_finalizers(stored: stored_objects.Stored) -> bool:
+    return bool(stored.document()["metadata"].get("finalizers"))
 
 
 def _is_free_to_choose(request: request_info.Request, target: request_info.Target) -> bool:

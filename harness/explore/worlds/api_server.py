@@ -26,6 +26,8 @@ EXPIRED_CLAIM_WATCH = "expire-claim-watch"
 TOUCHED_OBJECT, TOUCHED_OTHER = "touch-objects", "touch-others"
 """Changes by another client, just before an object is replaced: of it, or of the last of its kind,
 which should be one that no one else writes."""
+OVERLOOKED = "overlook-finalizers"
+"""A deletion is decided from what it read first: a finalizer that is added later is not seen."""
 _STEPS = {
     LOST_RESPONSE: "api.answer.lost",
     LOST_REQUEST: "api.request.lost",
@@ -61,12 +63,16 @@ class LocalServer:
         self._spared, self._prompt = spared, prompt
         self._store, self._runtime = store, runtime
         self._handler = handlers.Handler(store, now=lambda: world_fixtures.NOW)
+        self._overlooking = handlers.Handler(
+            store, now=lambda: world_fixtures.NOW, overlooks_finalizers=True
+        )
         self._watches: dict[object, list[local_watches.LocalWatch]] = collections.defaultdict(list)
         self._faults_left = faults_max
         self._of_writes = [kind for kind in _STEPS if kind in faults]
         self._of_watches = [kind for kind in (DROPPED_WATCH, EXPIRED_WATCH) if kind in faults]
         self._of_claim_watches = [EXPIRED_WATCH] if EXPIRED_CLAIM_WATCH in faults else []
         self._of_objects = [kind for kind in (TOUCHED_OBJECT, TOUCHED_OTHER) if kind in faults]
+        self._of_deletions = [OVERLOOKED] if OVERLOOKED in faults else []
         self._is_writing = False
         """True while a request of a client is committed."""
         self._undelivered = local_watches.UndeliveredCommits() if answers_first else None
@@ -88,6 +94,9 @@ class LocalServer:
             self._runtime.point()
         if request.method == "PUT" and (touched := self._fault(self._of_objects)):
             self._touch_object(request, is_other=touched == TOUCHED_OTHER)
+        if request.method == "DELETE" and self._fault(self._of_deletions):
+            answer = self._delete_what_was_read(request)
+            return transports.Response(answer.status, answer.body)
         is_safe = request.method == "GET" or _ends_with(request, self._spared)
         fault = None if is_safe else self._fault(self._of_writes)
         if fault in (None, LOST_RESPONSE):
@@ -112,11 +121,34 @@ class LocalServer:
         self._faults_left -= 1
         return kinds[choice - 1]
 
-    def _commit(self, request: transports.Request) -> responses.Response:
+    def _delete_what_was_read(self, request: transports.Request) -> responses.Response:
+        """Read an object, and delete it later as it was then, whatever was committed meanwhile."""
+        target = request_info.require_target(request.path.partition("?")[0])
+        with self._runtime.atomically():
+            self._objects.read(target.resource.plural)
+            read = self._metadata(target)
+        if not read or read.get("finalizers"):
+            return self._commit(request)
+        concurrency.step("api.deletion.decided", path=request.path)
+        self._runtime.point()
+        is_same = self._metadata(target).get("uid") == read["uid"]
+        return self._commit(request, self._overlooking if is_same else None)
+
+    def _metadata(self, target: request_info.Target) -> apis.Object:
+        """Return the metadata of an object as it is now; empty if it does not exist."""
+        with contextlib.suppress(status_errors.StatusError):
+            stored = self._store.get(target.resource, target.namespace, target.name)
+            metadata: apis.Object = stored.document()["metadata"]
+            return metadata
+        return {}
+
+    def _commit(
+        self, request: transports.Request, handler: handlers.Handler | None = None
+    ) -> responses.Response:
         with self._runtime.atomically():
             self._use_objects(request)
             self._is_writing = True
-            answer = self._answer(request)
+            answer = self._answer(request, handler or self._handler)
             self._is_writing = False
             self._store.collect_garbage()
         return answer
@@ -205,11 +237,12 @@ class LocalServer:
     def close(self) -> None:
         """Do nothing: there is no connection."""
 
-    def _answer(self, request: transports.Request) -> responses.Response:
+    @staticmethod
+    def _answer(request: transports.Request, handler: handlers.Handler) -> responses.Response:
         try:
             asked = _understood(request)
             target = request_info.require_target(asked.path)
-            return self._handler.answer(request_decoding.decode(asked, target))
+            return handler.answer(request_decoding.decode(asked, target))
         except status_errors.StatusError as error:
             return responses.failure(error)
 

@@ -110,7 +110,8 @@ class WorldSpec:
 
     `lose-response`, `lose-request`, `delay-request`: of a write. `drop-watch`, `expire-watch`: of a
     watch; `expire-claim-watch`: of a watch of ResourceClaims. `touch-objects`, `touch-others`:
-    another client changes an object just before it is replaced, or the last of its kind. The size
+    another client changes an object just before it is replaced, or the last of its kind.
+    `overlook-finalizers`: a deletion does not see finalizers that are added meanwhile. The size
     `faults_max` says how many of them may happen, all
     together.
     """

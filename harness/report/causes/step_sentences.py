@@ -142,6 +142,9 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "controller.claim.created": lambda f: f"creates {f['claim']} for {f['pod']}",
     "controller.deallocated": lambda f: f"takes the device from {f['claim']}",
     "controller.failed": lambda f: f"fails to work on {f['key']}: {f['reason']}",
+    "api.deletion.decided": lambda f: (
+        f"asks to delete {f['path'].rpartition('/')[2]}, which has no finalizer as it is read"
+    ),
     "client.claim.deleted": lambda f: f"deletes {f['claim_name']}",
     "driver.prepared": lambda f: f"has prepared {f['claim']} on {f['node']}",
     "driver.unprepare.started": lambda f: f"unprepares {f['claim']} on {f['node']}",

@@ -46,6 +46,7 @@ _EFFECTS: Mapping[str, str] = {
     "reject": "is answered {code}{after} and not carried out",
     "truncate-response": "is answered with a body that breaks off in the middle",
     "stale-list": "shows the state of {seconds:g} s ago",
+    "overlook-finalizers": "does not see finalizers that were added in the {seconds:g} s before",
     "delay-events": "arrives {seconds:g} s late",
     "drop-watch": "is not sent; the watch's connection closes instead",
     "expire-watch": "is not sent; the watch ends with 410 instead",

@@ -65,6 +65,14 @@ def _carrier(
     choice: CarrierChoice, run: refusals.Circumstances, faults: Sequence[refusals.NamedFault]
 ) -> Literal["server", "proxy"]:
     objection = _server_objection(run, faults)
+    needy = [item.name for item in faults if isinstance(item.spec, fault_specs.OverlookFinalizers)]
+    if needy and (objection or choice == "proxy"):
+        raise errors.UsageError(
+            f"fault {needy[0]}: expected an embedded API server that carries it itself, because a "
+            "proxy cannot remove what has finalizers, got "
+            f"{'--fault-carrier proxy' if choice == 'proxy' else run.provider}: run it on the "
+            "embedded cluster, or remove the fault"
+        )
     if choice == "auto":
         return "proxy" if objection else "server"
     if choice == "server" and objection:

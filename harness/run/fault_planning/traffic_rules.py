@@ -12,6 +12,7 @@ _ALL = ("get", "list", "watch", "create", "update", "patch", "delete", "deleteco
 _ANSWERED = tuple(verb for verb in _ALL if verb != "watch")
 _READS = ("get", "list")
 _WATCH = ("watch",)
+_DELETIONS = ("delete",)
 REASONS = {
     409: "Conflict",
     429: "TooManyRequests",
@@ -30,6 +31,7 @@ def point(spec: fault_specs.TrafficFault) -> injection.Point:
             | fault_specs.DelayRequest()
             | fault_specs.RejectRequest()
             | fault_specs.StaleRead()
+            | fault_specs.OverlookFinalizers()
         ):
             return "request"
         case fault_specs.TruncateResponse() if spec.on.verbs == ["watch"]:
@@ -48,6 +50,8 @@ def possible_verbs(spec: fault_specs.TrafficFault) -> tuple[str, ...]:
     """Return the verbs that a fault of this kind can apply to."""
     if isinstance(spec, fault_specs.StaleRead):
         return _READS
+    if isinstance(spec, fault_specs.OverlookFinalizers):
+        return _DELETIONS
     return {"request": _ALL, "response": _ANSWERED, "event": _WATCH}[point(spec)]
 
 
@@ -103,6 +107,8 @@ def _action(spec: fault_specs.TrafficFault) -> injection.Action:
             return injection.Truncate()
         case fault_specs.StaleRead():
             return injection.Stale(seconds=spec.seconds)
+        case fault_specs.OverlookFinalizers():
+            return injection.Overlook(seconds=spec.seconds)
         case fault_specs.DropWatch():
             return injection.Drop()
         case fault_specs.ExpireWatch():

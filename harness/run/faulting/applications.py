@@ -99,6 +99,8 @@ def effect(item: injection.Applied) -> str:
             return f"answered {code}"
         case injection.Stale(seconds=seconds):
             return f"answered with the state of {seconds:g} s ago"
+        case injection.Overlook():
+            return "the object was removed in spite of its finalizers"
         case action:
             return _DONE[type(action)]
 

@@ -62,6 +62,30 @@ class FreedClaim(controlled_world.ControlledWorld):
             self.create(world_fixtures.pod(NEXT, "claim-1"))
 
 
+class OverlookedFinalizer(controlled_world.ControlledWorld):
+    """A user deletes a claim while the scheduler adds the finalizer and allocates it for a pod."""
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device, and the claim."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(1))
+        yield world_fixtures.claim("claim-1")
+
+    def oracles(self) -> tuple[panels.Oracle, ...]:
+        """Return that of finalizers first, because what comes of it is no one else's."""
+        return (allocation_finalizers.AllocationFinalizers(), *super().oracles())
+
+    def begin(self) -> None:
+        """Create the pod, and start the other client."""
+        self.create(world_fixtures.pod(FIRST, "claim-1"))
+        concurrency.spawn("other-client", self._delete_claim)
+
+    def _delete_claim(self) -> None:
+        with apis.if_there():
+            self.api.delete(apis.CLAIMS, "claim-1", namespace=world_fixtures.NAMESPACE)
+
+
 class FreedUnseen(controlled_world.ControlledWorld):
     """Two pods want one device; the one that gets it is deleted, and the controller frees it.
 
@@ -106,6 +130,14 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=FreedClaim,
         sizes={"binders": world_specs.Size(1, 1)},
         private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+    "finalizer-overlooked": world_specs.WorldSpec(
+        title="H20: a claim is deleted as it was before it got its finalizer and an allocation",
+        make=OverlookedFinalizer,
+        sizes={"binders": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
+        faults=("overlook-finalizers",),
+        private_locks=controlled_world.PRIVATE_LOCKS,
+        hazard=world_specs.Hazard("H20", remedy=None),
     ),
     "freed-unseen": world_specs.WorldSpec(
         title="a claim is allocated and freed while the watch of claims is broken",

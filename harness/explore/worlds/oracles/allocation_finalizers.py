@@ -1,4 +1,7 @@
-"""Judges whether every allocated claim has the finalizer that protects its allocation."""
+"""Judges whether every allocated claim has the finalizer that protects its allocation.
+
+And whether the API server keeps it as long as it has one.
+"""
 
 from collections.abc import Collection
 
@@ -26,12 +29,16 @@ class AllocationFinalizers:
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
         """Judge a commit."""
-        if commit.resource.plural != "resourceclaims" or commit.type == "DELETED":
+        if commit.resource.plural != "resourceclaims":
             return
         if commit.object.name in self._exempt or EXTENDED in commit.object.name:
             return
         claim = msgspec.json.decode(commit.object.data)
         is_allocated = claim.get("status", {}).get("allocation") is not None
-        if is_allocated and FINALIZER not in claim["metadata"].get("finalizers", ()):
-            name = claim["metadata"]["name"]
+        name, meta = claim["metadata"]["name"], claim["metadata"]
+        if commit.type == "DELETED":
+            is_lost = is_allocated and meta.get("finalizers") and "deletionTimestamp" not in meta
+            told = f"finalizer: the API server removed {name}, which is allocated, in spite of it"
+            self.finding = self.finding or (told if is_lost else None)
+        elif is_allocated and FINALIZER not in claim["metadata"].get("finalizers", ()):
             self.finding = self.finding or f"finalizer: {name} is allocated without its finalizer"

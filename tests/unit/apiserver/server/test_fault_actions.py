@@ -535,3 +535,53 @@ def test_a_watch_can_be_refused_before_its_response(faulty: Any, code: int) -> N
     with RawWatch(faulty) as watch:
         create(faulty, "a")
         assert watch.next_name() == "a"
+
+
+# ------------------------------------------------------------------------ deletions
+
+
+def _finalized(live: Any, *finalizers: str) -> None:
+    meta = {"name": "a", "finalizers": list(finalizers)}
+    live.call("PUT", f"{CONFIGMAPS}/a", {"metadata": meta, "data": {"x": "x"}})
+
+
+def _delete(live: Any) -> tuple[bool, int]:
+    """Delete the object; return whether it is gone, and how often the fault was applied."""
+    begin(live, "request", {"type": "overlook", "seconds": 5}, match={"verbs": ["delete"]})
+    live.call("DELETE", f"{CONFIGMAPS}/a")
+    return live.call("GET", f"{CONFIGMAPS}/a")[0] == 404, len(applied(live))
+
+
+def test_a_deletion_does_not_see_a_new_finalizer(faulty: Any, at: Callable[[float], None]) -> None:
+    at(10)
+    create(faulty, "a")
+    at(20)
+    _finalized(faulty, "a/b")
+    at(22)
+    assert _delete(faulty) == (True, 1)
+
+
+def test_a_deletion_does_not_see_the_finalizer_of_a_new_object(
+    faulty: Any, at: Callable[[float], None]
+) -> None:
+    at(20)
+    create(faulty, "a")
+    _finalized(faulty, "a/b")
+    assert _delete(faulty) == (True, 1)
+
+
+def test_a_deletion_sees_an_old_finalizer(faulty: Any, at: Callable[[float], None]) -> None:
+    at(10)
+    create(faulty, "a")
+    _finalized(faulty, "a/b")
+    at(20)
+    assert _delete(faulty) == (False, 0)
+
+
+def test_a_new_object_without_finalizers_is_deleted_as_usual(
+    faulty: Any, at: Callable[[float], None]
+) -> None:
+    at(10)
+    create(faulty, "a")
+    at(20)
+    assert _delete(faulty) == (True, 0)

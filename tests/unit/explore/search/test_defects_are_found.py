@@ -212,7 +212,16 @@ def test_what_the_subject_is_known_not_to_be_up_to(scenario: str) -> None:
     assert progress.findings, f"not in {progress.schedules} schedules"
     finding, decisions = progress.findings[0]
     assert finding.startswith(
-        ("device ", "entry: ", "prepared: ", "leaked: ", "bound: ", "extended: ", "stuck: ")
+        (
+            "device ",
+            "entry: ",
+            "prepared: ",
+            "leaked: ",
+            "bound: ",
+            "extended: ",
+            "stuck: ",
+            "finalizer: ",
+        )
     )
     assert (
         search_campaign.replay(undisturbed(scenario).with_decisions(decisions)).finding == finding

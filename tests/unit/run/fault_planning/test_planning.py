@@ -62,6 +62,26 @@ def refusal(*faults: dict[str, Any], **settings: Any) -> str:
     return str(caught.value)
 
 
+OVERLOOKING = {
+    "kind": "overlook-finalizers",
+    "seconds": 0.5,
+    "on": {"role": "load", "resource": "resourceclaims"},
+}
+
+
+def test_a_deletion_that_overlooks_finalizers_needs_the_embedded_server() -> None:
+    found = one(OVERLOOKING)
+    rule = msgspec.convert(found.rule, injection.FaultSpec)
+    assert (rule.point, rule.match.verbs, found.carrier) == ("request", ("delete",), "server")
+    assert rule.action == injection.Overlook(seconds=0.5)
+    assert "does not see finalizers that were added in the 0.5 s before" in found.text
+    told = "fault overlook-finalizers: expected an embedded API server that carries it itself"
+    assert told in refusal(OVERLOOKING, choice="proxy")
+    assert told in refusal(OVERLOOKING, provider="local")
+    wrong = {**OVERLOOKING, "on": {"role": "load", "verbs": ["update"]}}
+    assert "expected on.verbs among delete" in refusal(wrong)
+
+
 # --------------------------------------------------------------------------- what is planned
 
 
