@@ -130,7 +130,7 @@ def require_own(directory: directories.RunDirectory, judgement: Judgement) -> No
     )
     if changed:
         raise _reject(directory, f"the evidence has changed since ({', '.join(changed)} differ)")
-    if not _is_same(document, msgspec.to_builtins(judgement)):
+    if not _is_same(document, msgspec.to_builtins(judgement, str_keys=True)):
         raise _reject(
             directory,
             "it was edited, or written by another version of Flake Hunt, or the run was changed",
