@@ -240,5 +240,7 @@ def observed(event: Event, version: int, *, second_ns: int = 1_000_000_000) -> A
         type=event.type,
         version=version,
         ts_ns=version * second_ns,
-        object=msgspec.convert({**event.obj, "metadata": meta}, observations.TYPES[resource]),
+        object=msgspec.json.decode(
+            msgspec.json.encode({**event.obj, "metadata": meta}), type=observations.TYPES[resource]
+        ),
     )

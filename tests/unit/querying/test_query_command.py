@@ -126,7 +126,7 @@ def test_the_spelling_of_a_path_does_not_matter(
         for path in directory.journals():
             compressed_files.compress(path)
     asked = "select (select count(*) from holds), (select count(*) from operations)"
-    code, out, err = ask("query", directory.path, asked, "-o", "csv")
+    code, out, err = ask("query", directory.path, asked, "--output", "csv")
     assert code == 0, err
     assert out.splitlines()[1] == "2,4"
 

@@ -207,7 +207,7 @@ def test_check_as_json(flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]) -
 def test_quiet_is_one_line(flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]) -> None:
     code, out, err = flake_hunt("check", "-q", str(found[0]))
     assert (code, err, out.count("\n")) == (10, "", 1)
-    assert out.startswith("INVALID two-claims-one-device, gather-not-atomic (explored): ")
+    assert re.match(r"INVALID [a-z-]+, gather-not-atomic \(explored\): ", out)
 
 
 def test_verbose_has_the_certificate(
@@ -376,7 +376,7 @@ def _document(table: list[results.Row], folder: pathlib.Path) -> dict[str, Any]:
 def test_a_foreign_scheduler_is_never_called_correct() -> None:
     kube = "kube-scheduler v1.36.2"
     table = results.rows([result(purpose="subject", subject=kube, verdict="INVALID")])
-    assert f"in 1 run of {kube}; " in campaign_documents.summary(table)
+    assert f"in 1 run of {kube}" in campaign_documents.summary(table)
     assert "correct" not in campaign_documents.summary(table)
 
 
