@@ -13,7 +13,12 @@ from typing import Any
 import msgspec
 
 from harness.checks.claims import claim_lives
-from harness.checks.observed import folders, observations, observed_cluster
+from harness.checks.observed import (
+    folders,
+    observations,
+    observed_cluster,
+    observed_metadata,
+)
 from harness.history import records
 
 Labels = dict[str, str]
@@ -76,21 +81,29 @@ class TemplateCopies(folders.Folder):
         self._templates[meta.namespace, meta.name].append((seen.version, content))
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note a claim that was created for an entry of a pod."""
+        """Note a claim that was created for an entry of a pod.
+
+        Raises ObjectError if it is none of the API.
+        """
         if seen.type != "ADDED":
             return
         name = claim_lives.name_of(seen.object)
         if name.owner is None or name.entry is None:
             return
-        created = _decode(seen.content)
+        try:
+            content = self._content(_decode(seen.content))
+        except observed_metadata.NO_OBJECTS as error:
+            raise observed_metadata.ObjectError(str(error)) from error
+        self.made.append(Made(claim=name, version=seen.version, content=content))
+
+    def _content(self, created: _Created) -> Content:
         annotations = dict(created.metadata.annotations or {})
         annotations.pop(claim_lives.ENTRY, None)
-        content = Content(
+        return Content(
             spec=self._plain_spec(bytes(created.spec)),
             labels=created.metadata.labels or {},
             annotations=annotations,
         )
-        self.made.append(Made(claim=name, version=seen.version, content=content))
 
     def see_gap(self, gap: records.Gap) -> None:
         """Note that versions of templates may be missing."""
