@@ -25,9 +25,9 @@ DOCUMENTS = [
     "clusters/README.md",
     "scenarios/README.md",
     "reports/README.md",
-    "docs/live-views.md",
-    "docs/plug-ins.md",
+    *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("[!a]*.md")),
 ]
+VERDICTS = (ROOT / "docs/verdicts.md").read_text()
 THIS_FILE = "tests/unit/test_documents.py"
 COMMAND = re.compile(r"flake-hunt +(-?-?[a-z][^\n`]*)")
 END_OF_COMMAND = re.compile(r"\s{2,}|\s#|;|\s\|\s")
@@ -114,8 +114,8 @@ def test_a_command_that_is_none_is_found(words: str) -> None:
         parse(words.split())
 
 
-def test_the_readme_names_every_command() -> None:
-    named = {words[0] for words in commands_of(code("README.md")) if words}
+def test_the_documents_name_every_command() -> None:
+    named = {words[0] for document in DOCUMENTS for words in commands_of(code(document)) if words}
     every = {name for name, command in ROOT_COMMAND.commands.items() if not command.hidden}
     assert every - named == {"nightly"}, "a former name of hunt --all --minutes 30"
 
@@ -170,15 +170,15 @@ def test_no_command_is_named_in_the_source_that_there_is_not() -> None:
     assert named - set(ROOT_COMMAND.commands) == set()
 
 
-def test_the_exit_codes_of_the_readme() -> None:
-    rows = re.findall(r"^\| (\d+) \| (\w*) *\|", (ROOT / "README.md").read_text(), re.MULTILINE)
+def test_the_exit_codes_of_the_documents() -> None:
+    rows = re.findall(r"^\| (\d+) \| (\w*) *\|", VERDICTS, re.MULTILINE)
     expected = {str(verdict.exit_code): str(verdict) for verdict in verdicts.Verdict}
     others = (errors.UsageError.exit_code, errors.HarnessError.exit_code, interruptions.EXIT_CODE)
     assert dict(rows) == expected | {str(other): "" for other in others}
 
 
 def test_the_attempts_of_a_control() -> None:
-    assert f"{purposes.ATTEMPTS} attempts in all" in (ROOT / "README.md").read_text()
+    assert f"{purposes.ATTEMPTS} attempts in all" in VERDICTS
 
 
 def contents(package: pathlib.Path) -> set[str]:
@@ -206,9 +206,7 @@ def test_the_table_of_layers_names_every_package() -> None:
 
 
 def test_every_check_belongs_to_one_guarantee() -> None:
-    rows = re.findall(
-        r"^\| [XCNRGPL] \| [^|]+ \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.M
-    )
+    rows = re.findall(r"^\| [XCNRGPL] \| [^|]+ \| ([^|]+) \|$", VERDICTS, re.M)
     assert len(rows) == len("XCNRGPL")
     named = re.findall(r"`(\w+)`", " ".join(rows))
     assert sorted(named) == sorted(check.name for check in check_registry.CHECKS)

@@ -25,7 +25,7 @@ from harness.run import known_defects
 from harness.subject import releases
 from tools import track_record
 
-README = pathlib.Path(__file__).parents[3] / "README.md"
+VERDICTS = pathlib.Path(__file__).parents[3] / "docs" / "verdicts.md"
 LISTED = {row.name: row for row in known.listed()}
 
 
@@ -34,7 +34,9 @@ def test_there_are_facts_about_every_defect_and_no_other() -> None:
 
 
 def test_the_letters_are_those_of_the_readme() -> None:
-    rows = re.findall(r"^\| ([XCNRGPL]) \| [^|]+ \| ([^|]+) \|$", README.read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([XCNRGPL]) \| [^|]+ \| ([^|]+) \|$", VERDICTS.read_text(), re.MULTILINE
+    )
     named = {check: letter for letter, cell in rows for check in re.findall(r"`(\w+)`", cell)}
     assert named == guarantees.LETTERS
     assert set(guarantees.LETTERS) == {check.name for check in check_registry.CHECKS}

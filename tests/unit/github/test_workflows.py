@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 NIGHTS = ROOT / "examples" / "flake-hunt.yml"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yml"))
-README = ROOT / "README.md"
+GUIDE = ROOT / "docs" / "your-scheduler.md"
 SCHEMA = pathlib.Path(__file__).with_name("workflow.schema.json.gz")
 TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 MAKE_CALLS_MAX = 5
@@ -73,7 +73,7 @@ def test_evidence_is_kept_whatever_happens(path: pathlib.Path) -> None:
     assert "reports" in step["with"]["path"].splitlines()
 
 
-@pytest.mark.parametrize("path", [*WORKFLOWS, *EXAMPLES, README], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*WORKFLOWS, *EXAMPLES, GUIDE], ids=lambda path: path.name)
 def test_no_run_is_kept_twice(path: pathlib.Path) -> None:
     """`latest` is a link to a run that is uploaded anyway."""
     for paths in _uploads(path):
@@ -82,7 +82,7 @@ def test_no_run_is_kept_twice(path: pathlib.Path) -> None:
 
 
 def _uploads(path: pathlib.Path) -> list[list[str]]:
-    if path == README:
+    if path == GUIDE:
         lines = [
             line for line in path.read_text().splitlines() if "with: { name: flake-hunt" in line
         ]
