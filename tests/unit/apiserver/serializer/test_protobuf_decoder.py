@@ -338,10 +338,10 @@ def test_whatever_is_read_can_be_written_and_read_again(torn: tuple[api_types.Ty
     """
     kind, body = torn
     try:
-        found = protobuf.read(kind, body)
-    except protobuf_wire.MalformedError:
+        found = json_codec.decode(json_codec.encode(protobuf.read(kind, body)))
+        stored = decoding.read(kind, found, decoding.Tally())
+    except (protobuf_wire.MalformedError, decoding.MismatchError):  # such as no quantity
         return
-    stored = decoding.read(kind, json_codec.decode(json_codec.encode(found)), decoding.Tally())
     again = protobuf.read(kind, protobuf_encoder.write(kind, stored))
     assert decoding.read(kind, again, decoding.Tally()) == stored
 
