@@ -27,7 +27,10 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"progress_s": 5.0, "expected_steps": [controller_records.CONTROLLER]},
         ["final", "controller"],
     ),
-    "reservations": ({"settings": {"traffic": {"clients": 1}}}, ["controller", "lives", "pods", "copies"]),
+    "reservations": (
+        {"settings": {"traffic": {"clients": 1}}},
+        ["controller", "lives", "pods", "copies"],
+    ),
     "parameters": ({"settings": {"claim": {"parameters": {"a": "b"}}}}, ["parameters"]),
     "extended": ({"settings": {"claim": {"extended": "gpu"}}}, ["extended"]),
     "readiness": (
