@@ -8,7 +8,8 @@ written the allocations and the reservations before, and has chosen a node that 
 
 At the version of the binding all of this must hold. In runs with faults a reservation may have been
 taken back before a binding that was late; there it must have held at some version before. That is
-enough, too, for a claim that the API server removed in spite of its finalizer.
+enough, too, for a pod of which the API server removed an allocated claim in spite of its finalizer;
+of such a pod, another claim may have been made and recorded before the binding.
 """
 
 import dataclasses
@@ -89,16 +90,16 @@ class _Judge:
         return [clause for clause in clauses if clause]
 
     def _problem(self, binding: pod_bindings.Binding, entry: str, claim: str | None) -> str:
+        is_robbed = binding.uid in self._bound.robbed
         if claim is None:
             return f"no claim had been made for its entry {entry}"
         reserved = [
             item
             for item in self._bound.reservations(binding, claim)
-            if self._is_lenient
-            or item.was_finalized
-            or item.until is None
-            or item.until > binding.version
+            if self._is_lenient or is_robbed or item.until is None or item.until > binding.version
         ]
+        if not reserved and is_robbed:
+            return ""
         if not reserved:
             return f"claim {claim} was not allocated and reserved for it"
         if not any(self._suits(item, binding) for item in reserved):

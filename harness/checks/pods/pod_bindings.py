@@ -41,8 +41,6 @@ class Reservation:
     """Of the allocation, as JSON; None: every node."""
     until: int | None = None
     """Exclusive; None: to the end of the history."""
-    was_finalized: bool = False
-    """True if it ended because the API server removed the claim in spite of its finalizer."""
 
 
 class PodBindings(folders.Folder):
@@ -53,6 +51,8 @@ class PodBindings(folders.Folder):
         """In the order in which they were observed."""
         self.gaps: set[str] = set()
         """Resources of which versions may be missing."""
+        self.robbed: set[str] = set()
+        """UIDs of pods whose allocated claim the API server removed in spite of its finalizer."""
         self._waiting: dict[str, dict[str, str | None]] = {}
         """Uid of a pod that is not bound -> its claims, as in `Binding`."""
         self._reservations: dict[tuple[str, str, str], list[Reservation]] = {}
@@ -99,14 +99,14 @@ class PodBindings(folders.Folder):
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note for which pods a version of a claim is reserved."""
         claim = seen.object
+        self.robbed |= observations.robbed(seen)
         users = frozenset[str]() if seen.is_gone else _users(claim)
         lasting = self._open.get(claim.metadata.uid, {})
         if not users and not lasting:
             return
         selector = self._selector(claim) if users else None
         for pod in [pod for pod, item in lasting.items() if _ends(pod, item, users, selector)]:
-            ended = lasting.pop(pod)
-            ended.until, ended.was_finalized = seen.version, bool(seen.ignored_finalizers)
+            lasting.pop(pod).until = seen.version
         for pod in users - lasting.keys():
             lasting[pod] = Reservation(seen.version, selector)
             key = claim.metadata.namespace, claim.metadata.name, pod
