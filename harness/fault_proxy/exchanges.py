@@ -26,6 +26,8 @@ BODY_BYTES_MAX = 16 * 1024 * 1024
 """Maximum size of a request's body; the API server accepts 3 MiB."""
 _READING = ("GET", "HEAD", "OPTIONS")
 _OK = 200
+_OF_A_STORE = (injection.Stale, injection.Overlook)
+"""Actions that need an older state; the proxy finds one for some reads only."""
 _Result = TypeVar("_Result")
 
 
@@ -75,7 +77,7 @@ class Exchange:
         applied = self._client.faults.strike(
             "request",
             facts,
-            is_possible=lambda action: not isinstance(action, injection.Stale) or action in stale,
+            is_possible=lambda action: not isinstance(action, _OF_A_STORE) or action in stale,
         )
         match applied.action if applied else None:
             case injection.Stale() as action if applied is not None:
