@@ -12,6 +12,7 @@ from harness.checks.claims import (
     allocation_finalizers,
     allocation_stability,
     claims_in_use,
+    findings,
     generated_claims,
     reservations,
 )
@@ -127,7 +128,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         allocation_finalizers.NAME,
         allocation_finalizers.PROMISE,
-        lambda given: allocation_finalizers.check(given.observed.lives),
+        lambda given: allocation_finalizers.check(
+            given.observed.lives, blames_server=findings.blames_server(given.plan)
+        ),
         applies=allocation_finalizers.applies,
     ),
     Check(
@@ -139,7 +142,12 @@ CHECKS: tuple[Check, ...] = (
     Check(
         claims_in_use.NAME,
         claims_in_use.PROMISE,
-        lambda given: claims_in_use.check(given.observed.lives, given.observed.pods, given.faults),
+        lambda given: claims_in_use.check(
+            given.observed.lives,
+            given.observed.pods,
+            given.faults,
+            blames_server=findings.blames_server(given.plan),
+        ),
         applies=claims_in_use.applies,
     ),
     Check(

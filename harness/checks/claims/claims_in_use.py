@@ -64,14 +64,21 @@ def check(
     lives: claim_lives.ClaimLives,
     pods: pod_lives.PodLives,
     faults: fault_records.FaultRecords | None = None,
+    *,
+    blames_server: bool = True,
 ) -> verdicts.Answer:
-    """Return INVALID with all reservations that ended while their pod ran, VALID without any."""
+    """Return INVALID with all reservations that ended while their pod ran, VALID without any.
+
+    `blames_server`: also with those of claims that the API server removed in spite of a finalizer.
+    """
     hits = () if faults is None else faults.applications
     moved = {(item.namespace, item.name) for item in hits if item.kind == _MOVED}
     ended = [
         item
         for item in lives.reservations
-        if item.until_version is not None and (item.claim.namespace, item.claim.name) not in moved
+        if item.until_version is not None
+        and (item.claim.namespace, item.claim.name) not in moved
+        and (blames_server or item.end != "removed")
     ]
     return findings.answer(
         NAME,

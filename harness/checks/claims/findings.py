@@ -29,6 +29,14 @@ def owes(plan: plans.Plan) -> bool:
     return bool(plan.settings.get("traffic"))
 
 
+def blames_server(plan: plans.Plan) -> bool:
+    """Return whether what the API server does wrong is a violation of the run: it is ours.
+
+    A real kube-apiserver does so by itself, which is neither the subject's fault nor the run's.
+    """
+    return str(plan.cluster_profile.get("provider", "embedded")) == "embedded"
+
+
 def answer(
     name: str, promise: str, *, examined: int, what: str, found: Sequence[Finding]
 ) -> verdicts.Answer:
