@@ -184,7 +184,7 @@ def _packages(python: pathlib.Path) -> pathlib.Path:
 
 def use_extras(wheel: pathlib.Path, base: Installed) -> None:
     """Run the commands that each extra is for, where they refuse without it."""
-    run = ("run", "small.toml", "--defect", "gather-not-atomic", "--until-found")
+    run = ("run", "uses-all-resources", "--defect", "gather-not-atomic", "--until-found")
     base.flake_hunt(*run, "--reports", "found", expect=(INVALID,))
     unreachable = ("trace", "found/latest")
     select = ("query", "found/latest", "select count(*) from holds")
