@@ -12,9 +12,8 @@ import msgspec
 
 from harness import errors
 from harness.client import transports
+from harness.model.objects import Object
 
-Object = dict[str, Any]
-"""A decoded object; shared objects must not be changed."""
 _MESSAGE_CHARACTERS_MAX = 400
 WATCH_TIMEOUT_S = 300
 """The `timeoutSeconds` of a watch: the server ends it after this time."""

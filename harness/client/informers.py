@@ -15,8 +15,8 @@ import msgspec
 
 from harness import concurrency, errors
 from harness.client import apis, backoffs, transports
+from harness.model.objects import Object
 
-Object = apis.Object
 BACKOFF_FIRST_S = 0.05
 BACKOFF_MAX_S = 5.0
 REFUSALS_MAX = 2

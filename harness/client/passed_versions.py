@@ -1,8 +1,6 @@
 """How far an informer has come, by the resource versions of what it delivers."""
 
-from harness.client import apis
-
-Object = apis.Object
+from harness.model.objects import Object
 
 
 class PassedVersion:

@@ -17,6 +17,7 @@ from harness import errors
 from harness.client import apis, kubeconfig_files, transports
 from harness.cluster import cluster_records, interfaces
 from harness.cluster.fixtures import fake_world
+from harness.model.objects import Object
 from harness.scenario import profiles
 
 MARK = "flake-hunt/test-cluster"
@@ -192,10 +193,10 @@ def _require_resources(transport: transports.Transport, context: str, version: s
     )
 
 
-def _require(transport: transports.Transport, path: str, context: str) -> apis.Object:
+def _require(transport: transports.Transport, path: str, context: str) -> Object:
     response = _ask(transport, path)
     if response.status < 400:
-        answer: apis.Object = msgspec.json.decode(response.body)
+        answer: Object = msgspec.json.decode(response.body)
         return answer
     error = apis.to_error(response.status, response.body)
     if error.code == _UNAUTHORIZED:

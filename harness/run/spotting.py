@@ -4,7 +4,7 @@ Nothing here is a verdict: a run that ends because of something seen here is jud
 directory like any other.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -15,13 +15,13 @@ from harness.checks.holds import hold_columns, hold_history, live_spotter
 from harness.checks.observed import claim_results, observed_claims
 from harness.client import apis, informers
 from harness.history import directories, plans
+from harness.model.objects import Object
 from harness.run import known_defects
 
 LOOK_S = 1.0
 """Seconds between two looks into the record of a run, at least."""
 LOOK_SHARE = 4
 """Nothing is looked at for this many times as long as the last look took."""
-Object = dict[str, Any]
 msgspec.json.Decoder(observed_claims.Allocation)  # describes it before threads convert to it
 
 

@@ -6,14 +6,11 @@ device is deallocated, the device looks free although the other claim still hold
 IDs, so that each is removed with its own claim.
 """
 
-from typing import Any
-
 from harness import concurrency
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.allocation import allocated_states
 from harness.subject.telemetry import klog
-
-Object = dict[str, Any]
 
 
 class AllocatedDevices:

@@ -10,15 +10,13 @@ import collections
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
 from harness.client.passed_versions import PassedVersion, version_of
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.telemetry import klog
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,13 +5,10 @@ the claim conflicts if the claim has changed since it was read, because it carri
 resourceVersion.
 """
 
-from typing import Any
-
 from harness import concurrency
 from harness.client import apis, transports
+from harness.model.objects import Object
 from harness.subject import claims
-
-Object = dict[str, Any]
 
 
 def add_finalizer(api: apis.Api, claim: Object) -> Object:

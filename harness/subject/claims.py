@@ -6,7 +6,8 @@ After k8s.io/dynamic-resource-allocation/resourceclaim.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-Object = dict[str, Any]
+from harness.model.objects import Object
+
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """Finalizer that the scheduler adds before it allocates a claim."""
 RESERVATIONS_MAX = 256

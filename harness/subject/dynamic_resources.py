@@ -6,9 +6,9 @@ After pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The 
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from harness.client import apis, informers
+from harness.model.objects import Object
 from harness.subject import (
     assume_caches,
     claims,
@@ -29,7 +29,6 @@ from harness.subject.extended_resources import (
 )
 from harness.subject.telemetry import klog
 
-Object = dict[str, Any]
 UNAVAILABLE = "resourceclaim not available on the node"
 LEFT_OVER = "cannot schedule extended resource claim"
 """Reasons for which a node is ruled out; kube-scheduler's words."""

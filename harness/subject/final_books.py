@@ -5,12 +5,12 @@ compares them with the API (upstream has nothing like them; its logs at -v=6 tel
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from harness import concurrency
+from harness.model.objects import Object
 from harness.subject import claims
 
-Object = dict[str, Any]
 T = TypeVar("T")
 PART_MAX = 500
 """Entries in one step."""

@@ -5,13 +5,12 @@ is since 1.36. A pod may name one claim twice; each of its entries is then plann
 """
 
 import collections
-from typing import Any
 
 from harness import concurrency
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.telemetry import klog
 
-Object = dict[str, Any]
 _CLAIM, _ALL = "claim", "all"
 """The parts: each claim by UID, and the set of all."""
 

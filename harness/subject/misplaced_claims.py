@@ -6,16 +6,15 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 
 import random
 from collections.abc import Iterable
-from typing import Any
 
 from harness import concurrency
 from harness.client import apis
+from harness.model.objects import Object
 from harness.subject import claims, nodes, scheduling_attempts
 from harness.subject.binding import binding_conditions
 from harness.subject.extended_resources import claim_creation
 from harness.subject.telemetry import klog
 
-Object = dict[str, Any]
 DEALLOCATED = "deallocation of ResourceClaim completed"
 DELETED = "deletion of ResourceClaim completed"
 NOTHING_TO_FREE = "still not schedulable"

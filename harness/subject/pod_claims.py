@@ -4,12 +4,11 @@ After the PreEnqueue part of pkg/scheduler/framework/plugins/dynamicresources/dy
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import claims
 
-Object = dict[str, Any]
 Lookup = Callable[[str], Object | None]
 """Returns the claim of a key `namespace/name`; None if there is none."""
 

@@ -9,9 +9,9 @@ weighed, and its first free devices, so that all pods compete for the same devic
 import dataclasses
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from harness.client import apis, informers
+from harness.model.objects import Object
 from harness.subject import (
     allocated_devices,
     assume_caches,
@@ -42,7 +42,6 @@ from harness.subject.scheduling import (
 from harness.subject.slice_tracking import rule_informers, slice_trackers
 from harness.subject.telemetry import pod_messages, pod_reports
 
-Object = dict[str, Any]
 SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list of each informer, in seconds."""
 

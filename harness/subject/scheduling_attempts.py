@@ -7,10 +7,10 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 import collections
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import nodes
 from harness.subject.allocation import allocators, refusal_memory
 from harness.subject.extended_resources import (
@@ -20,7 +20,6 @@ from harness.subject.extended_resources import (
     plugin_devices,
 )
 
-Object = dict[str, Any]
 DYNAMIC_RESOURCES = "DynamicResources"
 """kube-scheduler's name of the plugin."""
 NOT_ALLOCATABLE = "cannot allocate all claims"

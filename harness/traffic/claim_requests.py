@@ -1,10 +1,8 @@
 """The specs of claims, from what a scenario says about them."""
 
-from typing import Any
-
+from harness.model.objects import Object
 from harness.scenario import claim_specs, pool_specs
 
-Object = dict[str, Any]
 CLAIM_NAME = "{claim}"
 """Stands for the claim's name in the value of a parameter."""
 

@@ -4,12 +4,11 @@ Names are chosen here and never generated, so that a call that was sent twice sh
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from harness.client import apis
 from harness.model import naming
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 RUN_LABEL = naming.RUN_LABEL
 TEMPLATE = "template"
 """Name of the ResourceClaimTemplate of a run; further ones get suffixes."""

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator
 
 from harness.history import plans
+from harness.model.objects import Object
 from harness.scenario import specs
 from harness.traffic import claim_requests, objects
 
@@ -26,7 +27,7 @@ class RunObjects:
         """True if users create claims or a template; False if the scheduler creates the claims."""
         return not self._scenario.claim.extended
 
-    def templates(self) -> Iterator[objects.Object]:
+    def templates(self) -> Iterator[Object]:
         """Yield the ResourceClaimTemplates."""
         kinds = range(len(self._scenario.claim_kinds))
         entries = sorted(set(self._templates))
@@ -40,7 +41,7 @@ class RunObjects:
         """Return the scheduler for all pods of the next claim; empty: each pod has its own."""
         return next(self._turns) if self._has_owners else ""
 
-    def claim(self, name: str, *, owner: str = "", number: int | None = None) -> objects.Object:
+    def claim(self, name: str, *, owner: str = "", number: int | None = None) -> Object:
         """Return a claim; `owner` is from `claim_owner`.
 
         `number` decides of which kind it is; None: of the next kind.
@@ -60,7 +61,7 @@ class RunObjects:
         owner: str = "",
         node_name: str = "",
         runs_s: float | None = None,
-    ) -> objects.Object:
+    ) -> Object:
         """Return a pod with the named claim, or with claims of the templates.
 
         `owner` is that of the named claim; `node_name`: the pod is bound already; `runs_s`: its
@@ -97,7 +98,7 @@ class RunObjects:
     def _owners(self) -> list[str]:
         return self._names if self._has_owners else [""]
 
-    def _use(self, claim_name: str | None, scheduler: str) -> objects.Object:
+    def _use(self, claim_name: str | None, scheduler: str) -> Object:
         if not self.names_claims:
             resource = self._scenario.pools.device_class.requested_resource
             return objects.uses_extended(resource, self._scenario.claim.devices)
@@ -114,7 +115,7 @@ class RunObjects:
     def _next_kind(self) -> int:
         return self._scenario.claim_kind(next(self._claim_numbers))
 
-    def _claim_spec(self, name: str, owner: str, kind: int) -> objects.Object:
+    def _claim_spec(self, name: str, owner: str, kind: int) -> Object:
         """Return the spec of the claim or template with this name."""
         claim, pools = self._scenario.claim_kinds[kind], self._scenario.pools
         if owner:

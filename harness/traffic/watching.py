@@ -3,14 +3,14 @@
 import dataclasses
 import sys
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import gevent.event
 
 from harness import clocks
 from harness.client import apis, informers
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list, in seconds."""
 

@@ -12,6 +12,7 @@ import gevent.event
 from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
 from harness.history import records
+from harness.model.objects import Object
 from harness.scenario import specs, traffic_specs
 from harness.traffic import assignments, attempts, launching, objects, run_objects, watching
 
@@ -52,7 +53,7 @@ class Worker:
             if result.failure is not None:
                 raise result.failure
 
-    def _shared_objects(self) -> Iterator[tuple[apis.Resource, objects.Object]]:
+    def _shared_objects(self) -> Iterator[tuple[apis.Resource, Object]]:
         """Yield the claim templates, and the claim that all pods of the profile `limit` use."""
         if not self.objects.names_claims:
             return
@@ -61,9 +62,7 @@ class Worker:
         if isinstance(self.scenario.traffic, traffic_specs.LimitTraffic):
             yield apis.CLAIMS, self.objects.claim(objects.SHARED_CLAIM, number=0)
 
-    def _create_once(
-        self, resource: apis.Resource, obj: objects.Object
-    ) -> errors.HarnessError | None:
+    def _create_once(self, resource: apis.Resource, obj: Object) -> errors.HarnessError | None:
         try:
             self.api(records.SET_UP).create(resource, obj, namespace=self.plan.namespace)
         except apis.ApiError as error:

@@ -13,10 +13,9 @@ from typing import Any
 import msgspec
 
 from harness import writing
-from harness.client import apis
 from harness.cluster.dra import claim_infos
+from harness.model.objects import Object
 
-Object = apis.Object
 VERSION = "0.3.0"
 """Version of the CDI specification; every container runtime with CDI reads it."""
 CLASS = "test"

@@ -10,10 +10,8 @@ from collections.abc import Iterable
 import msgspec
 
 from harness import errors, regular_files, writing
-from harness.client import apis
 from harness.model import devices
-
-Object = apis.Object
+from harness.model.objects import Object
 
 
 class PreparationError(Exception):

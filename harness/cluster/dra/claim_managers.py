@@ -14,7 +14,6 @@ import dataclasses
 from collections.abc import Callable, Iterable
 
 from harness import clocks, concurrency
-from harness.client import apis
 from harness.cluster.dra import (
     claim_infos,
     drivers,
@@ -22,8 +21,8 @@ from harness.cluster.dra import (
     pod_claims,
     preparation_journals,
 )
+from harness.model.objects import Object
 
-Object = apis.Object
 GetClaim = Callable[[str, str], Object | None]
 """Returns the claim with this namespace and name from the API server; None: there is none."""
 

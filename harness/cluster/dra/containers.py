@@ -11,10 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from harness import regular_files
-from harness.client import apis
 from harness.cluster.dra import claim_infos, pod_claims
-
-Object = apis.Object
+from harness.model.objects import Object
 
 
 class _Edits(msgspec.Struct):

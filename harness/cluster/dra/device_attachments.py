@@ -10,13 +10,12 @@ import functools
 import heapq
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from harness import clocks, concurrency, seeds, worker_threads
 from harness.client import apis, informers, transports
+from harness.model.objects import Object
 from harness.scenario import driver_specs
 
-Object = dict[str, Any]
 _FAILED = ("NotAttached", "the fabric could not attach the device")
 _RETRY_S = 0.02
 """Wait after a conflict, or another failure of a write, in seconds."""

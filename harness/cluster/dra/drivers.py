@@ -10,11 +10,9 @@ import random
 from collections.abc import Callable
 
 from harness import concurrency, seeds, writing
-from harness.client import apis
 from harness.cluster.dra import cdi_files, claim_infos
+from harness.model.objects import Object
 from harness.scenario import driver_specs
-
-Object = apis.Object
 
 
 class Driver:

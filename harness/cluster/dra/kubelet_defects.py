@@ -16,6 +16,7 @@ from harness.cluster.dra import (
     kubelet_parts,
     pod_claims,
 )
+from harness.model.objects import Object
 
 
 class ForgottenClaims(claim_infos.Checkpoint):
@@ -58,7 +59,7 @@ class StaleParameters(drivers.Driver):
         self._first_configs: dict[str, Sequence[Any]] = {}
         """Device -> configuration of the first claim that had it."""
 
-    def _configured(self, claim: drivers.Object, info: claim_infos.ClaimInfo) -> drivers.Object:
+    def _configured(self, claim: Object, info: claim_infos.ClaimInfo) -> Object:
         with self._guard:
             known = self._first_configs.setdefault(info.devices[0], _config(claim))
         return _with_config(claim, known)
@@ -91,9 +92,7 @@ class UsedClaimUnprepared(claim_managers.ClaimManager):
         self._refused: dict[str, str] = {}
         """uid of a pod -> key of the claim."""
 
-    def _read(
-        self, pod: claim_managers.Object, claim: pod_claims.PodClaim
-    ) -> claim_managers.Object:
+    def _read(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
         meta = pod["metadata"]
         self._refused[meta["uid"]] = f"{meta['namespace']}/{claim.name}"
         found = super()._read(pod, claim)
@@ -128,9 +127,7 @@ class CachedClaimNotPrepared(claim_managers.ClaimManager):
         super().__init__(*arguments, **options)
         self._cached = set(self._entries)
 
-    def _prepare_once(
-        self, pod: claim_managers.Object, claim: claim_managers.Object, entry: Any
-    ) -> None:
+    def _prepare_once(self, pod: Object, claim: Object, entry: Any) -> None:
         entry.prepared |= entry.info.key in self._cached
         super()._prepare_once(pod, claim, entry)
 
@@ -194,12 +191,12 @@ def _named(name: str) -> _Defect:
     return _KNOWN[name]
 
 
-def _config(claim: drivers.Object) -> Sequence[Any]:
+def _config(claim: Object) -> Sequence[Any]:
     found: Sequence[Any] = claim["status"]["allocation"]["devices"].get("config") or ()
     return found
 
 
-def _with_config(claim: drivers.Object, config: Sequence[Any]) -> drivers.Object:
+def _with_config(claim: Object, config: Sequence[Any]) -> Object:
     """Return the claim with another configuration in its allocation."""
     allocation = claim["status"]["allocation"]
     devices = {**allocation["devices"], "config": config}

@@ -14,9 +14,9 @@ from harness.cluster.dra import (
 )
 from harness.cluster.dra import preparation_journals as journals
 from harness.metrics import metric_families
+from harness.model.objects import Object
 from harness.scenario import driver_specs
 
-Object = apis.Object
 _CHECKPOINT, _CDI = "checkpoints", "cdi"
 """Folders below the state folder: a file, and a folder, for each node."""
 

@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from harness.client import apis
+from harness.model.objects import Object
 
-Object = apis.Object
 UNKNOWN_NAME = "(not created yet)"
 """Stands for the name of a generated claim that the pod's status does not name yet."""
 

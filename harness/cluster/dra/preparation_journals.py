@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness import clocks, concurrency
-from harness.client import apis
 from harness.cluster.dra import claim_infos
 from harness.history import journal_writer, records
-
-Object = apis.Object
+from harness.model.objects import Object
 
 
 class PreparationJournal:

@@ -4,11 +4,10 @@ import dataclasses
 import random
 from collections.abc import Callable, Sequence
 
-from harness.client import apis
 from harness.cluster.pool_changes import pool_publishers, pool_states
+from harness.model.objects import Object
 from harness.scenario import pool_changes
 
-Object = apis.Object
 TAINT_KEY = "flake-hunt.example/changed"
 
 

@@ -7,8 +7,8 @@ from harness import concurrency
 from harness.client import apis, backoffs, transports
 from harness.cluster.pool_changes import pool_states
 from harness.model import naming
+from harness.model.objects import Object
 
-Object = apis.Object
 RETRY_S = 0.1
 """Wait before another try while the API server is away or overloaded, in seconds."""
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from harness.client import apis
 from harness.model import devices as device_ids
+from harness.model.objects import Object
 
-Object = apis.Object
 PoolKey = tuple[str, str]
 """Driver and name of a pool."""
 DEVICES_PER_SLICE_MAX, DEVICES_PER_RICH_SLICE_MAX = 128, 64

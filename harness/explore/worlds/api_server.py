@@ -13,9 +13,10 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
-from harness.client import apis, transports
+from harness.client import transports
 from harness.explore.runtime import scheduler, tasks
 from harness.explore.worlds import local_watches, server_objects, world_fixtures
+from harness.model.objects import Object
 
 LOST_RESPONSE, LOST_REQUEST, LATE_REQUEST = "lose-response", "lose-request", "delay-request"
 """Faults of a write: it is committed without an answer, never arrives, or arrives some time after
@@ -134,11 +135,11 @@ class LocalServer:
         is_same = self._metadata(target).get("uid") == read["uid"]
         return self._commit(request, self._overlooking if is_same else None)
 
-    def _metadata(self, target: request_info.Target) -> apis.Object:
+    def _metadata(self, target: request_info.Target) -> Object:
         """Return the metadata of an object as it is now; empty if it does not exist."""
         with contextlib.suppress(status_errors.StatusError):
             stored = self._store.get(target.resource, target.namespace, target.name)
-            metadata: apis.Object = stored.document()["metadata"]
+            metadata: Object = stored.document()["metadata"]
             return metadata
         return {}
 
@@ -188,7 +189,7 @@ class LocalServer:
         selection = watch_cache.Selection(resource=resource, namespace=namespace)
         return self._store.select(selection)[-1].name
 
-    def _annotated(self, document: apis.Object) -> apis.Object:
+    def _annotated(self, document: Object) -> Object:
         meta = document["metadata"]
         meta["annotations"] = {**meta.get("annotations", {}), "touched": str(self._faults_left)}
         return document

@@ -9,8 +9,7 @@ from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects, watch_cache
 from harness.explore.worlds import world_fixtures
-
-Object = dict[str, Any]
+from harness.model.objects import Object
 
 
 def new(past: watch_cache.Past, *, reservations_max: int) -> "LimitedStore":

@@ -6,7 +6,6 @@ happens, and which oracles judge it.
 
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
 
 from harness import concurrency
 from harness.apiserver.registry import store as stores
@@ -21,9 +20,9 @@ from harness.explore.worlds.oracles import (
     runnable_pods,
     scheduler_books,
 )
+from harness.model.objects import Object
 from harness.subject import schedulers
 
-Object = dict[str, Any]
 BACKOFF_S = 0.1
 """Wait of a pod after each failed attempt, in seconds."""
 

@@ -13,8 +13,8 @@ from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 NOW = "2026-01-01T00:00:00Z"
 NAMESPACE = "default"
 SCHEDULER = "flake-hunt"

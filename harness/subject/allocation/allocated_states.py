@@ -5,12 +5,11 @@ After AllocatedState in k8s.io/dynamic-resource-allocation/structured/internal.
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.allocation import device_sets
 
-Object = dict[str, Any]
 Consumption = Mapping[str, str]
 """Quantities as text, by name of the capacity."""
 

@@ -8,10 +8,11 @@ several nodes at the same time.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject.allocation import (
     allocated_states,
     attributes,
@@ -26,7 +27,6 @@ from harness.subject.allocation import (
 )
 from harness.subject.telemetry import klog
 
-Object = dict[str, Any]
 AllocationError = device_requests.AllocationError
 FILTER_TIMEOUT_S = 10.0
 """Time limit for the search on one node, in seconds, as upstream (`filter_timeout_s`)."""

@@ -10,9 +10,9 @@ import dataclasses
 import functools
 from typing import Any
 
+from harness.model.objects import Object
 from harness.subject.allocation import device_requests, devices
 
-Object = dict[str, Any]
 State = frozenset[tuple[str, Any]] | None
 """The values that the next device must share, or must not have; None: there is no device yet."""
 

@@ -7,11 +7,10 @@ else the whole capacity. Steps are counted in integers, as in release 1.36.
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject.allocation import quantities
 
-Object = dict[str, Any]
 Amounts = Mapping[str, Decimal]
 
 

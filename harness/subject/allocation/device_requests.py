@@ -2,11 +2,10 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from harness import errors
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 DEVICES_PER_CLAIM_MAX = 32
 """The API's limit for the results of one claim (`AllocationResultsMaxSize`)."""
 SUBREQUESTS_MAX = 8

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import expressions, nodes
 from harness.subject.allocation import capacities, quantities, taints
 
-Object = dict[str, Any]
 PoolKey = tuple[str, str]
 """Driver and name of a pool."""
 Counter = tuple[str, str]

@@ -7,13 +7,11 @@ until one of its pools, or the node's labels, change.
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject.allocation import device_sets, devices, pools, possible_failures
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -11,12 +11,10 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import expressions, nodes
 from harness.subject.allocation import capacities, devices, quantities
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -9,11 +9,10 @@ there are nodes. Upstream has nothing like it; it looks at every node, but on 16
 import collections
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject.allocation import allocated_states, devices, inventories
 
-Object = dict[str, Any]
 Refused = dict[str, Object]
 """The nodes that refused, by name, as they were then."""
 KINDS_MAX = 16

@@ -3,12 +3,11 @@
 import dataclasses
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import nodes
 from harness.subject.allocation import device_requests, devices, quantities
 
-Object = dict[str, Any]
 _SHARES = uuid.UUID("8d2c4b0e-0f2a-5d61-9a51-3f0a8f6a4c11")
 """Namespace of the share IDs."""
 

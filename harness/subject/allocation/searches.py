@@ -9,7 +9,6 @@ deep, and it ends at its deadline.
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from harness.subject.allocation import (
     attributes,
@@ -22,7 +21,6 @@ from harness.subject.allocation import (
 )
 from harness.subject.telemetry import klog
 
-Object = dict[str, Any]
 DEVICES_BETWEEN_CHECKS = 16
 """Devices that are looked at before the time is checked again; their selectors may be slow."""
 

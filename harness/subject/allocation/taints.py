@@ -4,9 +4,9 @@ After ToleratesTaint in k8s.io/dynamic-resource-allocation/resourceclaim.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
-Object = dict[str, Any]
+from harness.model.objects import Object
+
 EFFECTS = ("NoSchedule", "NoExecute")
 """The effects that keep a device from being allocated; `None` and unknown effects do not."""
 

@@ -15,13 +15,12 @@ lost its allocation meanwhile ends the wait: kube-scheduler 1.36.2 waits on, and
 import contextlib
 import datetime
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import claims, scheduling_attempts
 
-Object = dict[str, Any]
 TIMEOUT_S = 600.0
 """Default time limit, in seconds, from the allocation of a claim; that of kube-scheduler."""
 ENDED = "binding-conditions.ended"

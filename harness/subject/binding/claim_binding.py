@@ -8,15 +8,15 @@ steps in `_bind_claim` decides whether a device can be allocated twice.
 import contextlib
 import datetime
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from harness import concurrency
 from harness.client import apis, informers, transports
+from harness.model.objects import Object
 from harness.subject import assume_caches, claim_writes, claims, in_flight, scheduling_attempts
 from harness.subject.extended_resources import claim_creation, extended_claims
 from harness.subject.telemetry import klog
 
-Object = dict[str, Any]
 CONFLICT_TRIES = 5
 """Attempts to write a claim before giving up on 409 conflicts."""
 CONFLICT_WAIT_S = 0.01

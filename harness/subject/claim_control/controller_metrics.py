@@ -2,13 +2,12 @@
 
 import collections
 from collections.abc import Iterable
-from typing import Any
 
 from harness.metrics import instruments, metric_families
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.claim_control import feature_gates
 
-Object = dict[str, Any]
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 """Annotation of a claim that the scheduler created for extended resources."""
 

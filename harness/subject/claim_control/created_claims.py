@@ -12,13 +12,11 @@ remembers 100 claims for up to an hour (see `releases`).
 
 import collections
 import heapq
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers, passed_versions
+from harness.model.objects import Object
 from harness.subject.claim_control import pod_claims
-
-Object = dict[str, Any]
 
 
 class CreatedClaims:

@@ -6,15 +6,13 @@ has keys `pod:namespace/name` and `claim:namespace/name`.
 
 import collections
 from collections.abc import Callable
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.claim_control import controller_contexts, pod_claims, pod_syncing
 from harness.subject.telemetry import klog
-
-Object = dict[str, Any]
 
 
 class Enqueuer:

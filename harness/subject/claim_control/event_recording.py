@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from harness import concurrency
 from harness.client import apis, transports
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 COMPONENT = "resource_claim"
 """The component that the events name, as upstream."""
 COMBINED = "(combined from similar events): "

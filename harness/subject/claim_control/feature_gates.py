@@ -4,11 +4,10 @@ A gate that is switched off makes the controller refuse templates that use the f
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from harness import errors, suggestions
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 ADMIN_ACCESS = "DRAAdminAccess"
 PRIORITIZED_LIST = "DRAPrioritizedList"
 DEFAULTS: Mapping[str, bool] = {ADMIN_ACCESS: True, PRIORITIZED_LIST: True}

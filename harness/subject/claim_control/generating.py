@@ -4,12 +4,10 @@ After pkg/controller/resourceclaim/controller.go. A pod gets one claim for each 
 `spec.resourceClaims` that names a template.
 """
 
-from typing import Any
-
 from harness.client import apis
+from harness.model.objects import Object
 from harness.subject import claims
 
-Object = dict[str, Any]
 _NAME_BASE_MAX = 57
 """Maximum length of `generateName`, in characters.
 

@@ -3,11 +3,8 @@
 After k8s.io/dynamic-resource-allocation/resourceclaim: `claims` has what the scheduler needs, too.
 """
 
-from typing import Any
-
+from harness.model.objects import Object
 from harness.subject import claims
-
-Object = dict[str, Any]
 
 
 class NotRecorded(Exception):  # noqa: N818 - a state, not an error

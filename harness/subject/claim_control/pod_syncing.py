@@ -3,10 +3,9 @@
 After syncPod and handleClaim in pkg/controller/resourceclaim/controller.go.
 """
 
-from typing import Any
-
 from harness import concurrency, errors
 from harness.client import apis, transports
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.claim_control import (
     controller_contexts,
@@ -16,7 +15,6 @@ from harness.subject.claim_control import (
 )
 from harness.subject.telemetry import klog
 
-Object = dict[str, Any]
 FIELD_MANAGER = "ResourceClaimController"
 """Field manager of the server-side apply of `status.resourceClaimStatuses`, as upstream."""
 FAILED_CREATION = "FailedResourceClaimCreation"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import claims, plugin_defects, replacements
 from harness.subject.claim_control import (
     controller_parts,
@@ -11,8 +12,6 @@ from harness.subject.claim_control import (
     releasing,
 )
 from harness.subject.defects.reported import controller_defects, mutation_cache
-
-Object = dict[str, Any]
 
 
 class InvertedDeletedEnqueuer(enqueuing.Enqueuer):

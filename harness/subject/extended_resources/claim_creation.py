@@ -7,14 +7,12 @@ patchPodExtendedResourceClaimStatus in extendeddynamicresources.go. Each write m
 TransportError.
 """
 
-from typing import Any
-
 from harness import concurrency
 from harness.client import apis, transports
+from harness.model.objects import Object
 from harness.subject import assume_caches, claims
 from harness.subject.telemetry import klog
 
-Object = dict[str, Any]
 CREATED, NOT_CREATED = "extended-claim.created", "extended-claim.not-created"
 """Steps after the creation of a claim; the scheduler's metric counts them."""
 CONFLICT_TRIES = 5

@@ -8,11 +8,10 @@ another; of equally old ones the first by name.
 
 import collections
 from collections.abc import Iterator
-from typing import Any
 
 from harness import concurrency
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 """Prefix of the extended resource that every class backs; the name of the class follows."""
 

@@ -2,16 +2,14 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject.extended_resources import (
     class_resolver,
     extended_claims,
     plugin_devices,
     resource_amounts,
 )
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
 """The claim for a pod's extended resources: as it is made in memory, and as it is found again."""
 
 from collections.abc import Callable
-from typing import Any
 
 from harness import concurrency
 from harness.client import apis, informers
+from harness.model.objects import Object
 from harness.subject import claims
 
-Object = dict[str, Any]
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 """Annotation with the value `true` of a claim that the scheduler made for extended resources."""
 IN_MEMORY_NAME = "<extended-resources>"

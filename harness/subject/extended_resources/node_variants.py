@@ -7,9 +7,9 @@ that need the same ones share a variant and its allocator.
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 from harness import concurrency
+from harness.model.objects import Object
 from harness.subject.allocation import allocators
 from harness.subject.extended_resources import (
     demands,
@@ -18,7 +18,6 @@ from harness.subject.extended_resources import (
     request_mappings,
 )
 
-Object = dict[str, Any]
 AllocatorOf = Callable[[Object], allocators.Allocator]
 """Makes an allocator for the pod's own claims and the given one, which comes last."""
 

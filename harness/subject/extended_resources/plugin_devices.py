@@ -5,15 +5,14 @@ resources only. A node that offers a resource by a device plugin gives none of i
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.allocation import quantities
 from harness.subject.extended_resources import resource_amounts
 
-Object = dict[str, Any]
 INSUFFICIENT = "Insufficient"
 """First word of the reason for which a node is ruled out, before the resource; upstream's word."""
 

@@ -8,11 +8,9 @@ once more, and this once for all init containers, since they run one after the o
 
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject.extended_resources import resource_amounts
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,12 +7,10 @@ accepts only integers.
 
 import collections
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject.allocation import quantities
 from harness.subject.extended_resources import class_resolver
-
-Object = dict[str, Any]
 
 
 def is_extended(name: str) -> bool:

@@ -17,8 +17,8 @@ import msgspec
 
 from harness import concurrency
 from harness.client import apis, transports
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 JITTER = 1.2
 """A candidate waits up to this share of the retry period longer, so that candidates differ."""
 

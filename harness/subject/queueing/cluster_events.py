@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import claims
 
-Object = dict[str, Any]
 NODE, POD, CLAIM = "Node", "Pod", "resource.k8s.io/ResourceClaim"
 SLICE, DEVICE_CLASS = "resource.k8s.io/ResourceSlice", "resource.k8s.io/DeviceClass"
 ADD, UPDATE, DELETE = "Add", "Update", "Delete"

@@ -4,14 +4,11 @@ After pkg/scheduler/eventhandlers.go. An event that cannot change the outcome of
 a node's heartbeat, is no cluster event.
 """
 
-from typing import Any
-
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.queueing import cluster_events, scheduling_queue
 from harness.subject.telemetry import pod_reports
-
-Object = dict[str, Any]
 
 
 class PodEvents(informers.StateHandler):

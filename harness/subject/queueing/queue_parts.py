@@ -6,13 +6,12 @@ Counters are no part: those who read them take the lock as a whole.
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject.queueing import cluster_events
 
-Object = dict[str, Any]
 POD, USERS = "pod", "users"
 """Each pod by UID, with its place; the users of each claim."""
 ACTIVE, UNSCHEDULABLE, TIMERS = "active", "unschedulable", "timers"

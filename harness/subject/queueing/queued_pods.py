@@ -5,12 +5,10 @@ After QueuedPodInfo in k8s.io/kube-scheduler/framework.
 
 import dataclasses
 import enum
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.queueing import cluster_events, queueing_hints
-
-Object = dict[str, Any]
 
 
 class Place(enum.Enum):

@@ -12,12 +12,10 @@ not schedulable after resource claim change" for nearly all of them.
 
 import dataclasses
 from collections.abc import Callable, Collection
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import claims, nodes, pod_claims, scheduling_attempts
 from harness.subject.queueing import cluster_events
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

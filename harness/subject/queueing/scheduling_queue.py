@@ -12,10 +12,10 @@ import collections
 import heapq
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.queueing import (
     cluster_events,
@@ -25,7 +25,6 @@ from harness.subject.queueing import (
     queueing_hints,
 )
 
-Object = dict[str, Any]
 _DOUBLINGS_MAX = 64
 """Doublings of the first backoff; far more than any maximum needs, and no overflow."""
 FLUSH_S = 300.0

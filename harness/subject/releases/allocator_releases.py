@@ -4,14 +4,13 @@ One difference of 1.34.2 is not played: it counts by slice, not by pool.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from harness.model.objects import Object
 from harness.subject import replacements
 from harness.subject.allocation import allocators, device_requests, devices, holdings, taints
 from harness.subject.defects.allocator import shares_not_gathered
 from harness.subject.defects.reported import allocator_defects, allocator_search
-
-Object = dict[str, Any]
 
 
 class LeftoversAllocator(allocators.Allocator):

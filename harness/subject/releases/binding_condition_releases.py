@@ -6,12 +6,10 @@ so that the scheduler meets none.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import claims, panics, replacements
 from harness.subject.binding import binding_conditions
-
-Object = dict[str, Any]
 
 
 class WaitingForeverConditions(binding_conditions.BindingConditions):

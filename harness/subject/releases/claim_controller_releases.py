@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import replacements
 from harness.subject.claim_control import (
     controller_parts,
@@ -11,9 +12,6 @@ from harness.subject.claim_control import (
 )
 from harness.subject.defects import claim_controller_defects
 from harness.subject.defects.reported import controller_defects, mutation_cache
-
-Object = dict[str, Any]
-
 
 # -------------------------------------------------------------------- only 1.34.2
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.client import apis
+from harness.model.objects import Object
 from harness.subject import (
     assume_caches,
     claims,
@@ -25,9 +26,6 @@ from harness.subject.defects.tracking import (
     in_flight_overwritten,
 )
 from harness.subject.queueing import cluster_events, queueing_hints
-
-Object = dict[str, Any]
-
 
 # ------------------------------------------------------------------ up to 1.36.2
 

@@ -6,13 +6,11 @@ ResourceSlice while there is a rule (kubernetes#139651). It is played without th
 """
 
 from collections.abc import Mapping
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import replacements
 from harness.subject.defects.slices import slice_tracker_shared_drain, slice_tracker_unlocked_merge
 from harness.subject.slice_tracking import slice_trackers
-
-Object = dict[str, Any]
 
 
 class SelectorlessRulesTracker(slice_trackers.SliceTracker):

@@ -1,13 +1,9 @@
 """A remedy for hypothesis H14: a generated claim that the informer never knew."""
 
-from typing import Any
-
 from harness import concurrency
 from harness.client import informers
 from harness.subject import claims
 from harness.subject.claim_control import pod_claims, pod_syncing, releasing
-
-Object = dict[str, Any]
 
 
 class AwaitingPodSyncer(pod_syncing.PodSyncer):

@@ -1,12 +1,10 @@
 """A remedy for hypothesis H2: an allocation that changed while it was not watched."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from harness import concurrency
+from harness.model.objects import Object
 from harness.subject import allocated_devices, claims
-
-Object = dict[str, Any]
 
 
 class ComparedDevices(allocated_devices.AllocatedDevices):

@@ -2,14 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
 
 from harness import concurrency
 from harness.client import apis
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.claim_control import pod_claims, pod_syncing
 
-Object = dict[str, Any]
 TRIES_MAX = 8
 """Names to try for a claim; as many as the API server tries to generate."""
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"

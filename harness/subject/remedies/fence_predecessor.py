@@ -1,15 +1,15 @@
 """A remedy for H3 and H18: a write of the predecessor lands after the successor's first list."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from harness import concurrency, errors
 from harness.client import apis
+from harness.model.objects import Object
 from harness.subject import assume_caches, claims
 from harness.subject.leadership import leaderships
 from harness.subject.remedies import fenced_writes, settled_claims
 
-Object = dict[str, Any]
 T = TypeVar("T")
 TIMEOUT_S = 30.0
 """Time limit for settling all claims at the start, in seconds."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import apis, transports
+from harness.model.objects import Object
 from harness.subject import claims
 
-Object = dict[str, Any]
 TRIES = 5
 """Attempts to take a reservation back before giving up on 409 conflicts."""
 

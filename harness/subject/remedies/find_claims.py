@@ -1,13 +1,10 @@
 """A remedy for hypothesis H13: a claim that a pod has, and does not name when it is over."""
 
-from typing import Any
-
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.claim_control import enqueuing
-
-Object = dict[str, Any]
 
 
 class ReservationEnqueuer(enqueuing.Enqueuer):

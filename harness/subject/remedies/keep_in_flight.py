@@ -5,11 +5,10 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import apis, informers, transports
+from harness.model.objects import Object
 from harness.subject import assume_caches, claims, scheduling_attempts
 from harness.subject.binding import claim_binding
 from harness.subject.remedies import settled_claims
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

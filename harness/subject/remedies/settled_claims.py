@@ -16,13 +16,11 @@ which a reservation may be taken back, keeps its finalizer and gets an annotatio
 version was fenced.
 """
 
-from typing import Any
-
 from harness import concurrency
 from harness.client import apis, transports
+from harness.model.objects import Object
 from harness.subject import claim_writes, claims
 
-Object = dict[str, Any]
 FAILURES = (apis.ApiError, transports.TransportError)
 ANNOTATION = "flake-hunt.example/fenced-version"
 BACKOFF_FIRST_S = 0.05

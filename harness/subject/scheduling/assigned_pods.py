@@ -5,14 +5,12 @@ devices are reserved for it there, and forgotten if it cannot be bound.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.scheduling import node_groups, node_resources
-
-Object = dict[str, Any]
 
 
 class AssignedPods(informers.StateHandler):

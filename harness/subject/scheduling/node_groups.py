@@ -10,14 +10,13 @@ import bisect
 import collections
 import heapq
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import nodes
 from harness.subject.scheduling import node_resources
 
-Object = dict[str, Any]
 _Entry = tuple[tuple[int, str], Object]
 """A node after what it is sorted by, which no other node has."""
 

@@ -1,12 +1,10 @@
 """The nodes in natural order: worker-2 before worker-10."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from harness import concurrency
+from harness.model.objects import Object
 from harness.subject import nodes
-
-Object = dict[str, Any]
 
 
 class NodeList:

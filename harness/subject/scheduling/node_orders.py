@@ -6,12 +6,11 @@ scores have it.
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from harness.model.objects import Object
 from harness.subject import nodes, scheduling_attempts
 from harness.subject.scheduling import assigned_pods, node_resources
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from harness.model.objects import Object
 from harness.subject import nodes
 from harness.subject.allocation import quantities
 from harness.subject.extended_resources import resource_amounts
 
-Object = dict[str, Any]
 SCORE_MAX = 100
 """The highest score of a plugin for a node (MaxNodeScore)."""
 _CPU_M_DEFAULT, _MEMORY_DEFAULT = 100, 200 * 2**20

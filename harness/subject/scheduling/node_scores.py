@@ -7,12 +7,11 @@ kube-scheduler draws one, so that all pods compete for the same devices.
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import scheduling_attempts
 from harness.subject.allocation import device_requests, results
 
-Object = dict[str, Any]
 SCORE_MAX = 100
 """The highest score of a node (MaxNodeScore)."""
 

@@ -17,13 +17,12 @@ which 50 nodes are looked at, 4 threads take 1.2 times as long as one, and 16 ta
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from harness import concurrency
+from harness.model.objects import Object
 from harness.subject import dynamic_resources, nodes, scheduling_attempts
 from harness.subject.scheduling import node_orders, node_scores
 
-Object = dict[str, Any]
 FEASIBLE_MIN = 100
 """With fewer nodes than this, all are filtered (upstream: minFeasibleNodesToFind)."""
 FEASIBLE_PERCENT_MIN = 5

@@ -8,14 +8,11 @@ here only pods that have to wait for binding conditions are worth a write.
 It is best effort: a pod is bound also if its node could not be written.
 """
 
-from typing import Any
-
 from harness import concurrency
 from harness.client import apis, transports
+from harness.model.objects import Object
 from harness.subject import claims, scheduling_attempts
 from harness.subject.binding import binding_conditions
-
-Object = dict[str, Any]
 
 
 class Nominations:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from harness import concurrency, errors
 from harness.client import apis, informers, transports
+from harness.model.objects import Object
 
 VERSIONS = (apis.TAINT_RULES, apis.OLD_TAINT_RULES)
 """The resources of the rules, the newest version first."""
@@ -58,7 +59,7 @@ class RuleInformer:
         self._informer.start()
         self._informer.wait_synced(timeout_s=timeout_s)
 
-    def objects(self) -> list[apis.Object]:
+    def objects(self) -> list[Object]:
         """Return the known rules."""
         return self._informer.objects() if self._informer else []
 

@@ -10,13 +10,11 @@ see the defects of the slice tracker.
 import collections
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers, passed_versions
+from harness.model.objects import Object
 from harness.subject.slice_tracking import taint_rules
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,11 +6,9 @@ one none, as documented (kubernetes#141620).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from harness.model.objects import Object
 from harness.subject import expressions
-
-Object = dict[str, Any]
 
 
 def selects_slice(rule: Object, slice_spec: Object) -> bool:

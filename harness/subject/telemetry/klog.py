@@ -11,9 +11,10 @@ import os
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-Object = dict[str, Any]
+from harness.model.objects import Object
+
 Form = Literal["text", "json"]
 _OWN_FILES = frozenset(("concurrency.py", "klog.py", "klog_lines.py"))
 _SHOWN_MAX = 10

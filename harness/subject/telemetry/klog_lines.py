@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from harness import concurrency
+from harness.model.objects import Object
 from harness.subject.telemetry import klog
-
-Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ After pkg/scheduler/schedule_one.go (handleSchedulingFailure, bind), with its wo
 """
 
 import datetime
-from typing import Any
 
 from harness.client import apis, informers
+from harness.model.objects import Object
 from harness.subject import claims
 
-Object = dict[str, Any]
 EVENTS = apis.Resource("events.k8s.io", "v1", "events", "Event", namespaced=True)
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 """Reasons of the condition: an event may help; an error, retried after a backoff."""

@@ -9,14 +9,14 @@ import collections
 import dataclasses
 import heapq
 import itertools
-from typing import Any, Protocol
+from typing import Protocol
 
 from harness import concurrency, worker_threads
 from harness.client import apis, transports
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.telemetry import pod_messages
 
-Object = dict[str, Any]
 HOLD_S = 3.0
 """Seconds for which a failure is held back."""
 REPEAT_S = 30.0

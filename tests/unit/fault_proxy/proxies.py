@@ -11,6 +11,7 @@ from typing import Any
 
 from harness import clocks, processes
 from harness.client import apis, kubeconfigs, transports
+from harness.model.objects import Object
 
 TIMEOUT_S = 30
 SCHEDULER, KUBELET = "scheduler", "kubelet"
@@ -123,7 +124,7 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 CONFIG_MAPS = apis.Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 
 
-def create(api: apis.Api, name: str, **data: str) -> apis.Object:
+def create(api: apis.Api, name: str, **data: str) -> Object:
     return api.create(CONFIG_MAPS, config_map(name, **data), namespace="default")
 
 

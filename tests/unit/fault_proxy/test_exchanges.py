@@ -13,11 +13,13 @@ import pytest
 
 from harness import clocks
 from harness.client import apis, transports
+from harness.model.objects import Object
 from tests.unit.fault_proxy import proxies
 
 WRITER = """
 import pathlib, sys
 from harness.client import transports
+from harness.model.objects import Object
 transport = transports.connect(pathlib.Path(sys.argv[1]))
 body = sys.argv[2].encode()
 transport.send(transports.Request(
@@ -42,7 +44,7 @@ def in_background(work: Any) -> tuple[threading.Thread, list[Any]]:
     return thread, results
 
 
-def create(proxy: proxies.Proxy, name: str) -> apis.Object:
+def create(proxy: proxies.Proxy, name: str) -> Object:
     """Create an object through the proxy, on a connection of its own."""
     with proxy.api() as api:
         return proxies.create(api, name)

@@ -9,6 +9,7 @@ import pytest
 
 from harness import clocks
 from harness.client import apis
+from harness.model.objects import Object
 from tests.unit.fault_proxy import proxies
 
 AGE_S = 0.3
@@ -17,7 +18,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 @pytest.fixture
-def old(server: apis.Api) -> Iterator[apis.Object]:
+def old(server: apis.Api) -> Iterator[Object]:
     """An object that is about to change."""
     yield proxies.create(server, "stale", a="old")
     with apis.if_there():
@@ -33,11 +34,11 @@ def add(proxy: proxies.Proxy, *verbs: str) -> str:
     return name
 
 
-def change(server: apis.Api) -> apis.Object:
+def change(server: apis.Api) -> Object:
     return server.patch(proxies.CONFIG_MAPS, "stale", {"data": {"a": "new"}}, namespace="default")
 
 
-def read(api: apis.Api, name: str = "stale") -> apis.Object:
+def read(api: apis.Api, name: str = "stale") -> Object:
     """Get an object in any version."""
     return api._call("GET", proxies.CONFIG_MAPS.path("default", name) + "?resourceVersion=0")
 
@@ -46,7 +47,7 @@ def shown(listed: apis.Listing) -> dict[str, Any]:
     return {item["metadata"]["name"]: item.get("data") for item in listed.items}
 
 
-def test_a_list_shows_the_past(proxy: proxies.Proxy, server: apis.Api, old: apis.Object) -> None:
+def test_a_list_shows_the_past(proxy: proxies.Proxy, server: apis.Api, old: Object) -> None:
     name = add(proxy)
     new = change(server)
     with proxy.api() as api:
@@ -60,7 +61,7 @@ def test_a_list_shows_the_past(proxy: proxies.Proxy, server: apis.Api, old: apis
     assert applied["note"] == ""
 
 
-def test_a_get_shows_the_past(proxy: proxies.Proxy, server: apis.Api, old: apis.Object) -> None:
+def test_a_get_shows_the_past(proxy: proxies.Proxy, server: apis.Api, old: Object) -> None:
     add(proxy)
     change(server)
     with proxy.api() as api:
@@ -76,7 +77,7 @@ def test_an_object_that_is_new_is_not_found(proxy: proxies.Proxy, server: apis.A
 
 
 def test_an_object_that_is_deleted_is_found(
-    proxy: proxies.Proxy, server: apis.Api, old: apis.Object
+    proxy: proxies.Proxy, server: apis.Api, old: Object
 ) -> None:
     add(proxy)
     server.delete(proxies.CONFIG_MAPS, "stale", namespace="default")
@@ -85,7 +86,7 @@ def test_an_object_that_is_deleted_is_found(
 
 
 def test_a_list_in_protobuf_shows_the_past(
-    proxy: proxies.Proxy, server: apis.Api, old: apis.Object
+    proxy: proxies.Proxy, server: apis.Api, old: Object
 ) -> None:
     add(proxy)
     change(server)
@@ -109,7 +110,7 @@ def test_a_list_in_protobuf_shows_the_past(
     ],
 )
 def test_a_read_that_asks_for_a_newer_version_or_the_newest_is_left_alone(
-    proxy: proxies.Proxy, server: apis.Api, old: apis.Object, query: str
+    proxy: proxies.Proxy, server: apis.Api, old: Object, query: str
 ) -> None:
     name = add(proxy)
     newest = change(server)["metadata"]["resourceVersion"]
@@ -122,7 +123,7 @@ def test_a_read_that_asks_for_a_newer_version_or_the_newest_is_left_alone(
 
 
 def test_a_read_whose_result_has_not_changed_is_left_alone(
-    proxy: proxies.Proxy, server: apis.Api, old: apis.Object
+    proxy: proxies.Proxy, server: apis.Api, old: Object
 ) -> None:
     name = add(proxy)
     with proxy.api() as api:
@@ -131,7 +132,7 @@ def test_a_read_whose_result_has_not_changed_is_left_alone(
     assert proxy.applied(name) == []
 
 
-def test_other_faults_of_reads_still_apply(proxy: proxies.Proxy, old: apis.Object) -> None:
+def test_other_faults_of_reads_still_apply(proxy: proxies.Proxy, old: Object) -> None:
     add(proxy)
     action = {"type": "reject", "code": 500, "reason": "InternalError"}
     proxy.add("request", action, match={"verbs": ["get"], "name": "stale"})
@@ -141,7 +142,7 @@ def test_other_faults_of_reads_still_apply(proxy: proxies.Proxy, old: apis.Objec
 
 
 def test_versions_that_are_noted_from_the_start_serve_a_fault_at_once(
-    server: apis.Api, old: apis.Object, folder: pathlib.Path, tmp_path: pathlib.Path
+    server: apis.Api, old: Object, folder: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     settings = proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
     settings.write_text(json.dumps(json.loads(settings.read_text()) | {"notes_versions": True}))
@@ -157,7 +158,7 @@ def test_versions_that_are_noted_from_the_start_serve_a_fault_at_once(
 
 
 def test_a_state_that_is_less_old_than_asked_is_said_to_be_so(
-    proxy: proxies.Proxy, server: apis.Api, old: apis.Object
+    proxy: proxies.Proxy, server: apis.Api, old: Object
 ) -> None:
     action = {"type": "stale", "seconds": 1000}
     name = proxy.add("request", action, match={"verbs": ["get"]})

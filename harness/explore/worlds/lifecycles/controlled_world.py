@@ -1,14 +1,12 @@
 """Worlds with a claim controller."""
 
-from typing import Any
-
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import claim_entries, device_exclusivity, panels, reservations
+from harness.model.objects import Object
 from harness.subject.claim_control import claim_controllers
 
-Object = dict[str, Any]
 WORKERS = 2
 """Number of the claim controller's workers."""
 PRIVATE_LOCKS = world_specs.contended(".objects")

@@ -13,9 +13,9 @@ from harness.cluster.dra import node_claims
 from harness.cluster.fixtures import kubelets
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, panels, preparations
+from harness.model.objects import Object
 from harness.scenario import driver_specs
 
-Object = dict[str, Any]
 TERMINATION_S, UNPREPARE_S = 0.2, 0.01
 """How long containers run on, and how long an unpreparation takes, in seconds."""
 WORKERS = 2

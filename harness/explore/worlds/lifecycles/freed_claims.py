@@ -10,8 +10,8 @@ from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
 from harness.explore.worlds.oracles import allocation_finalizers, panels
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 FIRST, NEXT = "pod-1", "pod-2"
 PODS = (1, 2)
 

@@ -1,12 +1,11 @@
 """The claim controller generates claims: exactly one for each entry of a pod."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 CONTROLLER_FAULTS = ("lose-response", "lose-request", "delay-request")
 
 

@@ -17,8 +17,8 @@ from harness.explore.worlds.oracles import (
     reservations,
 )
 from harness.explore.worlds.scheduling import extended_claims
+from harness.model.objects import Object
 
-Object = small_world.Object
 POD = "pod-1"
 
 

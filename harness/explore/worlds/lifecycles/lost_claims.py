@@ -9,8 +9,8 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import api_server, world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 POD = "pod-1"
 
 

@@ -19,9 +19,9 @@ from harness.explore.runtime import tasks
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import kept_files
 from harness.explore.worlds.oracles import panels, preparations
+from harness.model.objects import Object
 from harness.scenario import driver_specs
 
-Object = dict[str, Any]
 UNPREPARE_S, RETRY_S = 0.1, 0.05
 """Duration of an unpreparation, and wait after a preparation that was refused, in seconds."""
 

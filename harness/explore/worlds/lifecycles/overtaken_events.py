@@ -9,8 +9,8 @@ from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
 from harness.explore.worlds.scheduling import two_schedulers
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 FIRST, SECOND = two_schedulers.NAMES
 NODES = ("worker-0", "worker-1")
 

@@ -10,8 +10,8 @@ from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
 from harness.explore.worlds.scheduling import extended_claims
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 CLAIM = "claim-1"
 _FOREIGN = {
     "apiGroup": "batch.example",

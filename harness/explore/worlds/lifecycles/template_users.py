@@ -1,7 +1,6 @@
 """Users who create, run and delete pods in turn, with the claim controller and the kubelets."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
@@ -11,8 +10,8 @@ from harness.cluster.fixtures import kubelets
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 RUNNING = b'"phase":"Running"'
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from harness.apiserver.storage import watch_cache
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 Device = tuple[str, str, str]
 """Driver, pool and name."""
 

@@ -2,13 +2,12 @@
 
 import collections
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
 from harness.apiserver.storage import watch_cache
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 ANNOTATION = "resource.kubernetes.io/pod-claim-name"
 
 

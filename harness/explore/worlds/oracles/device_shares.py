@@ -5,13 +5,12 @@ Quantities are integers: the worlds have no others.
 
 import collections
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from harness.apiserver.storage import watch_cache
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 Device = tuple[str, str, str]
 """Driver, pool and name."""
 

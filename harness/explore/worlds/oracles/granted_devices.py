@@ -7,14 +7,13 @@ what was gone or tainted by then must not be allocated any more.
 
 import collections
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from harness.apiserver.storage import watch_cache
 from harness.explore.worlds.oracles import offered_devices
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 Offer = offered_devices.Offer
 
 

@@ -1,11 +1,10 @@
 """Judges, at rest, that nothing is left behind by pods that are gone, and nothing left out."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from harness.explore.worlds.oracles import runnable_pods
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 DONE = ("Succeeded", "Failed")
 _EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 _ENTRY = "resource.kubernetes.io/pod-claim-name"

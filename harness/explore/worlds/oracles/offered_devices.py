@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-Object = dict[str, Any]
+from harness.model.objects import Object
+
 ID = tuple[str, str, str]
 """Driver, pool and name."""
 _OF_DRIVER = re.compile(r"device\.driver == '([^']*)'")

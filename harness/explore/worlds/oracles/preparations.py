@@ -7,8 +7,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.cluster.dra import cdi_files, claim_infos, drivers
-
-Object = dict[str, Any]
+from harness.model.objects import Object
 
 
 class Preparations:

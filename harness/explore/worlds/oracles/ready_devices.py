@@ -1,13 +1,11 @@
 """Judges that a pod is bound only when the binding conditions of its devices are true."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from harness.apiserver.storage import watch_cache
-
-Object = dict[str, Any]
+from harness.model.objects import Object
 
 
 class ReadyDevices:

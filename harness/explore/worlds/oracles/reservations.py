@@ -1,13 +1,12 @@
 """Judges the reservations of claims: how many there are, and that each bound pod has its own."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from harness.apiserver.storage import watch_cache
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 RESERVATIONS_MAX = 256
 """Maximum number of entries in `status.reservedFor` of the API."""
 

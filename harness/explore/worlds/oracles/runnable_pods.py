@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.explore.worlds.oracles import granted_devices, offered_devices
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 Offer = offered_devices.Offer
 Pick = tuple[offered_devices.Wish, Offer]
 TRIES_MAX = 20_000

@@ -4,11 +4,9 @@ The scheduler writes its final books as steps, as it does at the end of a run.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from harness import concurrency
-
-Object = dict[str, Any]
+from harness.model.objects import Object
 
 
 def difference(write_books: Callable[[], None], claims: Iterable[Object]) -> str | None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 from harness.explore.worlds import world_fixtures
 from harness.explore.worlds.random_worlds import (
@@ -11,8 +10,8 @@ from harness.explore.worlds.random_worlds import (
     drawings,
     pod_drawing,
 )
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 Stream = drawing_streams.DrawingStream
 HOLDER = "claim-of-another"
 STALE = "claim-with-stale-users"

@@ -14,11 +14,11 @@ from harness.explore.worlds.random_worlds import (
     moments,
     pod_drawing,
 )
+from harness.model.objects import Object
 from harness.subject import schedulers
 from harness.subject.claim_control import claim_controllers
 from harness.subject.slice_tracking import slice_trackers
 
-Object = dict[str, Any]
 REPORTS_MAX = 20 + 2 * pod_drawing.MANY
 """Maximum number of reports of the driver of devices with conditions."""
 _RULE: Object = {

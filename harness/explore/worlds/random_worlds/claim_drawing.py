@@ -1,12 +1,11 @@
 """Draws what claims ask for, so that it fits the devices that there are, or nearly so."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from harness.explore.worlds import world_fixtures
 from harness.explore.worlds.random_worlds import device_drawing, drawing_streams
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 Stream = drawing_streams.DrawingStream
 _CLASS = {"deviceClassName": world_fixtures.DEVICE_CLASS}
 

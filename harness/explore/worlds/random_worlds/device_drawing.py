@@ -6,8 +6,8 @@ from typing import Any
 
 from harness.explore.worlds import world_fixtures
 from harness.explore.worlds.random_worlds import drawing_streams, drawings
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 Stream = drawing_streams.DrawingStream
 KIND = "gpu.example/kind"
 OTHER_DRIVER = "other.example"

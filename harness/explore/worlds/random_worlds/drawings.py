@@ -2,9 +2,10 @@
 
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
-Object = dict[str, Any]
+from harness.model.objects import Object
+
 Kind = Literal["pool", "claim", "pod", "action", "actor", "fault"]
 START, BEGIN, ANY_TIME, AT_REST = "start", "begin", "any-time", "at-rest"
 """When a part happens: before the run, at its beginning, whenever the strategy lets it, or when all

@@ -12,8 +12,8 @@ from harness.explore.worlds.random_worlds import (
     drawings,
 )
 from harness.explore.worlds.scheduling import extended_claims
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 Stream = drawing_streams.DrawingStream
 SECOND_SCHEDULER = "other-scheduler"
 CONTROLLER = "controller"

@@ -4,7 +4,6 @@ import copy
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from harness import concurrency
 from harness.client import apis
@@ -34,13 +33,13 @@ from harness.explore.worlds.random_worlds import (
     pod_drawing,
 )
 from harness.explore.worlds.scheduling import tried_devices
+from harness.model.objects import Object
 from harness.scenario import driver_specs
 from harness.subject import schedulers
 from harness.subject.claim_control import claim_controllers
 from harness.subject.scheduling import node_search
 from harness.subject.slice_tracking import slice_trackers
 
-Object = dict[str, Any]
 WORKERS = 2
 """Number of workers of the claim controller, and of the kubelets."""
 UNPREPARE_S, TERMINATION_S = 0.05, 0.1

@@ -6,12 +6,11 @@ is delivering the event of a claim that has nothing to do with the binding.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.scheduling import competing_pods
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 UNRELATED = "unrelated-claim"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 

@@ -14,8 +14,8 @@ from harness.explore.worlds.oracles import (
     ready_devices,
     reservations,
 )
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 READY, BROKEN = "gpu.example/ready", "gpu.example/broken"
 
 

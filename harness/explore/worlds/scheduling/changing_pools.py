@@ -2,13 +2,12 @@
 
 import functools
 from collections.abc import Iterable
-from typing import Any
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 SLICES = ("slice-1", "slice-2")
 NEW = "new-"
 """Prefix of the devices of the new generation."""

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
@@ -10,8 +9,7 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-
-Object = dict[str, Any]
+from harness.model.objects import Object
 
 
 def sizes(

@@ -6,14 +6,13 @@ its allocation is to be assumed (kubernetes#133302).
 
 import functools
 from collections.abc import Iterable
-from typing import Any
 
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.scheduling import competing_pods
+from harness.model.objects import Object
 from harness.subject.extended_resources import extended_claims
 
-Object = dict[str, Any]
 RESOURCE = f"deviceclass.resource.kubernetes.io/{world_fixtures.DEVICE_CLASS}"
 """The extended resource that the class of all devices backs."""
 

@@ -8,8 +8,7 @@ from harness import concurrency
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, leftovers, panels, reservations
 from harness.explore.worlds.scheduling import competing_pods, extended_claims
-
-Object = dict[str, Any]
+from harness.model.objects import Object
 
 
 class Failover(competing_pods.CompetingPods):

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
 
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (
@@ -11,10 +10,9 @@ from harness.explore.worlds.oracles import (
     panels,
     reservations,
 )
+from harness.model.objects import Object
 from harness.subject import schedulers
 from harness.subject.scheduling import node_search
-
-Object = dict[str, Any]
 
 
 class FilterThreads(small_world.SmallWorld):

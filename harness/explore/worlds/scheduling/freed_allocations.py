@@ -1,13 +1,12 @@
 """PostFilter frees the allocation of a claim that another pod is about to reserve."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 CLAIM, NODES = "claim-1", ("worker-0", "worker-1")
 
 

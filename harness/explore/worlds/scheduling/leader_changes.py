@@ -13,7 +13,6 @@ from harness.explore.worlds.scheduling import competing_pods
 from harness.subject import schedulers
 from harness.subject.leadership import leader_election
 
-Object = dict[str, Any]
 TIMES = leader_election.LeaseTimes(lease_duration_s=1, renew_deadline_s=0.4, retry_period_s=0.2)
 WAIT_S = 60.0
 """Wait for the lease, in seconds: longer than a run."""

@@ -1,12 +1,11 @@
 """A pod names one claim in two of its entries; another pod needs a device meanwhile."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 DEVICES = 3
 """Each entry is planned with a device of its own, and the other pod needs one."""
 

@@ -1,12 +1,11 @@
 """A device is given back by a claim that the waiting pod does not use."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 HOLDER = "claim-of-another"
 
 

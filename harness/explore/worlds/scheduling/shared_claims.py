@@ -10,9 +10,9 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import limited_store, small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
+from harness.model.objects import Object
 from harness.subject import schedulers
 
-Object = dict[str, Any]
 CLAIM = "claim-1"
 LIMIT = 3
 """Number of reservations of a claim in the world with a limit."""

@@ -1,13 +1,12 @@
 """Claims for parts of one device: shares of its capacity, or partitions with common counters."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, device_shares, panels
 from harness.explore.worlds.scheduling import competing_pods
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 TOTAL, PART = 10, 4
 """The memory of the device, and what each claim takes of it: two claims fit, a third does not."""
 FITTING = TOTAL // PART

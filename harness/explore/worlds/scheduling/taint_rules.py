@@ -7,10 +7,10 @@ from typing import Any, cast
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.model.objects import Object
 from harness.subject import schedulers
 from harness.subject.slice_tracking import slice_trackers
 
-Object = dict[str, Any]
 LATE = "pod-2"
 _RULE: Object = {
     "apiVersion": "resource.k8s.io/v1beta2",

@@ -18,8 +18,8 @@ from harness.explore.worlds.oracles import (
     device_shares,
     panels,
 )
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 Pools = Callable[[], Iterable[Object]]
 KIND = "gpu.example/kind"
 _OTHER_DRIVER = "other.example"

@@ -1,12 +1,11 @@
 """Two schedulers with different names, which know nothing of each other but what the API tells."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
+from harness.model.objects import Object
 
-Object = dict[str, Any]
 NAMES = ("scheduler-1", "scheduler-2")
 
 

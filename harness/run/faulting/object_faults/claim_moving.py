@@ -5,6 +5,7 @@ from typing import Any
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.history import plans, records
+from harness.model.objects import Object
 from harness.run.faulting import fault_journal, injecting
 
 CLIENT = "run"
@@ -67,7 +68,7 @@ class ClaimMoving:
         self._journal.took_effect(self._fault.name)
         self._journal.write(self._record(moved, begun_ns))
 
-    def _moved(self, claim: apis.Object, device: str) -> apis.Object:
+    def _moved(self, claim: Object, device: str) -> Object:
         """Free the claim's device and allocate this one, in two writes."""
         status = claim["status"]
         (result,) = status["allocation"]["devices"]["results"]
@@ -78,7 +79,7 @@ class ClaimMoving:
             apis.CLAIMS, {**freed, "status": {**status, "allocation": allocation}}
         )
 
-    def _record(self, claim: apis.Object, begun_ns: int) -> records.FaultApplied:
+    def _record(self, claim: Object, begun_ns: int) -> records.FaultApplied:
         meta: dict[str, Any] = claim["metadata"]
         (result,) = claim["status"]["allocation"]["devices"]["results"]
         return records.FaultApplied(
@@ -102,7 +103,7 @@ _Pool = tuple[str, str]
 """Driver and name of a pool."""
 
 
-def _pool_of_one(claim: apis.Object) -> _Pool | None:
+def _pool_of_one(claim: Object) -> _Pool | None:
     """Return the pool of the only device of a claim that is used; None for all other claims."""
     status = claim.get("status", {})
     results = status.get("allocation", {}).get("devices", {}).get("results", [])
@@ -111,9 +112,7 @@ def _pool_of_one(claim: apis.Object) -> _Pool | None:
     return (results[0]["driver"], results[0]["pool"]) if status.get("reservedFor") else None
 
 
-def _free_devices(
-    slices: list[apis.Object], claims: list[apis.Object]
-) -> dict[_Pool | None, list[str]]:
+def _free_devices(slices: list[Object], claims: list[Object]) -> dict[_Pool | None, list[str]]:
     """Return the devices of each pool that no claim has, in the order of the slices."""
     used = {
         (result["driver"], result["pool"], result["device"])

@@ -12,9 +12,9 @@ from typing import Any
 from harness import clocks, concurrency
 from harness.client import apis, transports
 from harness.history import plans
+from harness.model.objects import Object
 from harness.run.faulting import fault_journal, injecting, process_faults
 
-Object = apis.Object
 TAINT = "node.kubernetes.io/unreachable"
 """Key of the taints of a node whose kubelet does not answer."""
 SWEEP_S = 0.1

@@ -8,6 +8,7 @@ from harness import clocks, errors
 from harness.client import apis, transports
 from harness.history import plans, records
 from harness.model import naming
+from harness.model.objects import Object
 from harness.run.faulting import fault_journal, injecting
 
 ANNOTATION = "flake-hunt/touched"
@@ -64,18 +65,18 @@ class ObjectTouching:
         del ending
         self._api.transport.close()
 
-    def _objects(self) -> Iterator[apis.Object | None]:
+    def _objects(self) -> Iterator[Object | None]:
         """Yield the run's objects whose names match, again and again; None where there are none."""
         pattern = self._fault.parameters["object_name"]
         while True:
-            found: list[apis.Object | None] = [
+            found: list[Object | None] = [
                 obj
                 for obj in self._listed()
                 if fnmatch.fnmatchcase(obj["metadata"]["name"], pattern)
             ]
             yield from found or [None]
 
-    def _listed(self) -> list[apis.Object]:
+    def _listed(self) -> list[Object]:
         """Return the run's own objects; none if the API server does not answer just now."""
         own = f"{naming.RUN_LABEL}={self._run_id}"
         try:
@@ -86,7 +87,7 @@ class ObjectTouching:
             self._failure = error
             return []
 
-    def _touch(self, obj: apis.Object) -> None:
+    def _touch(self, obj: Object) -> None:
         """Change an object, unless it is gone or the API server does not answer just now."""
         meta: dict[str, Any] = obj["metadata"]
         begun_ns = clocks.monotonic_ns()

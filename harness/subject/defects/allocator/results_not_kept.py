@@ -3,11 +3,9 @@
 The API server knows neither slices nor other claims, so it stores such results.
 """
 
-from typing import Any
-
+from harness.model.objects import Object
 from harness.subject.allocation import allocators, inventories
 
-Object = dict[str, Any]
 _SHARE = "b1d3c8f0-6f0e-4c4e-9a55-0c8f6a1f3e77"
 """Any share ID."""
 

@@ -1,8 +1,7 @@
 """The claim for extended resources as it was assumed at first (kubernetes#133302)."""
 
+from harness.model.objects import Object
 from harness.subject.binding import claim_binding
-
-Object = claim_binding.Object
 
 
 class NotAwaitedBinder(claim_binding.ClaimBinder):

@@ -2,12 +2,9 @@
 shipped.
 """
 
-from typing import Any
-
+from harness.model.objects import Object
 from harness.subject import dynamic_resources, scheduling_attempts
 from harness.subject.binding import claim_binding
-
-Object = dict[str, Any]
 
 
 class NodeSelectorNotAskedPlugin(dynamic_resources.DynamicResources):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness import concurrency
+from harness.model.objects import Object
 from harness.subject import panics
 from harness.subject.allocation import (
     allocators,
@@ -14,9 +15,6 @@ from harness.subject.allocation import (
     searches,
 )
 from harness.subject.defects.reported import allocator_search
-
-Object = dict[str, Any]
-
 
 # ------------------------------------------------------------------ counters
 

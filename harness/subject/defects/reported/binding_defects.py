@@ -4,11 +4,10 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.model.objects import Object
 from harness.subject import assume_caches, claims, dynamic_resources, panics, scheduling_attempts
 from harness.subject.binding import claim_binding
 from harness.subject.extended_resources import extended_claims
-
-Object = dict[str, Any]
 
 
 class FinalizerEventOverwritesAssumedPlugin(dynamic_resources.DynamicResources):

@@ -4,10 +4,9 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import apis
+from harness.model.objects import Object
 from harness.subject import claims
 from harness.subject.claim_control import enqueuing, generating, releasing
-
-Object = dict[str, Any]
 
 
 class SharedAnnotationsGenerator(generating.ClaimGenerator):

@@ -1,13 +1,12 @@
 """The controller's memory of the claims that it has created, as in all releases up to 1.36.2."""
 
 import collections
-from typing import Any
 
 from harness import concurrency
 from harness.client import informers, passed_versions
+from harness.model.objects import Object
 from harness.subject.claim_control import created_claims, pod_claims
 
-Object = dict[str, Any]
 CLAIMS_MAX = 100
 """Number of claims to remember."""
 REMEMBERED_S = 3600.0

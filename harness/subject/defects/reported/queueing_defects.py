@@ -1,7 +1,6 @@
 """Defects of the scheduling queue and its hints that were reported: each leaves a pod waiting."""
 
-from typing import Any
-
+from harness.model.objects import Object
 from harness.subject import panics
 from harness.subject.queueing import (
     cluster_events,
@@ -10,8 +9,6 @@ from harness.subject.queueing import (
     scheduling_queue,
 )
 from harness.subject.slice_tracking import slice_trackers
-
-Object = dict[str, Any]
 
 
 class ClaimDeletionIgnoredHints(queueing_hints.QueueingHints):

@@ -1,10 +1,7 @@
 """A mutant of the slice tracker: a slice that was deleted stays."""
 
-from typing import Any
-
+from harness.model.objects import Object
 from harness.subject.slice_tracking import slice_trackers
-
-Object = dict[str, Any]
 
 
 class DeletionsUnseenSliceTracker(slice_trackers.SliceTracker):

@@ -1,10 +1,7 @@
 """A claim that a pod names twice, up to Kubernetes 1.35."""
 
-from typing import Any
-
+from harness.model.objects import Object
 from harness.subject import in_flight
-
-Object = dict[str, Any]
 
 
 class OverwrittenInFlightClaims(in_flight.InFlightClaims):

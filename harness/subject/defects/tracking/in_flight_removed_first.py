@@ -1,8 +1,7 @@
 """A mutant: `bindClaim` with its two deferred calls in the wrong order."""
 
+from harness.model.objects import Object
 from harness.subject.binding import claim_binding
-
-Object = claim_binding.Object
 
 
 class RemovedFirstBinder(claim_binding.ClaimBinder):

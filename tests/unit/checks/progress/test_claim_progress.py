@@ -9,6 +9,7 @@ from harness.checks import verdicts
 from harness.checks.observed import folders
 from harness.checks.progress import claim_progress, stuck_objects
 from harness.history import records
+from harness.model.objects import Object
 from tests.histories import worlds
 from tests.histories.worlds import World
 
@@ -438,7 +439,7 @@ def test_a_leak_is_no_lack_of_progress() -> None:
 SHARED = worlds.devices_of("n", 1, allowMultipleAllocations=True)
 
 
-def _counted(*amounts: int, slots: int = 2) -> list[worlds.Object]:
+def _counted(*amounts: int, slots: int = 2) -> list[Object]:
     """A pool whose devices consume this many slots each."""
     used = worlds.devices_of("n", len(amounts))
     for device, amount in zip(used["spec"]["devices"], amounts, strict=True):
@@ -453,7 +454,7 @@ def _counted(*amounts: int, slots: int = 2) -> list[worlds.Object]:
     return [used, declared]
 
 
-def _waiting(slices: Sequence[worlds.Object], *held: str, count: int = 1) -> verdicts.Answer:
+def _waiting(slices: Sequence[Object], *held: str, count: int = 1) -> verdicts.Answer:
     """The answer about a pod that waits, while others have these devices."""
     world = World(
         pods=[worlds.pod("p", claim="a"), *([RUNNING] if held else [])],
@@ -467,7 +468,7 @@ def _waiting(slices: Sequence[worlds.Object], *held: str, count: int = 1) -> ver
     return claim_progress.check(given)
 
 
-def _undeclared() -> list[worlds.Object]:
+def _undeclared() -> list[Object]:
     """A pool that does not declare the counters of its devices."""
     used, declared = _counted(1)
     del declared["spec"]["sharedCounters"]
@@ -517,7 +518,7 @@ def test_a_device_with_shares_may_have_room() -> None:
     assert claim_progress.check(given).verdict is UNKNOWN
 
 
-def _with_share(claim: worlds.Object) -> worlds.Object:
+def _with_share(claim: Object) -> Object:
     for result in claim["status"]["allocation"]["devices"]["results"]:
         result["shareID"] = "share"
     return claim
@@ -543,14 +544,14 @@ DISTINCT = {"distinctAttribute": f"{worlds.DRIVER}/colour"}
 LACKING = {"matchAttribute": f"{worlds.DRIVER}/size"}
 
 
-def _request(name: str, count: int = 1, **fields: object) -> worlds.Object:
+def _request(name: str, count: int = 1, **fields: object) -> Object:
     return {
         "name": name,
         "exactly": {"deviceClassName": worlds.CLASS, "count": count, **fields},
     }
 
 
-def _alternatives(name: str, *options: worlds.Object) -> worlds.Object:
+def _alternatives(name: str, *options: Object) -> Object:
     numbered = [
         {"name": f"o{index}", "deviceClassName": worlds.CLASS, **option}
         for index, option in enumerate(options)
@@ -559,7 +560,7 @@ def _alternatives(name: str, *options: worlds.Object) -> worlds.Object:
 
 
 def _asking(
-    *requests: worlds.Object, held: Sequence[str] = (), constraints: Sequence[worlds.Object] = ()
+    *requests: Object, held: Sequence[str] = (), constraints: Sequence[Object] = ()
 ) -> verdicts.CheckResult:
     """The answer about a pod that waits for these requests; another one has some devices."""
     claim = worlds.claim("a")
@@ -657,7 +658,7 @@ def _node(name: str, kind: str, version: int) -> records.Observation:
     ],
     ids=["bound", "deleted", "waiting"],
 )
-def test_nothing_goes_on_where_a_node_was_deleted(pod: worlds.Object, is_gone: bool) -> None:
+def test_nothing_goes_on_where_a_node_was_deleted(pod: Object, is_gone: bool) -> None:
     claims = [worlds.claim("a")] if "nodeName" not in pod["spec"] else []
     world = World(pods=[pod], claims=claims, slices=TWO_DEVICES)
     state = worlds.judged(world, plan=worlds.plan()).observed.final

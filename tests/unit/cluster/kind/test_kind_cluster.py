@@ -18,6 +18,7 @@ from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces
 from harness.cluster.kind import api_server_restarts, docker_engine, kind_cluster, node_containers
 from harness.cluster.lifecycle import held_clusters, prune
+from harness.model.objects import Object
 from harness.scenario import pool_specs
 from tests.stand_ins import standing_in
 
@@ -94,7 +95,7 @@ def watching(cluster: interfaces.Cluster, answers: list[bool]) -> Iterator[None]
         thread.join()
 
 
-def ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], apis.Object]) -> apis.Object:
+def ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], Object]) -> Object:
     """Ask on a connection of its own."""
     transport = transports.connect(cluster.kubeconfig)
     try:

@@ -20,6 +20,7 @@ from harness.client import apis, transports
 from harness.cluster import interfaces, providers
 from harness.cluster.fixtures import collector_probe, fake_world
 from harness.cluster.local import binaries, control_plane, local_cluster, local_files
+from harness.model.objects import Object
 from harness.run.faulting import process_faults
 from harness.scenario import pool_specs, profiles
 from tests.stand_ins import commands
@@ -119,7 +120,7 @@ def test_the_api_server_can_be_restarted_on_its_data(
     clocks.wait_until(cluster.exit_report, timeout_s=30, why="its death to be reported")
 
 
-def _ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], apis.Object]) -> apis.Object:
+def _ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], Object]) -> Object:
     """Ask on a connection of its own."""
     transport = transports.connect(cluster.kubeconfig)
     try:

@@ -11,6 +11,7 @@ from harness.cluster import embedded_cluster
 from harness.cluster.fixtures import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import journal_reader, plans, records
+from harness.model.objects import Object
 from harness.run.faulting import fault_journal
 from harness.run.faulting.object_faults import claim_moving
 from harness.scenario import pool_specs
@@ -41,7 +42,7 @@ def api(tmp_path: pathlib.Path) -> Iterator[apis.Api]:
     cluster.down()
 
 
-def allocate(api: apis.Api, name: str, device: str, *, reserved: bool = True) -> apis.Object:
+def allocate(api: apis.Api, name: str, device: str, *, reserved: bool = True) -> Object:
     request = {"name": "device", "exactly": {"deviceClassName": POOLS.device_class.name}}
     claim = api.create(
         apis.CLAIMS,

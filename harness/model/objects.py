@@ -1,0 +1,5 @@
+"""Objects of the API as JSON has them."""
+
+from typing import Any
+
+Object = dict[str, Any]
