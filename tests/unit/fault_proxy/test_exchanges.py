@@ -19,7 +19,6 @@ from tests.unit.fault_proxy import proxies
 WRITER = """
 import pathlib, sys
 from harness.client import transports
-from harness.model.objects import Object
 transport = transports.connect(pathlib.Path(sys.argv[1]))
 body = sys.argv[2].encode()
 transport.send(transports.Request(
