@@ -40,8 +40,4 @@ Known differences from kube-apiserver:
   finalizers/namespace-delete-with-a-finalizer-then-remove-it and
   watch/namespace-added-modified-deleted-as-seen-from-a-version. About ten match except for the
   text of a message.
-
-Contents: `admission`, `codec`, `endpoints`, `errors`, `fidelity`, `managedfields`, `patch`,
- `persistence`, `printers`, `registry`, `scheme`, `serializer`, `server`, `storage`,
-`validation`.
 """

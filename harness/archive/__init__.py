@@ -2,6 +2,4 @@
 
 Nothing is judged here (see `checks`), and journals are not opened: thousands of runs are read in
 seconds.
-
-Contents: `campaign_folders`, `report_folders`, `run_folders`.
 """

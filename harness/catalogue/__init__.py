@@ -3,7 +3,4 @@
 The defects themselves are beside the code that they change: in `subject.defects` and in
 `cluster.dra.kubelet_defects`. Here are the facts about them, in one typed place, joined with the
 scenarios that name them as controls.
-
-Contents: `controller_facts`, `defect_facts`, `guarantees`, `known`, `node_facts`,
-`played_releases`, `release_ranges`, `reported_facts`, `scheduler_facts`, `track_record`.
 """

@@ -2,9 +2,4 @@
 
 Decisions do not belong here. Commands import their packages when they run, so that `--help` is
 fast and importing locust, which patches modules, does not affect other commands.
-
-Contents: `campaigns`, `choosing`, `clusters`, `commands`, `conforming`, `defects_command`,
-`evaluation`, `examining`, `exploration`, `init_command`, `interruptions`, `machines`, `main`,
-`parts`, `plain_values`, `plugins_command`, `querying`, `runs`, `schema_command`, `template`,
-`terminal`, `watching`.
 """

@@ -4,8 +4,4 @@ All providers implement the same interface, so that no other package depends on 
 
 Scheduling and judging do not belong here: a kubelet rejects a pod whose claims are not allocated
 and reserved for it, but does not check which other claims hold the device.
-
-Contents: `audit_logs`, `cluster_records`, `control_plane_settings`, `doctor`, `dra`,
-`embedded_cluster`, `existing_cluster`, `fixtures`, `interfaces`, `kind`, `lifecycle`, `local`,
-`loopback_ports`, `pool_changes`, `providers`, `state_folder`.
 """

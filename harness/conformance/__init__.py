@@ -5,7 +5,4 @@ are data (`rules/*.yaml`, one file per group): a sequence of requests with their
 A run uses its own namespace and names and removes the objects that it creates.
 
 Nothing of the embedded API server belongs here, because it is what is tested, and nothing random.
-
-Contents: `api_requests`, `conformance_run`, `expectations`, `requirements`, `rule_execution`,
-`rulebooks`, `values`.
 """

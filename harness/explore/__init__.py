@@ -4,6 +4,4 @@ Decisions are a list of small integers, so every finding can be replayed exactly
 
 Anything that only load can show does not belong here: no processes under test, no real time, no
 HTTP.
-
-Contents: `output`, `runtime`, `search`, `worlds`.
 """

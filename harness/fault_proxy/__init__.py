@@ -13,8 +13,4 @@ even if its client has gone. Bodies and events are passed as they are.
 The kubeconfigs that the proxy writes hold its own address, certificate authority and a token that
 it has drawn, never credentials of the cluster. It removes them when it ends; after a kill they are
 of no use, and are removed with the folder of the cluster that they are in.
-
-Contents: `admin_server`, `client_responses`, `credentials`, `exchanges`, `http_headers`,
-`listeners`, `object_metadata`, `process`, `protobuf_fields`, `proxied_clients`, `settings`,
-`stale_reads`, `statuses`, `upstreams`, `version_notes`, `watch_frames`, `watch_relays`.
 """

@@ -4,6 +4,4 @@ Both carriers use it, the embedded API server and the fault proxy, so that one f
 on every cluster. Not in here: delaying, rejecting and dropping itself, which the carriers do; the
 faults of a scenario, which are in `scenario.fault_specs`; faults of processes, which the run
 injects.
-
-Contents: `admin_api`, `api_calls`, `injection`, `matching`.
 """

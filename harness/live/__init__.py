@@ -3,7 +3,4 @@
 The journals are followed as they grow, so that looking costs the measured processes nothing.
 None of it is a verdict (see `checks`): the run writes that when it has ended. Tables and lines
 belong to `cli`.
-
-Contents: `api_calls`, `durations`, `live_campaigns`, `live_runs`, `observed_objects`,
-`run_families`, `snapshots`, `writers`.
 """

@@ -4,9 +4,4 @@ It needs no run: a log of kube-scheduler or of our own scheduler is enough. Logs
 bounded memory. It shares no code with the scheduler that writes such lines.
 
 Not in here: how it is shown (`report.explanations`), and verdicts about runs (`checks`).
-
-Contents: `allocation_documents`, `analyses`, `analysis_results`, `claim_moments`, `device_tables`,
-`double_allocations`, `gaps`, `in_flight_listings`, `log_files`, `log_records`, `merging`,
-`messages`, `missing_lines`, `neighbouring_lines`, `open_gathers`, `record_search`, `run_logs`,
-`signatures`, `stories`, `text_blocks`, `unwrapping`, `write_failures`.
 """

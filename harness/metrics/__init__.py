@@ -2,6 +2,4 @@
 
 The metrics themselves belong to the part that counts; here are only families, their text form, and
 `/metrics` and `/healthz`.
-
-Contents: `instruments`, `metric_families`, `metrics_servers`, `process_families`.
 """

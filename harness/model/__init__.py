@@ -2,6 +2,4 @@
 
 I/O, pandas and the decoding of API objects do not belong here: `checks` and `subject` decode them
 separately, so that both cannot make the same mistake.
-
-Contents: `devices`, `naming`, `objects`, `quantities`.
 """

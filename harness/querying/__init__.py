@@ -3,7 +3,4 @@
 DuckDB reads the files, and writes the views as Parquet (an export); it is imported only when a
 query runs (the extra `analysis` installs it). Memory is limited: the rest is on disk.
 Code of the checks does not belong here: the second judge folds the holds by itself.
-
-Contents: `closed_holds`, `database`, `exporting`, `exports`, `hold_views`, `interrupting`,
-`loading`, `parquet_parts`, `second_judge`, `views`.
 """

@@ -2,6 +2,4 @@
 
 Runs are executed by `run` and judged by `checks`; campaigns of unchanged scenarios belong to
 `campaign`.
-
-Contents: `attempts`, `issue`, `original_runs`, `reproducing`, `search`.
 """

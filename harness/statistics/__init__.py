@@ -3,7 +3,4 @@
 Sequential decisions may be asked for after every run; power is computed before the first.
 
 Pure functions of numbers. The choice of the runs to compare does not belong here.
-
-Contents: `confidence_sequences`, `corrections`, `exact_tests`, `power`, `power_tables`,
-`predictions`, `rank_sums`, `rank_tests`, `rates`.
 """

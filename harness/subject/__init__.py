@@ -8,10 +8,4 @@ binding threads. All threads, locks, queues and clocks come from `concurrency`.
 Two things do not belong here. First, judging, and any code that the checks use: the subject and the
 checks read API objects independently of each other. Second, the orchestration of a run: these
 processes also run stand-alone against any kubeconfig.
-
-Contents: `allocated_devices`, `allocation`, `assembling`, `assume_caches`, `binding`, `cel`,
-`claim_control`, `claim_writes`, `claims`, `defects`, `dynamic_resources`, `expressions`,
-`extended_resources`, `final_books`, `gathering`, `in_flight`, `leadership`, `misplaced_claims`,
-`nodes`, `panics`, `plugin_defects`, `pod_claims`, `process`, `queueing`, `releases`, `remedies`,
-`replacements`, `schedulers`, `scheduling`, `scheduling_attempts`, `slice_tracking`, `telemetry`.
 """

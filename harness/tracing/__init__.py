@@ -4,6 +4,4 @@ One trace for each pod and claim, with its API calls, scheduling attempts, steps
 for the run with its phases, processes and faults. The ids follow from the run, so that sending a
 run again gives the same spans. The measured processes do nothing for it, and real schedulers have
 spans too. Importing the SDK belongs to `span_sending` alone.
-
-Contents: `object_spans`, `run_spans`, `span_sending`, `spans`, `step_spans`.
 """

@@ -6,8 +6,4 @@ Locust's monkey patching makes the harness's own client cooperative, so that use
 journal use the same code as everywhere else. Nothing is recorded in Locust's event listeners,
 because Locust swallows their exceptions; instead, each call is journaled before and after it is
 made.
-
-Contents: `assignments`, `attempts`, `claim_requests`, `launching`, `locust_process`, `locustfile`,
-`locustfiles`, `objects`, `plugged_users`, `profiles`, `remote`, `run_objects`, `surges`,
-`user_classes`, `users`, `watching`, `workers`.
 """

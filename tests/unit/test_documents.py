@@ -2,7 +2,6 @@
 does not have.
 """
 
-import ast
 import pathlib
 import re
 import shlex
@@ -185,16 +184,6 @@ def contents(package: pathlib.Path) -> set[str]:
     """Names of the modules and packages in a package."""
     modules = {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
     return modules | {path.parent.name for path in package.glob("*/__init__.py")}
-
-
-PACKAGES = [path.parent for path in sorted((ROOT / "harness").rglob("__init__.py"))]
-
-
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_docstring_of_a_package_names_what_is_in_it(package: pathlib.Path) -> None:
-    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
-    listed = docstring.rpartition("\n\nContents: ")[2] if "\n\nContents: " in docstring else ""
-    assert set(re.findall(r"`(\w+)`", listed)) == contents(package)
 
 
 def test_the_table_of_layers_names_every_package() -> None:

@@ -2,6 +2,4 @@
 
 Validation of fields belongs in `validation`, default values of the types in `scheme`. After
 k8s.io/kubernetes/plugin/pkg/admission.
-
-Contents: `admission_plugins`, `pod_admission`.
 """

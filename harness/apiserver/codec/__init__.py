@@ -1,6 +1,4 @@
 """Formats without API types: JSON, protobuf's wire format, Go's value syntax and JSON errors.
 
 Nothing here decodes API objects; that belongs in `serializer`.
-
-Contents: `go_json_errors`, `go_values`, `json_codec`, `memoization`, `protobuf_wire`.
 """

@@ -2,6 +2,4 @@
 
 After k8s.io/apimachinery/pkg/api/errors and k8s.io/apimachinery/pkg/util/validation/field. This
 package only words the errors; the packages that raise them decide when.
-
-Contents: `field_errors`, `status_errors`.
 """

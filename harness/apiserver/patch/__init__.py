@@ -2,6 +2,4 @@
 
 Server-side apply belongs in `managedfields`; decoding a patch from a request body belongs in
 `serializer`.
-
-Contents: `json_patches`, `patches`, `strategic_merge`.
 """

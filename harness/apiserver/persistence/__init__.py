@@ -20,7 +20,4 @@ error that names file and offset.
 
 Not in here: when responses are sent (`server.group_commit`), and the meaning of a commit
 (`registry.store`).
-
-Contents: `checksummed_lines`, `commit_log`, `data_directories`, `record_payloads`, `recovery`,
-`snapshots`, `store_journals`.
 """

@@ -1,7 +1,4 @@
 """`Table` responses for `kubectl get`: the columns of each kind and the text of their cells.
 
 After k8s.io/kubernetes/pkg/printers. Media types and list metadata belong in `endpoints`.
-
-Contents: `cells`, `columns`, `columns_core`, `columns_groups`, `columns_workloads`, `durations`,
-`pod_cells`, `printed_tables`.
 """

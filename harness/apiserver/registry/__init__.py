@@ -5,7 +5,4 @@ HTTP, content types and faults do not belong here; stored objects and their hist
 `storage`.
 
 After k8s.io/apiserver/pkg/registry.
-
-Contents: `commit_pipeline`, `conversion`, `object_deletion`, `object_validation`, `pod_binding`,
-`preconditions`, `resource_strategies`, `store`, `store_reader`, `strategies`.
 """

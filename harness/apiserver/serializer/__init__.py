@@ -2,8 +2,4 @@
 
 JSON with field validation, YAML and protobuf. These modules know the API types; formats without
 types belong in `codec`, and the choice of a media type belongs in `endpoints`.
-
-Contents: `decoding`, `json_bodies`, `protobuf`, `protobuf_bodies`, `protobuf_decoder`,
-`protobuf_encoder`, `protobuf_field_numbers`, `request_objects`, `request_patches`,
-`strict_decoding`, `yaml_bodies`.
 """

@@ -2,6 +2,4 @@
 
 Nothing here decides whether a write is allowed: that belongs in `registry`. Nothing here is written
 to disk: see `persistence`. After k8s.io/apiserver/pkg/storage.
-
-Contents: `field_selectors`, `label_selectors`, `object_tables`, `stored_objects`, `watch_cache`.
 """

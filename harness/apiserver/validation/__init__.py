@@ -9,6 +9,4 @@ hold one device are valid here, because finding them is what this project is for
 Validated: the kinds of resource.k8s.io, pods, nodes, namespaces, leases, events, config maps,
 secrets and priority classes. Of other kinds only the metadata is validated. The CEL cost estimate
 omits some special cases of kube-apiserver's, so near the limit of one million the two may disagree.
-
-Contents: `cel`, `core`, `dra`, `field`, `pod`.
 """

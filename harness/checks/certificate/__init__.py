@@ -3,6 +3,4 @@
 A VALID verdict rests on it: a single "no" rules it out. `certification` asks; the modules beside it
 answer, each from other files of the run directory. The code that reads the evidence does not belong
 here (see `evidence`, `faults` and `witness`).
-
-Contents: `certificate_items`, `certification`, `journal_items`, `observation_items`, `run_course`.
 """

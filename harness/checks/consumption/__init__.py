@@ -2,6 +2,4 @@
 
 It compares, version by version, what claims hold with what slices declare. Selectors, taints and
 nodes do not belong here: a scheduler that ignores them wastes devices, but gives away none twice.
-
-Contents: `declared_devices`, `device_consumption`, `excesses`.
 """

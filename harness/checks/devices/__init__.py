@@ -5,10 +5,4 @@ scheduler sees slices, classes and nodes late, so an allocation is wrong only if
 every version that the API had by then; `existing_devices` alone also asks when a version was
 replaced. Sums over several claims belong to `consumption`, and what nodes do with the devices to
 `nodes`.
-
-Contents: `allocation_judging`, `allocations`, `attributes`, `better_alternatives`,
-`certain_devices`, `claim_constraints`, `copied_results`, `derived_selectors`, `device_catalogue`,
-`device_demand`, `distinct_devices`, `existing_devices`, `granted_access`, `granted_shares`,
-`node_selectors`, `pool_timelines`, `reachable_devices`, `request_options`, `requested_results`,
-`selected_devices`.
 """

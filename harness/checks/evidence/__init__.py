@@ -5,8 +5,4 @@ The modules about observations (`object_lives`, `recorded_lists`, `references`,
 them. `api_call_totals`, `acknowledged_writes` and `pool_changes` read journals beside the
 observations. Questions of the certificate do not belong here (see `certificate`), nor do checks of
 guarantees: a contradiction is never a violation.
-
-Contents: `acknowledged_writes`, `api_call_totals`, `certain_holds`, `contention`, `contradictions`,
-`last_allocations`, `newest_versions`, `object_lives`, `observed_objects`, `observed_versions`,
-`pool_changes`, `recorded_lists`, `references`, `revisions`, `rewinds`, `wholeness`.
 """

@@ -1,4 +1,1 @@
-"""Figures of a run for tables and charts. No verdict depends on them.
-
-Contents: `memory_figures`, `run_figures`.
-"""
+"""Figures of a run for tables and charts. No verdict depends on them."""

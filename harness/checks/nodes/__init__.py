@@ -2,7 +2,4 @@
 
 The kubelets' journals are a second witness. No check relies on them alone: a violation is one only
 if the recorded API objects agree.
-
-Contents: `container_parameters`, `device_readiness`, `extended_claims`, `extended_resources`,
-`preparations`, `prepared_devices`.
 """

@@ -2,8 +2,4 @@
 
 The types have what checks ask for; other fields of the API are skipped. Folders (of holds, taints,
 reservations, …) do not belong here: they are beside the checks that read them.
-
-Contents: `claim_results`, `field_managers`, `folders`, `interned_claims`, `interning`,
-`observations`, `observed_claims`, `observed_cluster`, `observed_metadata`, `observed_pods`,
-`observed_slices`.
 """

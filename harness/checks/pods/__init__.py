@@ -2,6 +2,4 @@
 
 The devices of the claims do not belong here (see `devices`), nor what kubelets do with them (see
 `nodes`), nor whether a pod comes to run (see `progress`).
-
-Contents: `bound_pods`, `pod_bindings`, `unbound_pods`.
 """

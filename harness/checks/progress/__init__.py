@@ -2,7 +2,4 @@
 
 They compare states of the world at rest. Judges of what must never happen at any time belong in
 `checks` itself.
-
-Contents: `claim_progress`, `counter_supply`, `device_search`, `device_supply`,
-`garbage_collection`, `leftover_preparations`, `resource_leaks`, `scheduler_books`, `stuck_objects`.
 """

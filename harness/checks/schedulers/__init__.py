@@ -2,7 +2,4 @@
 
 Schedulers that do not coordinate give one device to two claims, upstream too (kubernetes#128980).
 That must not be taken for a race within one scheduler, nor hide one.
-
-Contents: `allocation_writers`, `scheduler_attribution`, `scheduler_exclusivity`,
-`scheduler_identities`, `written_books`.
 """

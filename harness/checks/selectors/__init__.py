@@ -3,6 +3,4 @@
 Google's implementation compiles and evaluates; here are the values of `device` and the functions of
 Kubernetes that selectors of devices use. A selector with other functions is not judged. The
 scheduler under test has an evaluator of its own, with which nothing here is shared.
-
-Contents: `device_values`, `evaluation`, `kubernetes_functions`, `semantic_versions`.
 """

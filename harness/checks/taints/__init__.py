@@ -5,6 +5,4 @@ it was tainted. It is wrong only if the device was tainted in every version that
 have seen: from the version that it had certainly dealt with when the attempt began, up to the
 allocation. The steps of the Python scheduler tell which version that was; of any other scheduler it
 is known only that it does not lag for ever.
-
-Contents: `attempt_views`, `taint_timelines`, `tainted_devices`.
 """

@@ -2,7 +2,4 @@
 
 Each difference is named with both sides. The fold of the watch (`hold_history`) does
 not belong here: the two folds share only the types of records.
-
-Contents: `attempted_writes`, `audit_events`, `audit_files`, `audit_history`, `comparing`,
-`hidden_writes`, `lost_writes`, `object_states`, `testimony`, `watched_writes`, `write_authors`.
 """

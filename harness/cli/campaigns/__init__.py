@@ -1,4 +1,1 @@
-"""The command about many runs on this machine, `hunt`, and its options.
-
-Contents: `campaign_options`, `campaigning`, `hunt_command`.
-"""
+"""The command about many runs on this machine, `hunt`, and its options."""

@@ -1,4 +1,1 @@
-"""Commands about runs inside one process: `explore` and `replay`.
-
-Contents: `exploring`, `random_exploring`, `replaying`, `search_texts`.
-"""
+"""Commands about runs inside one process: `explore` and `replay`."""

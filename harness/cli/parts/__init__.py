@@ -1,4 +1,1 @@
-"""Commands that each run one part of a cluster or of the harness alone, against any kubeconfig.
-
-Contents: `cluster_parts`, `harness_parts`.
-"""
+"""Commands that each run one part of a cluster or of the harness alone, against any kubeconfig."""

@@ -1,4 +1,1 @@
-"""Runs asked by SQL: `flake-hunt query`, and the second judge of `flake-hunt check`.
-
-Contents: `query_command`, `second_judging`.
-"""
+"""Runs asked by SQL: `flake-hunt query`, and the second judge of `flake-hunt check`."""

@@ -1,4 +1,1 @@
-"""Output of commands: amount and form, progress, verdicts, tables, annotations.
-
-Contents: `annotations`, `displaying`, `outputs`, `streams`, `tables`.
-"""
+"""Output of commands: amount and form, progress, verdicts, tables, annotations."""

@@ -1,6 +1,4 @@
 """`flake-hunt watch`: a table of a run or a campaign while it goes on, lines without a terminal.
 
 `--metrics-port` of `run` and `hunt`, and `flake-hunt trace` are here, too.
-
-Contents: `metrics_serving`, `state_lines`, `state_tables`, `trace_command`, `watch_command`.
 """

@@ -2,6 +2,4 @@
 
 Starting a particular kind of cluster belongs in its provider, the list of clusters in
 `cluster_records`.
-
-Contents: `held_clusters`, `prune`.
 """

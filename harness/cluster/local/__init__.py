@@ -1,6 +1,4 @@
 """The provider of real etcd and Kubernetes binaries as local processes, without containers.
 
 After controller-runtime's envtest. Binaries are found, never downloaded.
-
-Contents: `binaries`, `components`, `control_plane`, `local_cluster`, `local_files`.
 """

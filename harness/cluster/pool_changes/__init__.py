@@ -3,6 +3,4 @@
 The pools are made by `fixtures`; here they change by the scenario's `pools.changes`, at times
 and on devices that the seed decides. A pool of one slice is changed in place, as by upstream's
 helper for drivers; one of several slices gets a new generation.
-
-Contents: `pool_changers`, `pool_changing`, `pool_publishers`, `pool_states`.
 """

@@ -2,6 +2,4 @@
 
 It makes an interleaving something that can be chosen and replayed. Knowledge of Kubernetes or the
 scheduler does not belong here.
-
-Contents: `batons`, `choices`, `locks`, `observing`, `queues`, `scheduler`, `tasks`, `timers`.
 """

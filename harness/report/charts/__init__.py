@@ -2,7 +2,4 @@
 
 They read the holds as arrays, so that a million of them take no more time to draw than a thousand
 lines of text. Faults and phases are shaded on all of them. Pages do not belong here.
-
-Contents: `api_calls`, `binning`, `device_lanes`, `fault_lanes`, `histograms`, `latency_charts`,
-`phase_lanes`, `run_charts`, `series_charts`, `time_plots`.
 """

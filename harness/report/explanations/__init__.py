@@ -2,6 +2,4 @@
 
 Made of `log_analysis` alone; verdicts about runs do not belong here. The form of the JSON document
 is `harness/schemas/explanation.json`.
-
-Contents: `documents`, `durations`, `excerpts`, `pages`, `texts`.
 """

@@ -2,7 +2,4 @@
 
 A fault that cannot work in the run is refused here, with a reason and a remedy. Not in here: the
 keys of faults, which are in `scenario.fault_specs`; the faults at work (see `faulting`).
-
-Contents: `client_calls`, `fault_conflicts`, `fault_texts`, `hidden_faults`, `nemesis`,
-`object_names`, `planning`, `refusals`, `traffic_rules`.
 """

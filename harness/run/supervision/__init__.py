@@ -1,6 +1,4 @@
 """The processes of a run while it goes on: starts, watches and stops them, and journals their ends.
 
 It does not know which processes a run needs; `run_processes` does.
-
-Contents: `leaders`, `memory_sampling`, `run_children`, `run_journal`, `supervising`.
 """

@@ -11,8 +11,4 @@ devices, and `matchAttribute` over lists forgets a device that was given up.
 
 Writing claims does not belong here, nor does keeping the devices that are allocated already
 (`allocated_devices`, `in_flight`, `gathering`).
-
-Contents: `allocated_states`, `allocators`, `attributes`, `capacities`, `device_requests`,
-`device_sets`, `devices`, `equivalences`, `holdings`, `inventories`, `pools`,
-`possible_failures`, `quantities`, `refusal_memory`, `results`, `searches`, `taints`.
 """

@@ -2,6 +2,4 @@
 
 It is called on the binding threads. These do not belong here (`scheduling.binding_cycle`), nor does
 the choice of node and devices.
-
-Contents: `binding_conditions`, `claim_binding`.
 """

@@ -7,7 +7,4 @@ only at run time, give an empty map for a missing domain, or stop an expression 
 so the checked syntax tree is evaluated in Python. Known differences from upstream: timestamps have
 microseconds; `find` is Python's (see `library.patterns`); syntax errors are in the C++ parser's
 words, and it nests 32 levels (upstream: 250). As upstream, devices have no `authorizer`.
-
-Contents: `compiling`, `costs`, `declarations`, `devices`, `library`, `paths`, `programs`,
-`rewriting`, `steps`, `syntax_trees`, `values`.
 """

@@ -4,8 +4,6 @@ The class docstring of a defect says what is wrong, in which versions, and how i
 enables defects by name. Defects of different parts can be combined, and so can those of one part if
 they override different methods. Those of the scheduler are here by name, those of the claim
 controller in `claim_controller_defects`.
-
-Contents: `allocator`, `binding`, `claim_controller_defects`, `reported`, `slices`, `tracking`.
 """
 
 from harness.subject import plugin_defects, replacements

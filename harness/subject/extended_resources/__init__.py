@@ -12,7 +12,4 @@ when a newer class has the same explicit one, and a pod that also uses claims of
 empty claim on a node whose device plugin has the extended resource.
 
 The allocator does not belong here, nor does the order of the writes of a claim (`binding`).
-
-Contents: `claim_creation`, `class_resolver`, `demands`, `extended_claims`, `node_variants`,
-`plugin_devices`, `request_mappings`, `resource_amounts`.
 """

@@ -2,6 +2,4 @@
 
 Settings and standing by for the lease, `/metrics`, and the records that a process leaves. The work
 of the subject does not belong here.
-
-Contents: `elected_runs`, `recording`, `scheduler_metrics`, `subject_process`, `write_journal`.
 """

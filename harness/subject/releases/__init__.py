@@ -3,9 +3,6 @@
 The default subject does what the newest release does, except where that is known to be wrong. A
 release is a set of small classes that each override few methods of the correct code, as the known
 defects do; a class says in its docstring what the release does and which issue of Kubernetes it is.
-
-Contents: `allocator_releases`, `binding_condition_releases`,
-`claim_controller_releases`, `scheduler_releases`, `slice_tracker_releases`.
 """
 
 from harness import errors, suggestions

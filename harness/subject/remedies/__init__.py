@@ -10,10 +10,6 @@ that reads, `remedy.fenced` for each write, `remedy.postponed` for each try that
 the time before the first pod. `remedy.outcome-unknown`, `remedy.reallocation-seen`,
 `remedy.write-refused`, `remedy.writes-ended`, `remedy.name-taken`, `remedy.pod-unseen`,
 `remedy.claim-unseen`, `remedy.reservation-found` and `remedy.tried-again` say what gave rise to it.
-
-Contents: `ask_again`, `await_created_claims`, `compare_devices`, `derive_claim_names`,
-`fence_predecessor`, `fenced_writes`, `find_claims`, `keep_in_flight`, `settled_claims`,
-`try_after_post_filter`.
 """
 
 from collections.abc import Iterable, Mapping

@@ -5,7 +5,4 @@ has a binding thread, which calls PreBind and writes the pod's binding.
 
 The work of the plugin at each extension point does not belong here (`dynamic_resources`, and
 `binding` for PreBind).
-
-Contents: `assigned_pods`, `binding_cycle`, `node_groups`, `node_lists`, `node_orders`,
-`node_resources`, `node_scores`, `node_search`, `nominations`, `scheduling_cycles`.
 """

@@ -6,6 +6,4 @@ finds their taints in the slices.
 A taint of effect NoExecute keeps a device from being allocated, and that is all it does here:
 upstream, too, it is not the scheduler that evicts the pods which use the device, but a controller
 of kube-controller-manager (device-taint-eviction), which the subject does not have.
-
-Contents: `rule_informers`, `slice_trackers`, `taint_rules`.
 """

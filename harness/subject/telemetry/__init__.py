@@ -2,6 +2,4 @@
 
 Nothing here takes part in a decision, and all of it may be switched off. Metrics do not
 belong here: they are counted from the named steps (`process.scheduler_metrics`).
-
-Contents: `klog`, `klog_lines`, `pod_messages`, `pod_reports`.
 """

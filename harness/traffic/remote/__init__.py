@@ -8,8 +8,4 @@ has. The worker keeps its journal until the end, so that a chunk that was lost i
 
 Locust's sockets have no authentication. They are bound to loopback unless the scenario says
 otherwise.
-
-Contents: `admission`, `channels`, `clock_offsets`, `journal_streams`, `master`, `messages`,
-`reaching`, `received_journals`, `runners`, `sessions`, `worker_records`,
-`workers`.
 """

@@ -6,8 +6,4 @@
 
 After k8s.io/apiserver/pkg/registry/rest and the `strategy.go` of each resource in
 k8s.io/kubernetes/pkg/registry.
-
-Contents: `api_extensions`, `claim_templates`, `claims`, `config_maps`, `deployments`,
-`device_classes`, `events`, `generic`, `leases`, `namespaces`, `nodes`, `pods`, `priority_classes`,
-`slices`, `taint_rules`.
 """

@@ -2,6 +2,4 @@
 
 After k8s.io/dynamic-resource-allocation/cel. The server only decides whether an expression may be
 stored; evaluating it is the work of the scheduler under test and does not belong here.
-
-Contents: `cel_selectors`, `compiler`, `cost_estimator`, `library`, `syntax_tree`.
 """

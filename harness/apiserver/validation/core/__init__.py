@@ -1,6 +1,4 @@
 """Validation of nodes, namespaces, config maps, secrets, events, leases and priority classes.
 
 Rules of pods do not belong here, but in `validation.pod`.
-
-Contents: `config_maps`, `events`, `node_rules`, `small_kinds`.
 """

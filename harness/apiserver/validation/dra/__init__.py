@@ -2,7 +2,4 @@
 
 After k8s.io/kubernetes/pkg/apis/resource/validation. Rules that other API groups share belong in
 `validation.field`.
-
-Contents: `claim_status`, `device_capacity`, `device_classes`, `device_requests`, `device_taints`,
-`dra_names`, `resource_claims`, `resource_slices`, `slice_devices`.
 """

@@ -47,7 +47,4 @@ lead to the same state in that sense. As in `exhaustive`, some runs are not cove
 which a task is replaced, more early timers than `timers.EARLY_MAX`, other orders of one
 notification's waiters. Locks without contention (`WorldSpec.private_locks`) are no places at which
 a task is replaced.
-
-Contents: `branches`, `covering`, `divided_search`, `frontier`, `search_files`, `search_tree`,
-`turns`.
 """

@@ -5,8 +5,4 @@ of its parts is a size of 1, which shrinking lowers to 0. The fingerprint of a t
 drawn parts, so that a changed drawing refuses tokens of earlier worlds.
 
 The choice of interleavings belongs in `search`.
-
-Contents: `action_drawing`, `actions`, `claim_drawing`, `device_drawing`, `drawing_streams`,
-`drawings`, `known_hazards`, `moments`, `node_drawing`, `pod_drawing`, `random_node`,
-`random_specs`, `random_world`, `world_drawing`.
 """

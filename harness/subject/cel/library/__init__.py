@@ -1,5 +1,1 @@
-"""The functions of upstream's CEL environment, each on Python values.
-
-Contents: `conversions`, `functions`, `lists`, `named_formats`, `networks`, `patterns`,
-`quantities`, `semvers`, `string_formats`, `strings`, `times`, `urls`.
-"""
+"""The functions of upstream's CEL environment, each on Python values."""
