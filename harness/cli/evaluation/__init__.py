@@ -1,2 +1,1 @@
-"""Commands about rates of many runs: how many are needed, and how they change from night to night.
-"""
+"""Commands about rates of many runs: how many are needed, and how rates change over nights."""

@@ -1,2 +1,1 @@
-"""Worlds about the whole life of a pod: with claim controller, kubelets, or a node's DRA manager.
-"""
+"""Worlds about the whole life of a pod: claim controller, kubelets, a node's DRA manager."""
