@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from harness.querying import database, exports, parquet_parts, views
+from harness.tables import database, exports, parquet_parts, views
 from tests.histories import large
 
 HOLDS, DEVICES = 10_000_000, 10_000

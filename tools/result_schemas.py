@@ -15,9 +15,9 @@ from harness.campaign.sharding import merge_documents, shard_folders, sharded_pl
 from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
 from harness.extensions import listings
-from harness.querying import database
 from harness.report.explanations import documents as explanations
 from harness.statistics import power_tables
+from harness.tables import database
 from harness.trends import trend_documents
 
 FOLDER = pathlib.Path(__file__).parents[1] / "harness" / "schemas"

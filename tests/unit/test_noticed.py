@@ -19,7 +19,7 @@ PACKAGES = (
     "comparison",
     "history",
     "log_analysis",
-    "querying",
+    "tables",
     "trends",
 )
 NAMES = re.compile(
@@ -123,7 +123,7 @@ NOTICED = {
     "log_analysis/stories.py Story.gaps": "log_analysis/test_forms.py::test_the_number_of_plans_that_could_not_be_read_is_said",
     "log_analysis/text_blocks.py LogText.damage": "log_analysis/test_recorded_logs.py::test_compressed_data_that_ends_early_is_said",
     "log_analysis/text_blocks.py LogText.gaps": "log_analysis/test_forms.py::test_lines_that_journald_did_not_keep_make_it_unknown",
-    "querying/second_judge.py Comparison.problem": "querying/test_query_command.py::test_judges_that_do_not_agree",
+    "tables/second_judge.py Comparison.problem": "tables/test_query_command.py::test_judges_that_do_not_agree",
     "trends/night_series.py RatePoint.unknown": "why not: a rate is of the runs that were judged; the night's verdict has the others",
     "trends/trend_documents.py SeriesRow.unknown": "why not: it is RatePoint.unknown",
 }

@@ -9,7 +9,7 @@ import typer
 
 from harness.cli.runs import run_commands, run_paths
 from harness.cli.terminal import outputs
-from harness.querying import database, views
+from harness.tables import database, views
 
 _COLUMNS = "\n\n".join(f"{view}: {columns}" for view, columns in views.COLUMNS.items())
 _HELP = f"""Query run directories and exports with one SELECT of SQL (DuckDB); nothing is written.
@@ -93,7 +93,7 @@ def export(
     from importlib import metadata
 
     from harness.history import directories
-    from harness.querying import exporting
+    from harness.tables import exporting
 
     runs = [directories.existing(path) for path in run_paths.with_evidence(directory)]
     version = metadata.version("flake-hunt")

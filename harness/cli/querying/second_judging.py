@@ -11,7 +11,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from harness.checks import judging, verdict_files
-    from harness.querying import second_judge
+    from harness.tables import second_judge
 
 _QUESTION = "Does SQL, which folds the holds by itself, count the same double allocations?"
 
@@ -21,7 +21,7 @@ def judged_twice(examination: "judging.Examination") -> "judging.Examination":
 
     Raises UsageError without DuckDB.
     """
-    from harness.querying import second_judge
+    from harness.tables import second_judge
 
     compared = second_judge.compare(examination.history.directory, _counted(examination))
     judgement = _with_item(examination.judgement, compared)
@@ -40,7 +40,7 @@ def _counted(examination: "judging.Examination") -> "second_judge.Count":
     from harness.checks.consumption import declared_devices
     from harness.checks.observed import folders, observations
     from harness.model import quantities
-    from harness.querying import second_judge
+    from harness.tables import second_judge
 
     declared = declared_devices.DeclaredDevices()
     body = examination.history.observations()
@@ -56,7 +56,7 @@ def _with_item(
 ) -> "verdict_files.Judgement":
     from harness.checks import verdicts
     from harness.checks.certificate import certificate_items
-    from harness.querying import second_judge
+    from harness.tables import second_judge
 
     item = certificate_items.Item(
         name=second_judge.NAME, question=_QUESTION, ok=compared.ok, reason=compared.reason

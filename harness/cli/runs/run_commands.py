@@ -227,7 +227,7 @@ class _Judging:
         """Raise UsageError for a witness that is no file, and without DuckDB if it is needed."""
         _require_files(self.witness)
         if self.is_twice:
-            from harness.querying import database
+            from harness.tables import database
 
             database.require_duckdb()
 

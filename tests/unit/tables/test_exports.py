@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 
-from harness.querying import views
+from harness.tables import views
 from tests.histories import building
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")

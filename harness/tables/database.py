@@ -12,7 +12,7 @@ import msgspec
 
 from harness import errors
 from harness.history import directories
-from harness.querying import exports, interrupting, loading, views
+from harness.tables import exports, interrupting, loading, views
 
 EXTRA = "analysis"
 """Extra of the package that installs DuckDB."""

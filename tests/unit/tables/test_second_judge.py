@@ -9,7 +9,7 @@ from harness.checks import device_exclusivity
 from harness.checks.consumption import declared_devices
 from harness.checks.holds import hold_history
 from harness.history import directories, histories, records
-from harness.querying import second_judge
+from harness.tables import second_judge
 from tests.histories import building, dense_histories, rewound, shared_devices
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")

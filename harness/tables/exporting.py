@@ -9,7 +9,7 @@ import msgspec
 
 from harness import errors, writing
 from harness.history import directories
-from harness.querying import database, exports, loading, parquet_parts, views
+from harness.tables import database, exports, loading, parquet_parts, views
 
 GROUP_MAX = 64 * 2**20
 """Bytes of the journals of runs that are loaded at once; a larger run is loaded alone."""

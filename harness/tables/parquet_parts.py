@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from harness import errors
 from harness.history import directories, journal_reader
-from harness.querying import closed_holds, interrupting, loading, views
+from harness.tables import closed_holds, interrupting, loading, views
 
 ROWS_OF_GROUP = 122_880
 """Rows that are in memory at once, and the rows of a row group of Parquet: DuckDB's default."""

@@ -10,7 +10,7 @@ from harness.checks import device_exclusivity
 from harness.checks.consumption import declared_devices
 from harness.checks.holds import hold_history
 from harness.history import histories, records
-from harness.querying import closed_holds, database, exporting, exports, parquet_parts
+from harness.tables import closed_holds, database, exporting, exports, parquet_parts
 from tests.histories import building, dense_histories, rewound, shared_devices
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")

@@ -8,7 +8,7 @@ import msgspec
 
 from harness import errors
 from harness.history import directories, files
-from harness.querying import views
+from harness.tables import views
 
 NAME = "export.json"
 """The file of an export that is written last."""

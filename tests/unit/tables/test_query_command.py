@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from harness.history import compressed_files
-from harness.querying import interrupting, second_judge, views
+from harness.tables import interrupting, second_judge, views
 from tests.histories import building
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.querying import hold_views, loading
+from harness.tables import hold_views, loading
 
 COLUMNS = {
     "runs": "run, scenario, subject, defects (list), seed, created_wall_ns, verdict, reason",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from harness import errors
 from harness.history import directories
-from harness.querying import database, interrupting
+from harness.tables import database, interrupting
 
 NAME = "second-judge"
 _COUNTS = "SELECT run, examined, double_allocations FROM exclusivity"
