@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import msgspec
 
 from harness import writing
-from harness.archive import campaign_folders, run_folders
 from harness.campaign import campaign_documents, campaign_plan, results, summaries
 from harness.checks import verdicts
+from harness.history import campaign_folders, run_folders
 from harness.report import campaign_index
 
 SUMMARY = "summary.md"

@@ -1,33 +1,17 @@
 """Verdicts, check results, and the violations they carry."""
 
-import enum
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeAlias
 
 import msgspec
 
-SCHEMA_VERSION = 7
-"""Schema of verdict.json."""
+from harness.model import answers
+
+Verdict = answers.Verdict
+worst = answers.worst
+SCHEMA_VERSION = answers.SCHEMA_VERSION
 LEFT_OUT = "left out"
 """How the reason of a result ends that leaves out what others have written."""
-
-
-class Verdict(enum.StrEnum):
-    """The answer of a check or of a run, declared from best to worst."""
-
-    VALID = "VALID"
-    UNKNOWN = "UNKNOWN"
-    INVALID = "INVALID"
-
-    @property
-    def exit_code(self) -> int:
-        """Exit code of a command that ends with this verdict."""
-        return {Verdict.VALID: 0, Verdict.UNKNOWN: 20, Verdict.INVALID: 10}[self]
-
-
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the worst of several verdicts; UNKNOWN if there are none."""
-    return max(verdicts, key=list(Verdict).index, default=Verdict.UNKNOWN)
 
 
 class InvolvedObject(msgspec.Struct, frozen=True, kw_only=True):

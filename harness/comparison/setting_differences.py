@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from harness.archive import run_folders
 from harness.comparison import sides
+from harness.history import run_folders
 
 _ABOUT = frozenset({"title", "description", "schema_version"})
 """Keys of a scenario or profile that are for people only."""

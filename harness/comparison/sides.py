@@ -12,9 +12,9 @@ import string
 from collections.abc import Iterator, Sequence
 
 from harness import errors
-from harness.archive import campaign_folders, report_folders, run_folders
 from harness.checks import verdicts
 from harness.comparison import documents
+from harness.history import campaign_folders, report_folders, run_folders
 
 SIDES_MAX = 8
 """Every two are compared: eight have 28 comparisons."""

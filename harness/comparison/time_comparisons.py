@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from harness.archive import run_folders
 from harness.checks import verdicts
 from harness.comparison import documents, run_groups, sides
 from harness.comparison.documents import Answer
+from harness.history import run_folders
 from harness.seeds import Seeds
 from harness.statistics import rank_tests, rates
 

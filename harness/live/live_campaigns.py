@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from harness import clocks, errors
-from harness.archive import campaign_folders
 from harness.campaign import campaign_plan, purposes, results
-from harness.history import directories, files
+from harness.history import campaign_folders, directories, files
 from harness.live import live_runs, snapshots, writers
 
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Generator
 from typing import TypeAlias
 
 from harness import clocks
-from harness.archive import run_folders
-from harness.history import clock_domains, directories, journal_tails, records
+from harness.history import clock_domains, directories, journal_tails, records, run_folders
 from harness.live import api_calls, observed_objects, snapshots, writers
 
 _BATCH = 500

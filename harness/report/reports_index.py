@@ -9,8 +9,8 @@ import urllib.parse
 from collections.abc import Iterator
 
 from harness import clocks, writing
-from harness.archive import campaign_folders, report_folders, run_folders
 from harness.checks import verdicts
+from harness.history import campaign_folders, report_folders, run_folders
 from harness.report import page_templates
 
 NAME = "index.html"

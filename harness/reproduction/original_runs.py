@@ -6,10 +6,9 @@ import pathlib
 import pydantic
 
 from harness import errors, seeds
-from harness.archive import campaign_folders
 from harness.checks import judging, verdict_files, verdicts
 from harness.cluster import providers
-from harness.history import directories, plans
+from harness.history import campaign_folders, directories, plans
 from harness.reproduction.search import load_axes
 from harness.run import subjects
 from harness.run.fault_planning import planning

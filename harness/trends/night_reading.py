@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from harness import errors
-from harness.archive import campaign_folders, report_folders, run_folders
 from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.comparison import setting_differences
-from harness.history import files
+from harness.history import campaign_folders, files, report_folders, run_folders
 from harness.trends import night_records
 
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from harness.archive import campaign_folders, run_folders
 from harness.campaign import campaign_plan, results
 from harness.campaign.purposes import Purpose
 from harness.campaign.sharding import balancing, chosen_shards, shard_folders, sharded_plans
 from harness.checks import verdicts
+from harness.history import campaign_folders, run_folders
 from harness.run import run_plan
 from harness.scenario import profiles
 from harness.seeds import Seeds

@@ -13,7 +13,6 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 PACKAGES = (
-    "archive",
     "campaign",
     "checks",
     "comparison",
@@ -38,15 +37,15 @@ DOUBT = "checks/test_doubtful_violations.py::test_a_violation_is_not_certain_if_
 
 NOTICED = {
     "checks/claims/claim_lives.py ClaimLives.removed": "why not: they are violations, of the API server",
-    "archive/campaign_folders.py Result.cut": f"{COMPARING}::test_a_result_that_was_cut_is_named",
+    "history/campaign_folders.py Result.cut": f"{COMPARING}::test_a_result_that_was_cut_is_named",
     "campaign/results.py RunResult.is_usage_error": "campaign/test_results.py::test_a_missing_run_is_an_error",
     "checks/claims/claim_lives.py ClaimLives._has_gap": "checks/claims/test_claims_in_use.py::test_a_gap_in_the_pods_is_doubt",
     "checks/claims/template_copies.py TemplateCopies.has_gap": "checks/claims/test_template_copies.py::test_a_gap_in_the_templates_may_hide_the_version_that_explains_it",
     "checks/pods/unbound_pods.py _Refusal.error": "why not: it explains a verdict that is UNKNOWN already",
-    "archive/campaign_folders.py CampaignFolder.is_cut": f"{COMPARING}::test_a_result_that_was_cut_is_named",
-    "archive/campaign_folders.py CampaignFolder.problem": "archive/test_report_folders.py::test_a_damaged_campaign",
-    "archive/campaign_folders.py Result.error": f"{COMPARING}::test_an_error_of_a_run_is_told_in_one_line",
-    "archive/run_folders.py RunFolder.problem": "archive/test_run_folders.py::test_a_damaged_run_is_never_taken_for_a_judged_one",
+    "history/campaign_folders.py CampaignFolder.is_cut": f"{COMPARING}::test_a_result_that_was_cut_is_named",
+    "history/campaign_folders.py CampaignFolder.problem": "history/test_report_folders.py::test_a_damaged_campaign",
+    "history/campaign_folders.py Result.error": f"{COMPARING}::test_an_error_of_a_run_is_told_in_one_line",
+    "history/run_folders.py RunFolder.problem": "history/test_run_folders.py::test_a_damaged_run_is_never_taken_for_a_judged_one",
     "campaign/campaign_documents.py CampaignDocument.notes": FORGED,
     "campaign/campaign_documents.py CampaignDocument.problems": FORGED,
     "campaign/hunting.py _Collector.failure": "why not: an exception, raised again by the caller",

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from harness import errors
-from harness.archive import campaign_folders, report_folders
-from harness.history import files
+from harness.history import campaign_folders, files, report_folders
 
 Kind = tuple[str, str]
 """Scenario and subject: runs of one kind take about the same time."""

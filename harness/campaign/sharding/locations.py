@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from harness import errors
-from harness.archive import report_folders
-from harness.history import files
+from harness.history import files, report_folders
 
 EXTRA = "remote"
 """Extra of the package that installs fsspec."""

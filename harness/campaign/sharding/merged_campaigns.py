@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from harness import errors, regular_files, writing
-from harness.archive import campaign_folders
 from harness.campaign import campaign_documents, campaign_pages, campaign_plan, results
 from harness.campaign.sharding import (
     junit_files,
@@ -19,6 +18,7 @@ from harness.campaign.sharding import (
     shard_reading,
     sharded_plans,
 )
+from harness.history import campaign_folders
 
 MERGE = "merge.json"
 """Name of the document about the merge."""

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 import msgspec
 
 from harness import errors
-from harness.archive import run_folders
 from harness.campaign import campaign_plan, results
 from harness.campaign.sharding import locations, shard_reading
 from harness.checks import verdicts
 from harness.checks.consumption import device_consumption
 from harness.checks.schedulers import scheduler_exclusivity
+from harness.history import run_folders
 from harness.seeds import Seeds
 
 

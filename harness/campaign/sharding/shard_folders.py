@@ -15,10 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from harness import clocks, errors, regular_files, writing
-from harness.archive import campaign_folders, report_folders
 from harness.campaign import campaign_plan, results
 from harness.campaign.sharding import chosen_shards, shard_reading, sharded_plans
-from harness.history import directories
+from harness.history import campaign_folders, directories, report_folders
 from harness.run import run_plan
 from harness.scenario import loading
 

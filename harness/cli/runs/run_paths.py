@@ -49,7 +49,7 @@ def with_evidence(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
 
 
 def _of(path: pathlib.Path) -> Iterator[pathlib.Path]:
-    from harness.archive import campaign_folders
+    from harness.history import campaign_folders
 
     if campaign_folders.is_one(path):
         yield from _of_campaign(path)
@@ -69,7 +69,7 @@ def _inside(path: pathlib.Path) -> list[pathlib.Path]:
 
 def _of_campaign(path: pathlib.Path) -> list[pathlib.Path]:
     from harness import errors
-    from harness.archive import campaign_folders
+    from harness.history import campaign_folders
 
     campaign = campaign_folders.read(path)
     if not campaign.runs:

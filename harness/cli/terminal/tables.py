@@ -10,7 +10,6 @@ import rich.progress
 import rich.table
 import rich.text
 
-from harness.archive import campaign_folders
 from harness.campaign import (
     campaign_documents,
     campaign_pages,
@@ -21,6 +20,7 @@ from harness.campaign import (
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.cli.terminal import displaying, outputs
+from harness.history import campaign_folders
 from harness.report import escaping
 
 PROBLEMS_MAX = 10

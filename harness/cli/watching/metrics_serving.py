@@ -6,8 +6,8 @@ import pathlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 
-from harness.archive import campaign_folders
 from harness.cli.terminal import outputs
+from harness.history import campaign_folders
 from harness.live import live_campaigns, live_runs, run_families
 from harness.metrics import metric_families, metrics_servers, process_families
 from harness.run import progressing

@@ -80,7 +80,7 @@ def _live(path: pathlib.Path) -> "Live":
 
     Raises RunDirectoryError or HistoryError if it is neither a run nor a campaign.
     """
-    from harness.archive import campaign_folders
+    from harness.history import campaign_folders
 
     if campaign_folders.is_one(path):
         from harness.live import live_campaigns

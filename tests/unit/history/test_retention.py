@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.archive import run_folders
 from harness.checks import judging
-from harness.history import directories, histories, retention
+from harness.history import directories, histories, retention, run_folders
 from harness.report import publishing
 from tests.histories import building
 

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from harness import errors
-from harness.archive import report_folders
 from harness.checks import judging
+from harness.history import report_folders
 from harness.report import publishing, reports_index
 from tests.histories import archives
 from tests.unit.report import pages

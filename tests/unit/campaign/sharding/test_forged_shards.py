@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.archive import campaign_folders
 from harness.campaign.purposes import Purpose
 from harness.campaign.sharding import merged_campaigns, shard_folders, sharded_plans
+from harness.history import campaign_folders
 from tests.support import shards
 
 PLAN = shards.plan(subjects=5, controls=3, shards=3)

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.archive import campaign_folders
 from harness.campaign import results
 from harness.campaign.sharding import merged_campaigns, shard_folders, sharded_plans
+from harness.history import campaign_folders
 from harness.run import run_plan
 from tests.support import schemas, shards
 

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.archive import campaign_folders
 from harness.campaign import campaign_plan, plugin, results
 from harness.campaign.purposes import Purpose
 from harness.campaign.sharding import merged_campaigns, shard_folders, sharded_plans
@@ -15,6 +14,7 @@ from harness.checks import verdicts
 from harness.cli.campaigns import campaigning
 from harness.cli.machines import planned_hunts
 from harness.cli.terminal import outputs
+from harness.history import campaign_folders
 from tests.support import schemas, shards
 
 SAME = ["campaign.json", "index.html", "junit.xml", "results.json", "results.jsonl", "summary.md"]

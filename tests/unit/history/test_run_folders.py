@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.archive import run_folders
 from harness.checks import judging, verdicts
-from harness.history import directories
+from harness.history import directories, run_folders
 from tests.histories import archives, building
 
 Change = Callable[[directories.RunDirectory], Any]

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from harness import errors
-from harness.checks import verdicts
 from harness.history import directories, files, subject_names
+from harness.model import answers
 
 _PLAN = "plan.json"
 OLDEST_SCHEMA = 4
@@ -116,7 +116,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The part that summaries need of verdict.json (`verdict_files.Judgement`)."""
 
     run_id: str
-    verdict: verdicts.Verdict
+    verdict: answers.Verdict
     reason: str
     figures: Figures
     evidence: dict[str, str]
@@ -212,7 +212,7 @@ def verdict_of(document: bytes, plan: Plan, content: bytes) -> Verdict:
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if verdict.evidence.get(_PLAN) != digest:
         raise errors.HistoryError("is about another plan.json")
-    if verdict.verdict is verdicts.Verdict.VALID and verdict.violations:
+    if verdict.verdict is answers.Verdict.VALID and verdict.violations:
         raise errors.HistoryError(f"says VALID, and has {verdict.violations} violations")
     return verdict
 
@@ -220,10 +220,10 @@ def verdict_of(document: bytes, plan: Plan, content: bytes) -> Verdict:
 def _decoded(document: bytes) -> Verdict:
     try:
         schema = msgspec.json.decode(document, type=_Head).schema
-        if OLDEST_SCHEMA <= schema <= verdicts.SCHEMA_VERSION:
+        if OLDEST_SCHEMA <= schema <= answers.SCHEMA_VERSION:
             return msgspec.json.decode(document, type=Verdict)
     except _DECODING as error:
         raise errors.HistoryError(f"is damaged ({error})") from error
     raise errors.HistoryError(
-        f"has schema {schema}, expected {OLDEST_SCHEMA} to {verdicts.SCHEMA_VERSION}"
+        f"has schema {schema}, expected {OLDEST_SCHEMA} to {answers.SCHEMA_VERSION}"
     )

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from harness.archive import campaign_folders, report_folders, run_folders
+from harness.history import campaign_folders, report_folders, run_folders
 from tests.histories import archives
 
 

@@ -5,7 +5,7 @@ import os
 import pathlib
 from collections.abc import Iterator
 
-from harness.archive import campaign_folders, run_folders
+from harness.history import campaign_folders, run_folders
 
 RUNS_MAX = 10_000
 """Most runs that are listed; older ones are counted only."""
