@@ -1,11 +1,8 @@
-"""Admission plugins that read other objects: NamespaceLifecycle, Priority and RuntimeClass."""
-
-from collections.abc import Callable
+"""Admission plugins that read other objects: NamespaceLifecycle and Priority."""
 
 from harness.apiserver.admission import pod_admission
 from harness.apiserver.errors import status_errors
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.fidelity import pod_features
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
@@ -56,21 +53,16 @@ class Plugins:
             return
         pod_admission.prioritise(
             document,
-            find_class=self._finding(resources.PRIORITY_CLASSES),
+            find_class=self._find_class,
             classes=self._priority_classes,
         )
-        find_runtime = self._finding(resources.RUNTIME_CLASSES)
-        pod_features.require_runtime_class(document, find_class=find_runtime)
 
     def _priority_classes(self) -> list[Document]:
         return [item.document() for item in self._objects.all_of(resources.PRIORITY_CLASSES)]
 
-    def _finding(self, resource: resources.ResourceType) -> Callable[[str], Document | None]:
-        def find(name: str) -> Document | None:
-            stored = self._objects.find(resource, "", name)
-            return stored.document() if stored else None
-
-        return find
+    def _find_class(self, name: str) -> Document | None:
+        stored = self._objects.find(resources.PRIORITY_CLASSES, "", name)
+        return stored.document() if stored else None
 
 
 def _terminating(

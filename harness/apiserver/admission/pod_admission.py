@@ -1,7 +1,7 @@
 """The admission plugins DefaultTolerationSeconds and Priority, as functions of pods.
 
-Both are on by default in kube-apiserver. The ServiceAccount plugin is not implemented; RuntimeClass
-is in `fidelity.pod_features`.
+Both are on by default in kube-apiserver. The plugins ServiceAccount and RuntimeClass are not
+implemented.
 """
 
 from collections.abc import Callable, Iterable

@@ -4,12 +4,9 @@ Kubernetes prints internal structs as JSON. They have no JSON names, so their fi
 their Go names, in Go's order, and with their zero values.
 """
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-
-import msgspec
 
 from harness.apiserver.codec import json_codec
 
@@ -66,34 +63,6 @@ _STRUCTS = {
     "DeviceClaimConfiguration": "Requests:* Opaque:*OpaqueDeviceConfiguration",
     "SharedDeviceID": "Driver Pool Device ShareID",
     "PodResourceClaim": "Name ResourceClaimName:* ResourceClaimTemplateName:*",
-    "PodSpec": (
-        "Volumes:* InitContainers:[]Container Containers:[]Container EphemeralContainers:* RestartPolicy "
-        "TerminationGracePeriodSeconds:* ActiveDeadlineSeconds:* DNSPolicy=dnsPolicy NodeSelector:* "
-        "ServiceAccountName AutomountServiceAccountToken:* NodeName SecurityContext:*PodSecurityContext "
-        "ImagePullSecrets:* Hostname Subdomain SetHostnameAsFQDN:* Affinity:* SchedulerName "
-        "Tolerations:[]Toleration HostAliases:* PriorityClassName Priority:* PreemptionPolicy:* "
-        "DNSConfig=dnsConfig:* ReadinessGates:* RuntimeClassName:* Overhead:* EnableServiceLinks:* "
-        "TopologySpreadConstraints:* OS=os:* SchedulingGates:[]PodSchedulingGate "
-        "ResourceClaims:[]PodResourceClaim Resources:* HostnameOverride:*"
-    ),
-    "PodSecurityContext": (
-        "HostNetwork:false HostPID:false HostIPC:false ShareProcessNamespace:* HostUsers:* "
-        "SELinuxOptions=seLinuxOptions:* WindowsOptions:* RunAsUser:* RunAsGroup:* RunAsNonRoot:* "
-        "SupplementalGroups:* SupplementalGroupsPolicy:* FSGroup=fsGroup:* "
-        "FSGroupChangePolicy=fsGroupChangePolicy:* Sysctls:* SeccompProfile:* AppArmorProfile:* "
-        "SELinuxChangePolicy=seLinuxChangePolicy:*"
-    ),
-    "PodSchedulingGate": "Name",
-    "Container": (
-        "Name Image Command:* Args:* WorkingDir Ports:* EnvFrom:* Env:* Resources:ResourceRequirements "
-        "ResizePolicy:* RestartPolicy:* RestartPolicyRules:* VolumeMounts:* VolumeDevices:* "
-        "LivenessProbe:* ReadinessProbe:* StartupProbe:* Lifecycle:* TerminationMessagePath "
-        "TerminationMessagePolicy ImagePullPolicy SecurityContext:* Stdin:false StdinOnce:false "
-        "TTY=tty:false"
-    ),
-    "ResourceRequirements": "Limits:* Requests:* Claims:[]ResourceClaim",
-    "ResourceClaim": "Name Request",
-    "Toleration": "Key Operator Value Effect TolerationSeconds:*",
     "Taint": "Key Value Effect TimeAdded:*",
 }
 """The fields of Go's internal structs, each as `GoName=apiName:type`.
@@ -167,18 +136,6 @@ def struct(name: str, document: Document | None) -> dict[str, Any]:
 def structs(name: str, documents: list[Document] | None) -> list[dict[str, Any]] | None:
     """Convert each document of a list like `struct`; None for None."""
     return None if documents is None else [struct(name, document) for document in documents]
-
-
-def difference(name: str, old: Document, new: Document) -> str:
-    """Return a unified diff of two documents, printed as the internal struct of that name."""
-    before, after = (_indented(struct(name, document)) for document in (old, new))
-    lines = list(difflib.unified_diff(before, after))
-    return "".join(lines[2:])  # without the header of file names
-
-
-def _indented(value: object) -> list[str]:
-    text = msgspec.json.format(json_codec.encode(value), indent=1).decode()
-    return [f"{line}\n" for line in text.split("\n")]
 
 
 def _escaped(letter: str) -> str:

@@ -13,7 +13,6 @@ from harness.apiserver.endpoints import (
     resource_requests,
     response_encoding,
     responses,
-    scale,
 )
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import object_deletion, preconditions, resource_strategies
@@ -61,7 +60,6 @@ class Handler:
         self._subresources: dict[str, Step] = {
             "binding": self._bind,
             "eviction": self._evict,
-            "scale": self._scale,
         }
         """The steps for subresources whose bodies do not carry the object."""
 
@@ -181,12 +179,6 @@ class Handler:
             dry_run=request.options.dry_run,
         )
         return self._object(request, stored, 201 if is_new else 200)
-
-    def _scale(
-        self,
-        request: resource_requests.Get | resource_requests.Update | resource_requests.Patch,
-    ) -> responses.Response:
-        return _document(request, scale.scaled(self._store, request))
 
     def _bind(self, request: resource_requests.Create) -> responses.Response:
         pod_subresources.bind(self._store, request)

@@ -29,7 +29,7 @@ _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]]
     "application/merge-patch+json": lambda _, document, patch: patches.merge_patch(document, patch),
     _STRATEGIC: patches.strategic_patch,
 }
-_SERVED = ("binding", "eviction", "scale")
+_SERVED = ("binding", "eviction")
 """The subresources that are served, besides those whose bodies carry the whole object."""
 
 

@@ -18,7 +18,7 @@ _CACHE_SIZE = 4096
 _INT64_END = 1 << 63
 _INT64_DIGITS_MAX = 100
 """Maximum number of digits to convert: Python needs quadratic time to convert longer integers."""
-_OBJECT_SUBRESOURCES = ("approval", "ephemeralcontainers", "finalize", "resize", "status")
+_OBJECT_SUBRESOURCES = ("approval", "finalize", "status")
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 """Subresources of namespaces; any other segment after the name is a namespaced resource."""
 

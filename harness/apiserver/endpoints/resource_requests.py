@@ -51,14 +51,14 @@ class Create(ResourceRequest, frozen=True, kw_only=True):
 
 
 class Update(ResourceRequest, frozen=True, kw_only=True):
-    """Replace an object, its subresource or its scale."""
+    """Replace an object or its subresource."""
 
     document: Document
     options: request_options.WriteOptions
 
 
 class Patch(ResourceRequest, frozen=True, kw_only=True):
-    """Change an object, its subresource or its scale."""
+    """Change an object or its subresource."""
 
     change: Change
     options: request_options.WriteOptions

@@ -1,13 +1,12 @@
-"""The type of a column of `kubectl get`, and the columns that many kinds share.
+"""The columns of `kubectl get`, of each kind in the order of the cells of a row.
 
-The columns of each kind are in `columns_core`, `columns_workloads` and `columns_groups`, in the
-order of the cells of a row.
+Kinds that no scheduler reads have the columns Name and Age.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from harness.apiserver.printers import cells, durations
+from harness.apiserver.printers import cells, durations, pod_cells
 from harness.apiserver.scheme.json_document import Document
 
 
@@ -57,15 +56,136 @@ def by(function: Callable[[Document], Any]) -> Callable[[Document, str], Any]:
 NONE = cells.NONE
 NAME = Column("Name", at("metadata.name"), "meta.v1.ObjectMeta name")
 AGE = Column("Age", age("metadata.creationTimestamp"), "meta.v1.ObjectMeta creationTimestamp")
-WIDE_CONTAINERS = (
-    Column("Containers", by(cells.container_names), "Names of each container in the template.", 1),
-    Column(
-        "Images",
-        by(cells.container_images),
-        "Images referenced by each container in the template.",
-        1,
-    ),
-)
-SELECTOR = Column("Selector", by(cells.selector), "The label selector of the object.", 1)
 PLAIN = (NAME, AGE)
 """The columns of kinds without columns of their own."""
+COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
+    ("", "Pod"): (
+        NAME,
+        Column(
+            "Ready",
+            by(pod_cells.ready),
+            "The aggregate readiness state of this pod for accepting traffic.",
+        ),
+        Column(
+            "Status",
+            by(pod_cells.status),
+            "The aggregate status of the containers in this pod.",
+        ),
+        Column(
+            "Restarts",
+            pod_cells.restarts,
+            "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
+        ),
+        AGE,
+        field("IP", "status.podIP", "core.v1.PodStatus", NONE, priority=1),
+        field("Node", "spec.nodeName", "core.v1.PodSpec", NONE, priority=1),
+        field(
+            "Nominated Node",
+            "status.nominatedNodeName",
+            "core.v1.PodStatus",
+            NONE,
+            priority=1,
+        ),
+        Column(
+            "Readiness Gates",
+            by(pod_cells.readiness_gates),
+            "core.v1.PodSpec readinessGates",
+            1,
+        ),
+    ),
+    ("", "Node"): (
+        NAME,
+        Column("Status", by(cells.node_status), "The status of the node"),
+        Column("Roles", by(cells.node_roles), "The roles of the node"),
+        AGE,
+        field("Version", "status.nodeInfo.kubeletVersion", "core.v1.NodeSystemInfo"),
+        Column(
+            "Internal-IP",
+            by(cells.node_address("InternalIP")),
+            "core.v1.NodeStatus addresses",
+            1,
+        ),
+        Column(
+            "External-IP",
+            by(cells.node_address("ExternalIP")),
+            "core.v1.NodeStatus addresses",
+            1,
+        ),
+        field(
+            "OS-Image", "status.nodeInfo.osImage", "core.v1.NodeSystemInfo", "<unknown>", priority=1
+        ),
+        field(
+            "Kernel-Version",
+            "status.nodeInfo.kernelVersion",
+            "core.v1.NodeSystemInfo",
+            "<unknown>",
+            priority=1,
+        ),
+        field(
+            "Container-Runtime",
+            "status.nodeInfo.containerRuntimeVersion",
+            "core.v1.NodeSystemInfo",
+            "<unknown>",
+            priority=1,
+        ),
+    ),
+    ("", "Namespace"): (
+        NAME,
+        Column("Status", at("status.phase"), "The status of the namespace"),
+        AGE,
+    ),
+    ("", "Event"): (
+        Column(
+            "Last Seen",
+            cells.event_last_seen,
+            "The time at which the most recent occurrence of this event was recorded.",
+        ),
+        field("Type", "type", "core.v1.Event"),
+        field("Reason", "reason", "core.v1.Event"),
+        Column("Object", by(cells.event_object), "core.v1.Event involvedObject"),
+        field("Subobject", "involvedObject.fieldPath", "core.v1.ObjectReference", priority=1),
+        Column("Source", by(cells.event_source), "core.v1.Event source", 1),
+        field("Message", "message", "core.v1.Event"),
+        Column("First Seen", cells.event_first_seen, "core.v1.Event firstTimestamp", 1),
+        Column("Count", by(cells.event_count), "core.v1.Event count", 1),
+        NAME._replace(priority=1),
+    ),
+    ("", "ConfigMap"): (
+        NAME,
+        Column("Data", by(cells.data_count), "core.v1.ConfigMap data"),
+        AGE,
+    ),
+    ("coordination.k8s.io", "Lease"): (
+        NAME,
+        field("Holder", "spec.holderIdentity", "coordination.v1.LeaseSpec"),
+        AGE,
+    ),
+    ("scheduling.k8s.io", "PriorityClass"): (
+        NAME,
+        field("Value", "value", "scheduling.v1.PriorityClass", 0),
+        Column(
+            "Global-Default",
+            flag("globalDefault"),
+            "scheduling.v1.PriorityClass globalDefault",
+        ),
+        AGE,
+        field("PreemptionPolicy", "preemptionPolicy", "scheduling.v1.PriorityClass"),
+    ),
+    ("resource.k8s.io", "ResourceClaim"): (
+        NAME,
+        Column(
+            "State",
+            by(cells.claim_state),
+            "A summary of the current state (allocated, pending, reserved, etc.).",
+        ),
+        AGE,
+    ),
+    ("resource.k8s.io", "ResourceSlice"): (
+        NAME,
+        field("Node", "spec.nodeName", "resource.v1.ResourceSliceSpec"),
+        field("Driver", "spec.driver", "resource.v1.ResourceSliceSpec"),
+        field("Pool", "spec.pool.name", "resource.v1.ResourcePool"),
+        AGE,
+    ),
+}
+"""The columns of each kind, by (group, kind)."""

@@ -3,12 +3,10 @@
 import functools
 
 from harness.apiserver.errors import status_errors
-from harness.apiserver.printers import columns, columns_core, columns_groups, columns_workloads
+from harness.apiserver.printers import columns
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.scheme.json_document import Document
 
-COLUMNS = columns_core.COLUMNS | columns_workloads.COLUMNS | columns_groups.COLUMNS
-"""The columns of each kind, by (group, kind)."""
 _INCLUDES = ("", "None", "Metadata", "Object")
 
 
@@ -71,8 +69,8 @@ def _object(document: Document, version: str, include: str) -> Document:
 
 def _columns(resource: resources.ResourceType) -> tuple[columns.Column, ...]:
     if resource.kind == "Event":
-        return COLUMNS["", "Event"]
-    return COLUMNS.get((resource.group, resource.kind), columns.PLAIN)
+        return columns.COLUMNS["", "Event"]
+    return columns.COLUMNS.get((resource.group, resource.kind), columns.PLAIN)
 
 
 @functools.cache

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import msgspec
 
 from harness.apiserver.codec import json_codec
-from harness.apiserver.fidelity import autoscaler_conversion
 from harness.apiserver.registry import resource_strategies
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.scheme.json_document import Document
@@ -125,14 +124,12 @@ def _rename(names: dict[str, str]) -> Converter:
 
 _INWARD: dict[resources.ResourceType, Converter] = {
     resources.NEW_EVENTS: _rename(_EVENT_FIELDS),
-    resources.OLD_AUTOSCALERS: autoscaler_conversion.to_metrics,
     resources.optional("v1beta1", "resourceclaims"): _nest_claim,
     resources.optional("v1beta1", "resourceclaimtemplates"): _nest_claim,
     resources.optional("v1beta1", "resourceslices"): _flatten_slice,
 }
 _OUTWARD: dict[resources.ResourceType, Converter] = {
     resources.NEW_EVENTS: _rename(_CORE_EVENT_FIELDS),
-    resources.OLD_AUTOSCALERS: autoscaler_conversion.to_percentages,
     resources.optional("v1beta1", "resourceclaims"): _flatten_claim,
     resources.optional("v1beta1", "resourceclaimtemplates"): _flatten_claim,
     resources.optional("v1beta1", "resourceslices"): _nest_slice,

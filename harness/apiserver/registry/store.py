@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 
 from harness.apiserver.admission import admission_plugins
 from harness.apiserver.errors import status_errors
-from harness.apiserver.fidelity import disruption_budgets
 from harness.apiserver.managedfields import field_managers, server_side_apply
 from harness.apiserver.registry import (
     commit_pipeline,
@@ -196,26 +195,8 @@ class Store(store_reader.StoreReader):
             self._objects.put(resources.PODS, old, pod)
 
     def evict(self, namespace: str, name: str, options: object_deletion.DeleteOptions) -> None:
-        """Set the condition `DisruptionTarget` of a pod and delete it.
-
-        Raises StatusError 429 if its disruption budget does not allow it.
-        """
+        """Set the condition `DisruptionTarget` of a pod and delete it, whatever its budget."""
         old = self._find(resources.PODS, namespace, name)
-        stored_budgets = self.select(
-            watch_cache.Selection(resource=disruption_budgets.BUDGETS, namespace=namespace)
-        )
-        budgets = [stored.document() for stored in stored_budgets]
-        if budget := disruption_budgets.of(old.document(), budgets):
-            disruption_budgets.spend(budget, name, now=self._now())
-            self.update(
-                disruption_budgets.BUDGETS,
-                namespace,
-                budget["metadata"]["name"],
-                budget,
-                subresource="status",
-                manager="kube-apiserver",
-                dry_run=options.dry_run,
-            )
         self._deleter.evict(old, options)
 
     def delete(

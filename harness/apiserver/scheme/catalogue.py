@@ -58,9 +58,6 @@ SubjectAccessReview    subjectaccessreviews    - -      -                       
 = autoscaling/v2
 HorizontalPodAutoscaler horizontalpodautoscalers N hpa  status                                         all  stored
 
-= autoscaling/v1
-HorizontalPodAutoscaler horizontalpodautoscalers N hpa  status                                         all  stored
-
 = batch/v1
 CronJob                cronjobs                N cj     status                                         all  stored,generation
 Job                    jobs                    N -      status                                         all  stored,generation

@@ -138,7 +138,7 @@ def groups() -> list[str]:
 def table_of(resource: ResourceType) -> ResourceType:
     """Return the resource under which the objects are stored.
 
-    It differs from `resource` for those with a second group or version (events, autoscalers, DRA).
+    It differs from `resource` for those with a second group or version (events, DRA).
     """
     return _STORED_AS.get(resource, resource)
 
@@ -211,7 +211,6 @@ PODS = _BY_PATH["", "v1", "pods"]
 EVENTS = _BY_PATH["", "v1", "events"]
 CONFIGMAPS = _BY_PATH["", "v1", "configmaps"]
 SECRETS = _BY_PATH["", "v1", "secrets"]
-SERVICEACCOUNTS = _BY_PATH["", "v1", "serviceaccounts"]
 LEASES = _BY_PATH["coordination.k8s.io", "v1", "leases"]
 DEPLOYMENTS = _BY_PATH["apps", "v1", "deployments"]
 DEVICE_CLASSES = _BY_PATH[_DRA, "v1", "deviceclasses"]
@@ -221,7 +220,6 @@ SLICES = _BY_PATH[_DRA, "v1", "resourceslices"]
 PRIORITY_CLASSES = _BY_PATH["scheduling.k8s.io", "v1", "priorityclasses"]
 DEFINITIONS = _BY_PATH["apiextensions.k8s.io", "v1", "customresourcedefinitions"]
 ADMISSION_POLICIES = _BY_PATH["admissionregistration.k8s.io", "v1", "validatingadmissionpolicies"]
-RUNTIME_CLASSES = _BY_PATH["node.k8s.io", "v1", "runtimeclasses"]
 NEW_EVENTS = _BY_PATH["events.k8s.io", "v1", "events"]
 """The events.k8s.io name of core events; both serve the same objects."""
 TAINT_RULES = optional("v1beta2", "devicetaintrules")
@@ -235,8 +233,4 @@ def _storage_of(item: ResourceType) -> ResourceType:
     return _BY_PATH[item.group, "v1", item.plural]
 
 
-AUTOSCALERS = _BY_PATH["autoscaling", "v2", "horizontalpodautoscalers"]
-OLD_AUTOSCALERS = _BY_PATH["autoscaling", "v1", "horizontalpodautoscalers"]
-_STORED_AS = {NEW_EVENTS: EVENTS, OLD_AUTOSCALERS: AUTOSCALERS} | {
-    item: _storage_of(item) for item in OPTIONAL
-}
+_STORED_AS = {NEW_EVENTS: EVENTS} | {item: _storage_of(item) for item in OPTIONAL}

@@ -6,19 +6,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
-	"k8s.io/client-go/scale"
 	"k8s.io/client-go/util/retry"
 )
 
@@ -37,7 +31,6 @@ func patches(c *cluster) {
 	c.refusals()
 	c.podSubresources()
 	c.evictions()
-	c.scales()
 	c.deletions()
 }
 
@@ -147,61 +140,16 @@ func (c *cluster) podSubresources() {
 	expect(found.Spec.NodeName == "worker-1" && found.Annotations["bound"] == "yes", "it is bound to %q", found.Spec.NodeName)
 	err := pods.Bind(c.ctx, binding, create)
 	expect(apierrors.IsConflict(err), "binding again is %v", err)
-	debugger := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debugger", Image: "none"}}
-	found.Spec.EphemeralContainers = append(found.Spec.EphemeralContainers, debugger)
-	found = must(pods.UpdateEphemeralContainers(c.ctx, "bound", found, update))
-	expect(found.Spec.EphemeralContainers[0].TerminationMessagePolicy == corev1.TerminationMessageReadFile, "it is %+v", found.Spec.EphemeralContainers)
-	found.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
-	_, err = pods.UpdateResize(c.ctx, "bound", found, update)
-	expect(apierrors.IsInvalid(err), "a resize that changes the QoS class is %v", err)
-	done("binding, ephemeral containers, resizing")
+	done("binding")
 }
 
 func (c *cluster) evictions() {
-	pods, budgets := c.CoreV1().Pods(c.namespace), c.PolicyV1().PodDisruptionBudgets(c.namespace)
-	guarded := pod("guarded", "")
-	guarded.Labels["app"] = "guarded"
-	must(pods.Create(c.ctx, guarded, create))
-	running := `{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`
-	must(pods.Patch(c.ctx, "guarded", types.StrategicMergePatchType, []byte(running), patch, "status"))
-	one := intstr.FromInt32(1)
-	budget := must(budgets.Create(c.ctx, &policyv1.PodDisruptionBudget{ObjectMeta: objectMeta("budget"), Spec: policyv1.PodDisruptionBudgetSpec{
-		MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "guarded"}},
-	}}, create))
-	budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: budget.Generation, DesiredHealthy: 1, CurrentHealthy: 1, ExpectedPods: 1}
-	budget = must(budgets.UpdateStatus(c.ctx, budget, update))
-	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "guarded"}}
-	err := pods.EvictV1(c.ctx, eviction)
-	expect(apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause), "an eviction beyond the budget is %v", err)
-	budget.Status.DisruptionsAllowed = 1
-	must(budgets.UpdateStatus(c.ctx, budget, update))
-	try(pods.EvictV1(c.ctx, eviction))
-	status := must(budgets.Get(c.ctx, "budget", get)).Status
-	expect(status.DisruptionsAllowed == 0 && len(status.DisruptedPods) == 1 && len(status.Conditions) == 1, "the budget is %+v", status)
-	done("evictions: refused by a budget, then taken from it")
-}
-
-func (c *cluster) scales() {
-	labels := map[string]string{"app": "scaled"}
-	replicas := int32(1)
-	must(c.AppsV1().Deployments(c.namespace).Create(c.ctx, &appsv1.Deployment{ObjectMeta: objectMeta("scaled"), Spec: appsv1.DeploymentSpec{
-		Replicas: &replicas,
-		Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod("", "").Spec},
-	}}, create))
-	found := must(c.AppsV1().Deployments(c.namespace).GetScale(c.ctx, "scaled", get))
-	found.Spec.Replicas = 3
-	found = must(c.AppsV1().Deployments(c.namespace).UpdateScale(c.ctx, "scaled", found, update))
-	expect(found.Spec.Replicas == 3 && found.Status.Selector == "app=scaled", "the scale is %+v", found)
-	mapper := c.mapper()
-	scaler := must(scale.NewForConfig(c.config, mapper, dynamicPaths, scale.NewDiscoveryScaleKindResolver(c.Discovery())))
-	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
-	generic := must(scaler.Scales(c.namespace).Get(c.ctx, deployments, "scaled", get))
-	generic.Spec.Replicas = 5
-	generic = must(scaler.Scales(c.namespace).Update(c.ctx, deployments, generic, update))
-	expect(generic.Spec.Replicas == 5, "the scale is %+v", generic)
-	var _ *autoscalingv1.Scale = generic
-	done("scales, by typed clients and the polymorphic one")
+	pods := c.CoreV1().Pods(c.namespace)
+	must(pods.Create(c.ctx, pod("evicted", ""), create))
+	try(pods.EvictV1(c.ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "evicted"}}))
+	_, err := pods.Get(c.ctx, "evicted", get)
+	expect(apierrors.IsNotFound(err), "an evicted pod is %v", err)
+	done("evictions")
 }
 
 func (c *cluster) deletions() {

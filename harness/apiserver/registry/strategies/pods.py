@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.fidelity import pod_features
 from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import qos, resources
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.pod import pod_changes, pod_spec, pod_status
+from harness.apiserver.validation.pod import pod_spec, pod_status
 
 DEFAULT_GRACE_S = 30
 _GATED = {
@@ -20,12 +19,6 @@ _GATED = {
     "status": "False",
     "reason": "SchedulingGated",
     "message": "Scheduling is blocked due to non-empty scheduling gates",
-}
-_VALIDATE_UPDATE = {
-    "": pod_spec.pod_change,
-    "status": pod_status.pod_status_change,
-    "ephemeralcontainers": pod_changes.ephemeral_containers,
-    "resize": pod_changes.resize,
 }
 
 
@@ -46,17 +39,10 @@ class PodStrategy(generic.Strategy):
         return {"phase": "Pending", "qosClass": qos.of(document["spec"])}
 
     def keep_unwritable(self, document: Document, old: Document, subresource: str) -> None:
-        """Let `ephemeralcontainers` and `resize` write their part of the spec and nothing else."""
-        part = pod_features.SPEC_PARTS.get(subresource)
-        if part is None:
-            super().keep_unwritable(document, old, subresource)
-            if subresource == "status":
-                _keep_qos_class(document, old)
-            return
-        document["spec"] = part(document["spec"], old["spec"])
-        generic.take_over(document, old, "status")
-        for key in generic.USER_METADATA:
-            generic.take_over(document["metadata"], old["metadata"], key)
+        """Keep the quality-of-service class if a new status omits it."""
+        super().keep_unwritable(document, old, subresource)
+        if subresource == "status":
+            _keep_qos_class(document, old)
 
     def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
         """Drop fields of the gates GenericWorkload and DRANodeAllocatableResources."""
@@ -71,7 +57,7 @@ class PodStrategy(generic.Strategy):
         self, document: Document, old: Document, *, subresource: str
     ) -> Iterable[Cause]:
         """Validate the part that the subresource writes."""
-        rule = _VALIDATE_UPDATE.get(subresource, pod_spec.pod_change)
+        rule = pod_status.pod_status_change if subresource == "status" else pod_spec.pod_change
         return rule(document, old)
 
 

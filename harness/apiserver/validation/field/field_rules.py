@@ -12,11 +12,6 @@ from harness.apiserver.scheme.json_document import Document
 
 Rule = Callable[[Any, str], Iterable[Cause]]
 """A rule for one item of a list, called with the item and its path."""
-FILE_MODE_MAX = 0o777
-PORT_MAX = 65535
-PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-ID_MAX = 2**31 - 1
-"""The largest user or group ID."""
 
 
 def required(document: Document, at: str, *keys: str) -> Iterator[Cause]:
@@ -45,26 +40,6 @@ def required_enum_field(
         yield field_errors.required(f"{at}.{key}", why)
     else:
         yield from enum_field(document, at, key, known)
-
-
-def in_range(value: int | None, at: str, low: int, high: int) -> Iterator[Cause]:
-    """Reject a number outside `low` to `high`, both inclusive. None is valid."""
-    if value is not None and not low <= value <= high:
-        yield field_errors.invalid(at, value, f"must be between {low} and {high}, inclusive")
-
-
-def file_mode(document: Document, at: str, key: str) -> Iterator[Cause]:
-    """Reject file permissions outside 0 to 0777 (octal)."""
-    mode = document.get(key)
-    if mode is not None and not 0 <= mode <= FILE_MODE_MAX:
-        why = "must be a number between 0 and 0777 (octal), both inclusive"
-        yield field_errors.invalid(f"{at}.{key}", mode, why)
-
-
-def at_most_one(document: Document, at: str, keys: Sequence[str], what: str) -> Iterator[Cause]:
-    """Allow one of these fields to be set; report each one after the first."""
-    for key in [key for key in keys if document.get(key) is not None][1:]:
-        yield field_errors.forbidden(f"{at}.{key}", f"may not specify more than 1 {what} type")
 
 
 def max_items(items: Sequence[Any], at: str, limit: int, rule: Rule) -> Iterator[Cause]:

@@ -16,14 +16,10 @@ Problems = Callable[[str], Iterable[str]]
 CACHE_SIZE = 8192
 _NAME_MAX = 63
 _KEY_MAX = 253
-_PORT_NAME_MAX = 15
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
-_HEADER = "[-A-Za-z0-9]+"
-_SEARCH_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-_SEARCH_PATH = rf"{_SEARCH_LABEL}(\.{_SEARCH_LABEL})*"
 _EDGES = "and must start and end with an alphanumeric character"
 _NUMBER, _WORD = r"(0|[1-9]\d*)", r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
 _SEMVER = re.compile(
@@ -77,15 +73,6 @@ _CONFIG_KEY_RULE = _rule(
     "key.name",
     "KEY_NAME",
     "key-name",
-)
-_HEADER_RULE = _rule(
-    "a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"
-)
-_SEARCH_PATH_RULE = _rule(
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or "
-    "'.', and must start and end with an alphanumeric character",
-    _SEARCH_PATH,
-    "example.com",
 )
 
 
@@ -167,43 +154,6 @@ def config_key(value: str) -> Iterator[str]:
         yield "must not start with '..'"
 
 
-def env_var_name(value: str) -> Iterator[str]:
-    """Validate the name of an environment variable."""
-    if not value.isascii() or not value.isprintable() or "=" in value:
-        yield (
-            "a valid environment variable name must consist only of printable ASCII characters other "
-            "than '='"
-        )
-
-
-def port_name(value: str) -> Iterator[str]:
-    """Validate the name of a port (an IANA service name)."""
-    if len(value.encode()) > _PORT_NAME_MAX:
-        yield f"must be no more than {_PORT_NAME_MAX} characters"
-    if not re.fullmatch("[-a-z0-9]+", value):
-        yield "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
-    if not re.search("[a-z]", value):
-        yield "must contain at least one letter (a-z)"
-    if "--" in value:
-        yield "must not contain consecutive hyphens"
-    if value.startswith("-") or value.endswith("-"):
-        yield "must not begin or end with a hyphen"
-
-
-def http_header_name(value: str) -> Iterator[str]:
-    """Validate the name of an HTTP header."""
-    if not re.fullmatch(_HEADER, value):
-        yield _HEADER_RULE
-
-
-def search_domain(value: str) -> Iterator[str]:
-    """Validate a DNS search domain, which may contain underscores."""
-    if len(value) > object_names.NAME_MAX:
-        yield f"must be no more than {object_names.NAME_MAX} characters"
-    if not re.fullmatch(_SEARCH_PATH, value):
-        yield _SEARCH_PATH_RULE
-
-
 def ip_address(value: str) -> Iterator[str]:
     """Validate an IP address. Leading zeros in IPv4 octets are allowed and mean decimal."""
     try:
@@ -220,26 +170,6 @@ def cidr(value: str) -> Iterator[str]:
         ipaddress.ip_network((plain, int(length) if length.isdecimal() else -1), strict=False)
     except ValueError:
         yield "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
-
-
-def path_without_backsteps(value: str) -> Iterator[str]:
-    """Validate a path that has no `..` element."""
-    if ".." in value.split("/"):
-        yield "must not contain '..'"
-
-
-def descending_path(value: str) -> Iterator[str]:
-    """Validate a relative path that has no `..` element."""
-    if value.startswith("/"):
-        yield "must be a relative path"
-    yield from path_without_backsteps(value)
-
-
-def unreserved_path(value: str) -> Iterator[str]:
-    """Validate a descending path that does not start with `..`, which the kubelet reserves."""
-    yield from descending_path(value)
-    if value.startswith("..") and not value.startswith("../"):
-        yield "must not start with '..'"
 
 
 def semantic_version(value: str) -> Iterator[str]:

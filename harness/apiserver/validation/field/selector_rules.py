@@ -19,12 +19,6 @@ def label_selector(document: Document | None, at: str) -> Iterator[Cause]:
         yield from _label_selector_requirement(requirement, f"{at}.matchExpressions[{index}]")
 
 
-def label_keys(document: Document) -> set[str]:
-    """Return the label keys that a label selector names."""
-    expressions = document.get("matchExpressions") or ()
-    return {*(document.get("matchLabels") or ()), *(item.get("key") or "" for item in expressions)}
-
-
 def _label_operator(name: str, values: list[str], at: str) -> Iterator[Cause]:
     """Validate the operator of a requirement, and the number of values it takes."""
     match name:

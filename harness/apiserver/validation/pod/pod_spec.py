@@ -1,6 +1,9 @@
-"""Specs of pods: new ones, and the fields that updates may change."""
+"""Specs of pods: new ones, and the fields that updates may change.
 
-from collections.abc import Callable, Iterable, Iterator
+Not checked: volumes, pod affinity, topology spread, DNS, readiness gates, namespaces of the host.
+"""
+
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.apiserver.codec import go_values, memoization
@@ -8,27 +11,20 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.core import small_kinds
-from harness.apiserver.validation.field import field_rules, formats, object_meta
-from harness.apiserver.validation.pod import (
-    container_ports,
-    containers,
-    pod_dns,
-    projected_volumes,
-    scheduling_constraints,
-    security_context,
-    volumes,
-)
+from harness.apiserver.validation.field import field_rules, formats, object_meta, selector_rules
+from harness.apiserver.validation.pod import containers
 
-_RESTART_POLICIES = ("Always", "OnFailure", "Never")
-_DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_POLICIES = {
+    "restartPolicy": ("Always", "OnFailure", "Never"),
+    "dnsPolicy": ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
+}
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OPERATORS = ("Equal", "Exists")
 _FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
-"""Fields whose changes are validated one by one."""
+"""Fields that may change."""
 _GATED_FREE = ("nodeSelector", "affinity")
 """Fields that may also change while the pod has scheduling gates."""
-_HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
-"""Fields that the internal type keeps in the security context."""
-DEADLINE_S_MAX = 2**31 - 1
-"""The largest `activeDeadlineSeconds`."""
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FROZEN = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
@@ -54,37 +50,22 @@ def spec_of(document: Document) -> Iterable[Cause]:
 
 
 def _spec(spec: Document) -> Iterator[Cause]:
-    pod_volumes = spec.get("volumes") or []
-    yield from volumes.all_volumes(pod_volumes, "spec.volumes")
-    known = volumes.valid_by_name(pod_volumes)
     claims = spec.get("resourceClaims") or []
     yield from _claims(claims, "spec.resourceClaims")
-    yield from containers.all_containers(spec, [claim.get("name") or "" for claim in claims], known)
-    if spec.get("hostNetwork"):
-        yield from container_ports.host_network_ports(
-            spec.get("containers") or (), "spec.containers"
-        )
-    yield from _policy(spec, "restartPolicy", _RESTART_POLICIES)
-    yield from _policy(spec, "dnsPolicy", _DNS_POLICIES)
-    if selector := spec.get("nodeSelector"):
-        yield from object_meta.labels(selector, "spec.nodeSelector")
-    if (context := spec.get("securityContext")) or spec.get("hostPID"):
-        yield from security_context.of_pod(context or {}, spec, "spec.securityContext")
-    yield from pod_dns.dns_config(spec)
+    yield from containers.all_containers(spec, [claim.get("name") or "" for claim in claims])
+    for key, known in _POLICIES.items():
+        yield from field_rules.required_enum_field(spec, "spec", key, known, "")
+    yield from object_meta.labels(spec.get("nodeSelector"), "spec.nodeSelector")
     gates = spec.get("schedulingGates") or []
     yield from field_rules.unique_items(gates, "spec.schedulingGates", len(gates), _gate, _name)
-    for key, rule in _PARTS.items():
-        if part := spec.get(key):
-            yield from rule(part, f"spec.{key}")
-    if pod_volumes and not spec.get("serviceAccountName"):
-        yield from projected_volumes.service_account_tokens(pod_volumes, "spec.volumes")
-    yield from _host_users(spec)
+    nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    if (required := nodes.get(_REQUIRED)) is not None:
+        at = f"spec.affinity.nodeAffinity.{_REQUIRED}"
+        yield from selector_rules.node_selector(required, at)
+    yield from _tolerations(spec.get("tolerations") or [], "spec.tolerations")
     for key, problems in _NAMES.items():
         if name := spec.get(key):
             yield from formats.check(f"spec.{key}", name, problems)
-    yield from field_rules.in_range(
-        spec.get("activeDeadlineSeconds"), "spec.activeDeadlineSeconds", 1, DEADLINE_S_MAX
-    )
     yield from field_rules.enum_field(
         spec, "spec", "preemptionPolicy", small_kinds.PREEMPTION_POLICIES
     )
@@ -93,15 +74,14 @@ def _spec(spec: Document) -> Iterator[Cause]:
 def pod_change(document: Document, old: Document) -> Iterator[Cause]:
     """Validate an updated pod.
 
-    Images may change, `activeDeadlineSeconds` may shrink, tolerations may be added and scheduling
-    gates removed; all other fields of the spec are immutable.
+    Images and `activeDeadlineSeconds` may change, tolerations may be added and scheduling gates
+    removed; all other fields of the spec are immutable.
     """
     spec, before = document.get("spec") or {}, old.get("spec") or {}
     yield from spec_of(document)
-    for rule in (_same_containers, _shrinking_deadline):
-        if causes := list(rule(spec, before)):
-            yield from causes
-            return
+    if causes := list(_same_containers(spec, before)):
+        yield from causes
+        return
     yield from _more_tolerations(spec, before)
     yield from _fewer_gates(spec, before)
     gated = bool(before.get("schedulingGates"))
@@ -109,40 +89,50 @@ def pod_change(document: Document, old: Document) -> Iterator[Cause]:
         yield from _more_node_selectors(spec, before)
     expected = _expected(spec, before, gated=gated)
     if not field_rules.semantically_equal(expected, before):
-        shown = go_values.difference("PodSpec", _internal(before), _internal(expected))
-        yield field_errors.forbidden("spec", f"{_FROZEN}\n{shown}")
+        yield field_errors.forbidden("spec", _FROZEN)
 
 
 def _name(document: Document) -> str:
     return document.get("name") or ""
 
 
-def _readiness_gates(gates: list[Document], at: str) -> Iterator[Cause]:
-    for index, gate in enumerate(gates):
-        kind = gate.get("conditionType") or ""
-        yield from formats.check(f"{at}[{index}].conditionType", kind, formats.qualified_name)
-
-
-def _host_users(spec: Document) -> Iterator[Cause]:
-    """Reject `hostUsers: false` together with other namespaces of the host."""
-    if spec.get("hostUsers") is not False:
-        return
-    for key in ("hostNetwork", "hostPID", "hostIPC"):
-        if spec.get(key):
-            shown = key if key == "hostNetwork" else f"H{key[1:]}"
-            yield field_errors.forbidden(f"spec.{shown}", "when `pod.Spec.HostUsers` is false")
-
-
-def _policy(spec: Document, key: str, known: tuple[str, ...]) -> Iterator[Cause]:
-    value = spec.get(key) or ""
-    if not value:
-        yield field_errors.required(f"spec.{key}")
-    elif value not in known:
-        yield field_errors.unsupported(f"spec.{key}", value, known)
-
-
 def _gate(gate: Document, at: str) -> list[Cause]:
     return formats.check(f"{at}.name", _name(gate), formats.qualified_name)
+
+
+def _tolerations(tolerations: list[Document], at: str) -> Iterator[Cause]:
+    for index, toleration in enumerate(tolerations):
+        yield from _toleration(toleration, f"{at}[{index}]")
+
+
+def _toleration(toleration: Document, at: str) -> Iterator[Cause]:
+    key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+    effect = toleration.get("effect") or ""
+    if key:
+        yield from formats.check(f"{at}.key", key, formats.qualified_name)
+    elif operator != "Exists":
+        why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield field_errors.invalid(f"{at}.operator", operator, why)
+    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+        why = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        yield field_errors.invalid(f"{at}.effect", effect, why)
+    yield from _toleration_value(operator, toleration.get("value") or "", f"{at}.operator")
+    if effect and effect not in _EFFECTS:
+        yield field_errors.unsupported(f"{at}.effect", effect, _EFFECTS)
+
+
+def _toleration_value(operator: str, value: str, at: str) -> Iterator[Cause]:
+    match operator:
+        case "" | "Equal":
+            if problems := formats.label_value(value):
+                yield field_errors.invalid(at, value, ";".join(problems))
+        case "Exists":
+            if value:
+                yield field_errors.invalid(
+                    at, value, "value must be empty when `operator` is 'Exists'"
+                )
+        case _:
+            yield field_errors.unsupported(at, operator, _OPERATORS)
 
 
 def _claims(claims: list[Document], at: str) -> Iterator[Cause]:
@@ -179,20 +169,6 @@ def _same_containers(spec: Document, before: Document) -> Iterator[Cause]:
             return
 
 
-def _shrinking_deadline(spec: Document, before: Document) -> Iterator[Cause]:
-    at, new = "spec.activeDeadlineSeconds", spec.get("activeDeadlineSeconds")
-    known = before.get("activeDeadlineSeconds")
-    if new is None:
-        if known is not None:
-            yield field_errors.invalid(
-                at, None, "must not update from a positive integer to nil value"
-            )
-    elif not 0 <= new <= DEADLINE_S_MAX:
-        yield field_errors.invalid(at, new, f"must be between 0 and {DEADLINE_S_MAX}, inclusive")
-    elif known is not None and new > known:
-        yield field_errors.invalid(at, new, "must be less than or equal to previous value")
-
-
 def _fewer_gates(spec: Document, before: Document) -> Iterator[Cause]:
     known = {_name(gate) for gate in before.get("schedulingGates") or ()}
     for index, gate in enumerate(spec.get("schedulingGates") or ()):
@@ -211,9 +187,7 @@ def _more_tolerations(spec: Document, before: Document) -> Iterator[Cause]:
         yield field_errors.forbidden("spec.tolerations", why)
     else:
         # Like kube-apiserver, validate them a second time: `spec_of` has done it already.
-        yield from scheduling_constraints.tolerations(
-            spec.get("tolerations") or [], "spec.tolerations"
-        )
+        yield from _tolerations(spec.get("tolerations") or [], "spec.tolerations")
 
 
 def _more_node_selectors(spec: Document, before: Document) -> Iterator[Cause]:
@@ -239,19 +213,6 @@ def _expected(spec: Document, before: Document, *, gated: bool) -> Document:
     return expected
 
 
-def _internal(spec: Document) -> Document:
-    """Return the spec in the form of the internal type, for the diff in the error message."""
-    host = {key: spec[key] for key in _HOST_FIELDS if key in spec}
-    return spec | {"securityContext": (spec.get("securityContext") or {}) | host}
-
-
-_PARTS: dict[str, Callable[[Any, str], Iterable[Cause]]] = {
-    "affinity": scheduling_constraints.affinity,
-    "readinessGates": _readiness_gates,
-    "topologySpreadConstraints": scheduling_constraints.topology_spread,
-    "tolerations": scheduling_constraints.tolerations,
-    "hostAliases": pod_dns.host_aliases,
-}
 _NAMES: dict[str, formats.Problems] = {
     "serviceAccountName": formats.subdomain,
     "nodeName": formats.subdomain,

@@ -118,22 +118,13 @@ def test_what_was_written_is_answered_in_protobuf(live: Any) -> None:
     assert (status, deleted["kind"], deleted["status"]) == (200, "Status", "Success")
 
 
-def test_a_scale_and_what_a_binding_is_answered(live: Any, pod: dict[str, Any]) -> None:
+def test_what_a_binding_is_answered(live: Any, pod: dict[str, Any]) -> None:
     binding = {
         "metadata": {"name": pod["metadata"]["name"]},
         "target": {"kind": "Node", "name": "n"},
     }
     status, answer = in_protobuf(live, "POST", f"{PODS}/p/binding", binding)
     assert (status, answer["status"]) == (201, "Success")
-    template = {
-        "metadata": {"labels": {"a": "b"}},
-        "spec": {"containers": [{"name": "c", "image": "i"}]},
-    }
-    spec = {"replicas": 3, "selector": {"matchLabels": {"a": "b"}}, "template": template}
-    sets = "/apis/apps/v1/namespaces/default/replicasets"
-    assert live.call("POST", sets, {"metadata": {"name": "r"}, "spec": spec})[0] == 201
-    status, scale = in_protobuf(live, "GET", f"{sets}/r/scale")
-    assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 3})
 
 
 @pytest.mark.parametrize(

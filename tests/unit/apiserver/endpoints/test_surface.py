@@ -1,4 +1,4 @@
-"""Responses besides objects: discovery, tables, scales, reviews, paths that are none."""
+"""Responses besides objects: discovery, tables, reviews, paths that are none."""
 
 import base64
 import hashlib
@@ -7,17 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.printers import durations, pod_cells, printed_tables
+from harness.apiserver.printers import columns, durations, pod_cells, printed_tables
 from harness.apiserver.scheme import api_types, resources
 
 R = resources
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 REVIEWS = "/apis/authorization.k8s.io/v1"
-DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
-TEMPLATE = {
-    "metadata": {"labels": {"app": "web"}},
-    "spec": {"containers": [{"name": "web", "image": "web"}]},
-}
 NOW = "2026-01-02T00:00:00Z"
 
 
@@ -86,7 +81,7 @@ def test_paths(live: Any, method: str, path: str, status: int, is_json: bool) ->
     assert (b"Content-Type: application/json" in answer) is is_json
 
 
-# ------------------------------------------------------------------ reviews, scales
+# ------------------------------------------------------------------ reviews
 
 
 def test_who_am_i_and_what_may_i_do(live: Any) -> None:
@@ -99,26 +94,6 @@ def test_who_am_i_and_what_may_i_do(live: Any) -> None:
     asked["spec"]["user"] = "somebody"
     _, review = live.call("POST", f"{REVIEWS}/subjectaccessreviews", asked)
     assert review["status"]["allowed"] is False
-
-
-def test_scaling(live: Any) -> None:
-    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE}
-    assert live.call("POST", DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": spec})[0] == 201
-    path = f"{DEPLOYMENTS}/web/scale"
-    _, scale = live.call("GET", path)
-    assert (scale["spec"], scale["status"]["selector"]) == ({"replicas": 1}, "app=web")
-    patch = {"Content-Type": "application/merge-patch+json"}
-    assert live.call("PATCH", path, {"spec": {"replicas": 3}}, headers=patch)[0] == 200
-    assert live.call("GET", f"{DEPLOYMENTS}/web")[1]["spec"]["replicas"] == 3
-    stale = scale | {"spec": {"replicas": 7}}
-    assert live.call("PUT", path, stale)[0] == 409
-    status, refused = live.call("PATCH", path, {"spec": {"replicas": -1}}, headers=patch)
-    why = 'Scale.autoscaling "web" is invalid: spec.replicas: Invalid value: -1'
-    assert (status, refused["message"][: len(why)]) == (422, why)
-    assert live.call("PATCH", path, {"spec": "many"}, headers=patch)[0] == 422
-    assert live.call("PUT", path, {"spec": "many"})[0] == 400
-    assert live.call("PUT", path, {"kind": "Deployment", "apiVersion": "apps/v1"})[0] == 400
-    assert live.call("GET", path)[1]["spec"] == {"replicas": 3}
 
 
 # ------------------------------------------------------------------ tables
@@ -239,4 +214,4 @@ def test_every_table_prints_an_empty_object_and_describes_its_columns() -> None:
         assert len(row["cells"]) == len(table["columnDefinitions"])
         assert all(column["description"] for column in table["columnDefinitions"]), item.kind
     known = {(item.group, item.kind) for item in R.ALL}
-    assert set(printed_tables.COLUMNS) <= known
+    assert set(columns.COLUMNS) <= known

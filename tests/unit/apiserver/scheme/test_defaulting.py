@@ -6,7 +6,6 @@ import pytest
 
 from harness.apiserver.admission import pod_admission
 from harness.apiserver.errors import status_errors
-from harness.apiserver.fidelity import pod_features
 from harness.apiserver.scheme import api_types, defaulting, defaults, qos, resources
 
 
@@ -291,20 +290,6 @@ def test_an_update_keeps_the_priority():
     pod_admission.keep_priority(spec, {"priority": 3, "preemptionPolicy": "Never"})
 
     assert spec == {"priority": 3, "preemptionPolicy": "Never"}
-
-
-def test_runtime_classes():
-    found = {"overhead": {"podFixed": {"cpu": "1"}}, "scheduling": {"nodeSelector": {"a": "b"}}}
-    pod = {"metadata": {"name": "p"}, "spec": {"runtimeClassName": "r"}}
-    pod_features.require_runtime_class(pod, find_class={"r": found}.get)
-
-    assert pod["spec"] == {
-        "runtimeClassName": "r",
-        "overhead": {"cpu": "1"},
-        "nodeSelector": {"a": "b"},
-    }
-    with pytest.raises(status_errors.StatusError, match='RuntimeClass "r" not found'):
-        pod_features.require_runtime_class(pod, find_class={}.get)
 
 
 FULL = {"cpu": "1", "memory": "1Gi"}
