@@ -17,7 +17,7 @@ import dataclasses
 import pathlib
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness import errors
 from harness.checks import verdicts
@@ -127,6 +127,26 @@ def judge(directory: pathlib.Path | str) -> Run:
 
     existing = directories.existing(pathlib.Path(directory))
     return _judged(existing, judging.judge(existing))
+
+
+def records(directory: pathlib.Path | str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each record of a run's journals with the name of its process, journal by journal.
+
+    `reports/README.md` documents the records; the first of a journal is its header. Raises Error if
+    the directory is no run, or if a journal is damaged.
+    """
+    import msgspec
+
+    from harness.history import directories, journal_reader
+
+    for path in directories.existing(pathlib.Path(directory)).journals():
+        reader, header = journal_reader.Reader(path), None
+        for record in reader:
+            if header is None and reader.header is not None:
+                header = reader.header
+                yield header.process, msgspec.to_builtins(header)
+            if header is not None:
+                yield header.process, msgspec.json.decode(msgspec.json.encode(record))
 
 
 @contextlib.contextmanager

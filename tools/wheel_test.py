@@ -186,7 +186,6 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
     """Run the commands that each extra is for, where they refuse without it."""
     run = ("run", "uses-all-resources", "--defect", "gather-not-atomic", "--until-found")
     base.flake_hunt(*run, "--reports", "found", expect=(INVALID,))
-    unreachable = ("trace", "found/latest")
     select = ("query", "found/latest", "select count(*) from holds")
     shards = ("merge", f"file://{base.folder}/reports", "-o", "from-url")
     for extra, uses in {
@@ -200,7 +199,6 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
             (("check", "found/latest", "--second-judge"), (INVALID,)),
         ],
         "remote": [(shards, (VALID, UNKNOWN))],
-        "otel": [(unreachable, (2,))],
     }.items():
         for words, _ in uses:
             base.flake_hunt(*words, expect=(2,) if words[0] != "doctor" else (1,))

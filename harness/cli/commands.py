@@ -22,17 +22,15 @@ EPILOG = (
 )
 
 SUBCOMMANDS = {
-    "campaigns.hunt_command": ("hunt", "nightly"),
+    "campaigns.hunt_command": ("hunt",),
     "machines.plan_command": ("plan",),
     "machines.merge_command": ("merge",),
     "runs.run_commands": ("run", "check", "report"),
     "watching.watch_command": ("watch",),
-    "watching.trace_command": ("trace",),
     "querying.query_command": ("query", "export"),
     "runs.compare_command": ("compare",),
     "evaluation.power_command": ("power",),
     "evaluation.trend_commands": ("trends",),
-    "runs.index_command": ("index",),
     "runs.explain_command": ("explain",),
     "runs.reproduce_command": ("reproduce",),
     "exploration.exploring": ("explore",),
@@ -48,6 +46,12 @@ SUBCOMMANDS = {
     "parts.harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
 }
 """Module -> the subcommands that it adds, in the order of the help."""
+REMOVED = {
+    "nightly": "`flake-hunt hunt --all --minutes 30`",
+    "index": "`flake-hunt report RUN_DIR`, and every command that makes or judges runs",
+    "trace": "`python -m otel_export RUN_DIR` of examples/otel-export, which `flake-hunt init` copies",
+}
+"""Former subcommand -> what does its work now."""
 
 
 def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -109,6 +113,10 @@ def _options(
 
 def run() -> int:
     """Run the command; report an error or interruption on stderr; return the exit code."""
+    if sys.argv[1:] and sys.argv[1] in REMOVED:
+        return _complain(
+            f"{sys.argv[1]} is no command any more: {REMOVED[sys.argv[1]]} does it", USAGE
+        )
     app = make_app(sys.argv[1:])  # imports: an interruption must still end the process at once
     try:
         interruptions.raise_from_now_on()

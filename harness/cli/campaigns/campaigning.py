@@ -50,7 +50,7 @@ def make(
     import msgspec
 
     from harness.campaign import hunting, results
-    from harness.cli.runs import index_command
+    from harness.cli.runs import indexing
     from harness.cli.terminal import annotations, displaying, tables
     from harness.cli.watching import metrics_serving
 
@@ -60,7 +60,7 @@ def make(
         folder = folder or hunting.new_folder(reports, plan.seed)
         metrics.follow(folder)
         with (
-            index_command.refreshed(reports),
+            indexing.refreshed(reports),
             displaying.keeping_evidence(folder),
             tables.campaign_progress(_total(plan), out) as listener,
         ):

@@ -16,18 +16,11 @@ if TYPE_CHECKING:
     from harness.campaign import campaign_plan
 
 _PANEL = "Hunting"
-NIGHTLY = "nightly"
-"""The name that `hunt --all --minutes 30` had, for one more version."""
-_OF_NIGHTLY = (
-    "The former name of `hunt --all --minutes 30`, with all options of `hunt`: use that instead. "
-    "The next version does not have it."
-)
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command(rich_help_panel=_PANEL)(hunt)
-    app.command(NIGHTLY, rich_help_panel=_PANEL, deprecated=True, help=_OF_NIGHTLY)(hunt)
 
 
 def hunt(
@@ -120,9 +113,6 @@ def hunt(
     from harness.scenario import profiles
 
     begun_ns = clocks.monotonic_ns()
-    if context_of_options.info_name == NIGHTLY:
-        print("nightly is now `flake-hunt hunt --all --minutes 30`: use that", file=sys.stderr)
-        minutes, is_whole = minutes or 30, not scenario
     if plan is not None:
         planned_hunts.require_no_other_options(context_of_options)
         with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:

@@ -8,7 +8,7 @@ import typer
 
 from harness.cli import choosing
 from harness.cli.campaigns import campaigning
-from harness.cli.runs import index_command
+from harness.cli.runs import indexing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def merge(
     reports = target.parent.parent
     with (
         outputs.chosen(output, quiet=quiet) as out,
-        contextlib.nullcontext() if folder else index_command.refreshed(reports),
+        contextlib.nullcontext() if folder else indexing.refreshed(reports),
     ):
         merged = merged_campaigns.write(given, target)
         for line in [*_missing(merged.merge), *_doubled(merged.merge)]:

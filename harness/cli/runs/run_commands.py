@@ -102,7 +102,7 @@ def run(
     import json
 
     from harness import seeds
-    from harness.cli.runs import index_command
+    from harness.cli.runs import indexing
     from harness.cli.terminal import annotations, displaying
     from harness.cli.watching import metrics_serving
     from harness.cluster.lifecycle import held_clusters
@@ -148,7 +148,7 @@ def run(
             directory = runs.new_directory(plan, reports)
             metrics.follow(directory.path)
             with (
-                index_command.refreshed(reports),
+                indexing.refreshed(reports),
                 displaying.keeping_evidence(directory.path),
                 displaying.run_progress(out) as progress,
             ):
@@ -197,14 +197,14 @@ def check(
     no run directory, else 20 if one is UNKNOWN.
     """
     from harness.cli.querying import second_judging
-    from harness.cli.runs import index_command
+    from harness.cli.runs import indexing
     from harness.cli.terminal import displaying
 
     brought = _Judging(witness or (), is_twice=second_judge)
     brought.require()
     with (
         outputs.chosen(output, quiet=quiet, verbose=verbose) as out,
-        index_command.refreshed_where_it_is(directory),
+        indexing.refreshed_where_it_is(directory),
     ):
         if len(directory) > 1:
             return _check_all(directory, brought, out)
@@ -305,11 +305,11 @@ def report(
     Of several, those that are no run directories are named, and the others are rendered.
     """
     from harness import errors
-    from harness.cli.runs import index_command
+    from harness.cli.runs import indexing
     from harness.cli.terminal import displaying
 
     if len(directory) == 1:
-        with index_command.refreshed_where_it_is([] if issue else directory):
+        with indexing.refreshed_where_it_is([] if issue else directory):
             _report(directory[0], is_issue=issue)
         return 0
     if issue:
@@ -317,7 +317,7 @@ def report(
             f"expected one run directory with --issue, got {len(directory)}: name one of them"
         )
     code = 0
-    with outputs.chosen() as out, index_command.refreshed_where_it_is(directory):
+    with outputs.chosen() as out, indexing.refreshed_where_it_is(directory):
         for path in directory:
             try:
                 _report(path, is_issue=False)

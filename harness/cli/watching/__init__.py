@@ -1,4 +1,4 @@
 """`flake-hunt watch`: a table of a run or a campaign while it goes on, lines without a terminal.
 
-`--metrics-port` of `run` and `hunt`, and `flake-hunt trace` are here, too.
+`--metrics-port` of `run` and `hunt` is here, too.
 """

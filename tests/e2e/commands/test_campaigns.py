@@ -89,13 +89,6 @@ def test_an_interrupted_budget_writes_what_it_has(tmp_path: pathlib.Path) -> Non
     assert _ended(tmp_path / "reports")["verdict"] == "UNKNOWN"
 
 
-def test_nightly_is_a_former_name(tmp_path: pathlib.Path) -> None:
-    arguments = (str(running.scenario(tmp_path)), "--minutes", "0.01")
-    code, output = running.run(tmp_path, "nightly", *arguments)
-    assert code == 20
-    assert "nightly is now `flake-hunt hunt --all --minutes 30`" in output
-
-
 @pytest.mark.parametrize("command", ["run", "hunt"])
 def test_a_subject_that_ends_at_once_is_an_error_of_usage(
     tmp_path: pathlib.Path, command: str

@@ -16,6 +16,7 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
     assert {path.name for path in folder.iterdir()} == {
         "locustfile.py",
         "my-plugins",
+        "otel-export",
         "README.md",
         "campaign-job.yaml",
         "campaign.sbatch",

@@ -287,7 +287,6 @@ def test_a_quiet_exploration_prints_its_result_only(flake_hunt: FlakeHunt) -> No
     [
         ("explore", "--jobs", "5000"),
         ("hunt", "--jobs", "5000"),
-        ("nightly", "--jobs", "5000", "--minutes", "1"),
         ("run", "pod-churn", "--set", "traffic.processes=1000", "--set", "traffic.users=1000"),
     ],
 )

@@ -1,35 +1,9 @@
-"""`flake-hunt index`: the page that lists all runs and campaigns, which other commands refresh."""
+"""Writes the page that lists all runs and campaigns, when a command ends."""
 
 import contextlib
 import pathlib
 import sys
 from collections.abc import Iterator, Sequence
-
-import typer
-
-from harness.cli import choosing
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting")(index)
-
-
-def index(reports: choosing.Reports = pathlib.Path("reports")) -> int:
-    """Write reports/index.html again: every run and campaign, newest first.
-
-    Runs that were never finished or judged are in it as such. The commands that make runs write it
-    when they end; use this one after you have moved, copied or removed folders.
-    """
-    from harness import errors
-    from harness.report import reports_index
-
-    if not reports.is_dir():
-        raise errors.UsageError(
-            f"expected a folder of reports, but {reports} is none: name it with --reports"
-        )
-    print(reports_index.write(reports))
-    return 0
 
 
 @contextlib.contextmanager
