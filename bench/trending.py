@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from bench import cpu_time
-from harness.trends import changes, databases, night_series
+from harness.comparison.trends import changes, databases, night_series
 from tests.histories import nights
 
 NIGHTS, SCENARIOS, RUNS = 1_000, 10, 3

@@ -17,8 +17,8 @@ import subprocess
 import sys
 from typing import Any
 
+from harness.comparison.trends import changes
 from harness.scenario import examples
-from harness.trends import changes
 
 NIGHTS = changes.NIGHTS_MIN + 1
 SUBJECT = f"command={sys.executable} scheduler.py {{kubeconfig}} {{scheduler_name}}"

@@ -14,11 +14,11 @@ from harness.campaign import campaign_documents
 from harness.campaign.sharding import merge_documents, shard_folders, sharded_plans
 from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
+from harness.comparison.trends import trend_documents
 from harness.extensions import listings
 from harness.report.explanations import documents as explanations
 from harness.statistics import power_tables
 from harness.tables import database
-from harness.trends import trend_documents
 
 FOLDER = pathlib.Path(__file__).parents[1] / "harness" / "schemas"
 TYPES = {

@@ -10,7 +10,7 @@ from harness.cli import choosing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.trends import trend_documents
+    from harness.comparison.trends import trend_documents
 
 Database = Annotated[
     pathlib.Path,
@@ -43,7 +43,7 @@ def remember(
     A database that cannot be used is said and does not change the outcome of the night.
     """
     from harness import errors
-    from harness.trends import databases, night_reading
+    from harness.comparison.trends import databases, night_reading
 
     path = reports / DATABASE.name
     try:
@@ -72,7 +72,7 @@ def add(
     Each is one night. The same campaign again changes nothing, and is said. The database is made
     if there is none.
     """
-    from harness.trends import databases, night_reading
+    from harness.comparison.trends import databases, night_reading
 
     campaigns = night_reading.campaigns(paths)
     nights = []
@@ -112,7 +112,7 @@ def page(
 
     Exit code 0; with --fail-when-worse 10 if it is worse.
     """
-    from harness.trends import trend_documents
+    from harness.comparison.trends import trend_documents
 
     with outputs.chosen(output) as out:
         trend, path = write_page(database, html=html, summary=summary)
@@ -129,7 +129,7 @@ def write_page(
 ) -> "tuple[trend_documents.Trend, pathlib.Path]":
     """Write the page and the summary; return the document and the path of the page."""
     from harness.cli.campaigns import campaigning
-    from harness.trends import (
+    from harness.comparison.trends import (
         changes,
         databases,
         night_series,

@@ -12,7 +12,7 @@ from harness.campaign import campaign_documents, campaign_plan, results
 from harness.campaign.purposes import Purpose
 from harness.checks.verdicts import Verdict
 from harness.cli.evaluation import trend_commands
-from harness.trends import databases, trend_charts, trend_pages
+from harness.comparison.trends import databases, trend_charts, trend_pages
 from tests.histories import archives, nights
 from tests.support import schemas
 

@@ -24,9 +24,9 @@ import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
+from harness.comparison.trends import night_series
+from harness.comparison.trends.night_series import Key, Measure, Series
 from harness.statistics import corrections, exact_tests, predictions, rank_sums, rates
-from harness.trends import night_series
-from harness.trends.night_series import Key, Measure, Series
 
 LEVEL = 0.01
 """Probability of any false alarm in a night in which nothing has changed."""

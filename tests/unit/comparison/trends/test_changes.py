@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.trends import changes, night_series
-from harness.trends.changes import Change
-from harness.trends.night_records import Night
+from harness.comparison.trends import changes, night_series
+from harness.comparison.trends.changes import Change
+from harness.comparison.trends.night_records import Night
 from tests.histories import nights
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from harness.campaign.purposes import Purpose
-from harness.trends import changes, night_series
-from harness.trends.changes import Change
-from harness.trends.night_records import Night
-from harness.trends.night_series import Series
+from harness.comparison.trends import changes, night_series
+from harness.comparison.trends.changes import Change
+from harness.comparison.trends.night_records import Night
+from harness.comparison.trends.night_series import Series
 
 SCHEMA_VERSION = 1
 WORSE_EXIT_CODE = 10

@@ -12,8 +12,8 @@ from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.comparison import setting_differences
+from harness.comparison.trends import night_records
 from harness.history import campaign_folders, files, report_folders, run_folders
-from harness.trends import night_records
 
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 

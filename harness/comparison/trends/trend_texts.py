@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from harness.comparison.trends.trend_documents import Trend
 from harness.report.escaping import in_markdown
-from harness.trends.trend_documents import Trend
 
 CHANGES_MAX = 10
 """Changes that are listed; the page has all."""

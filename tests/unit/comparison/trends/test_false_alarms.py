@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
+from harness.comparison.trends import changes, night_series
+from harness.comparison.trends.night_series import FigurePoint, Key, RatePoint, Series
 from harness.statistics import rates
-from harness.trends import changes, night_series
-from harness.trends.night_series import FigurePoint, Key, RatePoint, Series
 
 CAMPAIGNS = 150
 """Simulated databases of each row."""

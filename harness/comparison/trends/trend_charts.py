@@ -7,10 +7,10 @@ import dataclasses
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
+from harness.comparison.trends.night_series import FigurePoint, Measure, RatePoint
 from harness.report import drawing
 from harness.report.charts import time_plots
 from harness.statistics import rates
-from harness.trends.night_series import FigurePoint, Measure, RatePoint
 
 COLUMNS_MAX = 60
 """Columns of a chart; more would not be told apart on a phone."""

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.trends import databases
+from harness.comparison.trends import databases
 from tests.histories import nights
 
 

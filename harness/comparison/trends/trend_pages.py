@@ -5,13 +5,13 @@ import pathlib
 from collections.abc import Iterable, Sequence
 
 from harness import writing
+from harness.comparison.trends import changes, night_series, trend_charts
+from harness.comparison.trends.changes import Change
+from harness.comparison.trends.night_records import Night
+from harness.comparison.trends.night_series import RATE, Series
+from harness.comparison.trends.trend_documents import Trend
 from harness.report import page_templates
 from harness.report.charts import time_plots
-from harness.trends import changes, night_series, trend_charts
-from harness.trends.changes import Change
-from harness.trends.night_records import Night
-from harness.trends.night_series import RATE, Series
-from harness.trends.trend_documents import Trend
 
 DRAWN_MAX = 16
 """Scenarios and subjects with charts: those that changed last, then tested subjects."""

@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from harness.campaign.purposes import Purpose
+from harness.comparison.trends.night_records import Night, NightRun
 from harness.statistics import rates
-from harness.trends.night_records import Night, NightRun
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
