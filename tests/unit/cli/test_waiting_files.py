@@ -20,7 +20,7 @@ import duckdb
 import harness
 from harness.cli import commands, main
 commands.make_app([])
-for name in ("checks", "comparison", "tables", "report", "run", "scenario", "trends"):
+for name in ("checks", "comparison", "tables", "report", "run", "scenario"):
     package = importlib.import_module(f"harness.{name}")
     for found in pkgutil.walk_packages(package.__path__, f"harness.{name}."):
         importlib.import_module(found.name)
