@@ -123,8 +123,8 @@ NOTICED = {
     "log_analysis/text_blocks.py LogText.damage": "log_analysis/test_recorded_logs.py::test_compressed_data_that_ends_early_is_said",
     "log_analysis/text_blocks.py LogText.gaps": "log_analysis/test_forms.py::test_lines_that_journald_did_not_keep_make_it_unknown",
     "tables/second_judge.py Comparison.problem": "tables/test_query_command.py::test_judges_that_do_not_agree",
-    "trends/night_series.py RatePoint.unknown": "why not: a rate is of the runs that were judged; the night's verdict has the others",
-    "trends/trend_documents.py SeriesRow.unknown": "why not: it is RatePoint.unknown",
+    "comparison/trends/night_series.py RatePoint.unknown": "why not: a rate is of the runs that were judged; the night's verdict has the others",
+    "comparison/trends/trend_documents.py SeriesRow.unknown": "why not: it is RatePoint.unknown",
 }
 
 
