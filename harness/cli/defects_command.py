@@ -1,4 +1,4 @@
-"""`flake-hunt defects`: the known defects, what shows each, and how fast."""
+"""`flake-hunt defects`: the known defects, what shows each, and how fast; and the known hazards."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +9,7 @@ from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.catalogue import known, track_record
+    from harness.scenario import hazards
 
 
 _TITLES = (
@@ -28,37 +29,55 @@ def add_to(app: typer.Typer) -> None:
 def defects(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DEFECT", help="Defects to tell about (default: a table of all)."),
+        typer.Argument(
+            metavar="NAME",
+            help="Defects, or hazards such as H1, to tell about (default: a table of all).",
+        ),
     ] = None,
     output: outputs.Form = "text",
 ) -> int:
     """List the known defects: the guarantee that each breaks, what shows it, and how fast.
 
     The times were measured on two cores, some of them on busy ones: seconds of a run until it was
-    caught, CPU seconds of a search until it was found. With a name: all that is known about it.
+    caught, CPU seconds of a search until it was found. Hazards are what today's Kubernetes still
+    does. With a name: all that is known about it.
     """
     from harness.catalogue import known
+    from harness.scenario import hazards
 
     with outputs.chosen(output) as out:
-        listed = _chosen(known.listed(), names or [])
+        listed, pages = _chosen(known.listed(), list(hazards.pages().values()), names or [])
         if out.is_json:
-            out.document({"schema": 1, "defects": listed})
+            found = [page.hazard for page in pages]
+            out.document({"schema": 1, "defects": listed, "hazards": found})
         elif names:
-            print("\n\n".join(map(_described, listed)))
+            print("\n\n".join([*map(_described, listed), *map(_page, pages)]))
         else:
             _show(listed)
+            _show_hazards(pages)
     return 0
 
 
-def _chosen(listed: "list[known.KnownDefect]", names: list[str]) -> "list[known.KnownDefect]":
-    by_name = {row.name: row for row in listed}
+def _chosen(
+    listed: "list[known.KnownDefect]", pages: "list[hazards.Page]", names: list[str]
+) -> "tuple[list[known.KnownDefect], list[hazards.Page]]":
+    """Return the defects and hazards of these names; all without a name."""
+    if not names:
+        return listed, pages
+    defects = {row.name: row for row in listed}
+    of_hazards = {page.hazard.id.casefold(): page for page in pages}
     for name in names:
-        if name not in by_name:
-            near = suggestions.did_you_mean(name, by_name)
+        if name not in defects and name.casefold() not in of_hazards:
+            known = [*defects, *(page.hazard.id for page in pages)]
+            near = suggestions.did_you_mean(name, known)
             raise errors.UsageError(
-                f"expected a known defect, got {name!r}; `flake-hunt defects` lists them.{near}"
+                f"expected a known defect or hazard, got {name!r}; `flake-hunt defects` lists "
+                f"them.{near}"
             )
-    return [by_name[name] for name in names] or listed
+    return (
+        [defects[name] for name in names if name in defects],
+        [of_hazards[name.casefold()] for name in names if name.casefold() in of_hazards],
+    )
 
 
 def _show(listed: "list[known.KnownDefect]") -> None:
@@ -78,9 +97,22 @@ def _show(listed: "list[known.KnownDefect]") -> None:
         cells = (row.name, row.part, row.guarantee, issues, row.releases, *figures)
         table.add_row(*(cells[_TITLES.index(title)] for title in shown))
     console.print(table)
-    print(
-        f"\n{outputs.counted(len(listed), 'known defect')}. `flake-hunt defects NAME` tells more."
-    )
+    print(f"\n{outputs.counted(len(listed), 'known defect')}.\n")
+
+
+def _show_hazards(pages: "list[hazards.Page]") -> None:
+    import rich.table
+
+    from harness.cli.terminal import displaying
+
+    table = rich.table.Table(box=None, pad_edge=False)
+    for title in ("hazard", "what happens", "remedy"):
+        table.add_column(title, no_wrap=title == "hazard", overflow="fold")
+    for page in pages:
+        table.add_row(page.hazard.id, page.hazard.title, page.hazard.remedy or "")
+    displaying.console().print(table)
+    counted = outputs.counted(len(pages), "hazard")
+    print(f"\n{counted} of Kubernetes. `flake-hunt defects NAME` tells more.")
 
 
 def _figures(best: "track_record.Detection | None") -> tuple[str, ...]:
@@ -107,6 +139,25 @@ def _described(row: "known.KnownDefect") -> str:
         ("", " ".join(row.description.split())),
     ]
     return "\n".join(_line(*item) for item in told)
+
+
+def _page(page: "hazards.Page") -> str:
+    """Return all that is known about a hazard: its front matter, and its page."""
+    from harness.scenario import hazards
+
+    known = page.hazard
+    told = [
+        ("kinds", ", ".join(known.kinds)),
+        ("reported", ", ".join(known.issues) or "no"),
+        ("seen with", ", ".join(known.seen) or "no real program"),
+        ("since", str(known.since)),
+        ("status", known.status),
+        ("scenarios", ", ".join(hazards.scenarios(known)) or "none"),
+        ("worlds", ", ".join(known.worlds) or "none"),
+        ("remedy", known.remedy or "none"),
+        *(("defect", name) for name in known.defects),
+    ]
+    return "\n".join([page.hazard.id, *(_line(*item) for item in told), "", page.text])
 
 
 def _place(item: "track_record.Detection") -> str:

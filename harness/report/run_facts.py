@@ -12,6 +12,7 @@ from harness import clocks, errors
 from harness.checks import verdict_files
 from harness.checks.certificate import certificate_items
 from harness.history import directories, files, histories, plans, subject_names
+from harness.scenario import hazards
 
 FILES_MAX = 200
 """Files that are linked; more are counted."""
@@ -68,7 +69,9 @@ def purpose(plan: plans.Plan) -> str:
     if plan.defects:
         return f"{', '.join(plan.defects)} was switched on, to see whether the checks find it."
     if plan.known_to_fail and not plan.remedies:
-        return f"The scenario is known to fail without a remedy: {plan.known_to_fail}."
+        known = hazards.find(plan.known_to_fail)
+        title = f" ({known.hazard.title})" if known else ""
+        return f"The scenario is known to fail without a remedy: {plan.known_to_fail}{title}."
     return ""
 
 

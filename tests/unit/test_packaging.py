@@ -17,6 +17,7 @@ WHEEL_FOLDERS = {
     "scenarios": "harness/scenarios",
     "examples": "harness/examples",
     "clusters": "harness/clusters",
+    "docs/findings": "harness/docs/findings",
 }
 """Folder of the checkout -> folder in the wheel."""
 

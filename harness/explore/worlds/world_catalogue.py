@@ -35,10 +35,11 @@ from harness.explore.worlds.scheduling import (
     tried_devices,
     two_schedulers,
 )
+from harness.scenario import hazards
 
 Sizes = Mapping[str, int]
 """Changed sizes of a world."""
-WORLDS: dict[str, world_specs.WorldSpec] = {
+_SPECS: dict[str, world_specs.WorldSpec] = {
     **competing_pods.WORLDS,
     **reallocated_claims.WORLDS,
     **failovers.WORLDS,
@@ -66,6 +67,8 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **lost_answers.WORLDS,
     **overtaken_events.WORLDS,
 }
+_HAZARDS = dict(hazards.of_worlds())
+WORLDS = {name: spec.known_to_fail(_HAZARDS.get(name)) for name, spec in _SPECS.items()}
 """The worlds by name; every token contains a fingerprint of its world."""
 
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from harness.apiserver.storage import watch_cache
 from harness.explore.runtime import scheduler
+from harness.scenario import hazards
 
 Listener = Callable[[watch_cache.Commit], None]
 SIZE_MAX = 64
@@ -51,7 +52,7 @@ class Hazard:
     """A way in which the correct subject still fails, as upstream does."""
 
     hypothesis: str
-    """Its short name, such as H1 or kubernetes#128980; the README of the scenarios describes it."""
+    """Its short name, such as H1 or kubernetes#128980, by which its page is found."""
     remedy: str | None
     """Name of the remedy with which the subject does not fail; None: there is none."""
 
@@ -122,9 +123,8 @@ class WorldSpec:
     choices_max: int = CHOICES_MAX
     """Choices after which a run counts as a livelock; none of the world's runs needs as many."""
     hazard: Hazard | None = None
-    """Why the correct subject fails in this world, as upstream; None: it does not.
-
-    A finding here is a real one, not an error of the explorer.
+    """Why the correct subject fails in this world, as upstream; None: it does not. Its page says
+    that it is of this world; a finding here is a real one, not an error of the explorer.
     """
 
     @property
@@ -139,6 +139,11 @@ class WorldSpec:
             for name, size in self.sizes.items()
         }
         return dataclasses.replace(self, sizes=changed)
+
+    def known_to_fail(self, hazard: hazards.Hazard | None) -> "WorldSpec":
+        """Return the spec of a world in which the correct subject fails by a hazard; None: none."""
+        known = None if hazard is None else Hazard(hazard.id, hazard.remedy)
+        return dataclasses.replace(self, hazard=known)
 
     def source(self) -> str:
         """Return the source of all classes and functions that the world is made of."""

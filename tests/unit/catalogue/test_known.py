@@ -209,7 +209,7 @@ def test_an_unknown_defect_is_refused_with_the_nearest_name() -> None:
 def test_the_command_prints_every_defect_as_a_table_and_as_json() -> None:
     table = command()
     assert all(name in table for name in LISTED)
-    assert f"\n{len(LISTED)} known defects. " in table
+    assert f"\n{len(LISTED)} known defects.\n" in table
     document = msgspec.json.decode(command("--output", "json"))
     assert [row["name"] for row in document["defects"]] == list(LISTED)
     [row] = [row for row in document["defects"] if row["name"] == "assume-cache-shared-drain"]

@@ -32,3 +32,12 @@ def test_figures_of_one_defect_have_names(flake_hunt: Any) -> None:
     _, out, _ = flake_hunt("defects", "gather-not-atomic")
     assert "  explore --random-worlds                    found in 1 of 1, median " in out
     assert "  world pod-arrives-during-binding           found in 20 of 20, median " in out
+
+
+def test_hazards_are_listed_and_one_is_shown_with_its_page(flake_hunt: Any) -> None:
+    _, out, _ = flake_hunt("defects")
+    assert "H12 " in out
+    code, out, _ = flake_hunt("defects", "h3")
+    assert code == 0
+    assert "  scenarios                                  failover, stale-list\n" in out
+    assert "\n# H3: a scheduler takes over" in out

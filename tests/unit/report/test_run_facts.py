@@ -45,7 +45,14 @@ PURPOSES: dict[str, tuple[dict[str, Any], str]] = {
         {"defects": ["gather-not-atomic"], "known_to_fail": "H1"},
         "gather-not-atomic was switched on, to see whether the checks find it.",
     ),
-    "a hazard": ({"known_to_fail": "H1"}, "The scenario is known to fail without a remedy: H1."),
+    "a hazard": (
+        {"known_to_fail": "H1"},
+        "The scenario is known to fail without a remedy: H1 (The answer to an allocation is lost).",
+    ),
+    "a hazard without a page": (
+        {"known_to_fail": "mine"},
+        "The scenario is known to fail without a remedy: mine.",
+    ),
     "a remedy": ({"known_to_fail": "H1", "remedies": ["keep-in-flight-until-known"]}, ""),
 }
 

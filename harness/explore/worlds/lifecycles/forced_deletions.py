@@ -123,6 +123,5 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=functools.partial(ForcedDeletion, is_exclusive=False),
         sizes={},
         private_locks=world_specs.contended(".objects"),
-        hazard=world_specs.Hazard("kubernetes#141471", remedy=None),
     ),
 }

@@ -137,7 +137,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         sizes={"binders": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
         faults=("overlook-finalizers",),
         private_locks=controlled_world.PRIVATE_LOCKS,
-        hazard=world_specs.Hazard("H20", remedy=None),
     ),
     "freed-unseen": world_specs.WorldSpec(
         title="a claim is allocated and freed while the watch of claims is broken",

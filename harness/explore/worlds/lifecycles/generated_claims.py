@@ -73,7 +73,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=GeneratedClaims,
         sizes={"entries": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
         faults=CONTROLLER_FAULTS,
-        hazard=world_specs.Hazard("H8", remedy="derive-claim-names"),
         private_locks=controlled_world.PRIVATE_LOCKS,
     ),
 }

@@ -173,10 +173,6 @@ _ONE, _TWO = world_specs.Size(1, 0), world_specs.Size(2, 0)
 _LOST = ("lose-response", "lose-request", "delay-request")
 
 
-def _hazard(hypothesis: str) -> world_specs.Hazard:
-    return world_specs.Hazard(hypothesis, remedy=None)
-
-
 WORLDS: dict[str, world_specs.WorldSpec] = {
     "reservation-taken-back": world_specs.WorldSpec(
         title="H10: a reservation is taken back, and the pod is tried again before the event comes",
@@ -187,7 +183,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             "faults_max": _TWO,
         },
         faults=_LOST,
-        hazard=_hazard("H10"),
     ),
     "binding-without-answer": world_specs.WorldSpec(
         title="H11: the binding of a pod gets no answer, and its reservation is taken back",
@@ -198,21 +193,18 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             "faults_max": _ONE,
         },
         faults=_LOST,
-        hazard=_hazard("H11"),
     ),
     "left-over-claim": world_specs.WorldSpec(
         title="H12: a claim for extended resources is left over, and its deletion retries no pod",
         make=LeftOverClaim,
         sizes={"binders": world_specs.Size(1, 1), "faults_max": _TWO},
         faults=_LOST,
-        hazard=world_specs.Hazard("H12", remedy="try-again-after-post-filter"),
     ),
     "pod-last-seen-without-claims": world_specs.WorldSpec(
         title="H13: a pod is gone before the controller hears which claims were made for it",
         make=PodLastSeenWithoutClaims,
         sizes={"binders": world_specs.Size(1, 1), "faults_max": _ONE},
         faults=("expire-watch",),
-        hazard=world_specs.Hazard("H13", remedy="find-claims-by-reservation"),
         private_locks=controlled_world.PRIVATE_LOCKS,
     ),
     "pod-ended-with-two-claims": world_specs.WorldSpec(
@@ -220,7 +212,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=PodEndedWithTwoClaims,
         sizes={"binders": world_specs.Size(1, 1), "faults_max": _TWO},
         faults=("lose-response",),
-        hazard=world_specs.Hazard("H13", remedy="find-claims-by-reservation"),
         private_locks=controlled_world.PRIVATE_LOCKS,
     ),
 }

@@ -100,7 +100,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         },
         faults=("expire-claim-watch",),
         private_locks=controlled_world.PRIVATE_LOCKS,
-        hazard=world_specs.Hazard("H14", remedy="await-created-claims"),
     ),
     "late-creation": world_specs.WorldSpec(
         title="H17: a creation arrives when the claim of its retry was recorded and deleted",
@@ -108,6 +107,5 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         sizes={"losses": world_specs.Size(1, 0), "faults_max": world_specs.Size(1, 0)},
         faults=("delay-request",),
         private_locks=controlled_world.PRIVATE_LOCKS,
-        hazard=world_specs.Hazard("H17", remedy=None),
     ),
 }

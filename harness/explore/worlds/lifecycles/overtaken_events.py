@@ -76,6 +76,5 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=OvertakenEvents,
         sizes={"binders": world_specs.Size(1, 1)},
         private_locks=controlled_world.PRIVATE_LOCKS,
-        hazard=world_specs.Hazard("H2", remedy="compare-devices-on-update"),
     ),
 }

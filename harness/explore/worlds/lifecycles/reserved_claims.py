@@ -159,7 +159,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         sizes={"faults_max": world_specs.Size(1, 0)},
         faults=("expire-watch",),
         private_locks=controlled_world.PRIVATE_LOCKS,
-        hazard=world_specs.Hazard("H9", remedy="ask-again-for-unseen-pods"),
     ),
     "finished-extended-pods": world_specs.WorldSpec(
         title="a pod with an extended resource finishes, and the next one waits for its device",

@@ -12,39 +12,12 @@ extended resources, as also by a restart of the scheduler (H16), or where a gene
 one for H18, too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 
 from harness.explore.worlds import world_specs
 from harness.explore.worlds.random_worlds import action_drawing, drawings, pod_drawing
-
-_EXPIRED = ("expire-watch",)
-CAUSES: Mapping[str, tuple[str, ...]] = {
-    "H1": action_drawing.LOSSES,
-    "H2": (*action_drawing.GAPS, "scheduler-2", "fail-over"),
-    "H3": ("fail-over",),
-    "H8": action_drawing.LOSSES,
-    "H9": _EXPIRED,
-    "H12": action_drawing.LOSSES,
-    "H13": (*_EXPIRED, *action_drawing.LOSSES),
-    "H14": action_drawing.GAPS,
-    "H15": ("touch-objects", *action_drawing.LOSSES),
-}
-"""The parts that a hazard needs, of which one is enough."""
-
-
-def of(drawing: drawings.Drawing) -> Sequence[world_specs.Hazard]:
-    """Return the hazards that can show in a world."""
-    if drawing.is_of_node:
-        return ()
-    return [
-        hazard
-        for hazard, is_possible in _KNOWN
-        if drawing.has(CAUSES[hazard.hypothesis]) and is_possible(drawing)
-    ]
-
-
-def _always(_: drawings.Drawing) -> bool:
-    return True
+from harness.scenario import hazards
 
 
 def _is_controlled(drawing: drawings.Drawing) -> bool:
@@ -71,15 +44,42 @@ def _may_free_claims(drawing: drawings.Drawing) -> bool:
     return len(drawing.nodes) > 1 or drawing.has(("device-driver",))
 
 
-_KNOWN: Sequence[tuple[world_specs.Hazard, Callable[[drawings.Drawing], bool]]] = (
-    (world_specs.Hazard("H1", remedy="keep-in-flight-until-known"), _always),
-    (world_specs.Hazard("H2", remedy="compare-devices-on-update"), _always),
-    (world_specs.Hazard("H3", remedy="fence-predecessor"), _always),
-    (world_specs.Hazard("H8", remedy="derive-claim-names"), _is_controlled),
-    (world_specs.Hazard("H9", remedy="ask-again-for-unseen-pods"), _is_controlled),
-    (world_specs.Hazard("H12", remedy="try-again-after-post-filter"), _has_extended),
-    (world_specs.Hazard("H13", remedy="find-claims-by-reservation"), _may_forget_claims),
-    (world_specs.Hazard("H14", remedy="await-created-claims"), _may_lose_claims),
-    (world_specs.Hazard("H15", remedy="try-again-after-post-filter"), _may_free_claims),
-)
-"""Hazards with a remedy, and whether a world has what they need besides their cause."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Need:
+    """The needs of a hazard in a world."""
+
+    causes: tuple[str, ...]
+    """Parts of which one is enough."""
+    besides: Callable[[drawings.Drawing], bool] = lambda _: True
+    """Returns whether a world has the other things that it needs."""
+
+
+_EXPIRED = ("expire-watch",)
+_NEEDS = {
+    "H1": _Need(action_drawing.LOSSES),
+    "H2": _Need((*action_drawing.GAPS, "scheduler-2", "fail-over")),
+    "H3": _Need(("fail-over",)),
+    "H8": _Need(action_drawing.LOSSES, _is_controlled),
+    "H9": _Need(_EXPIRED, _is_controlled),
+    "H12": _Need(action_drawing.LOSSES, _has_extended),
+    "H13": _Need((*_EXPIRED, *action_drawing.LOSSES), _may_forget_claims),
+    "H14": _Need(action_drawing.GAPS, _may_lose_claims),
+    "H15": _Need(("touch-objects", *action_drawing.LOSSES), _may_free_claims),
+}
+"""Hazards with a remedy, by their ids."""
+
+
+def of(drawing: drawings.Drawing) -> Sequence[world_specs.Hazard]:
+    """Return the hazards that can show in a world."""
+    if drawing.is_of_node:
+        return ()
+    return [
+        world_specs.Hazard(name, hazards.pages()[name].hazard.remedy)
+        for name, need in _NEEDS.items()
+        if drawing.has(need.causes) and need.besides(drawing)
+    ]
+
+
+def causes(hazard: world_specs.Hazard) -> tuple[str, ...]:
+    """Return the parts that a hazard needs, of which one is enough."""
+    return _NEEDS[hazard.hypothesis].causes

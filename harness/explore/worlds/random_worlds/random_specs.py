@@ -62,7 +62,7 @@ def settings(
         if _are_possible(defects, [*remedies, hazard.remedy]):
             remedies.append(hazard.remedy)
         else:
-            left_out |= dict.fromkeys(known_hazards.CAUSES[hazard.hypothesis], 0)
+            left_out |= dict.fromkeys(known_hazards.causes(hazard), 0)
     known = spec(world)
     sizes = known.sizes if known is not None else {}
     return tuple(remedies), tuple((key, 0) for key in left_out if key in sizes)

@@ -150,6 +150,5 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=CompetingPods,
         sizes=sizes(claims=2, devices=1, faults_max=world_specs.Size(1, 0)),
         faults=("lose-response", "lose-request", "delay-request"),
-        hazard=world_specs.Hazard("H1", remedy="keep-in-flight-until-known"),
     ),
 }

@@ -106,24 +106,20 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         title="H3: another scheduler takes over while the first is binding a pod",
         make=functools.partial(Failover, late_pods=1),
         sizes=competing_pods.sizes(claims=2, devices=1, late_pods=1),
-        hazard=world_specs.Hazard("H3", remedy="fence-predecessor"),
     ),
     "reservation-taken-back-late": world_specs.WorldSpec(
         title="H18: a scheduler takes a reservation back after its successor has listed the claim",
         make=TakenBackLate,
         sizes=_ONE_BINDER,
-        hazard=world_specs.Hazard("H18", remedy="fence-predecessor"),
     ),
     "pod-bound-late": world_specs.WorldSpec(
         title="H19: the binding of a pod is committed after another scheduler has listed the pod",
         make=BoundLate,
         sizes=_ONE_BINDER,
-        hazard=world_specs.Hazard("H19", remedy=None),
     ),
     "extended-pod-bound-late": world_specs.WorldSpec(
         title="H19: the same with a pod that asks for an extended resource",
         make=ExtendedBoundLate,
         sizes=_ONE_BINDER,
-        hazard=world_specs.Hazard("H19", remedy=None),
     ),
 }

@@ -79,6 +79,5 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         make=UnfreedAllocation,
         sizes={"binders": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
         faults=("touch-objects", "lose-request"),
-        hazard=world_specs.Hazard("H15", remedy="try-again-after-post-filter"),
     ),
 }

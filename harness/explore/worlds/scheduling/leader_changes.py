@@ -149,6 +149,5 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         sizes=competing_pods.sizes(
             claims=2, devices=1, late_pods=1, binders=world_specs.Size(1, 1)
         ),
-        hazard=world_specs.Hazard("H3", remedy="fence-predecessor"),
     ),
 }

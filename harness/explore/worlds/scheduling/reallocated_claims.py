@@ -41,6 +41,5 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             claims=2, devices=2, late_pods=1, faults_max=world_specs.Size(1, 0)
         ),
         faults=competing_pods.WATCHES,
-        hazard=world_specs.Hazard("H2", remedy="compare-devices-on-update"),
     ),
 }

@@ -75,6 +75,5 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             "devices": world_specs.Size(1, 1),
             "binders": world_specs.Size(1, 1),
         },
-        hazard=world_specs.Hazard("kubernetes#128980", remedy=None),
     ),
 }

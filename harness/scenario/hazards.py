@@ -1,0 +1,95 @@
+"""The known hazards: ways in which today's Kubernetes fails, each on a page of its own.
+
+A page is a file of `docs/findings` with front matter, which this module reads; the text below it
+says what happens, and why. The package has a copy of the folder. Files of the folder without front
+matter are about other things.
+"""
+
+import datetime
+import functools
+import pathlib
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from harness import errors
+from harness.scenario import loading
+from harness.scenario.toml_files import documents
+
+FOLDER = "docs/findings"
+_FENCE = "---\n"
+"""The line before and after the front matter."""
+
+
+class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The front matter of a page."""
+
+    id: str
+    """Its short name, such as H1 or kubernetes#128980."""
+    title: str
+    kinds: list[str]
+    """Its effects, such as `double allocation`."""
+    issues: list[str]
+    """Where it was reported, as `kubernetes#136269`."""
+    worlds: list[str]
+    """Worlds of `flake-hunt explore` in which the correct subject fails by it."""
+    remedy: str | None = None
+    """Name of the remedy with which the subject does not fail; None: there is none."""
+    defects: list[str] = []
+    """The known defects that are it, if the correct subject does not have it."""
+    seen: list[str]
+    """Real programs that did it, with their releases, as `kube-scheduler 1.36.2`."""
+    since: datetime.date
+    """The day on which it was found here."""
+    status: str
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A hazard and its page."""
+
+    hazard: Hazard
+    path: pathlib.Path
+    text: str
+    """The page below its front matter, in Markdown."""
+
+
+@functools.cache
+def pages() -> Mapping[str, Page]:
+    """Return all pages by the hazard's id, H1 first. Raises ScenarioError if one is invalid."""
+    paths = sorted(documents.shipped_folder(FOLDER).glob("*.md"))
+    return {page.hazard.id: page for page in map(_read, paths) if page is not None}
+
+
+def find(text: str) -> Page | None:
+    """Return the page of a hazard of this id or title, in any case; None: there is none."""
+    wanted = text.casefold()
+    names = ((page, (page.hazard.id, page.hazard.title)) for page in pages().values())
+    return next((page for page, known in names if wanted in map(str.casefold, known)), None)
+
+
+def of_worlds() -> Iterator[tuple[str, Hazard]]:
+    """Yield the name of each world in which the correct subject fails, with its hazard."""
+    for page in pages().values():
+        for world in page.hazard.worlds:
+            yield world, page.hazard
+
+
+def scenarios(hazard: Hazard) -> list[str]:
+    """Return the shipped scenarios that show a hazard, by their key `known_to_fail`.
+
+    Raises ScenarioError if a shipped scenario cannot be loaded.
+    """
+    failing = ((name, loading.load(name).scenario.known_to_fail) for name in loading.every_name())
+    return [name for name, cause in failing if (page := find(cause)) and page.hazard == hazard]
+
+
+def _read(path: pathlib.Path) -> Page | None:
+    before, _, rest = path.read_text(encoding="utf-8").partition(_FENCE)
+    head, fence, text = rest.partition(_FENCE)
+    if before or not fence:
+        return None
+    try:
+        hazard = msgspec.yaml.decode(head.encode(), type=Hazard)
+    except msgspec.MsgspecError as error:
+        raise errors.ScenarioError(f"{path}: expected the keys of a hazard: {error}") from error
+    return Page(hazard=hazard, path=path, text=text.strip())
