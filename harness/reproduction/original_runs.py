@@ -12,7 +12,8 @@ from harness.history import campaign_folders, directories, plans
 from harness.reproduction.search import load_axes
 from harness.run import subjects
 from harness.run.fault_planning import planning
-from harness.scenario import fault_specs, pool_specs, profiles, specs, subject_specs
+from harness.scenario import pool_specs, profiles, specs, subject_specs
+from harness.scenario.fault_kinds import fault
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,9 +155,7 @@ def _unresolved(subject: subject_specs.SubjectSpec) -> subject_specs.SubjectSpec
     return subject.model_copy(update={"schedulers": schedulers, "claim_controller": "auto"})
 
 
-def _drawn(
-    plan: plans.Plan, scenario: specs.Scenario
-) -> list[fault_specs.TrafficFault | fault_specs.RunFault]:
+def _drawn(plan: plans.Plan, scenario: specs.Scenario) -> list[fault.Fault]:
     """Return the faults, with those that a nemesis drew in its place, so that each can go."""
     profile = profiles.restore(plan.cluster_profile)
     return planning.drawn(

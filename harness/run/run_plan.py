@@ -20,7 +20,7 @@ from harness.run import (
     subjects,
     used_plugins,
 )
-from harness.run.fault_planning import client_calls, planning
+from harness.run.fault_planning import planned_runs, planning
 from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching, locustfiles
@@ -105,7 +105,7 @@ def plan(
         choice=fault_carrier,
     )
     _require_local_load(scenario, faults)
-    kubelets = client_calls.kubelets(scenario)
+    kubelets = planned_runs.kubelets(scenario)
     changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
     resolved = plans.Plan(
         run_id=run_id,
@@ -139,7 +139,7 @@ def plan(
             "recorder",
             *kubelets,
             "traffic",
-            *client_calls.owned_schedulers(subject),
+            *planned_runs.owned_schedulers(subject),
             *subjects.python_controllers(subject),
         ],
         expected_pool_changes=kubelets[:1] if changes.changes else [],

@@ -14,9 +14,9 @@ from harness.cluster import interfaces
 from harness.history import directories, plans
 from harness.model import naming
 from harness.run import known_defects, run_plan, scheduler_commands, subjects
-from harness.run.fault_planning import client_calls
 from harness.run.supervision import supervising
 from harness.scenario import pool_changes, subject_specs
+from harness.scenario.fault_kinds import lost_nodes
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
@@ -64,7 +64,7 @@ class RunProcesses:
         supervisor.on_lease_lost = self._start_next
         self._starters: dict[str, Callable[[str], None]] = {
             KUBELET: self._start_kubelet,
-            client_calls.LOST_KUBELET: self._start_kubelet,
+            lost_nodes.KUBELET: self._start_kubelet,
             subjects.CONTROLLER: self._start_controller,
         }
         for name, scheduler in self._schedulers().items():
@@ -167,7 +167,7 @@ class RunProcesses:
         """Return the options with the nodes of a kubelet process; none if there is only one."""
         if len(self._kubelets) == 1:
             return []
-        is_lost = naming.first_incarnation(kubelet) == client_calls.LOST_KUBELET
+        is_lost = naming.first_incarnation(kubelet) == lost_nodes.KUBELET
         chosen = [self.lost_node] if is_lost else self._nodes[:-1]
         return [word for node in chosen for word in ("--node", node)]
 

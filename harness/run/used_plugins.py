@@ -6,7 +6,7 @@ from harness.checks.plugin_checks import planned_checks
 from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.run import known_defects, subjects
-from harness.scenario import fault_specs, loading, profiles, specs
+from harness.scenario import loading, profiles, specs
 from harness.traffic import locustfiles
 
 
@@ -42,9 +42,9 @@ def _plugins(
         *(discovery.named("subjects", text, shipped=subjects.KINDS) for text in chosen_subjects),
         *(discovery.named("defects", name, shipped=known_defects.names()) for name in defects),
         *(
-            discovery.named("faults", fault.plugin)
+            discovery.named("faults", name)
             for fault in loaded.scenario.faults
-            if isinstance(fault, fault_specs.PluginFault)
+            for name in fault.plugins
         ),
     ]
     yield from filter(None, asked)

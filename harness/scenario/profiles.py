@@ -156,8 +156,6 @@ class KubeconfigProfile(ProfileSpec):
 EMBEDDED_VERSION = (1, 36)
 """Version of Kubernetes that the embedded API server is like; it has all gates of DRA on, apart
 from those that are alpha there."""
-_RESTARTS = ("restart-api-server", "nemesis")
-"""Kinds of faults that restart the API server, or may."""
 Profile: TypeAlias = EmbeddedProfile | LocalProfile | KindProfile | KubeconfigProfile
 SHELF = documents.Shelf(
     noun="cluster profile",
@@ -196,7 +194,7 @@ def suited(
     `version`: that of the Kubernetes to start, to switch on the features that the scenario needs;
     None: none is switched on. Raises UsageError if the version lacks one.
     """
-    restarts = any(fault.kind in _RESTARTS for fault in scenario.faults)
+    restarts = any(fault.may_restart_api_server for fault in scenario.faults)
     match profile:
         case EmbeddedProfile():
             return _suited_embedded(profile, scenario, restarts=restarts)

@@ -9,12 +9,12 @@ import pydantic_core
 from harness.scenario import (
     claim_specs,
     driver_specs,
-    fault_specs,
+    fault_kinds,
     pool_specs,
-    scenario_faults,
     subject_specs,
     traffic_specs,
 )
+from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import (
     CheckName,
     Count,
@@ -106,9 +106,7 @@ class Scenario(Spec):
     """How the API objects are recorded."""
     controls: list[Name] = []
     """Known defects that campaigns use as positive controls of this scenario."""
-    faults: Annotated[
-        list[fault_specs.AnyFault], pydantic.Field(max_length=fault_specs.FAULTS_MAX)
-    ] = []
+    faults: Annotated[list[fault_kinds.AnyFault], pydantic.Field(max_length=fault.FAULTS_MAX)] = []
     """Faults; all are healed when the load has ended, and progress is judged from then on."""
     plain_hunt: bool = False
     """`flake-hunt hunt` without names includes it; `hunt --all` runs every shipped scenario."""
@@ -154,7 +152,7 @@ class Scenario(Spec):
 
     @pydantic.model_validator(mode="after")
     def _require_consistent_faults(self) -> Self:
-        scenario_faults.require_consistent(self.faults)
+        fault_kinds.require_consistent(self.faults)
         return self
 
     @pydantic.model_validator(mode="after")

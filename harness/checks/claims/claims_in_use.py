@@ -20,27 +20,22 @@ from harness.checks import verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives
 from harness.checks.faults import fault_records
 from harness.history import plans, records
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds.fault import Effect
 
 NAME = "claims_in_use"
 PROMISE = "a claim stays allocated, reserved and there while a pod that uses it runs"
 _UNSURE = (
-    "lose-response",
-    "truncate-response",
-    "delay-request",
-    "delay-response",
-    "kill-process",
-    "pause-process",
-    "restart-process",
-    "stale-list",
-    "take-over",
+    Effect.LOST_ANSWER,
+    Effect.LATE_WRITE,
+    Effect.OLD_STATE,
+    Effect.RESTART,
+    Effect.PAUSE,
 )
-"""Faults after which a scheduler that they hit does not know whether a pod is bound."""
-_MOVING = ("restart-api-server", "reallocate-claims", "take-over")
-"""Faults that hit all schedulers, or take claims from pods."""
-_MOVED = "reallocate-claims"
+"""Effects after which a scheduler that they hit does not know whether a pod is bound."""
+_MOVING = (Effect.API_SERVER, Effect.MOVED_CLAIM, Effect.TAKE_OVER)
+"""Effects on all schedulers, or that take claims from pods."""
 _SCHEDULER = "scheduler"
-_UNANSWERED = ("lose-response", "truncate-response", "delay-response")
-_LATE = "delay-request"
 _ENDS = {
     "dropped": "lost its reservation",
     "deallocated": "was deallocated",
@@ -57,7 +52,8 @@ def applies(plan: plans.Plan) -> bool:
 
 def _confuses(fault: plans.PlannedFault) -> bool:
     hits = not fault.clients or any(name.startswith(_SCHEDULER) for name in fault.clients)
-    return fault.kind in _MOVING or (hits and fault.kind in _UNSURE)
+    effect = fault_kinds.of(fault.kind).effect
+    return effect in _MOVING or (hits and effect in _UNSURE)
 
 
 def check(
@@ -72,7 +68,11 @@ def check(
     `blames_server`: also with those of claims that the API server removed in spite of a finalizer.
     """
     hits = () if faults is None else faults.applications
-    moved = {(item.namespace, item.name) for item in hits if item.kind == _MOVED}
+    moved = {
+        (item.namespace, item.name)
+        for item in hits
+        if fault_kinds.of(item.kind).effect is Effect.MOVED_CLAIM
+    }
     ended = [
         item
         for item in lives.reservations
@@ -93,22 +93,23 @@ class _Hazards:
     """The known hazards that faults of a run bring about, by what they hit."""
 
     def __init__(self, applications: Iterable[records.FaultApplied]) -> None:
-        self._kinds: dict[tuple[str, str, str], set[str]] = collections.defaultdict(set)
+        self._effects: dict[tuple[str, str, str], set[Effect]] = collections.defaultdict(set)
         for item in applications:
             if item.client.startswith(_SCHEDULER) and item.name and not item.event_type:
-                self._kinds[item.resource, item.namespace, item.name].add(item.kind)
+                effect = fault_kinds.of(item.kind).effect
+                self._effects[item.resource, item.namespace, item.name].add(effect)
 
     def named(self, claim: claim_lives.ClaimName, pod: pod_lives.PodLife) -> str:
         """Return the hazard that faults in writes of a pod and its claim show; empty: none."""
-        of_pod = self._kinds.get(("pods", pod.namespace, pod.name), set())
-        of_claim = self._kinds.get(("resourceclaims", claim.namespace, claim.name), set())
-        if of_pod.intersection(_UNANSWERED):
+        of_pod = self._effects.get(("pods", pod.namespace, pod.name), set())
+        of_claim = self._effects.get(("resourceclaims", claim.namespace, claim.name), set())
+        if Effect.LOST_ANSWER in of_pod:
             return "H11, a binding without an answer"
-        if _LATE in of_pod:
+        if Effect.LATE_WRITE in of_pod:
             return "H19, a binding that comes late"
-        if of_claim.intersection(_UNANSWERED):
+        if Effect.LOST_ANSWER in of_claim:
             return "H10, a reservation that was taken back"
-        return "H18, a reservation that is taken back late" if _LATE in of_claim else ""
+        return "H18, a reservation that is taken back late" if Effect.LATE_WRITE in of_claim else ""
 
 
 def _taken(

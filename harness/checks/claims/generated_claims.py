@@ -23,13 +23,15 @@ from harness.checks import verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives, template_copies
 from harness.checks.faults import fault_records
 from harness.history import plans
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds.fault import Effect
 
 NAME = "generated_claims"
 PROMISE = "each entry of a pod has one claim, made as its template says, which its status names"
-_UNANSWERED = ("lose-response", "truncate-response", "delay-request", "delay-response")
-"""Faults after which a controller does not know whether it has created a claim."""
-_FORGETTING = ("kill-process", "restart-process", "restart-api-server", "stale-list")
-"""Faults after which it does not know what was created before."""
+_UNANSWERED = (Effect.LOST_ANSWER, Effect.LATE_WRITE)
+"""Effects after which a controller does not know whether it has created a claim."""
+_FORGETTING = (Effect.RESTART, Effect.API_SERVER, Effect.OLD_STATE)
+"""Effects after which it does not know what was created before."""
 
 applies = findings.owes
 
@@ -58,13 +60,17 @@ def check(
     )
 
 
+def _effect(kind: str) -> Effect:
+    return fault_kinds.of(kind).effect
+
+
 class _Excuses:
     """The claims of which a controller cannot know, because of faults."""
 
     def __init__(self, plan: plans.Plan, faults: fault_records.FaultRecords) -> None:
-        unanswered = [item for item in faults.applications if item.kind in _UNANSWERED]
+        unanswered = [item for item in faults.applications if _effect(item.kind) in _UNANSWERED]
         self._unknown = {item.uid for item in unanswered if item.uid}
-        self._all = any(fault.kind in _FORGETTING for fault in plan.faults) or any(
+        self._all = any(_effect(fault.kind) in _FORGETTING for fault in plan.faults) or any(
             not item.uid for item in unanswered
         )
 

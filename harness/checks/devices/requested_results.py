@@ -32,6 +32,8 @@ from harness.checks.devices import (
 )
 from harness.checks.taints import attempt_views
 from harness.history import plans
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds.fault import Effect
 
 NAME = "requested_results"
 PROMISE = "a claim gets as many devices as each of its requests, or one alternative of it, asks for"
@@ -41,8 +43,6 @@ _GUARANTEE = allocation_judging.Guarantee(
     good="all requests got what they ask for",
 )
 applies = allocation_judging.applies
-_STALE = ("stale-list",)
-"""Kinds of faults that show a scheduler a list from before."""
 
 
 def check(
@@ -65,7 +65,7 @@ def _is_certain(
     plan: plans.Plan,
 ) -> bool:
     """Return whether anything is certain about what the scheduler chose from."""
-    is_stale = any(fault.kind in _STALE for fault in plan.faults)
+    is_stale = any(fault_kinds.of(fault.kind).effect is Effect.OLD_STATE for fault in plan.faults)
     return not (questions.catalogue.gaps or timelines.has_gap or is_stale)
 
 

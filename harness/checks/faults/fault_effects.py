@@ -28,27 +28,17 @@ from harness.checks import verdicts
 from harness.checks.faults import fault_records, fault_wording
 from harness.checks.holds import hold_columns, hold_history
 from harness.history import records
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds.fault import Effect
 
 NEAR_NS = 1_000_000_000
 """A scheduler decides at most this long before the commit of its decision."""
 WATCH_AGAIN_NS = 2_000_000_000
 """A client watches again at most this long after its watch has ended."""
-_OUTCOMES = frozenset({"lose-response", "truncate-response", "delay-response"})
-"""Kinds that hit a write after its commit."""
-_TOUCHED, _DELAYED_WRITE, _DELAYED_EVENT = "touch-objects", "delay-request", "delay-events"
-_FAILURES = frozenset({"lose-request", "reject", _TOUCHED})
-"""Kinds that hit a write before its commit, or make it fail."""
-_MOVED = "reallocate-claims"
-_WRITE_KINDS = _OUTCOMES | _FAILURES | {_DELAYED_WRITE, _MOVED}
-_ENDED_WATCHES = ("drop-watch", "expire-watch")
-_API_SERVER_RESTARTED = "restart-api-server"
-_PROCESS_KINDS = (
-    "kill-process",
-    "restart-process",
-    "pause-process",
-    "take-over",
-    _API_SERVER_RESTARTED,
-)
+_FAILURES = frozenset({Effect.LOST_WRITE, Effect.CONFLICT})
+"""Effects on a write before its commit."""
+_ON_WRITES = _FAILURES | {Effect.LOST_ANSWER, Effect.LATE_WRITE, Effect.MOVED_CLAIM}
+_ON_PROCESSES = (Effect.RESTART, Effect.PAUSE, Effect.TAKE_OVER, Effect.API_SERVER)
 _SCHEDULER = "scheduler"
 """Name of the first scheduler, and prefix of the names of others."""
 _Key = tuple[str, str]
@@ -61,11 +51,12 @@ class FaultEffects:
     def __init__(
         self, applications: Iterable[records.FaultApplied], holds: hold_columns.HoldColumns
     ) -> None:
-        self._by_kind: dict[str, list[records.FaultApplied]] = collections.defaultdict(list)
+        self._by_effect: dict[Effect, list[records.FaultApplied]] = collections.defaultdict(list)
         self._on_claims: dict[_Key, list[records.FaultApplied]] = collections.defaultdict(list)
         for item in applications:
-            self._by_kind[item.kind].append(item)
-            if item.kind in _WRITE_KINDS and item.resource == hold_history.CLAIMS:
+            effect = _effect(item)
+            self._by_effect[effect].append(item)
+            if effect in _ON_WRITES and item.resource == hold_history.CLAIMS:
                 self._on_claims[item.namespace, item.name].append(item)
         self._holds_of = functools.cache(holds.of_claims)
 
@@ -86,10 +77,6 @@ class FaultEffects:
             *self._events(first, second),
         ]
 
-    def _of(self, kinds: Iterable[str]) -> Iterator[records.FaultApplied]:
-        for kind in kinds:
-            yield from self._by_kind[kind]
-
     # ------------------------------------------------------------------------- writes
 
     def _first_writes(
@@ -99,13 +86,14 @@ class FaultEffects:
         since_ns, until_ns = self._free_since_ns(first), second.allocated_ts_ns
 
         def explains(item: records.FaultApplied) -> bool:
-            if item.kind == _MOVED:
+            effect = _effect(item)
+            if effect is Effect.MOVED_CLAIM:
                 return item.resource_version == first.held_from_rv
             if not since_ns <= item.begun_ns < until_ns:
                 return False
-            if item.kind in _OUTCOMES:
+            if effect is Effect.LOST_ANSWER:
                 return item.resource_version in (0, first.held_from_rv)
-            if item.kind in _FAILURES:
+            if effect in _FAILURES:
                 return item.begun_ns >= first.allocated_ts_ns - NEAR_NS
             is_committed = item.ended_ns is not None and item.ended_ns < until_ns
             return item.begun_ns <= first.allocated_ts_ns and is_committed
@@ -120,9 +108,10 @@ class FaultEffects:
         near_ns = max(since_ns, first.allocated_ts_ns - NEAR_NS)
 
         def explains(item: records.FaultApplied) -> bool:
-            if item.kind == _DELAYED_WRITE:
+            effect = _effect(item)
+            if effect is Effect.LATE_WRITE:
                 return since_ns <= item.begun_ns < first.allocated_ts_ns
-            return item.kind in _FAILURES and near_ns <= item.begun_ns < second.allocated_ts_ns
+            return effect in _FAILURES and near_ns <= item.begun_ns < second.allocated_ts_ns
 
         return self._writes_of(second, explains)
 
@@ -154,7 +143,7 @@ class FaultEffects:
     ) -> Iterator[verdicts.FaultEffect]:
         """Yield, for each scheduler, the delay of the event of the first allocation."""
         late: dict[str, records.FaultApplied] = {}
-        for item in self._of([_DELAYED_EVENT]):
+        for item in self._by_effect[Effect.LATE_EVENT]:
             if _is_read_by_scheduler(item) and self._delays(item, first, second):
                 late[item.client] = max(
                     item, late.get(item.client, item), key=lambda one: one.resource_version
@@ -186,7 +175,7 @@ class FaultEffects:
     ) -> Iterator[verdicts.FaultEffect]:
         """Yield, for each fault, the last end of a watch before the first allocation."""
         ended: dict[tuple[str, str], records.FaultApplied] = {}
-        for item in self._of(_ENDED_WATCHES):
+        for item in self._by_effect[Effect.ENDED_WATCH]:
             is_near = item.begun_ns >= first.allocated_ts_ns - WATCH_AGAIN_NS
             if _is_read_by_scheduler(item) and is_near and _precedes(item, first, second):
                 ended[item.client, item.fault] = item
@@ -198,7 +187,7 @@ class FaultEffects:
     ) -> Iterator[verdicts.FaultEffect]:
         """Yield, for each fault, the last stale read between the two allocations."""
         stale: dict[tuple[str, str], records.FaultApplied] = {}
-        for item in self._of(["stale-list"]):
+        for item in self._by_effect[Effect.OLD_STATE]:
             is_between = first.allocated_ts_ns <= item.begun_ns < second.allocated_ts_ns
             shows_claim = item.name in ("", first.name)
             is_older = item.resource_version < first.held_from_rv
@@ -212,8 +201,9 @@ class FaultEffects:
     def _processes(self, since_ns: int, until_ns: int) -> Iterator[verdicts.FaultEffect]:
         """Yield, for each fault and process, what happened to it in this time."""
         found: dict[tuple[str, str], list[records.FaultApplied]] = collections.defaultdict(list)
-        for item in self._of(_PROCESS_KINDS):
-            is_known = item.process.startswith(_SCHEDULER) or item.kind == _API_SERVER_RESTARTED
+        for item in (item for effect in _ON_PROCESSES for item in self._by_effect[effect]):
+            is_server = _effect(item) is Effect.API_SERVER
+            is_known = item.process.startswith(_SCHEDULER) or is_server
             if is_known and item.begun_ns < until_ns and _end_ns(item) >= since_ns:
                 found[item.process, item.fault].append(item)
         for (process, _), items in found.items():
@@ -224,12 +214,16 @@ class FaultEffects:
 def is_unseen(effect: verdicts.FaultEffect, second: verdicts.Holder) -> bool:
     """Return whether it kept the event of the first allocation back until the second one."""
     is_late = effect.ended_ns is None or effect.ended_ns > second.allocated_ts_ns
-    return effect.kind == _DELAYED_EVENT and is_late
+    return fault_kinds.of(effect.kind).effect is Effect.LATE_EVENT and is_late
+
+
+def _effect(item: records.FaultApplied) -> Effect:
+    return fault_kinds.of(item.kind).effect
 
 
 def _is_decisive(item: records.FaultApplied) -> bool:
     """Return whether an application on a claim may change what the scheduler knows of it."""
-    if item.kind == _TOUCHED:
+    if _effect(item) in (Effect.CONFLICT, Effect.MOVED_CLAIM):
         return True
     is_scheduler = not item.client or item.client.startswith(_SCHEDULER)
     return is_scheduler and item.subresource == "status" and not item.event_type
@@ -251,7 +245,7 @@ def _end_ns(item: records.FaultApplied) -> float:
     """Return the end of the effect on a process; a pause without an end lasts."""
     if item.ended_ns is not None:
         return item.ended_ns
-    return math.inf if item.kind == "pause-process" else item.begun_ns + NEAR_NS
+    return math.inf if _effect(item) is Effect.PAUSE else item.begun_ns + NEAR_NS
 
 
 def _claim(holder: verdicts.Holder) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from harness.checks import verdicts
 from harness.history import histories, plans, records
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds.fault import Effect
 
 RECORDER = "recorder"
 """Client whose record is judged: a fault of it rules out VALID."""
@@ -139,7 +141,11 @@ def _outside(found: FaultRecords) -> Iterator[str]:
 
 def api_server_kills(found: FaultRecords) -> list[int]:
     """Return the monotonic times at which the API server was killed, in nanoseconds."""
-    return [item.begun_ns for item in found.applications if item.kind == "restart-api-server"]
+    return [
+        item.begun_ns
+        for item in found.applications
+        if fault_kinds.of(item.kind).effect is Effect.API_SERVER
+    ]
 
 
 def times(fault: plans.PlannedFault) -> int | None:

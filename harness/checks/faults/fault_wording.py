@@ -3,29 +3,9 @@
 from collections.abc import Sequence
 
 from harness.history import records
+from harness.scenario import fault_kinds
 
 NONE = "no fault explains it"
-_WRITES = {
-    "lose-request": "the status write of {name} was lost before the commit",
-    "lose-response": "the response to the status write of {name} was lost",
-    "truncate-response": "the response to the status write of {name} broke off",
-    "delay-request": "the status write of {name} was under way for {lasted}",
-    "delay-response": "the response to the status write of {name} arrived {lasted} late",
-    "reject": "the status write of {name} was rejected",
-    "touch-objects": "another client changed {name}",
-    "reallocate-claims": "another client moved {name} to this device",
-}
-_PROCESSES = {
-    "kill-process": "{process} was killed",
-    "restart-process": "{process} was restarted",
-    "pause-process": "{process} was paused for {lasted}",
-    "take-over": "another scheduler took over from {process}",
-    "restart-api-server": "the API server was restarted",
-}
-_WATCHES = {
-    "drop-watch": "the claim watch of {client} was closed before the allocation of {name}",
-    "expire-watch": "the claim watch of {client} ended with 410 before the allocation of {name}",
-}
 
 
 def of_object(item: records.FaultApplied, name: str, count: int) -> str:
@@ -33,18 +13,18 @@ def of_object(item: records.FaultApplied, name: str, count: int) -> str:
 
     `item` is the last of `count` applications.
     """
-    return _clause(item, _WRITES[item.kind].format(name=name, lasted=_lasted(item)), count)
+    return _clause(item, _words(item).format(name=name, lasted=_lasted(item)), count)
 
 
 def of_process(item: records.FaultApplied, count: int) -> str:
     """Return the clause for faults of one process; `item` is the last of `count` applications."""
     process = _named(item.process)
-    return _clause(item, _PROCESSES[item.kind].format(process=process, lasted=_lasted(item)), count)
+    return _clause(item, _words(item).format(process=process, lasted=_lasted(item)), count)
 
 
 def of_watch(item: records.FaultApplied, name: str) -> str:
     """Return the clause for a watch that ended before it showed the allocation of `name`."""
-    return _clause(item, _WATCHES[item.kind].format(client=_named(item.client), name=name), 1)
+    return _clause(item, _words(item).format(client=_named(item.client), name=name), 1)
 
 
 def of_event(item: records.FaultApplied, name: str, *, is_behind: bool) -> str:
@@ -98,6 +78,10 @@ def follows(other: str, released_rv: int, first: str) -> str:
         f"it follows from an earlier one: {other} had the device too, and its release at "
         f"resourceVersion {released_rv} made it look free while {first} still held it"
     )
+
+
+def _words(item: records.FaultApplied) -> str:
+    return fault_kinds.of(item.kind).clause
 
 
 def _clause(item: records.FaultApplied, text: str, count: int) -> str:

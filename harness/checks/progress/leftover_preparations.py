@@ -13,10 +13,10 @@ from harness.checks import check_results, verdicts, world_states
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress
 from harness.history import plans, records
+from harness.scenario import fault_kinds
 
 NAME = "leftover_preparations"
 PROMISE = "at rest, no claim is prepared on a node for a pod that is gone"
-_LOST = "lose-node"
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -26,7 +26,7 @@ def applies(plan: plans.Plan) -> bool:
         plan.progress_s is not None
         and plan.expected_preparations
         and not traffic.get("force_delete")
-        and not any(fault.kind == _LOST for fault in plan.faults)
+        and not any(fault_kinds.of(fault.kind).loses_node for fault in plan.faults)
         and _is_prompt(driver)
     )
 

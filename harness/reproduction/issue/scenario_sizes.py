@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from harness.reproduction.issue import markdown
-from harness.scenario import fault_specs, scenario_faults, specs, traffic_specs
+from harness.scenario import fault_kinds, specs, traffic_specs
+from harness.scenario.fault_kinds import fault
 
 
 def line(scenario: specs.Scenario) -> str:
@@ -42,13 +43,13 @@ def _sizes(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
     for index, change in enumerate(pools.changes, start=1):
         yield f"pool change {index} ({change.kind})", _counted(change.times, "time")
     yield "users", str(traffic.users)
-    for name, fault in scenario_faults.named(scenario.faults):
-        yield f"fault {name}", _fault(fault)
+    for name, item in fault_kinds.named(scenario.faults):
+        yield f"fault {name}", _fault(item)
 
 
-def _fault(fault: fault_specs.AnyFault) -> str:
+def _fault(item: fault.Fault) -> str:
     """Return how often and how long: `10 times, 0.5 s`."""
-    times, seconds = getattr(fault, "times", None), getattr(fault, "seconds", None)
+    times, seconds = getattr(item, "times", None), getattr(item, "seconds", None)
     often = _counted(times, "time") if times else "on"
     return f"{often}, {seconds:g} s" if seconds else often
 

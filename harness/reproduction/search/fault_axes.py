@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.reproduction.search import load_axes
-from harness.scenario import fault_specs, scenario_faults, specs
+from harness.scenario import fault_kinds, specs
+from harness.scenario.fault_kinds import fault
 
 SECONDS_LEAST = 0.05
 """Shortest time that is tried, in seconds."""
@@ -19,7 +20,7 @@ def without(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario | No
 
     None: another fault begins after it.
     """
-    named = list(scenario_faults.named(scenario.faults))
+    named = list(fault_kinds.named(scenario.faults))
     for index, (name, _) in enumerate(named):
         others = [spec for number, (_, spec) in enumerate(named) if number != index]
         is_needed = any(spec.start_after and spec.start_after.fault == name for spec in others)
@@ -29,7 +30,7 @@ def without(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario | No
 
 def plainer(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
     """Yield (change, scenario with it) for each condition of a fault that can be left out."""
-    for index, (name, spec) in enumerate(scenario_faults.named(scenario.faults)):
+    for index, (name, spec) in enumerate(fault_kinds.named(scenario.faults)):
         for key, plain in _PLAIN.items():
             if getattr(spec, key, plain) != plain:
                 yield f"{key} of {name}", _replaced(scenario, index, {key: plain})
@@ -37,7 +38,7 @@ def plainer(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
 
 def axes(scenario: specs.Scenario) -> Iterator[load_axes.Axis]:
     """Yield the sizes of faults that can be smaller: times if they are limited, then seconds."""
-    named = list(scenario_faults.named(scenario.faults))
+    named = list(fault_kinds.named(scenario.faults))
     for index, (name, spec) in enumerate(named):
         times = getattr(spec, "times", None)
         if times is not None and times > 1:
@@ -73,9 +74,7 @@ def _replaced(scenario: specs.Scenario, index: int, keys: dict[str, Any]) -> spe
     return load_axes.changed(scenario, faults=faults)
 
 
-def _with_names(
-    named: Sequence[tuple[str, fault_specs.AnyFault]],
-) -> list[fault_specs.AnyFault]:
+def _with_names(named: Sequence[tuple[str, fault.Fault]]) -> list[fault.Fault]:
     """Return the faults with their names, which would otherwise depend on the faults before."""
     return [
         spec if name == spec.kind else spec.model_copy(update={"name": name})

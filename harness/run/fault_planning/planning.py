@@ -1,21 +1,23 @@
-"""From the faults of a scenario to those of a plan: names, processes, rules and seeds resolved."""
+"""From the faults of a scenario to those of a plan: names, processes, rules and seeds resolved.
+
+Refused are faults that cannot work in the run, each with a reason and a remedy: alone (each kind
+knows why), or together, because they wait for each other, take all calls of another one, or act on
+one process at one time.
+"""
 
 import dataclasses
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
+
+import msgspec
 
 from harness import errors, seeds
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run.fault_planning import (
-    client_calls,
-    fault_conflicts,
-    fault_texts,
-    nemesis,
-    refusals,
-    traffic_rules,
-)
-from harness.scenario import fault_specs, scenario_faults, specs, subject_specs
+from harness.run.fault_planning import nemesis, planned_runs
+from harness.scenario import fault_kinds, specs, subject_specs
+from harness.scenario.fault_kinds import fault, nemeses, traffic_fault
 
 CarrierChoice = Literal["auto", "server", "proxy"]
 """Carrier of faults of traffic; auto: the embedded API server itself, elsewhere the proxy.
@@ -48,27 +50,89 @@ def plan(
 
     Raises UsageError for a fault that cannot work in the run.
     """
-    run = refusals.Circumstances(scenario=scenario, on=on, provider=provider)
+    run = planned_runs.PlannedRun(scenario=scenario, on=on, provider=provider)
     random = seeds.Seeds(seed)
     _require_start_conditions(scenario.faults)
-    named = _all_resolved(run, random)
-    for fault in named:
-        refusals.require_possible(fault, run)
-    fault_conflicts.require_compatible(named, run)
-    carrier = _carrier(choice, run, named)
-    faults = [_planned(fault, run, carrier, random) for fault in named]
-    has_traffic = any(fault.carrier != "run" for fault in faults)
-    return PlannedFaults(faults=faults, carrier=carrier if has_traffic else "")
+    resolved = list(_resolved(run, random))
+    faults = [item for item, _ in resolved]
+    if objection := next(_objections(faults, run), ""):
+        raise errors.UsageError(objection)
+    carrier = _carrier(choice, run, faults)
+    planned = [_planned(item, drawn_by, run, carrier, random) for item, drawn_by in resolved]
+    has_traffic = any(item.carrier != "run" for item in planned)
+    return PlannedFaults(faults=planned, carrier=carrier if has_traffic else "")
+
+
+def drawn(
+    scenario: specs.Scenario, *, seed: int, on: interfaces.Capabilities, provider: str
+) -> list[fault.Fault]:
+    """Return the faults of a scenario with their names; what a nemesis draws takes its place.
+
+    Raises UsageError if a nemesis finds no faults that the run allows.
+    """
+    run = planned_runs.PlannedRun(scenario=scenario, on=on, provider=provider)
+    return [item for item, _ in _resolved(run, seeds.Seeds(seed))]
+
+
+def _resolved(
+    run: planned_runs.PlannedRun, random: seeds.Seeds
+) -> Iterator[tuple[fault.Fault, str]]:
+    """Yield each fault with its name, and that of the nemesis that drew it; empty: none did."""
+
+    def refused(faults: Sequence[fault.Fault]) -> str:
+        return next(_objections(faults, run), "")
+
+    for name, spec in fault_kinds.named(run.scenario.faults):
+        if isinstance(spec, nemeses.Nemesis):
+            dice = random.stream("nemesis", name)
+            yield from ((item, name) for item in nemesis.draw(name, spec, refused, dice))
+        else:
+            yield spec.model_copy(update={"name": name}), ""
+
+
+def _planned(
+    spec: fault.Fault,
+    drawn_by: str,
+    run: planned_runs.PlannedRun,
+    carrier: Literal["server", "proxy"],
+    random: seeds.Seeds,
+) -> plans.PlannedFault:
+    name, clients = spec.name or spec.kind, spec.clients(run)
+    rule, parameters = dict[str, Any](), dict[str, Any]()
+    if isinstance(spec, traffic_fault.TrafficFault):
+        seed = random.derive("fault", name)
+        rule = msgspec.to_builtins(spec.rule(name, clients=clients, seed=seed))
+    else:
+        parameters = spec.model_dump(mode="json", exclude=_NOT_PARAMETERS)
+    after = spec.start_after
+    return plans.PlannedFault(
+        name=name,
+        kind=spec.kind,
+        carrier=carrier if rule else "run",
+        clients=clients,
+        required=spec.required,
+        start_s=spec.start_s,
+        start_after=plans.StartCondition(**after.model_dump()) if after else None,
+        duration_s=getattr(spec, "duration_s", None),
+        drawn_by=drawn_by,
+        text=spec.sentence(clients),
+        rule=rule,
+        parameters=parameters,
+    )
+
+
+# ----------------------------------------------------------------------------- carriers
 
 
 def _carrier(
-    choice: CarrierChoice, run: refusals.Circumstances, faults: Sequence[refusals.NamedFault]
+    choice: CarrierChoice, run: planned_runs.PlannedRun, faults: Sequence[fault.Fault]
 ) -> Literal["server", "proxy"]:
-    objection = _server_objection(run, faults)
-    needy = [item.name for item in faults if isinstance(item.spec, fault_specs.OverlookFinalizers)]
-    if needy and (objection or choice == "proxy"):
+    traffic = [item for item in faults if isinstance(item, traffic_fault.TrafficFault)]
+    objection = _server_objection(run, traffic)
+    needy = next((item for item in traffic if item.needs_server), None)
+    if needy is not None and (objection or choice == "proxy"):
         raise errors.UsageError(
-            f"fault {needy[0]}: expected an embedded API server that carries it itself, because a "
+            f"fault {needy.name}: expected an embedded API server that carries it itself, because a "
             "proxy cannot remove what has finalizers, got "
             f"{'--fault-carrier proxy' if choice == 'proxy' else run.provider}: run it on the "
             "embedded cluster, or remove the fault"
@@ -80,7 +144,9 @@ def _carrier(
     return choice
 
 
-def _server_objection(run: refusals.Circumstances, faults: Sequence[refusals.NamedFault]) -> str:
+def _server_objection(
+    run: planned_runs.PlannedRun, faults: Sequence[traffic_fault.TrafficFault]
+) -> str:
     """Return why the API server cannot carry the faults itself; empty if it can."""
     if run.provider != "embedded":
         return (
@@ -89,11 +155,7 @@ def _server_objection(run: refusals.Circumstances, faults: Sequence[refusals.Nam
         )
     programs = subject_specs.CommandScheduler
     is_own = any(isinstance(item, programs) for item in run.scenario.subject.schedulers)
-    meant = [
-        fault.name
-        for fault in faults
-        if fault_texts.is_traffic(fault.spec) and fault.spec.on.role == "scheduler"
-    ]
+    meant = [item.name for item in faults if item.on.role == "scheduler"]
     if is_own and meant:
         return (
             f"for faults in the calls of a scheduler that is a command, got server with {meant[0]}: "
@@ -102,93 +164,75 @@ def _server_objection(run: refusals.Circumstances, faults: Sequence[refusals.Nam
     return ""
 
 
-def _require_start_conditions(faults: Sequence[fault_specs.AnyFault]) -> None:
+# ----------------------------------------------------------------------------- refusals
+
+
+def _require_start_conditions(faults: Sequence[fault.Fault]) -> None:
     """Raise UsageError for a fault that begins after a nemesis, which takes no effect itself."""
-    named = list(scenario_faults.named(faults))
-    drawing = {name for name, fault in named if isinstance(fault, fault_specs.Nemesis)}
-    for name, fault in named:
-        if fault.start_after is not None and fault.start_after.fault in drawing:
+    named = list(fault_kinds.named(faults))
+    drawing = {name for name, item in named if isinstance(item, nemeses.Nemesis)}
+    for name, item in named:
+        if item.start_after is not None and item.start_after.fault in drawing:
             raise errors.UsageError(
                 f"fault {name}: expected start_after to name a fault that takes effect itself, got "
-                f"the nemesis {fault.start_after.fault}: name another one"
+                f"the nemesis {item.start_after.fault}: name another one"
             )
 
 
-def drawn(
-    scenario: specs.Scenario, *, seed: int, on: interfaces.Capabilities, provider: str
-) -> list[refusals.AnySpec]:
-    """Return the faults of a scenario with their names; what a nemesis draws takes its place.
-
-    Raises UsageError if a nemesis finds no faults that the run allows.
-    """
-    run = refusals.Circumstances(scenario=scenario, on=on, provider=provider)
-    named = _all_resolved(run, seeds.Seeds(seed))
-    return [fault.spec.model_copy(update={"name": fault.name}) for fault in named]
+def _objections(faults: Sequence[fault.Fault], run: planned_runs.PlannedRun) -> Iterator[str]:
+    """Yield why faults cannot work in the run: each one alone, then all of them together."""
+    for item in faults:
+        for objection in itertools.chain(item.objections(run), item.time_objections(run)):
+            yield f"fault {item.name}: {objection}"
+    yield from _circles(faults)
+    yield from _hidden(faults)
+    yield from _at_once(faults, run)
 
 
-def _all_resolved(run: refusals.Circumstances, random: seeds.Seeds) -> list[refusals.NamedFault]:
-    return [
-        fault
-        for name, spec in scenario_faults.named(run.scenario.faults)
-        for fault in _resolved(name, spec, run, random)
-    ]
+def _circles(faults: Sequence[fault.Fault]) -> Iterator[str]:
+    """Yield a sentence for each fault that can only begin after itself."""
+    after = {str(item.name): item.start_after.fault for item in faults if item.start_after}
+    for name, first in after.items():
+        path, at = [name], first
+        while at in after and at not in path:
+            path.append(at)
+            at = after[at]
+        if at in path:
+            circle = " after ".join([*path, at])
+            yield (
+                f"fault {name}: expected start_after to end at a fault that begins by itself, got "
+                f"{circle}: give one of them a start_s only"
+            )
 
 
-def _resolved(
-    name: str, spec: fault_specs.AnyFault, run: refusals.Circumstances, random: seeds.Seeds
-) -> list[refusals.NamedFault]:
-    """Return the fault itself, or those that a nemesis draws."""
-    if isinstance(spec, fault_specs.Nemesis):
-        return nemesis.draw(name, spec, run, random.stream("nemesis", name))
-    return [refusals.NamedFault(name=name, spec=spec)]
+def _hidden(faults: Sequence[fault.Fault]) -> Iterator[str]:
+    """Yield a sentence for each fault of which an earlier one takes all calls or events."""
+    traffic = [item for item in faults if isinstance(item, traffic_fault.TrafficFault)]
+    for first, second in itertools.combinations(traffic, 2):
+        if first.hides(second):
+            yield (
+                f"fault {second.name}: expected calls or events that are left for it, but "
+                f"{first.name} takes all of them, as it comes first: put {second.name} before "
+                f"{first.name} in the scenario"
+            )
 
 
-def _planned(
-    fault: refusals.NamedFault,
-    run: refusals.Circumstances,
-    carrier: Literal["server", "proxy"],
-    random: seeds.Seeds,
-) -> plans.PlannedFault:
-    spec, rule, parameters = fault.spec, dict[str, Any](), dict[str, Any]()
-    clients = _clients(spec, run)
-    if fault_texts.is_traffic(spec):
-        seed = random.derive("fault", fault.name)
-        found = traffic_rules.rule(fault.name, spec, clients=clients, seed=seed)
-        rule = traffic_rules.document(found)
-    else:
-        parameters = spec.model_dump(mode="json", exclude=_NOT_PARAMETERS)
-    after = spec.start_after
-    return plans.PlannedFault(
-        name=fault.name,
-        kind=spec.kind,
-        carrier=carrier if rule else "run",
-        clients=clients,
-        required=spec.required,
-        start_s=spec.start_s,
-        start_after=plans.StartCondition(**after.model_dump()) if after else None,
-        duration_s=getattr(spec, "duration_s", None),
-        drawn_by=fault.drawn_by,
-        text=fault_texts.sentence(spec, clients),
-        rule=rule,
-        parameters=parameters,
-    )
+def _at_once(faults: Sequence[fault.Fault], run: planned_runs.PlannedRun) -> Iterator[str]:
+    """Yield a sentence for each two faults that change the life of one process at one time."""
+    ended = [(process, item) for item in faults if (process := item.ended_process(run))]
+    for (one, earlier), (other, later) in itertools.combinations(ended, 2):
+        if one == other and _overlap(earlier, later):
+            yield (
+                f"fault {later.name}: expected one fault of {other} at a time, but {earlier.name} "
+                "acts on it then, and neither could be healed: change start_s, or use start_after"
+            )
 
 
-def _clients(spec: refusals.AnySpec, run: refusals.Circumstances) -> list[str]:
-    subject = run.scenario.subject
-    match spec:
-        case (
-            fault_specs.TouchObjects()
-            | fault_specs.ReallocateClaims()
-            | fault_specs.RestartApiServer()
-            | fault_specs.PluginFault()
-        ):
-            return []
-        case fault_specs.LoseNode():
-            return [client_calls.LOST_KUBELET]
-        case fault_specs.TakeOver():
-            return client_calls.processes("scheduler", subject)[:1]
-        case fault_specs.ProcessFault():
-            return client_calls.ended_processes(spec.role, subject, run.on)[:1]
-        case _:
-            return client_calls.processes(spec.on.role, subject)
+def _overlap(first: fault.Fault, second: fault.Fault) -> bool:
+    """Return whether both faults are under way at one time; False if that is not known."""
+    if first.start_after or second.start_after:
+        return False
+    if first.lasts_until_end or second.lasts_until_end:
+        return True
+    ends = [item.start_s + item.length_s for item in (first, second)]
+    return first.start_s <= ends[1] and second.start_s <= ends[0]

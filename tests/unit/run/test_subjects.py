@@ -9,7 +9,7 @@ import pytest
 from harness import errors
 from harness.cluster import interfaces
 from harness.run import subjects
-from harness.scenario import loading, scenario_faults, subject_specs
+from harness.scenario import fault_kinds, loading, subject_specs
 from tests.stand_ins import commands
 
 BARE, WHOLE = (
@@ -277,7 +277,7 @@ def test_a_kube_scheduler_lists_where_lists_are_asked_for(
 
 def test_a_fault_of_lists_alone_asks_for_lists() -> None:
     on = {"role": "scheduler", "verbs": ["list"]}
-    fault = scenario_faults.one({"kind": "reject", "code": 503, "on": on})
+    fault = fault_kinds.one({"kind": "reject", "code": 503, "on": on})
     loaded = loading.load("pod-churn").scenario
     assert not subjects.needs_lists(loaded)
     assert subjects.needs_lists(loaded.model_copy(update={"faults": [fault]}))

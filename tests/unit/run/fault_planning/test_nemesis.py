@@ -8,7 +8,7 @@ from harness import errors
 from harness.cluster import interfaces
 from harness.history import plans
 from harness.run.fault_planning import nemesis, planning
-from harness.scenario import fault_specs, specs
+from harness.scenario import fault_kinds, specs
 
 ALL = interfaces.Capabilities(restarts_api_server=True)
 
@@ -31,11 +31,8 @@ def drawn(seed: int, *, on: interfaces.Capabilities = ALL, **keys: Any) -> list[
 
 
 def test_every_kind_but_those_that_need_more_than_chance_can_be_drawn() -> None:
-    kinds = {
-        kind.model_fields["kind"].annotation.__args__[0]  # type: ignore[union-attr]
-        for kind in (*fault_specs.TrafficFault.__args__, *fault_specs.RunFault.__args__)
-    }
-    assert set(nemesis.DRAWS) == kinds - {
+    assert set(nemesis.DRAWN) == fault_kinds.BY_NAME.keys() - {
+        "nemesis",
         "reallocate-claims",
         "lose-node",
         "plugin",
@@ -45,7 +42,7 @@ def test_every_kind_but_those_that_need_more_than_chance_can_be_drawn() -> None:
 
 def test_every_kind_is_drawn_in_some_runs() -> None:
     found = {fault.kind for seed in range(60) for fault in drawn(seed)}
-    assert found == set(nemesis.DRAWS)
+    assert found == set(nemesis.DRAWN)
 
 
 def test_the_seed_decides() -> None:

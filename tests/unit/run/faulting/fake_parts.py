@@ -5,11 +5,12 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from harness import clocks, errors
 from harness.faults import injection, matching
 from harness.history import journal_reader, plans, records
-from harness.run.fault_planning import traffic_rules
-from harness.scenario import scenario_faults
+from harness.scenario import fault_kinds
 
 TIMEOUT_S = 10.0
 
@@ -136,9 +137,9 @@ class FakeProcesses:
 
 def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedFault:
     """A planned fault of the scheduler."""
-    spec: Any = scenario_faults.one({"kind": kind, **keys})
+    spec: Any = fault_kinds.one({"kind": kind, **keys})
     is_traffic, after = hasattr(spec, "on"), spec.start_after
-    rule = traffic_rules.rule(name, spec, clients=["scheduler"], seed=0) if is_traffic else None
+    rule = spec.rule(name, clients=["scheduler"], seed=0) if is_traffic else None
     return plans.PlannedFault(
         name=name,
         kind=kind,
@@ -148,7 +149,7 @@ def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedF
         start_after=plans.StartCondition(**after.model_dump()) if after else None,
         duration_s=getattr(spec, "duration_s", None),
         text="A fault.",
-        rule=traffic_rules.document(rule) if rule else {},
+        rule=msgspec.to_builtins(rule) if rule else {},
         parameters={} if rule else spec.model_dump(mode="json"),
     )
 

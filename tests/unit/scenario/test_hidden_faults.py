@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.run.fault_planning import hidden_faults
-from harness.scenario import scenario_faults
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds import traffic_fault
 
 LAG = {"kind": "delay-events", "seconds": 0.5, "on": {"resource": "resourceclaims"}}
 BROKEN = {"kind": "expire-watch", "on": {"resource": "resourceclaims"}}
@@ -15,9 +15,11 @@ LOST = {
 }
 
 
-def hiding(first: dict[str, Any], second: dict[str, Any]) -> str | None:
-    specs = [scenario_faults.one(keys) for keys in (first, second)]
-    return hidden_faults.hiding(specs[1], [("first", specs[0])])  # type: ignore[arg-type, list-item]
+def hiding(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    one, other = (fault_kinds.one(keys) for keys in (first, second))
+    assert isinstance(one, traffic_fault.TrafficFault)
+    assert isinstance(other, traffic_fault.TrafficFault)
+    return one.hides(other)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,7 @@ def hiding(first: dict[str, Any], second: dict[str, Any]) -> str | None:
     ],
 )
 def test_it_is_hidden(first: dict[str, Any], second: dict[str, Any]) -> None:
-    assert hiding(first, second) == "first"
+    assert hiding(first, second)
 
 
 @pytest.mark.parametrize(
@@ -55,4 +57,4 @@ def test_it_is_hidden(first: dict[str, Any], second: dict[str, Any]) -> None:
     ],
 )
 def test_something_is_left_for_it(first: dict[str, Any], second: dict[str, Any]) -> None:
-    assert hiding(first, second) is None
+    assert not hiding(first, second)

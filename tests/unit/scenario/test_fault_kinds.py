@@ -2,13 +2,13 @@
 
 import pathlib
 import re
-import typing
 from typing import Any
 
 import pytest
 
 from harness import errors
-from harness.scenario import fault_specs, loading, scenario_faults
+from harness.scenario import fault_kinds, loading
+from harness.scenario.fault_kinds import fault, rejected_requests, traffic_fault
 
 README = pathlib.Path(__file__).parents[3] / "scenarios" / "README.md"
 TEXT = """
@@ -22,14 +22,7 @@ profile = "churn"
 allocations_min = 1
 pods_running_min = 0
 """
-KINDS: dict[str, type[Any]] = {
-    typing.get_args(kind.model_fields["kind"].annotation)[0]: kind
-    for kind in (
-        *typing.get_args(fault_specs.TrafficFault),
-        *typing.get_args(fault_specs.RunFault),
-        fault_specs.Nemesis,
-    )
-}
+KINDS = fault_kinds.BY_NAME
 
 
 @pytest.fixture
@@ -37,7 +30,7 @@ def path(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / "mine.toml"
 
 
-def load(path: pathlib.Path, faults: str, *overrides: str) -> list[fault_specs.AnyFault]:
+def load(path: pathlib.Path, faults: str, *overrides: str) -> list[fault.Fault]:
     path.write_text(TEXT + faults)
     return loading.load(str(path), overrides=overrides).scenario.faults
 
@@ -81,7 +74,7 @@ def test_too_many_faults(path: pathlib.Path) -> None:
 def test_names_of_faults_without_one(path: pathlib.Path) -> None:
     fault = '[[faults]]\nkind = "drop-watch"\n'
     found = load(path, f'{fault}name = "drop-watch-2"\n{fault}{fault}')
-    assert [name for name, _ in scenario_faults.named(found)] == [
+    assert [name for name, _ in fault_kinds.named(found)] == [
         "drop-watch-2",
         "drop-watch",
         "drop-watch-3",
@@ -96,7 +89,7 @@ def test_a_condition_may_name_a_fault_by_its_kind(path: pathlib.Path) -> None:
         kind = "kill-process"
         start_after = { fault = "drop-watch" }
     """
-    assert load(path, faults)[1].start_after == fault_specs.StartSpec(fault="drop-watch")
+    assert load(path, faults)[1].start_after == fault.StartSpec(fault="drop-watch")
 
 
 def test_all_faults_can_be_replaced_on_the_command_line(path: pathlib.Path) -> None:
@@ -104,7 +97,7 @@ def test_all_faults_can_be_replaced_on_the_command_line(path: pathlib.Path) -> N
     assert load(path, faults, "faults=[]") == []
     other = 'faults=[{kind = "reject", code = 429, on = {resource = "pods"}}]'
     [found] = load(path, faults, other)
-    assert isinstance(found, fault_specs.RejectRequest)
+    assert isinstance(found, rejected_requests.RejectRequest)
     assert (found.code, found.on.resource) == (429, "pods")
 
 
@@ -124,7 +117,7 @@ def rows() -> dict[str, tuple[str, str]]:
 
 
 def common(kind: type[Any]) -> set[str]:
-    is_traffic = kind in typing.get_args(fault_specs.TrafficFault)
+    is_traffic = issubclass(kind, traffic_fault.TrafficFault)
     of_traffic = {"on", "skip", "every", "times", "probability", "duration_s"}
     return {"kind", "name", "start_s", "start_after", "required"} | (
         of_traffic if is_traffic else set()

@@ -1,0 +1,79 @@
+"""Other clients that change objects of the run: annotations, and the devices of claims."""
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Annotated, ClassVar, Literal
+
+import pydantic
+
+from harness.scenario.fault_kinds import fault
+
+
+class TouchObjects(fault.Fault):
+    """Another client changes an annotation of objects, so that concurrent updates conflict."""
+
+    kind: Literal["touch-objects"]
+    resource: Literal["resourceclaims", "pods", "nodes", "resourceslices"]
+    """Plural name of the resource."""
+    object_name: str = "*"
+    """Shell pattern for the names of the objects."""
+    rate_per_s: Annotated[float, pydantic.Field(gt=0, le=10_000)] = 50.0
+    """Changes per second, of all objects in turn."""
+    duration_s: fault.Delay | None = None
+    """Seconds until the fault is healed; left out: until the load has ended."""
+
+    effect: ClassVar[fault.Effect] = fault.Effect.CONFLICT
+    clause: ClassVar[str] = "another client changed {name}"
+    is_drawn: ClassVar[bool] = True
+
+    @classmethod
+    def drawn(cls, dice: random.Random) -> fault.Keys:
+        """Return a resource, a rate and a duration."""
+        return {
+            "resource": dice.choice(("resourceclaims", "pods", "nodes")),
+            "rate_per_s": dice.choice((20.0, 50.0, 100.0)),
+            "duration_s": fault.between(dice, fault.LAST_S),
+        }
+
+    def objections(self, run: fault.Run) -> Iterator[str]:
+        """Yield why no object can have such a name."""
+        yield from run.name_objections(self.resource, self.object_name)
+
+    def what(self, clients: Sequence[str]) -> str:
+        """Return what the other client does."""
+        del clients
+        return (
+            f"another client changes an annotation of {self.resource} named {self.object_name}, "
+            f"{self.rate_per_s:g} times a second"
+        )
+
+
+class ReallocateClaims(fault.RepeatedFault):
+    """Another writer moves claims: it frees a device and allocates a free one, in two writes."""
+
+    kind: Literal["reallocate-claims"]
+
+    effect: ClassVar[fault.Effect] = fault.Effect.MOVED_CLAIM
+    clause: ClassVar[str] = "another client moved {name} to this device"
+
+    def objections(self, run: fault.Run) -> Iterator[str]:
+        """Yield why claims cannot be moved, which is possible with one device each."""
+        first, *others = run.claims
+        if others or first.requests or run.pools.more:
+            yield (
+                "expected claims without requests, and pools without further kinds, got some: "
+                "remove them, or remove the fault"
+            )
+        elif first.devices != 1 or first.admin_access:
+            yield (
+                f"expected claims of one device without admin access, got claim.devices = "
+                f"{first.devices}: change [claim], or remove the fault"
+            )
+
+    def what(self, clients: Sequence[str]) -> str:
+        """Return what the other client does."""
+        del clients
+        return f"another client moves an allocated claim to a free device{self.repetition}"
+
+
+KINDS = (TouchObjects, ReallocateClaims)

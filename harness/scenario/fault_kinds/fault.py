@@ -1,0 +1,284 @@
+"""The base of all kinds of faults: their common keys, and the methods that a kind may override.
+
+By default a fault hits no process, cannot be drawn by a nemesis, takes no time, and explains no
+violation. Planning, texts and checks use these methods, and no kind by its name.
+"""
+
+import enum
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Protocol
+
+import pydantic
+
+from harness.scenario import claim_specs, pool_specs, subject_specs, traffic_specs
+from harness.scenario.fields import Name, PositiveCount, Seconds, Spec
+
+Role = Literal["scheduler", "claim-controller", "kubelet", "load", "recorder"]
+"""`scheduler`: all schedulers of the run; `load`: the Locust workers; `recorder`: the observer
+whose record is judged, so that a fault of it makes the verdict UNKNOWN."""
+ENDED_ROLES = ("scheduler", "claim-controller", "kubelet")
+"""Roles whose processes faults can end or pause."""
+Delay = Annotated[float, pydantic.Field(gt=0, le=3600)]
+"""Seconds."""
+FAULTS_MAX = 64
+"""Maximum number of faults in a scenario."""
+Calls = Mapping[str, frozenset[str]]
+"""Verbs by resource; with a subresource as `pods/binding`."""
+Keys = dict[str, Any]
+"""Keys of a fault, as in a scenario file."""
+
+
+class Effect(enum.Enum):
+    """The effect of a kind of fault, for checks that explain or excuse violations."""
+
+    OTHER = enum.auto()
+    LOST_WRITE = enum.auto()
+    """A write is not carried out."""
+    LOST_ANSWER = enum.auto()
+    """A write is carried out, and its sender does not know it, or not in time."""
+    LATE_WRITE = enum.auto()
+    """A write is carried out later than its sender may live."""
+    CONFLICT = enum.auto()
+    """Another client changes an object, so that writes to it fail."""
+    MOVED_CLAIM = enum.auto()
+    """Another client gives a claim another device."""
+    LATE_EVENT = enum.auto()
+    ENDED_WATCH = enum.auto()
+    OLD_STATE = enum.auto()
+    """A read shows a state from before."""
+    RESTART = enum.auto()
+    """A process starts again and has lost its memory."""
+    PAUSE = enum.auto()
+    TAKE_OVER = enum.auto()
+    """Another process takes the place of one."""
+    API_SERVER = enum.auto()
+    """The API server starts again."""
+    LOST_NODE = enum.auto()
+
+
+class Capabilities(Protocol):
+    """Facts about a cluster that decide whether a fault can work there."""
+
+    @property
+    def exclusive(self) -> bool:
+        """True if the cluster has no other users."""
+
+    @property
+    def restarts_api_server(self) -> bool:
+        """True if the API server can be restarted on its data."""
+
+
+class Run(Protocol):
+    """The run for which faults are planned."""
+
+    @property
+    def pools(self) -> pool_specs.PoolsSpec:
+        """The nodes and devices."""
+
+    @property
+    def claims(self) -> Sequence[claim_specs.ClaimSpec]:
+        """The kinds of claims; at least one."""
+
+    @property
+    def traffic(self) -> traffic_specs.TrafficSpec:
+        """The load."""
+
+    @property
+    def subject(self) -> subject_specs.SubjectSpec:
+        """The resolved subject."""
+
+    @property
+    def on(self) -> Capabilities:
+        """The capabilities of the cluster."""
+
+    @property
+    def provider(self) -> str:
+        """The provider of the cluster."""
+
+    @property
+    def longest_s(self) -> float:
+        """The longest time that the load may take, in seconds."""
+
+    def processes(self, role: Role) -> list[str]:
+        """Return the names of the processes of a role that the run starts."""
+
+    def ended_processes(self, role: Role) -> list[str]:
+        """Return the processes of a role that faults can end or pause."""
+
+    def foreign_schedulers(self) -> list[str]:
+        """Return the kinds of the schedulers that run without the run."""
+
+    def calls(self, role: Role) -> Calls | None:
+        """Return the API calls of a role; None: they are unknown."""
+
+    def name_objections(self, resource: str, pattern: str) -> Iterator[str]:
+        """Yield why no object of a resource can have a name that matches a shell pattern."""
+
+
+class StartSpec(Spec):
+    """Start a fault when another one has taken effect."""
+
+    fault: Name
+    """Name of the other fault."""
+    applied: PositiveCount = 1
+    """Number of times that it must have taken effect."""
+
+
+class Fault(Spec):
+    """Keys of every fault."""
+
+    name: Name | None = None
+    """Name in messages and in the record; left out: the kind, numbered from the second on."""
+    start_s: Seconds = 0.0
+    """Seconds from the first pod of the load (or from the condition in `start_after`) until the
+    fault begins; 0: faults of traffic are on before the load starts."""
+    start_after: StartSpec | None = None
+    """Begin when another fault has taken effect; left out: begin at the start of the load."""
+    required: bool = True
+    """The run is UNKNOWN if the fault never takes effect."""
+    kind: str
+
+    effect: ClassVar[Effect] = Effect.OTHER
+    clause: ClassVar[str] = ""
+    """Clause about its effect in the account of a double allocation: {name} of the claim,
+    {process}, {client}, and the time for which it {lasted}; empty: checks have the words."""
+    is_drawn: ClassVar[bool] = False
+    """True if a nemesis may draw it; then `drawn` returns its keys."""
+    may_restart_api_server: ClassVar[bool] = False
+    loses_node: ClassVar[bool] = False
+    """True if it needs a node with a kubelet process of its own."""
+
+    # ------------------------------------------------------------------------- planning
+
+    @classmethod
+    def drawn(cls, dice: random.Random) -> Keys:
+        """Return keys that are drawn at random."""
+        raise NotImplementedError(cls)
+
+    @property
+    def plugins(self) -> list[str]:
+        """The names of the plug-ins that it needs."""
+        return []
+
+    @property
+    def length_s(self) -> float:
+        """The seconds that it takes and that cannot be cut short; 0 if it can be healed at once."""
+        return 0.0
+
+    @property
+    def lasts_until_end(self) -> bool:
+        """True if it acts on its process until the load has ended."""
+        return False
+
+    def clients(self, run: Run) -> list[str]:
+        """Return the processes that it hits; empty: others than those of a role."""
+        del run
+        return []
+
+    def ended_process(self, run: Run) -> str:
+        """Return the process whose life it changes; empty: none."""
+        del run
+        return ""
+
+    def objections(self, run: Run) -> Iterator[str]:
+        """Yield a sentence for each reason why it cannot work in a run, with a remedy."""
+        del run
+        yield from ()
+
+    def time_objections(self, run: Run) -> Iterator[str]:
+        """Yield a sentence if it cannot begin and end while there is load."""
+        if self.start_s >= run.longest_s:
+            yield (
+                f"expected start_s below {run.longest_s:g}, the longest time of the load in seconds, "
+                f"got {self.start_s:g}: begin earlier, or make the load longer"
+            )
+        elif self.start_s + self.length_s > run.longest_s:
+            yield (
+                f"expected it to end within {run.longest_s:g} s, the longest time of the load, because "
+                f"it cannot be healed before, but it takes {self.length_s:g} s from {self.start_s:g} s: "
+                "shorten it, or make the load longer"
+            )
+
+    # ---------------------------------------------------------------------------- words
+
+    def what(self, clients: Sequence[str]) -> str:
+        """Return what it does to these processes, in a clause."""
+        raise NotImplementedError(self.kind, clients)
+
+    @property
+    def warning(self) -> str:
+        """A sentence about what it does to the verdict; empty: nothing."""
+        return ""
+
+    def sentence(self, clients: Sequence[str]) -> str:
+        """Return what it does, to whom, when and for how long; `clients` are processes."""
+        text = f"{self.what(clients)}{self._when}{self._how_long}."
+        return text[0].upper() + text[1:] + self.warning
+
+    @property
+    def _when(self) -> str:
+        late = f"{self.start_s:g} s after " if self.start_s else ""
+        if self.start_after is not None:
+            after = self.start_after
+            times = f"{after.applied} times" if after.applied > 1 else "once"
+            return f", from {late or 'when '}{after.fault} has taken effect {times}"
+        return f", from {late}the start of the load" if late else ""
+
+    @property
+    def _how_long(self) -> str:
+        duration_s: float | None = getattr(self, "duration_s", None)
+        return f", for {duration_s:g} s" if duration_s is not None else ""
+
+
+class RepeatedFault(Fault):
+    """Keys of faults that the run repeats."""
+
+    times: Annotated[int, pydantic.Field(ge=1, le=1000)] = 1
+    """Number of times."""
+    interval_s: Delay = 2.0
+    """Seconds from the end of one to the beginning of the next."""
+
+    @property
+    def once_s(self) -> float | None:
+        """The seconds that it takes each time; None: it can be healed at once."""
+        return None
+
+    @property
+    def length_s(self) -> float:
+        """The seconds that it takes with its intervals."""
+        if self.once_s is None:
+            return 0.0
+        return self.times * self.once_s + (self.times - 1) * self.interval_s
+
+    @property
+    def repetition(self) -> str:
+        """How often, as the end of a clause."""
+        return f", {self.times} times, {self.interval_s:g} s apart" if self.times > 1 else ""
+
+
+def role_objections(role: Role, run: Run) -> Iterator[str]:
+    """Yield a sentence if the run does not start the processes of a role: only they can be hit."""
+    if role == "scheduler" and (foreign := run.foreign_schedulers()):
+        yield (
+            f"expected schedulers that the run starts, got subject {foreign[0]!r}, whose process and "
+            "connections belong to others: use --subject kube-scheduler, or remove the fault"
+        )
+    elif not run.processes(role):
+        yield (
+            f"expected a role of this run, got {role!r}, but the cluster runs its own "
+            "ResourceClaim controller: use a cluster profile without it, or remove the fault"
+        )
+
+
+def between(dice: random.Random, bounds: tuple[float, float]) -> float:
+    """Return a random time within bounds, in seconds."""
+    return round(dice.uniform(*bounds), 2)
+
+
+LAST_S = (0.5, 4.0)
+"""Shortest and longest time that a drawn fault is on, in seconds."""
+LAG_S = (0.1, 1.5)
+"""Shortest and longest drawn delay, in seconds."""
+PAUSE_S = (0.5, 3.0)
+"""Shortest and longest time that a process of a drawn fault stands still, in seconds."""

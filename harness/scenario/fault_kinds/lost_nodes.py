@@ -1,0 +1,71 @@
+"""A node that is lost with its kubelet, and comes back or does not."""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Literal
+
+from harness.scenario import traffic_specs
+from harness.scenario.fault_kinds import fault
+from harness.scenario.fields import Seconds
+
+KUBELET = "kubelet-2"
+"""Process of the kubelet of the node that may be lost."""
+
+
+class LoseNode(fault.RepeatedFault):
+    """The last node is lost: its kubelet is killed, and its pods are deleted by force."""
+
+    kind: Literal["lose-node"]
+    down_s: Seconds = 2.0
+    """Seconds until it comes back with another kubelet process; its containers run on
+    meanwhile."""
+    comes_back: bool = True
+    """false: it never does, and is removed with its ResourceSlices; `times` is 1 then."""
+
+    effect: ClassVar[fault.Effect] = fault.Effect.LOST_NODE
+    loses_node: ClassVar[bool] = True
+
+    @property
+    def once_s(self) -> float:
+        """The seconds for which the node is away."""
+        return self.down_s if self.comes_back else 0.0
+
+    def clients(self, run: fault.Run) -> list[str]:
+        """Return the kubelet of the node."""
+        del run
+        return [KUBELET]
+
+    def ended_process(self, run: fault.Run) -> str:
+        """Return the kubelet of the node."""
+        del run
+        return KUBELET
+
+    def objections(self, run: fault.Run) -> Iterator[str]:
+        """Yield why no node can be lost: others must be left, and the load make its pods again."""
+        if run.pools.nodes < 2:
+            yield "expected another node that is left, got pools.nodes = 1: add nodes"
+        for kind in run.pools.more:
+            if kind.place in ("zone", "cluster"):
+                yield (
+                    f"expected devices of one node each, got pools.more {kind.name!r} of several "
+                    "nodes, and the driver of the lost node is a process of its own: remove them"
+                )
+        if isinstance(run.traffic, traffic_specs.AllAtOnceTraffic):
+            yield (
+                "expected a load that replaces the pods of the lost node, got traffic.profile = "
+                "'all-at-once': use churn or shared"
+            )
+        if self.times > 1 and not self.comes_back:
+            yield (
+                f"expected times = 1 for a node that never comes back, got {self.times}: remove it"
+            )
+
+    def what(self, clients: Sequence[str]) -> str:
+        """Return what becomes of the node and its pods."""
+        end = f"comes back {self.down_s:g} s later" if self.comes_back else "is removed"
+        return (
+            f"the last node is lost with {' and '.join(clients)}, its pods are deleted, and it "
+            f"{end}{self.repetition}"
+        )
+
+
+KINDS = (LoseNode,)
