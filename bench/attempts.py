@@ -17,8 +17,8 @@ import psutil
 
 from bench import clusters
 from harness.client import apis, transports
-from harness.subject import claims, schedulers
-from harness.subject.scheduling import assigned_pods, node_orders, node_search
+from harness.subject.objects import claims
+from harness.subject.scheduling import assigned_pods, node_orders, node_search, schedulers
 
 Object = dict[str, Any]
 Figures = Iterator[tuple[str, float, str]]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 
-from harness.subject import expressions
+from harness.subject.allocation import expressions
 from harness.subject.cel import devices
 
 DRIVER = "gpu.example.com"

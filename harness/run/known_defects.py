@@ -9,8 +9,9 @@ from typing import Literal
 from harness import errors, suggestions
 from harness.cluster.dra import kubelet_defects
 from harness.extensions import discovery
-from harness.subject import assembling, defects, plugin_defects, schedulers
+from harness.subject import assembling, defects, plugin_defects
 from harness.subject.defects import claim_controller_defects
+from harness.subject.scheduling import schedulers
 
 Part = Literal["scheduler", "claim-controller", "kubelet"]
 Actor = Literal["scheduler", "claim-controller", "kubelet", "driver"]

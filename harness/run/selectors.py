@@ -106,7 +106,7 @@ def _matching(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) ->
 
     A shared device counts as many. None: evaluating a selector fails, which will show in the run.
     """
-    from harness.subject import expressions
+    from harness.subject.allocation import expressions
 
     texts = [*pools.device_class.selectors, *item.selectors]
     devices = [device for piece in _slices(pools) for device in piece["spec"].get("devices", ())]

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from harness.subject import defects, releases, remedies, replacements, schedulers
+from harness.subject import defects, releases, remedies, replacements
 from harness.subject.claim_control import controller_parts
 from harness.subject.defects import claim_controller_defects
+from harness.subject.scheduling import schedulers
 
 
 def parts(

@@ -6,8 +6,9 @@ from typing import Any
 
 from harness import errors
 from harness.extensions import discovery, entry_points, loading
-from harness.subject import replacements, schedulers
+from harness.subject import replacements
 from harness.subject.claim_control import controller_parts
+from harness.subject.scheduling import schedulers
 
 _WHOLES: tuple[type[Any], ...] = (schedulers.SchedulerParts, controller_parts.ControllerParts)
 
@@ -27,7 +28,7 @@ def _loaded(plugin: entry_points.Plugin) -> replacements.Replacement:
     parts = list(_parts_of(found)) if isinstance(found, type) else []
     if not parts:
         raise errors.PluginError(
-            f"expected {plugin} to be a subclass of a part of harness.subject.schedulers."
+            f"expected {plugin} to be a subclass of a part of harness.subject.scheduling.schedulers."
             f"SchedulerParts or of the claim controller's ControllerParts, got {found!r:.100}"
         )
     whole, part = parts[0]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness import errors, suggestions
-from harness.subject import schedulers
+from harness.subject.scheduling import schedulers
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

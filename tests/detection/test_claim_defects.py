@@ -4,7 +4,7 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.claims import reservations
-from harness.subject import claims
+from harness.subject.objects import claims
 from tests.detection import claim_plays
 from tests.histories import claim_judging
 

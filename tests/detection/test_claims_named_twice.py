@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from harness.client import apis
-from harness.subject import assembling, claims, scheduling_attempts
+from harness.subject import assembling
+from harness.subject.objects import claims
+from harness.subject.plugin import scheduling_attempts
 from tests.support import api_objects, local_servers, plugin_world
 
 pytestmark = pytest.mark.detection

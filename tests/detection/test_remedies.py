@@ -13,7 +13,7 @@ from harness.client import apis
 from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
 from harness.subject import remedies
-from harness.subject.binding import claim_binding
+from harness.subject.plugin import claim_binding
 from harness.subject.remedies import (
     fence_predecessor,
     fenced_writes,

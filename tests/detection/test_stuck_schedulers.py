@@ -15,14 +15,10 @@ from harness.checks.progress import claim_progress, scheduler_books
 from harness.checks.schedulers import written_books
 from harness.client import apis
 from harness.history import records
-from harness.subject import (
-    allocated_devices,
-    assume_caches,
-    claims,
-    schedulers,
-    scheduling_attempts,
-)
-from harness.subject.binding import claim_binding
+from harness.subject.objects import claims
+from harness.subject.plugin import claim_binding, scheduling_attempts
+from harness.subject.scheduling import schedulers
+from harness.subject.tracking import allocated_devices, assume_caches
 from tests.histories import building, worlds
 from tests.support import api_objects, local_servers
 

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 from unittest import mock
 
-from harness.subject import dynamic_resources, scheduling_attempts
+from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from harness.subject.process import subject_process
 from harness.subject.queueing import scheduling_queue
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.subject import claims
+from harness.subject.objects import claims
 
 Object = dict[str, Any]
 DRIVER = "gpu.example.com"

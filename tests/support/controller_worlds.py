@@ -6,8 +6,9 @@ from typing import Any
 
 from harness import clocks
 from harness.client import apis
-from harness.subject import assembling, claims
+from harness.subject import assembling
 from harness.subject.claim_control import claim_controllers, feature_gates
+from harness.subject.objects import claims
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.client import apis
-from harness.subject import schedulers, scheduling_attempts
 from harness.subject.allocation import inventories
-from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import demands
+from harness.subject.plugin import binding_conditions, claim_binding, scheduling_attempts
+from harness.subject.scheduling import schedulers
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]

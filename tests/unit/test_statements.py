@@ -11,7 +11,7 @@ import pathlib
 import pytest
 
 TESTS = pathlib.Path(__file__).parent
-SCHEDULERS = "subject/test_schedulers.py"
+SCHEDULERS = "subject/scheduling/test_schedulers.py"
 QUEUE = "subject/queueing/test_scheduling_queue.py"
 RESULTS = "subject/allocation/test_results.py"
 FEATURES = "subject/claim_control/test_controller_features.py"
@@ -54,7 +54,7 @@ WRONG_ONCE = {
         "test_configuration_of_class_and_claim",
     ),
     "a pod for which a claim has no place left waits until there is one": (
-        "subject/test_reservation_limit.py",
+        "subject/plugin/test_reservation_limit.py",
         "test_the_loser_waits_for_the_claim_and_is_bound_when_a_place_is_free",
     ),
     "a changed slice does not make every node look at all slices again": (

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.subject import gathering
+from harness.subject.tracking import gathering
 
 
 class InFlightForgotten(gathering.Gatherer):

@@ -8,7 +8,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.explore.runtime import choices, observing, scheduler, tasks
 from harness.explore.worlds import world_specs
-from harness.subject import panics
+from harness.subject.defects import panics
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

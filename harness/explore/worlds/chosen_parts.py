@@ -4,8 +4,9 @@ import dataclasses
 from collections.abc import Iterable
 
 from harness.cluster.dra import kubelet_defects, kubelet_parts
-from harness.subject import assembling, schedulers
+from harness.subject import assembling
 from harness.subject.claim_control import controller_parts
+from harness.subject.scheduling import schedulers
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

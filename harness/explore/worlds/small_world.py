@@ -21,7 +21,7 @@ from harness.explore.worlds.oracles import (
     scheduler_books,
 )
 from harness.model.objects import Object
-from harness.subject import schedulers
+from harness.subject.scheduling import schedulers
 
 BACKOFF_S = 0.1
 """Wait of a pod after each failed attempt, in seconds."""

@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from harness.model.objects import Object
-from harness.subject import claims
 from harness.subject.allocation import device_sets
+from harness.subject.objects import claims
 
 Consumption = Mapping[str, str]
 """Quantities as text, by name of the capacity."""

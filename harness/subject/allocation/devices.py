@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from harness.model.objects import Object
-from harness.subject import expressions, nodes
-from harness.subject.allocation import capacities, quantities, taints
+from harness.subject.allocation import capacities, expressions, quantities, taints
+from harness.subject.objects import nodes
 
 PoolKey = tuple[str, str]
 """Driver and name of a pool."""

@@ -13,8 +13,14 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harness.subject import expressions
-from harness.subject.allocation import attributes, device_requests, devices, holdings, taints
+from harness.subject.allocation import (
+    attributes,
+    device_requests,
+    devices,
+    expressions,
+    holdings,
+    taints,
+)
 
 Value = tuple[str, Any]
 UNIQUE = ("", "unique")

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from harness.model.objects import Object
-from harness.subject import expressions, nodes
-from harness.subject.allocation import capacities, devices, quantities
+from harness.subject.allocation import capacities, devices, expressions, quantities
+from harness.subject.objects import nodes
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,7 @@ import collections
 import functools
 from collections.abc import Collection
 
-from harness.subject import expressions
-from harness.subject.allocation import pools
+from harness.subject.allocation import expressions, pools
 
 
 class PossibleFailures:

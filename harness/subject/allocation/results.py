@@ -5,8 +5,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.model.objects import Object
-from harness.subject import nodes
 from harness.subject.allocation import device_requests, devices, quantities
+from harness.subject.objects import nodes
 
 _SHARES = uuid.UUID("8d2c4b0e-0f2a-5d61-9a51-3f0a8f6a4c11")
 """Namespace of the share IDs."""

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from harness.metrics import instruments, metric_families
 from harness.model.objects import Object
-from harness.subject import claims
 from harness.subject.claim_control import feature_gates
+from harness.subject.objects import claims
 
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 """Annotation of a claim that the scheduler created for extended resources."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import claims
 from harness.subject.claim_control import controller_contexts, pod_claims, pod_syncing
+from harness.subject.objects import claims
 from harness.subject.telemetry import klog
 
 

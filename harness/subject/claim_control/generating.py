@@ -6,7 +6,7 @@ After pkg/controller/resourceclaim/controller.go. A pod gets one claim for each 
 
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 
 _NAME_BASE_MAX = 57
 """Maximum length of `generateName`, in characters.

@@ -4,7 +4,7 @@ After k8s.io/dynamic-resource-allocation/resourceclaim: `claims` has what the sc
 """
 
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 
 
 class NotRecorded(Exception):  # noqa: N818 - a state, not an error

@@ -6,13 +6,13 @@ After syncPod and handleClaim in pkg/controller/resourceclaim/controller.go.
 from harness import concurrency, errors
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject import claims
 from harness.subject.claim_control import (
     controller_contexts,
     feature_gates,
     generating,
     pod_claims,
 )
+from harness.subject.objects import claims
 from harness.subject.telemetry import klog
 
 FIELD_MANAGER = "ResourceClaimController"

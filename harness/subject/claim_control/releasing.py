@@ -6,8 +6,8 @@ After syncClaim in pkg/controller/resourceclaim/controller.go.
 from harness import concurrency
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject import claim_writes, claims
 from harness.subject.claim_control import controller_contexts, pod_claims
+from harness.subject.objects import claim_writes, claims
 from harness.subject.telemetry import klog
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from harness.model.objects import Object
-from harness.subject import claims, plugin_defects, replacements
+from harness.subject import plugin_defects, replacements
 from harness.subject.claim_control import (
     controller_parts,
     created_claims,
@@ -12,6 +12,7 @@ from harness.subject.claim_control import (
     releasing,
 )
 from harness.subject.defects.reported import controller_defects, mutation_cache
+from harness.subject.objects import claims
 
 
 class InvertedDeletedEnqueuer(enqueuing.Enqueuer):

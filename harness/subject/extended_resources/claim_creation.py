@@ -10,8 +10,9 @@ TransportError.
 from harness import concurrency
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject import assume_caches, claims
+from harness.subject.objects import claims
 from harness.subject.telemetry import klog
+from harness.subject.tracking import assume_caches
 
 CREATED, NOT_CREATED = "extended-claim.created", "extended-claim.not-created"
 """Steps after the creation of a claim; the scheduler's metric counts them."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from harness import concurrency
 from harness.client import apis, informers
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 """Annotation with the value `true` of a claim that the scheduler made for extended resources."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import claims
 from harness.subject.allocation import quantities
 from harness.subject.extended_resources import resource_amounts
+from harness.subject.objects import claims
 
 INSUFFICIENT = "Insufficient"
 """First word of the reason for which a node is ruled out, before the resource; upstream's word."""

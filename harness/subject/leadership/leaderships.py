@@ -9,7 +9,7 @@ way can be committed after that list (hypothesis H3); a remedy replaces this par
 from collections.abc import Callable
 
 from harness.client import apis
-from harness.subject import assume_caches
+from harness.subject.tracking import assume_caches
 
 
 class Leadership:

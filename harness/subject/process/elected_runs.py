@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from harness import processes, seeds
 from harness.client import apis
-from harness.subject import schedulers
 from harness.subject.leadership import leader_election
+from harness.subject.scheduling import schedulers
 
 LOST_LEASE = "leaderelection lost"
 """Last words of a scheduler that has lost its lease; kube-scheduler uses them, too."""

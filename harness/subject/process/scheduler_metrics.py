@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from harness import concurrency
 from harness.metrics import instruments, metric_families
-from harness.subject.binding import binding_conditions
 from harness.subject.extended_resources import claim_creation
+from harness.subject.plugin import binding_conditions
 
 _RESULTS = {
     "bind.done": "scheduled",

@@ -13,13 +13,13 @@ import msgspec
 from harness import concurrency, errors, processes, regular_files, seeds
 from harness.client import apis, transports
 from harness.metrics import metrics_servers
-from harness.subject import assembling, schedulers
+from harness.subject import assembling
 from harness.subject.allocation import allocators
-from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
+from harness.subject.plugin import binding_conditions, claim_binding
 from harness.subject.process import elected_runs, recording, scheduler_metrics, write_journal
-from harness.subject.scheduling import node_search
+from harness.subject.scheduling import node_search, schedulers
 from harness.subject.telemetry import klog, klog_lines, pod_reports
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 
 NODE, POD, CLAIM = "Node", "Pod", "resource.k8s.io/ResourceClaim"
 SLICE, DEVICE_CLASS = "resource.k8s.io/ResourceSlice", "resource.k8s.io/DeviceClass"

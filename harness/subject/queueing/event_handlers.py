@@ -6,7 +6,7 @@ a node's heartbeat, is no cluster event.
 
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 from harness.subject.queueing import cluster_events, scheduling_queue
 from harness.subject.telemetry import pod_reports
 

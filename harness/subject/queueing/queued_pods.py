@@ -7,7 +7,7 @@ import dataclasses
 import enum
 
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 from harness.subject.queueing import cluster_events, queueing_hints
 
 

@@ -14,7 +14,8 @@ import dataclasses
 from collections.abc import Callable, Collection
 
 from harness.model.objects import Object
-from harness.subject import claims, nodes, pod_claims, scheduling_attempts
+from harness.subject.objects import claims, nodes, pod_claims
+from harness.subject.plugin import scheduling_attempts
 from harness.subject.queueing import cluster_events
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 from harness.subject.queueing import (
     cluster_events,
     in_flight_events,

@@ -8,8 +8,10 @@ so that the scheduler meets none.
 from collections.abc import Callable, Mapping
 
 from harness.model.objects import Object
-from harness.subject import claims, panics, replacements
-from harness.subject.binding import binding_conditions
+from harness.subject import replacements
+from harness.subject.defects import panics
+from harness.subject.objects import claims
+from harness.subject.plugin import binding_conditions
 
 
 class WaitingForeverConditions(binding_conditions.BindingConditions):

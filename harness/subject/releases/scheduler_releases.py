@@ -10,22 +10,18 @@ from typing import Any
 
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject import (
-    assume_caches,
-    claims,
-    dynamic_resources,
-    replacements,
-    scheduling_attempts,
-)
+from harness.subject import replacements
 from harness.subject.allocation import allocators
-from harness.subject.binding import claim_binding
 from harness.subject.defects.reported import binding_defects, queueing_defects
 from harness.subject.defects.tracking import (
     assume_cache_shared_drain,
     gather_not_atomic,
     in_flight_overwritten,
 )
+from harness.subject.objects import claims
+from harness.subject.plugin import claim_binding, dynamic_resources, scheduling_attempts
 from harness.subject.queueing import cluster_events, queueing_hints
+from harness.subject.tracking import assume_caches
 
 # ------------------------------------------------------------------ up to 1.36.2
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from harness import errors
-from harness.subject import replacements, schedulers
+from harness.subject import replacements
 from harness.subject.claim_control import controller_parts
 from harness.subject.remedies import (
     ask_again,
@@ -28,6 +28,7 @@ from harness.subject.remedies import (
     keep_in_flight,
     try_after_post_filter,
 )
+from harness.subject.scheduling import schedulers
 
 Part = Literal["scheduler", "claim-controller"]
 CATALOGUE = replacements.Catalogue(

@@ -1,8 +1,8 @@
 """A remedy for hypothesis H9: a reservation for a pod that the informer never knew."""
 
 from harness import concurrency
-from harness.subject import claims
 from harness.subject.claim_control import pod_claims, releasing
+from harness.subject.objects import claims
 
 
 class AskingReleaser(releasing.Releaser):

@@ -2,8 +2,8 @@
 
 from harness import concurrency
 from harness.client import informers
-from harness.subject import claims
 from harness.subject.claim_control import pod_claims, pod_syncing, releasing
+from harness.subject.objects import claims
 
 
 class AwaitingPodSyncer(pod_syncing.PodSyncer):

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from harness import concurrency
 from harness.model.objects import Object
-from harness.subject import allocated_devices, claims
+from harness.subject.objects import claims
+from harness.subject.tracking import allocated_devices
 
 
 class ComparedDevices(allocated_devices.AllocatedDevices):

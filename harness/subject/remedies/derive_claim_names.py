@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from harness import concurrency
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject import claims
 from harness.subject.claim_control import pod_claims, pod_syncing
+from harness.subject.objects import claims
 
 TRIES_MAX = 8
 """Names to try for a claim; as many as the API server tries to generate."""

@@ -6,9 +6,10 @@ from typing import TypeVar
 from harness import concurrency, errors
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject import assume_caches, claims
 from harness.subject.leadership import leaderships
+from harness.subject.objects import claims
 from harness.subject.remedies import fenced_writes, settled_claims
+from harness.subject.tracking import assume_caches
 
 T = TypeVar("T")
 TIMEOUT_S = 30.0

@@ -11,7 +11,7 @@ from typing import Any
 from harness import concurrency
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 
 TRIES = 5
 """Attempts to take a reservation back before giving up on 409 conflicts."""

@@ -3,8 +3,8 @@
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import claims
 from harness.subject.claim_control import enqueuing
+from harness.subject.objects import claims
 
 
 class ReservationEnqueuer(enqueuing.Enqueuer):

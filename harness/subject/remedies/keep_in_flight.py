@@ -6,9 +6,10 @@ from typing import Any
 from harness import concurrency
 from harness.client import apis, informers, transports
 from harness.model.objects import Object
-from harness.subject import assume_caches, claims, scheduling_attempts
-from harness.subject.binding import claim_binding
+from harness.subject.objects import claims
+from harness.subject.plugin import claim_binding, scheduling_attempts
 from harness.subject.remedies import settled_claims
+from harness.subject.tracking import assume_caches
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ version was fenced.
 from harness import concurrency
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject import claim_writes, claims
+from harness.subject.objects import claim_writes, claims
 
 FAILURES = (apis.ApiError, transports.TransportError)
 ANNOTATION = "flake-hunt.example/fenced-version"

@@ -2,7 +2,8 @@
 
 from harness import concurrency
 from harness.client import apis, transports
-from harness.subject import claims, dynamic_resources, misplaced_claims, scheduling_attempts
+from harness.subject.objects import claims
+from harness.subject.plugin import dynamic_resources, misplaced_claims, scheduling_attempts
 
 
 class TryingAgainPlugin(dynamic_resources.DynamicResources):

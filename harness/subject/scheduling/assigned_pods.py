@@ -9,7 +9,7 @@ from collections.abc import Callable
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 from harness.subject.scheduling import node_groups, node_resources
 
 

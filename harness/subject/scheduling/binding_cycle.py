@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from harness import concurrency
 from harness.client import apis, transports
-from harness.subject import dynamic_resources, scheduling_attempts
+from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from harness.subject.queueing import queued_pods
 from harness.subject.scheduling import nominations
 from harness.subject.telemetry import klog, pod_reports

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import nodes
+from harness.subject.objects import nodes
 from harness.subject.scheduling import node_resources
 
 _Entry = tuple[tuple[int, str], Object]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from harness import concurrency
 from harness.model.objects import Object
-from harness.subject import nodes
+from harness.subject.objects import nodes
 
 
 class NodeList:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from harness.model.objects import Object
-from harness.subject import nodes, scheduling_attempts
+from harness.subject.objects import nodes
+from harness.subject.plugin import scheduling_attempts
 from harness.subject.scheduling import assigned_pods, node_resources
 
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from harness.model.objects import Object
-from harness.subject import nodes
 from harness.subject.allocation import quantities
 from harness.subject.extended_resources import resource_amounts
+from harness.subject.objects import nodes
 
 SCORE_MAX = 100
 """The highest score of a plugin for a node (MaxNodeScore)."""

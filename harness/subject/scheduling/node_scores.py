@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from harness.model.objects import Object
-from harness.subject import scheduling_attempts
 from harness.subject.allocation import device_requests, results
+from harness.subject.plugin import scheduling_attempts
 
 SCORE_MAX = 100
 """The highest score of a node (MaxNodeScore)."""

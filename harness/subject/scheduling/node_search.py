@@ -20,7 +20,8 @@ from collections.abc import Iterable, Sequence
 
 from harness import concurrency
 from harness.model.objects import Object
-from harness.subject import dynamic_resources, nodes, scheduling_attempts
+from harness.subject.objects import nodes
+from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from harness.subject.scheduling import node_orders, node_scores
 
 FEASIBLE_MIN = 100

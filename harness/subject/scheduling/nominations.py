@@ -11,8 +11,8 @@ It is best effort: a pod is bound also if its node could not be written.
 from harness import concurrency
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject import claims, scheduling_attempts
-from harness.subject.binding import binding_conditions
+from harness.subject.objects import claims
+from harness.subject.plugin import binding_conditions, scheduling_attempts
 
 
 class Nominations:

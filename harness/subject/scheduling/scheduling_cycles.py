@@ -6,7 +6,8 @@ After schedulingCycle in pkg/scheduler/schedule_one.go.
 from harness import concurrency
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject import claims, dynamic_resources, scheduling_attempts
+from harness.subject.objects import claims
+from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from harness.subject.queueing import queued_pods, scheduling_queue
 from harness.subject.scheduling import assigned_pods, binding_cycle, node_lists, node_search
 from harness.subject.telemetry import klog, pod_messages, pod_reports

@@ -8,7 +8,7 @@ one none, as documented (kubernetes#141620).
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.model.objects import Object
-from harness.subject import expressions
+from harness.subject.allocation import expressions
 
 
 def selects_slice(rule: Object, slice_spec: Object) -> bool:

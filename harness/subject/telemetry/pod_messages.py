@@ -7,7 +7,7 @@ import datetime
 
 from harness.client import apis, informers
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 
 EVENTS = apis.Resource("events.k8s.io", "v1", "events", "Event", namespaced=True)
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"

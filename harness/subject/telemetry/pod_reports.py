@@ -14,7 +14,7 @@ from typing import Protocol
 from harness import concurrency, worker_threads
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 from harness.subject.telemetry import pod_messages
 
 HOLD_S = 3.0

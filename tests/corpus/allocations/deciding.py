@@ -10,18 +10,13 @@ import random
 from typing import Any
 
 from harness.client import apis
-from harness.subject import (
-    assembling,
-    assume_caches,
-    claims,
-    in_flight,
-    nodes,
-    scheduling_attempts,
-)
+from harness.subject import assembling
 from harness.subject.allocation import inventories
-from harness.subject.binding import binding_conditions
 from harness.subject.extended_resources import demands, extended_claims
+from harness.subject.objects import claims, nodes
+from harness.subject.plugin import binding_conditions, scheduling_attempts
 from harness.subject.scheduling import assigned_pods, node_orders, node_search
+from harness.subject.tracking import assume_caches, in_flight
 from tests.support import local_servers
 
 Object = dict[str, Any]

@@ -15,13 +15,13 @@ from typing import Any
 import frontrun
 
 from harness import concurrency
-from harness.subject import allocated_devices, assume_caches, gathering, in_flight
 from harness.subject.defects.tracking import (
     assume_cache_early_return,
     assume_cache_shared_drain,
     gather_not_atomic,
 )
 from harness.subject.telemetry import klog
+from harness.subject.tracking import allocated_devices, assume_caches, gathering, in_flight
 
 DRIVER, POOL, NAME = "gpu.example.com", "node-1", "gpu-0"
 DEVICE = f"{DRIVER}/{POOL}/{NAME}"

@@ -17,7 +17,9 @@ from typing import Any
 from harness import concurrency, seeds
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
-from harness.subject import claims, schedulers, scheduling_attempts
+from harness.subject.objects import claims
+from harness.subject.plugin import scheduling_attempts
+from harness.subject.scheduling import schedulers
 from tests.support import api_objects, local_servers, plugin_world
 
 Object = dict[str, Any]

@@ -4,7 +4,9 @@ from harness.checks import verdicts
 from harness.checks.nodes import device_readiness
 from harness.checks.observed import folders
 from harness.client import apis
-from harness.subject import assembling, claims, scheduling_attempts
+from harness.subject import assembling
+from harness.subject.objects import claims
+from harness.subject.plugin import scheduling_attempts
 from tests.detection import stages
 from tests.support import api_objects, commit_recording, local_servers, plugin_world
 

@@ -8,7 +8,8 @@ scheduler decides about pod `q` before the informer delivers the claim.
 from typing import Any
 
 from harness.client import apis
-from harness.subject import assembling, claims
+from harness.subject import assembling
+from harness.subject.objects import claims
 from tests.detection import stages
 from tests.support import api_objects, local_servers, plugin_world
 

@@ -13,9 +13,10 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.catalogue import known as catalogued
 from harness.client import apis
-from harness.subject import assembling, claims
+from harness.subject import assembling
 from harness.subject.defects import claim_controller_defects
 from harness.subject.defects.reported import mutation_cache
+from harness.subject.objects import claims
 from tests.detection import claim_plays
 from tests.support import api_objects, controller_worlds, local_servers
 

@@ -14,7 +14,8 @@ import pytest
 
 from harness.catalogue import known
 from harness.client import apis
-from harness.subject import assembling, claims, defects
+from harness.subject import assembling, defects
+from harness.subject.objects import claims
 from tests.detection import claim_plays, counter_plays, placement_plays, stages
 from tests.detection.schedules import condition_plays, extended_plays, slice_plays
 from tests.support import api_objects, local_servers, plugin_world

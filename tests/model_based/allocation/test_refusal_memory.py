@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.subject import claims, scheduling_attempts
+from harness.subject.objects import claims
+from harness.subject.plugin import scheduling_attempts
 from harness.subject.scheduling import node_orders, node_search
 from tests.support import api_objects, local_servers, plugin_world
 

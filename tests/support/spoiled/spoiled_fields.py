@@ -3,11 +3,10 @@
 import copy
 from typing import Any, ClassVar
 
-from harness.subject import scheduling_attempts
 from harness.subject.allocation import allocators
-from harness.subject.binding import claim_binding
 from harness.subject.claim_control import generating, pod_syncing
 from harness.subject.extended_resources import claim_creation
+from harness.subject.plugin import claim_binding, scheduling_attempts
 
 Object = dict[str, Any]
 

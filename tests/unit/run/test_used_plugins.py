@@ -12,7 +12,8 @@ from harness.extensions import isolation, source_folders
 from harness.history import plans
 from harness.run import known_defects, run_plan
 from harness.scenario import loading, profiles
-from harness.subject import assembling, gathering
+from harness.subject import assembling
+from harness.subject.tracking import gathering
 from tests.support import plugin_packages
 
 SCENARIO = (loading.SHELF.folder() / "pod-churn.toml").read_text()

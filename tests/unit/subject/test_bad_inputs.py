@@ -13,8 +13,8 @@ import pytest
 from harness import clocks
 from harness.apiserver.registry import object_validation
 from harness.client import apis
-from harness.subject import schedulers
 from harness.subject.allocation import allocators
+from harness.subject.scheduling import schedulers
 from harness.subject.telemetry import pod_reports
 from tests.support import api_objects, local_servers
 

@@ -3,14 +3,10 @@
 import pytest
 
 from harness import errors
-from harness.subject import (
-    assembling,
-    defects,
-    gathering,
-    replacements,
-    schedulers,
-)
-from harness.subject.binding import claim_binding
+from harness.subject import assembling, defects, replacements
+from harness.subject.plugin import claim_binding
+from harness.subject.scheduling import schedulers
+from harness.subject.tracking import gathering
 
 
 def test_without_defects_the_parts_are_the_correct_ones() -> None:

@@ -15,8 +15,8 @@ from harness.explore.worlds.random_worlds import (
     pod_drawing,
 )
 from harness.model.objects import Object
-from harness.subject import schedulers
 from harness.subject.claim_control import claim_controllers
+from harness.subject.scheduling import schedulers
 from harness.subject.slice_tracking import slice_trackers
 
 REPORTS_MAX = 20 + 2 * pod_drawing.MANY

@@ -35,9 +35,8 @@ from harness.explore.worlds.random_worlds import (
 from harness.explore.worlds.scheduling import tried_devices
 from harness.model.objects import Object
 from harness.scenario import driver_specs
-from harness.subject import schedulers
 from harness.subject.claim_control import claim_controllers
-from harness.subject.scheduling import node_search
+from harness.subject.scheduling import node_search, schedulers
 from harness.subject.slice_tracking import slice_trackers
 
 WORKERS = 2

@@ -11,8 +11,7 @@ from harness.explore.worlds.oracles import (
     reservations,
 )
 from harness.model.objects import Object
-from harness.subject import schedulers
-from harness.subject.scheduling import node_search
+from harness.subject.scheduling import node_search, schedulers
 
 
 class FilterThreads(small_world.SmallWorld):

@@ -10,8 +10,8 @@ from harness.apiserver.scheme import resources
 from harness.client import apis, transports
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.scheduling import competing_pods
-from harness.subject import schedulers
 from harness.subject.leadership import leader_election
+from harness.subject.scheduling import schedulers
 
 TIMES = leader_election.LeaseTimes(lease_duration_s=1, renew_deadline_s=0.4, retry_period_s=0.2)
 WAIT_S = 60.0

@@ -11,7 +11,7 @@ from harness.client import apis
 from harness.explore.worlds import limited_store, small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
 from harness.model.objects import Object
-from harness.subject import schedulers
+from harness.subject.scheduling import schedulers
 
 CLAIM = "claim-1"
 LIMIT = 3

@@ -8,7 +8,7 @@ from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.model.objects import Object
-from harness.subject import schedulers
+from harness.subject.scheduling import schedulers
 from harness.subject.slice_tracking import slice_trackers
 
 LATE = "pod-2"

@@ -1,7 +1,6 @@
 """A mutant: PreBind does not wait for binding conditions."""
 
-from harness.subject import scheduling_attempts
-from harness.subject.binding import binding_conditions
+from harness.subject.plugin import binding_conditions, scheduling_attempts
 
 
 class NotAwaitedConditions(binding_conditions.BindingConditions):

@@ -1,7 +1,7 @@
 """The claim for extended resources as it was assumed at first (kubernetes#133302)."""
 
 from harness.model.objects import Object
-from harness.subject.binding import claim_binding
+from harness.subject.plugin import claim_binding
 
 
 class NotAwaitedBinder(claim_binding.ClaimBinder):

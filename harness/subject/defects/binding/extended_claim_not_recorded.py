@@ -1,7 +1,6 @@
 """A mutant: the claim for extended resources is created, but its pod does not name it."""
 
-from harness.subject import scheduling_attempts
-from harness.subject.binding import claim_binding
+from harness.subject.plugin import claim_binding, scheduling_attempts
 
 
 class NotRecordedBinder(claim_binding.ClaimBinder):

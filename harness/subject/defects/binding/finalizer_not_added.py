@@ -1,7 +1,7 @@
 """A mutant: claims are allocated without the finalizer that protects them."""
 
 from harness.model.objects import Object
-from harness.subject.binding import claim_binding
+from harness.subject.plugin import claim_binding
 
 
 class FinalizerNotAddedBinder(claim_binding.ClaimBinder):

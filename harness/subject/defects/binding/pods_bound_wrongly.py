@@ -3,8 +3,7 @@ shipped.
 """
 
 from harness.model.objects import Object
-from harness.subject import dynamic_resources, scheduling_attempts
-from harness.subject.binding import claim_binding
+from harness.subject.plugin import claim_binding, dynamic_resources, scheduling_attempts
 
 
 class NodeSelectorNotAskedPlugin(dynamic_resources.DynamicResources):

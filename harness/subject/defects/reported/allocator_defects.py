@@ -5,7 +5,6 @@ from typing import Any
 
 from harness import concurrency
 from harness.model.objects import Object
-from harness.subject import panics
 from harness.subject.allocation import (
     allocators,
     attributes,
@@ -14,6 +13,7 @@ from harness.subject.allocation import (
     results,
     searches,
 )
+from harness.subject.defects import panics
 from harness.subject.defects.reported import allocator_search
 
 # ------------------------------------------------------------------ counters

@@ -5,9 +5,11 @@ from typing import Any
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import assume_caches, claims, dynamic_resources, panics, scheduling_attempts
-from harness.subject.binding import claim_binding
+from harness.subject.defects import panics
 from harness.subject.extended_resources import extended_claims
+from harness.subject.objects import claims
+from harness.subject.plugin import claim_binding, dynamic_resources, scheduling_attempts
+from harness.subject.tracking import assume_caches
 
 
 class FinalizerEventOverwritesAssumedPlugin(dynamic_resources.DynamicResources):

@@ -5,8 +5,8 @@ from typing import Any
 from harness import concurrency
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject import claims
 from harness.subject.claim_control import enqueuing, generating, releasing
+from harness.subject.objects import claims
 
 
 class SharedAnnotationsGenerator(generating.ClaimGenerator):

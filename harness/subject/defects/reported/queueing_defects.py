@@ -1,7 +1,7 @@
 """Defects of the scheduling queue and its hints that were reported: each leaves a pod waiting."""
 
 from harness.model.objects import Object
-from harness.subject import panics
+from harness.subject.defects import panics
 from harness.subject.queueing import (
     cluster_events,
     queued_pods,

@@ -1,7 +1,7 @@
 """A mutant: the fix of root cause A of kubernetes#136269 without the wait."""
 
 from harness import concurrency
-from harness.subject import assume_caches
+from harness.subject.tracking import assume_caches
 
 
 class EarlyReturnAssumeCache(assume_caches.AssumeCache):

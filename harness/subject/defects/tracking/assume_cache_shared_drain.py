@@ -1,7 +1,7 @@
 """Root cause A of the upstream double allocations (kubernetes#136269)."""
 
 from harness import concurrency
-from harness.subject import assume_caches
+from harness.subject.tracking import assume_caches
 
 
 class SharedDrainAssumeCache(assume_caches.AssumeCache):

@@ -1,6 +1,6 @@
 """Root cause B of the upstream double allocations (kubernetes#136269)."""
 
-from harness.subject import gathering
+from harness.subject.tracking import gathering
 
 
 class NotAtomicGatherer(gathering.Gatherer):

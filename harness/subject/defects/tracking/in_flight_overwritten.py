@@ -1,7 +1,7 @@
 """A claim that a pod names twice, up to Kubernetes 1.35."""
 
 from harness.model.objects import Object
-from harness.subject import in_flight
+from harness.subject.tracking import in_flight
 
 
 class OverwrittenInFlightClaims(in_flight.InFlightClaims):

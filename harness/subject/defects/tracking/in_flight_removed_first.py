@@ -1,7 +1,7 @@
 """A mutant: `bindClaim` with its two deferred calls in the wrong order."""
 
 from harness.model.objects import Object
-from harness.subject.binding import claim_binding
+from harness.subject.plugin import claim_binding
 
 
 class RemovedFirstBinder(claim_binding.ClaimBinder):

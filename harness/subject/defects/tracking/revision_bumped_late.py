@@ -1,7 +1,7 @@
 """A mutant: an insertion of allocated devices does not increase the revision."""
 
-from harness.subject import allocated_devices
 from harness.subject.allocation import allocated_states
+from harness.subject.tracking import allocated_devices
 
 
 class BumpedLateDevices(allocated_devices.AllocatedDevices):

@@ -1,8 +1,8 @@
 """A mutant: the gather compares the revision before its second read."""
 
 from harness import concurrency
-from harness.subject import gathering
 from harness.subject.allocation import allocated_states
+from harness.subject.tracking import gathering
 
 
 class ComparedEarlyGatherer(gathering.Gatherer):

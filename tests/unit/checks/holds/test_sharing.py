@@ -11,7 +11,7 @@ import pytest
 from harness.checks import judging, verdicts
 from harness.checks.holds import hold_history, live_spotter
 from harness.history import records
-from harness.subject import claims
+from harness.subject.objects import claims
 from tests.histories import building, damages, language
 
 SHARE = "0d3b2c0e-0000-4000-8000-000000000000"

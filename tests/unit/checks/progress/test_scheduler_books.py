@@ -11,7 +11,7 @@ from harness.checks import verdicts
 from harness.checks.progress import scheduler_books
 from harness.checks.schedulers import written_books
 from harness.history import records
-from harness.subject import final_books
+from harness.subject.tracking import final_books
 from tests.histories import building, worlds
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID

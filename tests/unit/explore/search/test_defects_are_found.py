@@ -24,7 +24,8 @@ from harness.explore.search import (
 )
 from harness.explore.worlds import chosen_parts, small_world, world_catalogue
 from harness.report import rendering
-from harness.subject import assume_caches, schedulers
+from harness.subject.scheduling import schedulers
+from harness.subject.tracking import assume_caches
 
 SMALLEST = "two-claims-one-device"
 DOUBLE_ALLOCATIONS = (

@@ -9,18 +9,18 @@ from harness import concurrency
 from harness.client import apis, informers
 from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
-from harness.subject import (
-    assume_caches,
-    claims,
+from harness.subject.allocation import allocators
+from harness.subject.extended_resources import claim_creation
+from harness.subject.objects import claims, pod_claims
+from harness.subject.plugin import (
+    binding_conditions,
+    claim_binding,
     dynamic_resources,
-    pod_claims,
     scheduling_attempts,
 )
-from harness.subject.allocation import allocators
-from harness.subject.binding import binding_conditions, claim_binding
-from harness.subject.extended_resources import claim_creation
 from harness.subject.queueing import in_flight_events
 from harness.subject.releases import scheduler_releases
+from harness.subject.tracking import assume_caches
 
 pytestmark = pytest.mark.detection
 Object = dict[str, Any]

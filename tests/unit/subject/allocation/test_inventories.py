@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.subject import expressions
-from harness.subject.allocation import inventories, pools
+from harness.subject.allocation import expressions, inventories, pools
 from tests.support import api_objects
 
 Object = dict[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.subject import expressions
+from harness.subject.allocation import expressions
 from harness.subject.cel import devices
 
 DRIVER = "dra.example.com"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.client import apis
-from harness.subject import claims
+from harness.subject.objects import claims
 from tests.support import api_objects, controller_worlds, local_servers
 
 Object = dict[str, Any]

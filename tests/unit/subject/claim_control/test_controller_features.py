@@ -13,8 +13,9 @@ import pytest
 
 from harness.client import apis
 from harness.metrics import metric_families, metrics_servers
-from harness.subject import assembling, claims
+from harness.subject import assembling
 from harness.subject.claim_control import controller_contexts
+from harness.subject.objects import claims
 from tests.support import api_objects, controller_worlds, local_servers
 
 Object = dict[str, Any]

@@ -7,8 +7,9 @@ import pytest
 
 from harness import concurrency
 from harness.client import apis
-from harness.subject import claims, dynamic_resources, scheduling_attempts
 from harness.subject.extended_resources import claim_creation, extended_claims
+from harness.subject.objects import claims
+from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import GPU, ExtendedWorld
 

@@ -7,8 +7,8 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis
-from harness.subject import schedulers
 from harness.subject.extended_resources import claim_creation, extended_claims
+from harness.subject.scheduling import schedulers
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]

@@ -8,8 +8,8 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis
-from harness.subject import schedulers
 from harness.subject.leadership import leader_election
+from harness.subject.scheduling import schedulers
 from tests.support import api_objects, controlled_runtimes, local_servers
 
 TIMEOUT_S = 30

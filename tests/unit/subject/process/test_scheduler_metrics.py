@@ -7,9 +7,9 @@ import pytest
 from harness import clocks, concurrency
 from harness.client import apis
 from harness.metrics import metric_families, metrics_servers
-from harness.subject import schedulers
-from harness.subject.binding import binding_conditions
+from harness.subject.plugin import binding_conditions
 from harness.subject.process import scheduler_metrics
+from harness.subject.scheduling import schedulers
 from tests.support import api_objects, local_servers
 
 TIMEOUT_S = 30.0

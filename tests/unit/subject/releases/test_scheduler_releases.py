@@ -6,15 +6,11 @@ import pytest
 
 from harness import concurrency, errors
 from harness.client import apis
-from harness.subject import (
-    assembling,
-    assume_caches,
-    claims,
-    gathering,
-    releases,
-    scheduling_attempts,
-)
+from harness.subject import assembling, releases
+from harness.subject.objects import claims
+from harness.subject.plugin import scheduling_attempts
 from harness.subject.queueing import cluster_events
+from harness.subject.tracking import assume_caches, gathering
 from tests.support import api_objects, local_servers, plugin_world
 
 Object = dict[str, Any]

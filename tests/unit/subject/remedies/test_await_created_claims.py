@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.subject import claims
 from harness.subject.claim_control import created_claims, generating, releasing
+from harness.subject.objects import claims
 from harness.subject.remedies import await_created_claims
 from tests.support import api_objects
 

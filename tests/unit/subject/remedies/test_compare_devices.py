@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.subject import allocated_devices
 from harness.subject.remedies import compare_devices
+from harness.subject.tracking import allocated_devices
 from tests.support import api_objects
 
 A, B, C = (api_objects.device_id(name) for name in "abc")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from harness.client import apis
-from harness.subject import claims
 from harness.subject.claim_control import generating
+from harness.subject.objects import claims
 from harness.subject.remedies import derive_claim_names
 from tests.support import api_objects, controller_worlds, local_servers
 

@@ -6,8 +6,9 @@ import pytest
 
 from harness import errors
 from harness.client import apis, transports
-from harness.subject import allocated_devices, assume_caches, claim_writes, claims
+from harness.subject.objects import claim_writes, claims
 from harness.subject.remedies import fence_predecessor, fenced_writes, settled_claims
+from harness.subject.tracking import allocated_devices, assume_caches
 from tests.support import api_objects, controlled_runtimes, local_servers
 
 Object = dict[str, Any]

@@ -7,8 +7,9 @@ import pytest
 
 from harness import clocks
 from harness.client import apis, informers, transports
-from harness.subject import assembling, claims, scheduling_attempts
-from harness.subject.binding import claim_binding
+from harness.subject import assembling
+from harness.subject.objects import claims
+from harness.subject.plugin import claim_binding, scheduling_attempts
 from harness.subject.remedies import keep_in_flight, settled_claims
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import ExtendedWorld, World

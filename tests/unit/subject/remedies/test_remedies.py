@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.subject import assembling, defects, remedies, schedulers
+from harness.subject import assembling, defects, remedies
 from harness.subject.claim_control import controller_parts
+from harness.subject.scheduling import schedulers
 
 HYPOTHESES = {
     "keep-in-flight-until-known": "H1",

@@ -9,7 +9,7 @@ import pytest
 
 from harness import clocks
 from harness.client import apis
-from harness.subject import scheduling_attempts
+from harness.subject.plugin import scheduling_attempts
 from harness.subject.queueing import queued_pods
 from harness.subject.scheduling import binding_cycle
 from harness.subject.telemetry import pod_reports

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.subject import nodes
+from harness.subject.objects import nodes
 from harness.subject.queueing import cluster_events, queueing_hints
 from harness.subject.scheduling import assigned_pods, node_groups, node_resources
 from tests.support import api_objects

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from harness import concurrency
-from harness.subject import assembling, schedulers, scheduling_attempts
-from harness.subject.scheduling import node_scores, node_search
+from harness.subject import assembling
+from harness.subject.plugin import scheduling_attempts
+from harness.subject.scheduling import node_scores, node_search, schedulers
 from tests.support import api_objects, controlled_runtimes, local_servers, plugin_world
 
 Object = dict[str, Any]

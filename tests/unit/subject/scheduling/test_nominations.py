@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.client import apis
-from harness.subject import scheduling_attempts
+from harness.subject.plugin import scheduling_attempts
 from harness.subject.scheduling import nominations
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import World

@@ -9,9 +9,11 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis
-from harness.subject import gathering, schedulers, scheduling_attempts
+from harness.subject.plugin import scheduling_attempts
 from harness.subject.queueing import queueing_hints
+from harness.subject.scheduling import schedulers
 from harness.subject.telemetry import klog, klog_lines
+from harness.subject.tracking import gathering
 from tests.support import api_objects, local_servers, plugin_world
 
 TIMEOUT_S = 30.0

@@ -7,7 +7,7 @@ import pytest
 
 from harness import clocks
 from harness.client import apis
-from harness.subject import schedulers
+from harness.subject.scheduling import schedulers
 from harness.subject.telemetry import pod_messages, pod_reports
 from tests.support import api_objects, local_servers
 

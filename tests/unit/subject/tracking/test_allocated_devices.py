@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.subject import allocated_devices, gathering, in_flight
+from harness.subject.tracking import allocated_devices, gathering, in_flight
 from tests.support import api_objects, controlled_runtimes
 
 A, B = api_objects.device_id("a"), api_objects.device_id("b")

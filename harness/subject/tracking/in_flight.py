@@ -8,7 +8,7 @@ import collections
 
 from harness import concurrency
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 from harness.subject.telemetry import klog
 
 _CLAIM, _ALL = "claim", "all"

@@ -11,9 +11,10 @@ claims.
 from typing import Any
 
 from harness import concurrency
-from harness.subject import allocated_devices, claims, in_flight
 from harness.subject.allocation import allocated_states
+from harness.subject.objects import claims
 from harness.subject.telemetry import klog
+from harness.subject.tracking import allocated_devices, in_flight
 
 RETRY_S = 1e-6
 """Wait between two attempts, in seconds, as upstream."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness import clocks, concurrency
-from harness.subject import assume_caches
+from harness.subject.tracking import assume_caches
 from tests.support import api_objects
 
 Object = dict[str, Any]

@@ -6,8 +6,9 @@ from typing import Any, get_args
 import pytest
 
 from harness.client import apis
-from harness.subject import assembling, claim_writes, claims, releases, scheduling_attempts
-from harness.subject.binding import claim_binding
+from harness.subject import assembling, releases
+from harness.subject.objects import claim_writes, claims
+from harness.subject.plugin import claim_binding, scheduling_attempts
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import World
 

@@ -1,6 +1,6 @@
 """Claims in flight, and a claim that is planned twice."""
 
-from harness.subject import in_flight
+from harness.subject.tracking import in_flight
 from tests.support import api_objects
 
 

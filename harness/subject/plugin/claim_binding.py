@@ -13,9 +13,11 @@ from typing import Literal, TypeAlias
 from harness import concurrency
 from harness.client import apis, informers, transports
 from harness.model.objects import Object
-from harness.subject import assume_caches, claim_writes, claims, in_flight, scheduling_attempts
 from harness.subject.extended_resources import claim_creation, extended_claims
+from harness.subject.objects import claim_writes, claims
+from harness.subject.plugin import scheduling_attempts
 from harness.subject.telemetry import klog
+from harness.subject.tracking import assume_caches, in_flight
 
 CONFLICT_TRIES = 5
 """Attempts to write a claim before giving up on 409 conflicts."""

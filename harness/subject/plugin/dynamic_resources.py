@@ -9,25 +9,21 @@ from collections.abc import Callable, Mapping
 
 from harness.client import apis, informers
 from harness.model.objects import Object
-from harness.subject import (
-    assume_caches,
-    claims,
-    expressions,
-    gathering,
-    in_flight,
-    misplaced_claims,
-    nodes,
-    pod_claims,
-    scheduling_attempts,
-)
-from harness.subject.allocation import allocators, inventories, refusal_memory
-from harness.subject.binding import binding_conditions, claim_binding
+from harness.subject.allocation import allocators, expressions, inventories, refusal_memory
 from harness.subject.extended_resources import (
     demands,
     extended_claims,
     node_variants,
 )
+from harness.subject.objects import claims, nodes, pod_claims
+from harness.subject.plugin import (
+    binding_conditions,
+    claim_binding,
+    misplaced_claims,
+    scheduling_attempts,
+)
 from harness.subject.telemetry import klog
+from harness.subject.tracking import assume_caches, gathering, in_flight
 
 UNAVAILABLE = "resourceclaim not available on the node"
 LEFT_OVER = "cannot schedule extended resource claim"

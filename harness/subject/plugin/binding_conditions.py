@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Iterator
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import claims, scheduling_attempts
+from harness.subject.objects import claims
+from harness.subject.plugin import scheduling_attempts
 
 TIMEOUT_S = 600.0
 """Default time limit, in seconds, from the allocation of a claim; that of kube-scheduler."""

@@ -8,8 +8,11 @@ import pytest
 
 from harness import clocks
 from harness.client import apis, informers
-from harness.subject import assembling, claims, panics, schedulers, scheduling_attempts
-from harness.subject.binding import binding_conditions
+from harness.subject import assembling
+from harness.subject.defects import panics
+from harness.subject.objects import claims
+from harness.subject.plugin import binding_conditions, scheduling_attempts
+from harness.subject.scheduling import schedulers
 from tests.support import api_objects, controlled_runtimes, local_servers
 from tests.support.plugin_world import World
 

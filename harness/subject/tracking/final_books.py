@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from harness import concurrency
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 
 T = TypeVar("T")
 PART_MAX = 500

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.subject import expressions
+from harness.subject.allocation import expressions
 
 DRIVER = "gpu.example.com"
 DEVICE = {

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import nodes
 from harness.subject.allocation import allocators, refusal_memory
 from harness.subject.extended_resources import (
     demands,
@@ -19,6 +18,7 @@ from harness.subject.extended_resources import (
     node_variants,
     plugin_devices,
 )
+from harness.subject.objects import nodes
 
 DYNAMIC_RESOURCES = "DynamicResources"
 """kube-scheduler's name of the plugin."""

@@ -8,7 +8,10 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis, transports
-from harness.subject import assembling, claims, gathering, remedies, schedulers
+from harness.subject import assembling, remedies
+from harness.subject.objects import claims
+from harness.subject.scheduling import schedulers
+from harness.subject.tracking import gathering
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]

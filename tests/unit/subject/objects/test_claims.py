@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.subject import claims
+from harness.subject.objects import claims
 from tests.support import api_objects
 
 Object = dict[str, Any]

@@ -12,19 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from harness.client import apis, informers
 from harness.model.objects import Object
-from harness.subject import (
-    allocated_devices,
-    assume_caches,
-    dynamic_resources,
-    final_books,
-    gathering,
-    in_flight,
-    scheduling_attempts,
-)
 from harness.subject.allocation import allocators, inventories
-from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import demands
 from harness.subject.leadership import leaderships
+from harness.subject.plugin import (
+    binding_conditions,
+    claim_binding,
+    dynamic_resources,
+    scheduling_attempts,
+)
 from harness.subject.queueing import (
     cluster_events,
     event_handlers,
@@ -41,6 +37,13 @@ from harness.subject.scheduling import (
 )
 from harness.subject.slice_tracking import rule_informers, slice_trackers
 from harness.subject.telemetry import pod_messages, pod_reports
+from harness.subject.tracking import (
+    allocated_devices,
+    assume_caches,
+    final_books,
+    gathering,
+    in_flight,
+)
 
 SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list of each informer, in seconds."""

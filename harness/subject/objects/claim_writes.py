@@ -8,7 +8,7 @@ resourceVersion.
 from harness import concurrency
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 
 
 def add_finalizer(api: apis.Api, claim: Object) -> Object:

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from harness import concurrency
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject import claims, nodes, scheduling_attempts
-from harness.subject.binding import binding_conditions
 from harness.subject.extended_resources import claim_creation
+from harness.subject.objects import claims, nodes
+from harness.subject.plugin import binding_conditions, scheduling_attempts
 from harness.subject.telemetry import klog
 
 DEALLOCATED = "deallocation of ResourceClaim completed"

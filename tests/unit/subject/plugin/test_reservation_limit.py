@@ -7,7 +7,10 @@ import pytest
 
 from harness import clocks
 from harness.client import apis
-from harness.subject import assembling, claims, releases, schedulers, scheduling_attempts
+from harness.subject import assembling, releases
+from harness.subject.objects import claims
+from harness.subject.plugin import scheduling_attempts
+from harness.subject.scheduling import schedulers
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import World
 

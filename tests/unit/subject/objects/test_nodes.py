@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.subject import nodes
+from harness.subject.objects import nodes
 from tests.support import api_objects
 
 Object = dict[str, Any]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 
 Lookup = Callable[[str], Object | None]
 """Returns the claim of a key `namespace/name`; None if there is none."""

@@ -8,8 +8,8 @@ IDs, so that each is removed with its own claim.
 
 from harness import concurrency
 from harness.model.objects import Object
-from harness.subject import claims
 from harness.subject.allocation import allocated_states
+from harness.subject.objects import claims
 from harness.subject.telemetry import klog
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from harness import concurrency
 from harness.client import apis, transports
-from harness.subject import claims, scheduling_attempts
-from harness.subject.binding import claim_binding
+from harness.subject.objects import claims
+from harness.subject.plugin import claim_binding, scheduling_attempts
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import World
 

@@ -15,7 +15,7 @@ from harness import concurrency
 from harness.client import informers
 from harness.client.passed_versions import PassedVersion, version_of
 from harness.model.objects import Object
-from harness.subject import claims
+from harness.subject.objects import claims
 from harness.subject.telemetry import klog
 
 
