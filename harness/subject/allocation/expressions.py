@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness import errors
+from harness.cel import checking
 from harness.subject.cel import compiling, costs, devices, values
 
 EXPRESSION_CHARACTERS_MAX = 10 * 1024
@@ -39,7 +40,7 @@ class Selector:
         self.text = text
         try:
             self._program = compiling.compiled(text)
-        except compiling.CompileError as error:
+        except checking.CompileError as error:
             raise SelectorError(f"CEL selector {text!r} does not compile: {error}") from None
 
     def matches(self, driver: str, device: Mapping[str, Any]) -> bool:

@@ -1,7 +1,6 @@
-"""CEL as device selectors use it: upstream's environment, checked by Google's C++ implementation
-and evaluated here.
+"""The evaluation of CEL on devices.
 
-The binding of the C++ implementation parses an expression and checks its types. It cannot hold
+The binding of Google's C++ implementation, which `harness.cel` checks expressions with, cannot hold
 quantities, versions or addresses as values, dispatch a function on an attribute whose type is known
 only at run time, give an empty map for a missing domain, or stop an expression that costs too much;
 so the checked syntax tree is evaluated in Python. Known differences from upstream: timestamps have

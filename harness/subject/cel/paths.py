@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from harness.cel.syntax_trees import Node
 from harness.subject.cel import costs
 from harness.subject.cel.devices import Device, Domains
 from harness.subject.cel.library import functions
-from harness.subject.cel.syntax_trees import Node
 from harness.subject.cel.values import CostLimitError, EvaluationError, Optional, no_overload, some
 
 

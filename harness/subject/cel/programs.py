@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from harness.subject.cel import declarations, paths, steps
+from harness.cel import declarations
+from harness.cel.syntax_trees import Node
+from harness.subject.cel import paths, steps
 from harness.subject.cel.devices import Device
 from harness.subject.cel.paths import Frame, Step
-from harness.subject.cel.syntax_trees import Node
 from harness.subject.cel.values import EvaluationError, TypeValue
 
 _TYPE_NAMES = (

@@ -8,6 +8,8 @@ import dataclasses
 import datetime
 from typing import Any
 
+from harness.cel.syntax_trees import UInt
+
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
 
@@ -17,12 +19,6 @@ class EvaluationError(Exception):
 
 class CostLimitError(Exception):
     """The evaluation has cost more than it may; nothing absorbs it."""
-
-
-class UInt(int):
-    """An unsigned integer."""
-
-    __slots__ = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,10 +21,6 @@ OF_OTHER_PLUGINS = {
     "pre-allocated-no-timestamp": WRITES,
 }
 """Differences that are not the allocator's, whatever the release, by name of the case."""
-OVER_HTTP = {
-    "zoo-059": "the API server's compiler of selectors does not know macros with two variables",
-}
-"""Differences that show only in front of our API server, which refuses a selector."""
 DIFFERENCES = OF_OTHER_PLUGINS | {
     "list-match-backtrack": MATCH,
     "list-match-missing": MATCH,

@@ -7,7 +7,7 @@ maximum sizes of strings and maps of `device` follow from the limits of resource
 
 import math
 
-from harness.apiserver.validation.cel.syntax_tree import Node
+from harness.cel.syntax_trees import Node
 
 UNBOUNDED = 2**64 - 1
 """The size or cost of a value without a limit."""
@@ -79,7 +79,7 @@ class _Estimate:
                 return 0
             case "identifier":
                 return self._identifier(node)
-            case "selection":
+            case "select":
                 return self._selection(node)
             case "call":
                 return self._call(node)
@@ -87,62 +87,67 @@ class _Estimate:
                 return self._comprehension(node)
             case _:
                 base = _LIST_COST if node.kind == "list" else _MAP_COST
-                return base + sum(self.cost(child) for child in node.children)
+                return base + sum(self.cost(child) for child in node.operands)
 
     def size(self, node: Node) -> int:
         """Return the maximum length of a string, list or map."""
-        if node.size is not None:
-            return node.size
+        if node.kind == "constant" and isinstance(node.value, (str, bytes)):
+            return len(node.value.encode() if isinstance(node.value, str) else node.value)
+        if node.kind in ("list", "map"):
+            return len(node.operands) // (2 if node.kind == "map" else 1)
         if node.id in self._sizes:
             return self._sizes[node.id]
         known = _SIZES.get(self._paths.get(node.id, ()))
         if known is not None:
             return known
-        return 1 if node.type in ("scalar", "opaque") else UNBOUNDED
+        return UNBOUNDED if node.type == "dyn" or _is_sized(node) else 1
 
     def _identifier(self, node: Node) -> int:
         if ranges := self._ranges.get(node.name):
-            inner = "@keys" if ranges[-1].type == "map" else "@items"
+            inner = "@keys" if _is_map(ranges[-1]) else "@items"
             self._paths[node.id] = (*self._paths.get(ranges[-1].id, ()), inner)
             return 1
         self._paths[node.id] = tuple(node.name.split("."))
         return len(self._paths[node.id])  # a field of `device` is read as one name
 
     def _selection(self, node: Node) -> int:
-        operand = node.children[0]
+        operand = node.operands[0]
         sum_ = self.cost(operand)
         if node.is_test:
             return sum_ + 1
         path = self._paths.get(operand.id, ())
-        inner = "@values" if operand.type == "map" and path != ("device",) else node.name
+        inner = "@values" if _is_map(operand) and path != ("device",) else node.name
         self._paths[node.id] = (*path, inner)
-        return sum_ + (1 if operand.type in ("map", "struct") else 0)
+        return sum_ + (1 if _is_map(operand) else 0)
 
     def _call(self, node: Node) -> int:
-        costs = [self.cost(child) for child in node.children]
+        costs = [self.cost(child) for child in node.operands]
         match node.name:
             case "_?_:_":
                 return costs[0] + max(costs[1:])
             case "_&&_" | "_||_":
                 return sum(costs)
         if node.name in ("_[_]", "_[?_]", "_?._"):
-            container = node.children[0]
-            inner = "@values" if container.type == "map" else "@items"
+            container = node.operands[0]
+            inner = "@values" if _is_map(container) else "@items"
             self._paths[node.id] = (*self._paths.get(container.id, ()), inner)
         return sum(costs) + self._function(node)
 
     def _function(self, node: Node) -> int:
-        sizes = [self.size(child) for child in node.children]
+        sizes = [self.size(child) for child in node.operands]
         match node.name:
-            case "@in" if node.children[1].type != "map":
+            case "@in" if not _is_map(node.operands[1]):
                 return sizes[1]
             case "contains":
                 return _times(_part(sizes[0], _TEXT_FACTOR), _part(sizes[1], _TEXT_FACTOR))
             case "matches" | "find" | "findAll":
                 return _times(_part(sizes[0] + 1, _TEXT_FACTOR), _part(sizes[1], _REGEX_FACTOR))
-            case "_+_" if node.type != "scalar":
+            case "_+_" if node.type == "dyn" or _is_sized(node):
                 self._sizes[node.id] = sum(sizes)
-                return 1 if node.type == "list" else _part(sum(sizes), _TEXT_FACTOR)
+                return 1 if _is_list(node) else _part(sum(sizes), _TEXT_FACTOR)
+            case "__pairs" | "__map":
+                self._sizes[node.id] = sizes[0]
+                return 0
         return self._reading(node, sizes)
 
     def _reading(self, node: Node, sizes: list[int]) -> int:
@@ -160,14 +165,26 @@ class _Estimate:
         return _times(*sizes[:2]) if node.name in _SETS else 1
 
     def _comprehension(self, node: Node) -> int:
-        range_, start, condition, step, result = node.children
+        range_, start, condition, step, result = node.operands
         total = self.cost(range_) + self.cost(start)
         self._ranges.setdefault(node.name, []).append(range_)
         once = self.cost(condition) + self.cost(step)
         self._ranges[node.name].pop()
-        if node.type in ("list", "map"):
+        if _is_list(node) or _is_map(node):
             self._sizes[node.id] = self.size(range_)
         return total + self.cost(result) + _times(self.size(range_), once)
+
+
+def _is_list(node: Node) -> bool:
+    return node.type.startswith("list(")
+
+
+def _is_map(node: Node) -> bool:
+    return node.type.startswith("map(")
+
+
+def _is_sized(node: Node) -> bool:
+    return node.type in ("string", "bytes") or _is_list(node) or _is_map(node)
 
 
 def _part(size: int, factor: float) -> int:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from harness.cel.syntax_trees import UInt
 from harness.subject.cel.library import networks, times
 from harness.subject.cel.values import (
     INT_MAX,
     INT_MIN,
     UINT_MAX,
     EvaluationError,
-    UInt,
     no_overload,
 )
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from harness.cel.syntax_trees import UInt
 from harness.subject.cel.library import (
     conversions,
     lists,
@@ -27,7 +28,6 @@ from harness.subject.cel.values import (
     EvaluationError,
     Optional,
     TypeValue,
-    UInt,
     compare,
     equal,
     no_overload,

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from harness.apiserver.scheme import feature_gates
-from harness.apiserver.validation.cel import cel_selectors, compiler, cost_estimator, syntax_tree
+from harness.apiserver.validation.cel import cel_selectors, compiler, cost_estimator
+from harness.cel import declarations, syntax_trees
 
 GOOD = [
     "true",
@@ -103,8 +104,8 @@ def test_nested_loops_multiply(depth: int, too_complex: bool) -> None:
 
 
 def cost(text: str) -> int:
-    environment = compiler._environment(typed_fields=True, with_lists=False)
-    return cost_estimator.max_cost(syntax_tree.read(environment.compile(text).serialize()))
+    environment = declarations.environment(with_lists=False)
+    return cost_estimator.max_cost(syntax_trees.decode(environment.compile(text).serialize()))
 
 
 ATTRIBUTES = 'device.attributes["dra.example.com"]'
@@ -141,6 +142,11 @@ def test_costs(text: str, expected: int) -> None:
     assert cost(text) == expected
 
 
+def test_macros_with_two_variables_cost_as_their_range() -> None:
+    text = 'device.attributes["d"].names.all(i, v, i < 9 && v != "")'
+    assert compiler.compiled(text) == compiler.Compiled()
+
+
 def test_a_text_of_unknown_length_costs_without_bound() -> None:
     assert cost('dyn("x").find(dyn("a")) == ""') == cost_estimator.UNBOUNDED
 
@@ -148,8 +154,8 @@ def test_a_text_of_unknown_length_costs_without_bound() -> None:
 def test_an_expression_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler._compiled.cache_clear()
     reads = []
-    read = syntax_tree.read
-    monkeypatch.setattr(syntax_tree, "read", lambda data: reads.append(1) or read(data))
+    decode = syntax_trees.decode
+    monkeypatch.setattr(syntax_trees, "decode", lambda data: reads.append(1) or decode(data))
     selectors = [{"cel": {"expression": "1 == 1"}}] * 3
     assert list(cel_selectors.selector_list(selectors, "s")) == []
     assert len(reads) == 1

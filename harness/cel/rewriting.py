@@ -6,7 +6,7 @@ upstream checks them; in such an expression the columns of messages are those of
 
 import re
 
-from harness.subject.cel.declarations import FIELDS
+from harness.cel.declarations import FIELDS
 
 _STRING = r"""[rRbB]{0,2}(?:\"\"\".*?\"\"\"|'''.*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 _TOKEN = re.compile(rf"{_STRING}|//[^\n]*|\s+|[A-Za-z_]\w*|\d[\w.]*|.", re.DOTALL)

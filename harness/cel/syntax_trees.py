@@ -9,8 +9,6 @@ import struct
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from harness.subject.cel.values import UInt
-
 Kind = Literal["constant", "identifier", "select", "call", "list", "map", "comprehension"]
 _KINDS: dict[int, Kind] = {
     3: "constant",
@@ -24,6 +22,12 @@ _KINDS: dict[int, Kind] = {
 _PRIMITIVES = ("", "bool", "int", "uint", "double", "string", "bytes")
 _WELL_KNOWN = ("", "any", "timestamp", "duration")
 Fields = dict[int, list[Any]]
+
+
+class UInt(int):
+    """An unsigned integer."""
+
+    __slots__ = ()
 
 
 @dataclasses.dataclass(slots=True)
@@ -180,11 +184,14 @@ def _fields(data: bytes) -> Fields:
     found: Fields = {}
     at = 0
     while at < len(data):
-        tag, at = _varint(data, at)
+        # most numbers take one byte, and a call costs more than this
+        tag, at = (data[at], at + 1) if data[at] < 0x80 else _varint(data, at)
         wire = tag & 7
         value: int | bytes
         if wire == 0:
-            value, at = _varint(data, at)
+            value, at = (data[at], at + 1) if data[at] < 0x80 else _varint(data, at)
+        elif wire == 2 and data[at] < 0x80:
+            value, at = data[at + 1 : at + 1 + data[at]], at + 1 + data[at]
         else:
             size, at = _varint(data, at) if wire == 2 else (8 if wire == 1 else 4, at)
             value, at = data[at : at + size], at + size

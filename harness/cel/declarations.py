@@ -1,8 +1,7 @@
 """The CEL environment of device selectors: the declarations that expressions are checked against.
 
 After k8s.io/dynamic-resource-allocation/cel and k8s.io/apiserver/pkg/cel/environment, as of
-Kubernetes 1.36. Google's C++ implementation parses and checks types, nothing more: its Python
-binding has no values of opaque types, no cost limit and no default for a missing domain.
+Kubernetes 1.36.
 """
 
 import functools
@@ -89,7 +88,6 @@ string.findAll(string) list<string>
 string.findAll(string,int) list<string>
 list<~A>.indexOf(~A) int
 list<~A>.lastIndexOf(~A) int
-dyn.includes(dyn) bool
 sets.contains(list<~A>,list<~A>) bool
 sets.equivalent(list<~A>,list<~A>) bool
 sets.intersects(list<~A>,list<~A>) bool
@@ -122,6 +120,8 @@ net.CIDR.prefixLength() int
 format.named(string) optional_type<kubernetes.NamedFormat>
 kubernetes.NamedFormat.validate(string) optional_type<list<string>>
 """
+_LIST_ATTRIBUTES = "dyn.includes(dyn) bool"
+"""The function of the feature gate DRAListTypeAttributes."""
 _PAIRS = """
 list<~A>.__pairs() list<pair<int,~A>>
 map<~A,~B>.__pairs() list<pair<~A,~B>>
@@ -135,15 +135,15 @@ list<map<~A,~B>>.__merged() map<~A,~B>
 
 
 @functools.cache
-def environment() -> Any:
-    """Return the environment that compiles expressions."""
-    config = cel.NewEnvConfigFromYaml(_configuration())
+def environment(*, with_lists: bool) -> Any:
+    """Return the environment that compiles expressions; `with_lists` if attributes can be lists."""
+    config = cel.NewEnvConfigFromYaml(_configuration(with_lists))
     return cel.NewEnv(
         config=config, extensions=[ext_optional.ExtOptional(), ext_bindings.ExtBindings()]
     )
 
 
-def _configuration() -> str:
+def _configuration(with_lists: bool) -> str:  # noqa: FBT001
     lines = ["stdlib:", "  exclude_functions:"]
     excluded = [*_OPERATORS, "string"]
     lines += [f'  - name: "{name.replace(chr(92), "")}"' for name in excluded]
@@ -151,7 +151,7 @@ def _configuration() -> str:
     for name, kind in _VARIABLES.items():
         lines += [f'- name: "{name}"', f'  type: "{kind}"']
     lines.append("functions:")
-    for name, overloads in _overloads().items():
+    for name, overloads in _overloads([*_lines(), *[_LIST_ATTRIBUTES] * with_lists]).items():
         lines += [f'- name: "{name}"', "  overloads:"]
         for signature, result in overloads:
             escaped = _escaped(signature).replace("\\", "\\\\")
@@ -159,9 +159,9 @@ def _configuration() -> str:
     return "\n".join(lines)
 
 
-def _overloads() -> dict[str, list[tuple[str, str]]]:
+def _overloads(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
-    for line in _lines():
+    for line in lines:
         signature, result = line.rsplit(" ", 1)
         found.setdefault(_name(signature), []).append((signature, result))
     return found
