@@ -9,7 +9,8 @@ The names of this module are public: they change only with the major version. Ev
 `Error`, whose text says what was expected, what came and what to do.
 
 Plug-ins of other packages use the rest: a check gets a `RunView` and returns a `CheckAnswer`, a
-subject is a `Subject`, a fault gets a `FaultTarget`. docs/plug-ins.md has an example of each.
+subject is a `Subject`, a fault gets a `FaultTarget`. docs/how-to/plug-ins.md has an example of
+each.
 """
 
 import contextlib

@@ -1,13 +1,15 @@
 """Reference pages of the documentation site, generated: every command, and every key of a file.
 
 `site_pages.py` adds them to the site. The commands are written by typer's own generator; the keys
-come from the JSON Schemas of scenarios and cluster profiles.
+come from the JSON Schemas of scenarios and cluster profiles. `catalogue_pages.py` has the pages
+about scenarios, faults, checks, defects, worlds and packages.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import catalogue_pages
 import msgspec
 
 _MARKUP = re.compile(r"(?<!\\)\[/?[a-z][a-z ]*\]")
@@ -44,6 +46,12 @@ PAGES = {
     "docs/reference/commands.md": commands,
     "docs/reference/scenario-keys.md": scenario_keys,
     "docs/reference/cluster-keys.md": cluster_keys,
+    "docs/reference/scenarios.md": catalogue_pages.scenarios,
+    "docs/reference/fault-kinds.md": catalogue_pages.fault_kinds,
+    "docs/reference/checks.md": catalogue_pages.checks,
+    "docs/reference/defects.md": catalogue_pages.defects,
+    "docs/reference/worlds.md": catalogue_pages.worlds,
+    "docs/reference/packages.md": catalogue_pages.packages,
 }
 """Path on the site -> what writes the page."""
 
@@ -88,10 +96,10 @@ def _section(name: str, table: Schema, definitions: Schema) -> str:
     heading = f"## `[{name}]`" if name else "## The file"
     lines = [heading + "".join(f' with `{key} = "{tag}"`' for key, tag in tags.items())]
     if name:
-        lines.append(_flat(table.get("description", "")))
+        lines.append(catalogue_pages.flat(table.get("description", "")))
     rows = [
         f"| `{key}` | {_type(item, definitions)} | {_default(key, item, table)} "
-        f"| {_cell(item.get('description', ''))} |"
+        f"| {catalogue_pages.cell(item.get('description', ''))} |"
         for key, item in table["properties"].items()
         if key not in ("$schema", *tags)
     ]
@@ -106,7 +114,7 @@ def _type(item: Schema, definitions: Schema) -> str:
     if "const" in item:
         return f"`{item['const']}`"
     if "enum" in item:
-        return _cell(", ".join(f"`{value}`" for value in item["enum"]))
+        return catalogue_pages.cell(", ".join(f"`{value}`" for value in item["enum"]))
     if "anyOf" in item and item["anyOf"] != [{}]:
         return " or ".join(
             dict.fromkeys(
@@ -140,11 +148,3 @@ def _default(key: str, item: Schema, table: Schema) -> str:
     if default is None or isinstance(default, dict) or default == [] or default == "":
         return ""
     return f"`{msgspec.json.encode(default).decode()}`"
-
-
-def _cell(text: str) -> str:
-    return _flat(text).replace("|", "\\|")
-
-
-def _flat(text: str) -> str:
-    return " ".join(str(text).split())

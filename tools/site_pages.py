@@ -2,17 +2,17 @@
 
     make docs
 
-Each file keeps its path: README.md is the start page, docs/plug-ins.md is docs/plug-ins.html.
-Links between documents are therefore right on the site as they are in the repository. Other
-files that documents link to (images, schemas) are copied to the same path. A link to a file that
-is not there stays as it is, and `mkdocs build --strict` fails because of it.
+Each file keeps its path: README.md is the start page, docs/architecture.md is
+docs/architecture.html. Links between documents are therefore right on the site as they are in the
+repository. Other files that documents link to (images, schemas) are copied to the same path. A link
+to a file that is not there stays as it is, and `mkdocs build --strict` fails because of it.
 """
 
 import pathlib
 import posixpath
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import reference_pages
 
@@ -21,32 +21,47 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
 
 ROOT = pathlib.Path(__file__).parents[1]
-PAGES = (
-    "README.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "clusters/README.md",
-    "docs/api.md",
-    "docs/comparing.md",
-    "docs/explaining.md",
-    "docs/exploring.md",
-    "docs/installing.md",
-    "docs/live-views.md",
-    "docs/many-machines.md",
-    "docs/parts.md",
-    "docs/plug-ins.md",
-    "docs/real-kubernetes.md",
-    "docs/verdicts.md",
-    "docs/your-scheduler.md",
-    "examples/README.md",
-    "reports/README.md",
-    "scenarios/README.md",
-)
-"""Paths in the repository, and on the site."""
+FOLDERS = ("clusters", "examples", "reports", "scenarios")
+"""Folders with a README.md that is a page, beside the documents of the root and of docs."""
 STYLE = "docs/site.css"
 
+
+def _pages() -> tuple[str, ...]:
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    found += [ROOT / folder / "README.md" for folder in FOLDERS]
+    return tuple(sorted(path.relative_to(ROOT).as_posix() for path in found))
+
+
+PAGES = _pages()
+"""Paths in the repository, and on the site."""
+
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)")
+
+
+def on_config(config: "MkDocsConfig") -> "MkDocsConfig":
+    """Put the pages of each folder that the navigation names in its place."""
+    config.nav = navigation(config.nav)
+    return config
+
+
+def navigation(nav: Any) -> Any:
+    """Return a navigation in which `docs/findings/` is the list of that folder's pages."""
+    if isinstance(nav, list):
+        return [navigation(entry) for entry in nav]
+    if isinstance(nav, dict):
+        return {title: navigation(entry) for title, entry in nav.items()}
+    return _folder(nav) if nav.endswith("/") else nav
+
+
+def _folder(folder: str) -> list[str]:
+    """Return the pages of a folder: first its README.md, then the others by name."""
+    pages = [page for page in PAGES if posixpath.dirname(page) + "/" == folder]
+    return sorted(pages, key=lambda page: (not page.endswith("/README.md"), _numbers(page)))
+
+
+def _numbers(page: str) -> list[str | int]:
+    """Return a key by which H2 comes before H10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", page)]
 
 
 def on_files(files: "Files", config: "MkDocsConfig") -> "Files":

@@ -1,18 +1,17 @@
-"""Measure how fast each known defect is found, and write the track record.
+"""Measure how fast each known defect is found, and write the figures down.
 
 worlds      search each world that finds a defect, with several seeds (CPU seconds of one core)
 random      search random worlds for each defect, with several seeds (CPU seconds of one core)
 campaigns   take the controls of campaigns that have ended (seconds of a run)
-page        write the tables in scenarios/README.md
 
-The figures are in harness/catalogue/track_record.json. Each of the first three writes the page too.
+The figures are in harness/catalogue/track_record.json; `flake-hunt defects` prints them, and the
+site has a table of them (docs/reference/defects.md).
 """
 
 import argparse
 import collections
 import itertools
 import pathlib
-import re
 import statistics
 import time
 from collections.abc import Iterable, Sequence
@@ -26,11 +25,6 @@ from harness.explore.search import random_worlds, search_campaign
 
 ROOT = pathlib.Path(__file__).parents[1]
 RECORD = ROOT / "harness" / "catalogue" / track_record.FILE
-PAGE = ROOT / "scenarios" / "README.md"
-SECTION = re.compile(
-    r"(?<=<!-- written by tools/track_record.py -->\n).*?(?=<!-- end -->)", re.DOTALL
-)
-"""The part of the page that this program writes."""
 LIMIT_S = 60.0
 """A search that lasts longer counts as one that has not found the defect."""
 RANDOM_LIMIT_S = 120.0
@@ -112,7 +106,7 @@ def _detection(kind: str, place: str, seconds: Sequence[float | None]) -> track_
 
 
 def save(new: Figures) -> None:
-    """Put new figures in the place of older ones of the same defect and place; write the page.
+    """Put new figures in the place of older ones of the same defect and place.
 
     Figures of places that do not show the defect any more are dropped.
     """
@@ -130,70 +124,18 @@ def save(new: Figures) -> None:
     text = msgspec.json.format(msgspec.json.encode(record), indent=1).decode()
     RECORD.write_text(text + "\n", encoding="utf-8")
     track_record.recorded.cache_clear()
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def page(text: str) -> str:
-    """Return the page with tables of the recorded figures."""
-    listed = known.listed()
-    reported = table(row for row in listed if row.issues)
-    mutants = table(row for row in listed if not row.issues)
-    tables = (
-        f"\nReported defects:\n\n{reported}\nMutants, which never were in a release:\n\n{mutants}\n"
-    )
-    return SECTION.sub(lambda _: tables, text)
-
-
-def table(rows: Iterable[known.KnownDefect]) -> str:
-    """Return a table of defects."""
-    head = "| defect | part | check | releases | in runs | in a world | random worlds | command |\n"
-    return head + "|---|---|---|---|---|---|---|---|\n" + "".join(map(_row, rows))
-
-
-def _row(row: known.KnownDefect) -> str:
-    name = f"`{row.name}`" + f" ({', '.join(row.issues)})" * bool(row.issues)
-    check = f"{row.guarantee} `{row.check}`"
-    by_kind = [_shown(row.detections, kind) for kind in (track_record.SCENARIO, track_record.WORLD)]
-    at_random = _shown_random(row.detections)
-    releases = row.releases or "none"
-    cells = (name, row.part, check, releases, *by_kind, at_random, f"`{row.command}`")
-    return f"| {' | '.join(cells)} |\n"
-
-
-def _shown(detections: list[track_record.Detection], kind: str) -> str:
-    item = track_record.best([item for item in detections if item.kind == kind])
-    if item is None:
-        return ""
-    figures = f"{item.found} of {item.attempts}, {_seconds(item.median_s)}"
-    if item.found > 1:
-        figures += f" (worst {_seconds(item.worst_s)})"
-    return f"`{item.place}`: {figures}"
-
-
-def _shown_random(detections: list[track_record.Detection]) -> str:
-    found = [item for item in detections if item.kind == track_record.RANDOM]
-    return ", ".join(
-        f"{item.found} of {item.attempts}" + f", {_seconds(item.median_s)}" * bool(item.found)
-        for item in found
-    )
-
-
-def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else f"{track_record.shown(seconds)} s"
 
 
 def main() -> None:
-    """Measure, and write the record and the page."""
+    """Measure, and write the record."""
     options = _options()
     match options.what:
         case "worlds":
             save(_worlds(options.defect, searches=options.searches))
         case "random":
             save(_at_random(options.defect, searches=options.searches))
-        case "campaigns":
-            save(controls(itertools.chain.from_iterable(map(runs, options.folder))))
         case _:
-            PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+            save(controls(itertools.chain.from_iterable(map(runs, options.folder))))
 
 
 def _worlds(defects: Sequence[str], *, searches: int) -> Figures:
@@ -228,7 +170,6 @@ def _options() -> argparse.Namespace:
     at_random.add_argument("--searches", type=int, default=3, help="searches for each defect")
     campaigns = commands.add_parser("campaigns")
     campaigns.add_argument("folder", nargs="+", type=pathlib.Path, help="folder of a campaign")
-    commands.add_parser("page")
     options = parser.parse_args()
     unknown = {*vars(options).get("defect", ())} - {*known.FACTS}
     if unknown:

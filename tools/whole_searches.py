@@ -1,10 +1,11 @@
-"""Search worlds whole, and write in scenarios/README.md how many schedules that takes.
+"""Search worlds whole, and write down how many schedules that takes.
 
     .venv/bin/python tools/whole_searches.py all
     .venv/bin/python tools/whole_searches.py two-claims-one-device answers-first:claims=2,devices=1
 
-After the name of a world come changed sizes. Where the correct subject is known to fail, its remedy
-is used. A search ends after 20 CPU seconds; all cores search.
+The table is in docs/reference/whole-searches.md. After the name of a world come changed sizes.
+Where the correct subject is known to fail, its remedy is used. A search ends after 20 CPU seconds;
+all cores search.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from harness.explore.search import search_campaign, search_progress
 from harness.explore.worlds import world_catalogue
 
-PAGE = pathlib.Path(__file__).parents[1] / "scenarios" / "README.md"
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "reference" / "whole-searches.md"
 SECTION = re.compile(
     r"(?<=<!-- written by tools/whole_searches.py -->\n).*?(?=<!-- end -->)", re.DOTALL
 )

@@ -24,9 +24,9 @@ DOCUMENTS = [
     "clusters/README.md",
     "scenarios/README.md",
     "reports/README.md",
-    *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("[!a]*.md")),
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 ]
-VERDICTS = (ROOT / "docs/verdicts.md").read_text()
+VERDICTS = (ROOT / "docs/reference/verdicts.md").read_text()
 THIS_FILE = "tests/unit/test_documents.py"
 COMMAND = re.compile(r"flake-hunt +(-?-?[a-z][^\n`]*)")
 END_OF_COMMAND = re.compile(r"\s{2,}|\s#|;|\s\|\s")
@@ -34,7 +34,17 @@ CODE = re.compile(r"^```[^\n]*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 TEXT = (".py", ".md", ".toml", ".yml", ".yaml", ".j2", "Makefile")
 MARKDOWN = re.compile(r"\b[\w-]+\.md\b")
-GENERATED = {"commands.md", "scenario-keys.md", "cluster-keys.md"}
+GENERATED = {
+    "checks.md",
+    "cluster-keys.md",
+    "commands.md",
+    "defects.md",
+    "fault-kinds.md",
+    "packages.md",
+    "scenario-keys.md",
+    "scenarios.md",
+    "worlds.md",
+}
 """Pages of the site that tools/reference_pages.py writes."""
 WRITTEN_BY_COMMANDS = {"nightly.md", "summary.md", *GENERATED}
 PATH = re.compile(r"\b(?:harness|tests|tools|clusters|scenarios|bench)/[\w./-]*[\w/]")

@@ -13,7 +13,7 @@ SOURCES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("
 DOCUMENTS = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
     *(ROOT / folder / "README.md" for folder in ("clusters", "scenarios", "reports", "tests")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 WORDS = re.compile(
     r"\b(befall\w*|puts? up with|told of|of them those|anew|is said once|on its way out|whoever|"

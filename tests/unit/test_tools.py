@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from bench import __main__ as benchmarks
+from tools import collect_changes, findings_index
 
 ROOT = pathlib.Path(__file__).parents[2]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
@@ -18,6 +19,8 @@ PROGRAMS = sorted(
 NO_ARGUMENTS = {
     "-m tests.fuzzing.costs",
     "-m tests.histories.golden",
+    "tools/collect_changes.py",
+    "tools/findings_index.py",
     "tools/man_page.py",
     "tools/result_schemas.py",
 }
@@ -41,7 +44,9 @@ def test_the_programs_are_named() -> None:
         "-m tests.fuzzing.costs",
         "-m tests.histories.doctor",
         "-m tests.histories.golden",
+        "tools/collect_changes.py",
         "tools/eight_nights.py",
+        "tools/findings_index.py",
         "tools/man_page.py",
         "tools/mutations.py",
         "tools/protobuf_numbers.py",
@@ -81,3 +86,23 @@ def test_a_benchmark_whose_first_figure_is_zero_is_printed() -> None:
     ]
     assert benchmarks.line("found", 2.0, "findings", 0.0).split()[-1] == "-"
     assert benchmarks.line("pods", 3.0, "pods/s", 2.0).split()[-2:] == ["1.50", "×"]
+
+
+def test_changes_are_collected_at_the_end_of_what_is_unreleased() -> None:
+    changelog = "# Changelog\n\n## Unreleased, to be 0.2.0\n\n- One.\n\n## 0.1.0\n\n- Older.\n"
+    found = collect_changes.collected(changelog, ["A new\nkey.\n", "word " * 30])
+    assert found.startswith(
+        "# Changelog\n\n## Unreleased, to be 0.2.0\n\n- One.\n- A new key.\n- word "
+    )
+    assert "\n  word" in found
+    assert found.endswith("\n\n## 0.1.0\n\n- Older.\n")
+
+
+def test_changes_are_collected_in_a_changelog_with_one_section() -> None:
+    found = collect_changes.collected("# Changelog\n\n## Unreleased\n\n- One.\n", ["Two."])
+    assert found == "# Changelog\n\n## Unreleased\n\n- One.\n- Two.\n"
+
+
+def test_the_index_of_the_findings_has_every_page() -> None:
+    text = findings_index.PAGE.read_text()
+    assert findings_index.page(text) == text, "python tools/findings_index.py writes it"

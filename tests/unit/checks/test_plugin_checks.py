@@ -207,7 +207,9 @@ def test_holds_are_a_table(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_documented_check_does_what_it_promises() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/plug-ins.md").read_text(), re.DOTALL)
+    blocks = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs/how-to/plug-ins.md").read_text(), re.DOTALL
+    )
     (code,) = [block for block in blocks if "api.CheckAnswer" in block]
     names: dict[str, Any] = {}
     exec(code, names)

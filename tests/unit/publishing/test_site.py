@@ -1,21 +1,28 @@
 """The documentation site has every document, and a dead link stops it."""
 
+import functools
 import importlib.util
 import pathlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
+import typer
 import yaml
 
+from harness.catalogue import known
+from harness.checks import check_registry
+from harness.cli import commands
+from harness.explore.worlds import world_catalogue
 from harness.scenario import schemas
 
 ROOT = pathlib.Path(__file__).parents[3]
 CONFIGURATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
-READ_IN_THE_CHECKOUT = {"tests", "bench"}
+READ_IN_THE_CHECKOUT = {"bench", "changes", "tests"}
 """Folders of the checkout whose documents are no pages."""
 
 
@@ -31,8 +38,16 @@ def hook(root: pathlib.Path = ROOT) -> ModuleType:
     return module
 
 
+def leaves(nav: Any) -> list[str]:
+    """The pages of a navigation, or of a part of it."""
+    if isinstance(nav, str):
+        return [nav]
+    parts = nav.values() if isinstance(nav, dict) else nav
+    return [page for part in parts for page in leaves(part)]
+
+
 def in_navigation() -> list[str]:
-    return [path for entry in CONFIGURATION["nav"] for path in entry.values()]
+    return leaves(hook().navigation(CONFIGURATION["nav"]))
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
@@ -41,7 +56,8 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 
 def test_every_document_of_a_folder_that_people_use_is_a_page() -> None:
-    found = {path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *ROOT.glob("[a-z]*/*.md")]}
+    folders = [*ROOT.glob("*.md"), *ROOT.glob("[a-z]*/*.md"), *(ROOT / "docs").rglob("*.md")]
+    found = {path.relative_to(ROOT) for path in folders}
     there = {str(path) for path in found if path.parts[0] not in READ_IN_THE_CHECKOUT}
     assert there == set(hook().PAGES)
 
@@ -51,17 +67,61 @@ def test_what_pages_link_to_is_copied() -> None:
     assert not set(hook().linked_files()) & set(hook().PAGES)
 
 
-def test_every_key_and_every_command_has_a_line_in_the_reference() -> None:
-    pages = hook().reference_pages
-    commands, scenario, cluster = (write() for write in pages.PAGES.values())
-    for kind, page in (("scenario", scenario), ("cluster", cluster)):
-        schema = schemas.schema(kind)
-        tables = [schema, *schema["$defs"].values()]
-        keys = {key for table in tables for key in table.get("properties", {})} - {"$schema"}
-        missing = {key for key in keys if f"`{key}`" not in page and f"`{key} = " not in page}
-        assert missing == set()
-    assert "\n## `flake-hunt hunt`\n" in commands
-    assert "`--minutes" in commands
+@functools.cache
+def reference(page: str) -> str:
+    """A generated page, by its name."""
+    text: str = hook().reference_pages.PAGES[f"docs/reference/{page}.md"]()
+    return text
+
+
+@pytest.mark.parametrize("kind", ["scenario", "cluster"])
+def test_every_key_has_a_line_in_the_reference(kind: str) -> None:
+    page = reference(f"{kind}-keys")
+    schema: Any = schemas.schema(kind)
+    tables = [schema, *schema["$defs"].values()]
+    keys = {key for table in tables for key in table.get("properties", {})} - {"$schema"}
+    assert {key for key in keys if f"`{key}`" not in page and f"`{key} = " not in page} == set()
+
+
+def names(command: Any, name: str = "flake-hunt") -> list[str]:
+    """A command's name and those of its commands that are not hidden."""
+    inner = getattr(command, "commands", {})
+    shown = [
+        full
+        for part, child in inner.items()
+        if not child.hidden
+        for full in names(child, f"{name} {part}")
+    ]
+    return [name, *shown]
+
+
+def test_every_command_has_a_section_in_the_reference() -> None:
+    page = reference("commands")
+    root: Any = typer.main.get_command(commands.make_app())
+    assert [name for name in names(root)[1:] if f"## `{name}`\n" not in page] == []
+
+
+def fault_kinds() -> list[str]:
+    faults = schemas.schema("scenario")["properties"]["faults"]
+    kinds: list[str] = faults["items"]["properties"]["kind"]["enum"]
+    return kinds
+
+
+SHIPPED: dict[str, Callable[[], list[str]]] = {
+    "scenarios": lambda: [path.stem for path in (ROOT / "scenarios").rglob("*.toml")],
+    "fault-kinds": fault_kinds,
+    "checks": lambda: [check.name for check in check_registry.CHECKS],
+    "defects": lambda: [row.name for row in known.listed()],
+    "worlds": lambda: list(world_catalogue.WORLDS),
+}
+"""Names that a generated page must have."""
+
+
+@pytest.mark.parametrize("page", SHIPPED)
+def test_everything_that_ships_is_in_the_reference(page: str) -> None:
+    names = SHIPPED[page]()
+    assert names
+    assert [name for name in names if f"`{name}`" not in reference(page)] == []
 
 
 def test_nothing_is_fetched_from_the_network() -> None:
@@ -77,11 +137,11 @@ def small_checkout(tmp_path: pathlib.Path) -> pathlib.Path:
     """A checkout with all pages, and without the theme and the Python API, which take seconds."""
     pytest.importorskip("mkdocs", reason="the extra `docs` is not installed: make docs builds it")
     module = hook()
-    tools = ("tools/site_pages.py", "tools/reference_pages.py")
+    tools = [f"tools/{name}.py" for name in ("site_pages", "reference_pages", "catalogue_pages")]
     for path in (*module.PAGES, *module.linked_files(), module.STYLE, *tools):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
-    (tmp_path / "docs/api.md").write_text("# Python API\n")
+    (tmp_path / "docs/reference/python-api.md").write_text("# Python API\n")
     small: dict[str, Any] = CONFIGURATION | {"theme": {"name": "mkdocs"}, "plugins": []}
     small["markdown_extensions"] = ["tables", "toc", "fenced_code"]
     (tmp_path / "mkdocs.yml").write_text(yaml.safe_dump(small))
@@ -99,7 +159,7 @@ def test_links_between_documents_are_links_between_pages(small_checkout: pathlib
     done = build(small_checkout)
     assert done.returncode == 0, done.stderr
     start = (small_checkout / "build/site/index.html").read_text()
-    assert 'href="scenarios/index.html#faults"' in start
+    assert 'href="docs/findings/index.html"' in start
     assert (small_checkout / "build/site/docs/report.png").is_file()
 
 

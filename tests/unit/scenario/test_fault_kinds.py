@@ -1,7 +1,6 @@
 """Faults in scenario files: names, mistakes, overrides, and their documentation."""
 
 import pathlib
-import re
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from harness import errors
 from harness.scenario import fault_kinds, loading
 from harness.scenario.fault_kinds import fault, rejected_requests, traffic_fault
 
-README = pathlib.Path(__file__).parents[3] / "scenarios" / "README.md"
+DOCUMENT = pathlib.Path(__file__).parents[3] / "docs/how-to/write-a-scenario.md"
 TEXT = """
 schema_version = 1
 name = "mine"
@@ -109,13 +108,6 @@ def test_one_key_of_a_fault_cannot_be_replaced(path: pathlib.Path) -> None:
 # ---------------------------------------------------------------------------- documentation
 
 
-def rows() -> dict[str, tuple[str, str]]:
-    """Own keys and effect of each kind in the table of the README."""
-    _, _, table = README.read_text().partition("| kind | own keys | effect |")
-    found = re.findall(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \|$", table.partition("\n\n")[0], re.M)
-    return {kind: (keys, effect) for kind, keys, effect in found}
-
-
 def common(kind: type[Any]) -> set[str]:
     is_traffic = issubclass(kind, traffic_fault.TrafficFault)
     of_traffic = {"on", "skip", "every", "times", "probability", "duration_s"}
@@ -124,20 +116,8 @@ def common(kind: type[Any]) -> set[str]:
     )
 
 
-def test_the_readme_has_every_kind_in_order() -> None:
-    assert list(rows()) == list(KINDS)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_readme_documents_a_kind_as_its_class_does(kind: str) -> None:
-    keys, effect = rows()[kind]
-    assert effect == " ".join((KINDS[kind].__doc__ or "").split())
-    own = [name for name in KINDS[kind].model_fields if name not in common(KINDS[kind])]
-    assert re.findall(r"`(\w+)`", keys) == own
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_readme_names_the_common_keys(kind: str) -> None:
-    _, _, section = README.read_text().partition("## Faults")
+def test_the_documents_name_the_common_keys(kind: str) -> None:
+    _, _, section = DOCUMENT.read_text().partition("## Faults")
     for key in common(KINDS[kind]):
         assert f"`{key}`" in section or f"{key} =" in section

@@ -156,8 +156,8 @@ def test_kinds_of_claims_come_in_rounds(write: Write) -> None:
     assert [kind.devices for kind in scenario.claim_kinds] == [1, 2]
 
 
-def test_the_example_of_the_readme_works(write: Write) -> None:
-    text = (pathlib.Path(__file__).parents[3] / "scenarios" / "README.md").read_text()
+def test_the_example_of_the_documents_works(write: Write) -> None:
+    text = (pathlib.Path(__file__).parents[3] / "docs/how-to/write-a-scenario.md").read_text()
     example = text.partition("## Pools and claims")[2].partition("```toml\n")[2].partition("```")[0]
     head = TEXT.partition("[pools]")[0]
     scenario = loading.load(write(head + example)).scenario
