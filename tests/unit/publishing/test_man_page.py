@@ -59,7 +59,7 @@ def test_the_page_is_what_the_tool_writes() -> None:
 
 
 @pytest.mark.parametrize(
-    "synopsis", ["query RUN_DIR... SELECT", "watch [DIR]", "defects [DEFECT...]", "run SCENARIO"]
+    "synopsis", ["query RUN_DIR... SELECT", "watch [DIR]", "defects [NAME...]", "run SCENARIO"]
 )
 def test_the_synopsis_shows_which_arguments_are_optional_or_repeated(synopsis: str) -> None:
     assert f'.SS "flake-hunt {synopsis}"' in PLAIN
