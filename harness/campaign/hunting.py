@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from xdist import scheduler
 
 from harness import clocks, errors, prepared_processes, writing
 from harness.campaign import (
@@ -19,12 +20,22 @@ from harness.campaign import (
     plugin,
     purposes,
     results,
-    run_scheduling,
     sequential_stopping,
     summaries,
 )
 from harness.cluster import cluster_records
 from harness.history import directories, retention
+
+
+class RunScheduling(scheduler.LoadScheduling):  # type: ignore[misc]
+    """The order of `--dist load`."""
+
+    def drop(self, is_needed: Callable[[str], bool]) -> None:
+        """Forget the runs that no worker has yet and whose id is not needed."""
+        names = self.collection or []
+        self.pending[:] = [
+            index for index in self.pending if is_needed(names[index].rpartition("::")[2])
+        ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +152,7 @@ class _Collector:
         """Names of the runs that workers have begun and not ended -> the time of the begin."""
         self._path, self._listener = path, listener
         self._stopping = sequential_stopping.Stopping(plan, path.parent)
-        self._scheduling: run_scheduling.RunScheduling | None = None
+        self._scheduling: RunScheduling | None = None
         self.results: list[results.RunResult] = []
         self.failure: errors.HarnessError | None = None
         """Why a result could not be written; None: all were.
@@ -150,11 +161,9 @@ class _Collector:
         """
 
     @pytest.hookimpl(tryfirst=True, optionalhook=True)
-    def pytest_xdist_make_scheduler(
-        self, config: pytest.Config, log: Any
-    ) -> run_scheduling.RunScheduling:
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> RunScheduling:
         """Return what hands the runs to the workers."""
-        self._scheduling = run_scheduling.RunScheduling(config, log)
+        self._scheduling = RunScheduling(config, log)
         return self._scheduling
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from harness import errors, writing
 from harness.cli import interruptions, plain_values
-from harness.cli.terminal import annotations, streams
+from harness.cli.terminal import annotations, outputs
 from harness.report import escaping
 
 USAGE = 2
@@ -121,7 +121,7 @@ def run() -> int:
     try:
         interruptions.raise_from_now_on()
         _print_on_any_terminal()
-        streams.be_lenient()
+        outputs.be_lenient()
         command = plain_values.accept(typer.main.get_command(app))
         code = command(prog_name="flake-hunt", standalone_mode=False)
         sys.stdout.flush()

@@ -8,7 +8,7 @@ import typer
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.extensions import entry_points, listings
+    from harness.extensions import descriptions, entry_points
 
 
 def add_to(app: typer.Typer) -> None:
@@ -24,10 +24,10 @@ def plugins(output: outputs.Form = "text") -> int:
     not installed. Exit code 2 if one cannot be used.
     """
     from harness import errors
-    from harness.extensions import listings
+    from harness.extensions import descriptions
 
     with outputs.chosen(output) as out:
-        found = listings.listed(_shipped())
+        found = descriptions.listed(_shipped())
         if out.is_json:
             out.document(found)
         else:
@@ -54,7 +54,7 @@ def _shipped() -> "dict[entry_points.Kind, Collection[str]]":
     }
 
 
-def _show(found: "listings.PluginList") -> None:
+def _show(found: "descriptions.PluginList") -> None:
     import rich.markup
     import rich.table
 

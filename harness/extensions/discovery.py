@@ -4,12 +4,83 @@ An installed package declares them in its metadata, and a folder that FLAKE_HUNT
 its pyproject.toml. A name belongs to one package, and what Flake Hunt ships keeps its name.
 """
 
+import dataclasses
 import importlib.metadata
+import os
+import pathlib
 import re
+import tomllib
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from harness import errors, suggestions
-from harness.extensions import entry_points, source_folders
+from harness.extensions import entry_points
+
+VARIABLE = "FLAKE_HUNT_PLUGINS"
+"""Environment variable with the folders, separated as those of PATH; processes inherit it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A package of plug-ins in a folder."""
+
+    name: str
+    plugins: tuple[entry_points.Plugin, ...]
+
+
+def packages() -> list[Source]:
+    """Return the packages that FLAKE_HUNT_PLUGINS names.
+
+    Raises PluginError for a folder without a pyproject.toml with name and entry points.
+    """
+    return [_package(pathlib.Path(name)) for name in _folders()]
+
+
+def _folders() -> list[str]:
+    """Return absolute paths, and pass them on: other processes may start in other folders."""
+    value = os.environ.get(VARIABLE, "")
+    folders = [os.path.abspath(name) for name in value.split(os.pathsep) if name]  # noqa: PTH100 - links stay as they are
+    if folders:
+        os.environ[VARIABLE] = os.pathsep.join(folders)
+    return folders
+
+
+def _package(folder: pathlib.Path) -> Source:
+    path = folder / "pyproject.toml"
+    try:
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        name, groups = str(project["name"]), project.get("entry-points", {})
+        return Source(name=name, plugins=tuple(_plugins(folder, project, groups)))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise _reject(folder, f"{path.name} cannot be read ({error})") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _reject(folder, f"{path.name} lacks [project] with a name ({error!r})") from error
+
+
+def _plugins(
+    folder: pathlib.Path, project: dict[str, Any], groups: dict[str, Any]
+) -> Iterator[entry_points.Plugin]:
+    source = folder / "src" if (folder / "src").is_dir() else folder
+    for group_name, entries in groups.items():
+        kind = entry_points.kind_of(group_name)
+        if kind is None:
+            continue
+        for name, target in entries.items():
+            yield entry_points.Plugin(
+                kind=kind,
+                name=name,
+                target=str(target),
+                package=str(project["name"]),
+                version=str(project.get("version", "0")),
+                folder=str(source.resolve()),
+            )
+
+
+def _reject(folder: pathlib.Path, why: str) -> errors.PluginError:
+    return errors.PluginError(
+        f"expected a folder of a package in {VARIABLE}, got {str(folder)!r}: {why}"
+    )
+
 
 _NAME = re.compile(r"[a-z0-9]([-_a-z0-9]{0,48}[a-z0-9])?")
 _CHECK_NAME = re.compile(r"[a-z]([a-z0-9_]{0,48}[a-z0-9])?")
@@ -21,7 +92,7 @@ def found(kind: entry_points.Kind) -> list[entry_points.Plugin]:
     A package in FLAKE_HUNT_PLUGINS replaces the installed one of its name. Raises PluginError for a
     folder there that is no package.
     """
-    sources = source_folders.packages()
+    sources = packages()
     plugins = [plugin for source in sources for plugin in source.plugins if plugin.kind == kind]
     replaced = {source.name for source in sources}
     plugins += [plugin for plugin in _installed(kind) if plugin.package not in replaced]

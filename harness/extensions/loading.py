@@ -1,6 +1,8 @@
 """Imports plug-ins, where they are used."""
 
 import importlib.metadata
+import importlib.util
+import pathlib
 import sys
 from typing import Any
 
@@ -34,3 +36,28 @@ def make_importable(plugin: entry_points.Plugin) -> None:
 def told(error: BaseException) -> str:
     """Return an error of a plug-in in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:400]
+
+
+def find(plugin: entry_points.Plugin, suffix: str) -> pathlib.Path:
+    """Return the file of a plug-in: `<name><suffix>` in the package that its entry point names.
+
+    The package is found, not imported; those around it are. Raises PluginError if it is missing.
+    """
+    make_importable(plugin)
+    try:
+        spec = importlib.util.find_spec(plugin.module)
+    except (Exception, SystemExit) as error:
+        raise _missing(plugin, suffix, told(error)) from error
+    folders = (spec.submodule_search_locations if spec else None) or ()
+    for folder in folders:
+        path = pathlib.Path(folder) / f"{plugin.name}{suffix}"
+        if path.is_file():
+            return path
+    where = f"{plugin.module} has no such file" if folders else f"{plugin.module} is no package"
+    raise _missing(plugin, suffix, where)
+
+
+def _missing(plugin: entry_points.Plugin, suffix: str, why: str) -> errors.PluginError:
+    return errors.PluginError(
+        f"expected {plugin} to be {plugin.name}{suffix} in the package {plugin.module}: {why}"
+    )

@@ -10,7 +10,7 @@ import msgspec
 from harness import clocks, errors
 from harness.campaign import campaign_plan, purposes, results
 from harness.history import campaign_folders, directories, files
-from harness.live import live_runs, snapshots, writers
+from harness.live import live_runs, snapshots
 
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -135,7 +135,7 @@ class LiveCampaign:
             return "ended", self._problem
         if (self._path / campaign_folders.INDEX).is_file():
             return "gone", "it has ended, and an older version wrote no results.json"
-        is_alive = writers.is_alive(
+        is_alive = live_runs.is_alive(
             self._plan.pid,
             self._plan.boot_id,
             since_wall_ns=clocks.wall_ns(),
@@ -148,7 +148,7 @@ class LiveCampaign:
 
     def _newest_write(self, running: Iterable[snapshots.Run]) -> float:
         folders = [self._path, *(pathlib.Path(run.directory) for run in running)]
-        return max(map(writers.newest_write, folders))
+        return max(map(live_runs.newest_write, folders))
 
     def _elapsed_s(self, state: snapshots.State, running: Iterable[snapshots.Run]) -> float | None:
         begun = self._path / campaign_folders.PLAN

@@ -1,5 +1,6 @@
 """One run while it goes on: reads what its processes journal, and tells how far it is."""
 
+import collections
 import contextlib
 import pathlib
 import time
@@ -8,7 +9,133 @@ from typing import TypeAlias
 
 from harness import clocks
 from harness.history import clock_domains, directories, journal_tails, records, run_folders
-from harness.live import api_calls, observed_objects, snapshots, writers
+from harness.live import durations, observed_objects, snapshots
+
+WINDOW_S = 5
+"""Whole seconds over which a present rate is taken."""
+Key: TypeAlias = tuple[str, str]
+"""Verb, and resource with its subresource."""
+_OUTCOMES: tuple[records.Outcome, ...] = ("ok", "fail", "unknown")
+
+
+class Calls:
+    """The calls of one verb and resource."""
+
+    def __init__(self) -> None:
+        self.by_outcome: dict[str, int] = dict.fromkeys(_OUTCOMES, 0)
+        self.durations = durations.Durations()
+
+    @property
+    def count(self) -> int:
+        """The number of calls that have ended."""
+        return sum(self.by_outcome.values())
+
+
+class ApiCalls:
+    """All calls of a run; `see` takes the records of one process after the other."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[Key, Calls] = collections.defaultdict(Calls)
+        self._open: dict[tuple[str, int], records.Invocation] = {}
+        """By the process and the number of the operation."""
+        self._by_second: collections.Counter[int] = collections.Counter()
+        """Calls that ended in one of the last seconds of the monotonic clock."""
+        self._newest_s = 0
+        self._first_ns: int | None = None
+        self._last_ns = 0
+
+    @property
+    def open(self) -> int:
+        """The number of calls without an answer so far."""
+        return len(self._open)
+
+    @property
+    def total(self) -> Calls:
+        """All calls together."""
+        found = Calls()
+        for calls in self.by_key.values():
+            found.durations.merge(calls.durations)
+            for outcome, count in calls.by_outcome.items():
+                found.by_outcome[outcome] += count
+        return found
+
+    def see(self, process: str, record: object) -> None:
+        """See a record of the operations of a process."""
+        if isinstance(record, records.Invocation):
+            self._open[process, record.op] = record
+            if self._first_ns is None:
+                self._first_ns = record.ts_ns
+        elif isinstance(record, records.Completion):
+            begun = self._open.pop((process, record.op), None)
+            if begun is not None:
+                self._end(begun, record)
+
+    def _end(self, begun: records.Invocation, end: records.Completion) -> None:
+        calls = self.by_key[begun.verb, begun.resource]
+        calls.by_outcome[end.outcome] += 1
+        calls.durations.add(end.ts_ns - begun.ts_ns)
+        second = end.ts_ns // 1_000_000_000
+        self._last_ns = max(self._last_ns, end.ts_ns)
+        self._newest_s = max(self._newest_s, second)
+        self._by_second[second] += 1
+        if len(self._by_second) > 4 * WINDOW_S:
+            for old in [item for item in self._by_second if item < self._newest_s - 2 * WINDOW_S]:
+                del self._by_second[old]
+
+    def rate(self, now_ns: int | None) -> float:
+        """Return calls per second in the last whole seconds before `now_ns`; None: on average.
+
+        `now_ns` is on the clock of the records.
+        """
+        if now_ns is None:
+            span_s = (self._last_ns - (self._first_ns or 0)) / 1e9
+            return sum(item.count for item in self.by_key.values()) / span_s if span_s > 0 else 0.0
+        now_s = now_ns // 1_000_000_000
+        return sum(self._by_second[now_s - ago] for ago in range(1, WINDOW_S + 1)) / WINDOW_S
+
+
+SILENT_S = 5.0
+"""Seconds without a write after which a process that cannot be found counts as dead: it may be one
+of another container."""
+AWAY_S = 60.0
+"""The same if the process would be on another host, or was before a restart of this one."""
+
+
+def is_alive(pid: int, boot_id: str, *, since_wall_ns: int, newest: float) -> bool:
+    """Return whether a process that began at a time of the wall clock seems to live.
+
+    `pid` 0: it is not known. `newest`: time of its newest write, in seconds since 1970.
+    """
+    silent_s = clocks.wall_ns() / 1e9 - newest
+    if not pid or boot_id != clocks.boot_id():
+        return silent_s < AWAY_S
+    return silent_s < SILENT_S or _is_running(pid, since_wall_ns)
+
+
+def _is_running(pid: int, since_wall_ns: int) -> bool:
+    """Return whether there is a process of this number that is not younger than its work."""
+    import psutil  # 20 ms
+
+    try:
+        process = psutil.Process(pid)
+        is_dead = process.status() == psutil.STATUS_ZOMBIE
+        return not is_dead and process.create_time() <= since_wall_ns / 1e9 + 1
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True
+
+
+def newest_write(folder: pathlib.Path) -> float:
+    """Return the time of the newest write to a file of a folder, in seconds since 1970."""
+    newest = 0.0
+    for path in folder.iterdir():
+        try:
+            newest = max(newest, path.stat().st_mtime)
+        except OSError:  # it was removed meanwhile
+            continue
+    return newest
+
 
 _BATCH = 500
 """Records between two looks at the clock."""
@@ -28,7 +155,7 @@ class LiveRun:
         self._see_too = see_too
         self._directory = directories.RunDirectory(path.resolve())
         self._known = run_folders.read(self._directory.path)
-        self.calls = api_calls.ApiCalls()
+        self.calls = ApiCalls()
         self.objects = observed_objects.ObservedObjects()
         self.faults_applied = 0
         self.phase, self.phase_since_ns = "starting the cluster", 0
@@ -154,11 +281,11 @@ class LiveRun:
 
     def _is_alive(self) -> bool:
         plan = self._known.plan
-        return plan is None or writers.is_alive(
+        return plan is None or is_alive(
             plan.pid,
             plan.boot_id,
             since_wall_ns=plan.created_wall_ns,
-            newest=writers.newest_write(self._directory.path),
+            newest=newest_write(self._directory.path),
         )
 
     def _elapsed_s(self, state: snapshots.State) -> float:
@@ -170,7 +297,7 @@ class LiveRun:
             if self._directory.manifest.exists():  # the verdict may be of a later `check`
                 end_s = self._directory.manifest.stat().st_mtime
         elif state in ("gone", "damaged"):
-            end_s = writers.newest_write(self._directory.path)
+            end_s = newest_write(self._directory.path)
         return max(end_s - self._known.plan.created_wall_ns / 1e9, 0.0)
 
 
@@ -178,7 +305,7 @@ def _has_this_clock(plan: run_folders.Plan | None) -> bool:
     return plan is not None and plan.boot_id == clocks.boot_id()
 
 
-def _calls(verb: str, resource: str, calls: api_calls.Calls) -> snapshots.Calls:
+def _calls(verb: str, resource: str, calls: Calls) -> snapshots.Calls:
     return snapshots.Calls(
         verb=verb,
         resource=resource,

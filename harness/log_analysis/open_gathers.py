@@ -2,11 +2,106 @@
 
 import dataclasses
 import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-from harness.log_analysis import in_flight_listings, neighbouring_lines
-from harness.log_analysis.claim_moments import ClaimMoments, Gather
+import msgspec
+
+from harness.log_analysis import messages
+from harness.log_analysis.claim_moments import ClaimMoments, Gather, InFlightLine
 from harness.log_analysis.double_allocations import StaleGather
-from harness.log_analysis.log_records import LogRecord
+from harness.log_analysis.log_records import LogRecord, Neighbours
+
+LINES = 2
+"""Lines before a line, and after it."""
+BYTES_MAX = 400
+"""Longest line that is kept whole, in bytes."""
+FINDINGS_MAX = 200
+"""Findings of a scheduler whose neighbouring lines are kept."""
+_REACH = 8_192
+"""Bytes before the begin of a line, and after it, that are looked at."""
+
+
+def keep(records: Callable[[], Iterable[LogRecord]], last: LogRecord) -> None:
+    """Keep what is around the lines that `records()` yields now, and once more some time later.
+
+    `last` is the latest of them; lines that are about the same claims may follow it.
+    """
+
+    def collect() -> None:
+        for record in records():
+            if record.neighbours is None or len(record.neighbours.after) < LINES:
+                record.neighbours = _around(record) or record.neighbours
+
+    collect()
+    last.file.call_later(collect)
+
+
+def _around(record: LogRecord) -> Neighbours | None:
+    """Return the lines around a line; None if its text is not kept any more."""
+    file, offset = record.file, record.offset
+    if offset < file.kept_from:
+        return None
+    before = file.text(max(offset - _REACH, 0), offset).split(b"\n")[:-1]
+    after = file.text(offset, offset + _REACH).split(b"\n")[1 : LINES + 1]
+    return Neighbours(
+        tuple(map(_shortened, before[-LINES:])),
+        tuple(_shortened(line) for line in after if line),
+    )
+
+
+def _shortened(line: bytes) -> bytes:
+    return line[:BYTES_MAX].rstrip(b"\r")
+
+
+LINES_MAX = 10_000
+"""Lines of one listing that are read."""
+_BYTES_MAX = 2**23
+_LINE = re.compile(rb"^[^\n]*" + re.escape(messages.IN_FLIGHT) + rb"[^\n]*$", re.M)
+
+
+def of_gather(gather: Gather | None, reserved: LogRecord) -> tuple[InFlightLine, ...]:
+    """Return the listing of a gather with which this plan was made.
+
+    Empty if the log does not tell when the gather began, or the text is not at hand any more.
+    """
+    begin = gather.begin if gather else None
+    if begin is None or begin.file is not reserved.file:
+        return ()
+    end = gather.finished if gather and gather.finished else reserved
+    return tuple(between(begin, end.offset))
+
+
+def between(begin: LogRecord, end: int) -> Iterator[InFlightLine]:
+    """Yield the lines about claims in flight from a line on, up to a place in its file."""
+    count, thread = 0, begin.thread
+    for block in begin.file.between(max(begin.offset, end - _BYTES_MAX), end):
+        number, counted = block.line, 0
+        for match in _LINE.finditer(block.text):
+            number += block.text.count(b"\n", counted, match.start())
+            counted = match.start()
+            record = _record(begin, match[0], number, block.offset + counted)
+            if record.thread != thread:
+                continue  # of another scheduler, whose lines are in the same file
+            device, claim = record.value("device"), record.value("claim")
+            if device and claim:
+                yield InFlightLine(record, device, claim)
+            count += 1
+            if count >= LINES_MAX:
+                return
+
+
+def _record(begin: LogRecord, line: bytes, number: int, offset: int) -> LogRecord:
+    fields: Any = None
+    if begin.fields is not None:
+        try:
+            fields = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            fields = {}
+    record = LogRecord(begin.file, number, offset, begin.message, line[:4096], fields=fields)
+    record.order = begin.order
+    return record
+
 
 STALE_MAX = 1_000
 """Gathers that are kept because they missed a device."""
@@ -107,7 +202,7 @@ class OpenGathers:
         for opened in self._open.values():
             for device, moments in opened.left:
                 last = moments.removed or opened.start
-                lines = tuple(in_flight_listings.between(opened.start, last.file.size))
+                lines = tuple(between(opened.start, last.file.size))
                 if device not in {line.device for line in lines}:
                     self._add(
                         StaleGather(
@@ -118,8 +213,8 @@ class OpenGathers:
     def _add(self, stale: StaleGather) -> None:
         if len(self._stale) < STALE_MAX:
             self._stale.append(stale)
-        if len(self._stale) <= neighbouring_lines.FINDINGS_MAX and stale.gather.started:
-            neighbouring_lines.keep(stale.records, stale.gather.started)
+        if len(self._stale) <= FINDINGS_MAX and stale.gather.started:
+            keep(stale.records, stale.gather.started)
 
     def _follow(self, thread: str) -> None:
         if not self._stale:

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from harness.log_analysis import (
     allocation_documents,
     claim_moments,
-    device_tables,
     double_allocations,
-    in_flight_listings,
-    neighbouring_lines,
     open_gathers,
     write_failures,
 )
@@ -46,8 +43,8 @@ class Story:
         self._scheduler = scheduler
         self._claims: collections.OrderedDict[str, ClaimMoments] = collections.OrderedDict()
         self._by_pod: dict[str, list[ClaimMoments]] = {}
-        self._held: device_tables.Table = {}
-        self._planned: device_tables.Table = {}
+        self._held: allocation_documents.Table = {}
+        self._planned: allocation_documents.Table = {}
         self._unanswered: collections.OrderedDict[str, ClaimMoments] = collections.OrderedDict()
         self.gaps: collections.Counter[Gap] = collections.Counter()
         self._unplanned: set[str] = set()
@@ -166,16 +163,16 @@ class Story:
         for device in moments.devices:
             held, planned = self._held.get(device), self._planned.get(device)
             if held is None and planned is None:
-                device_tables.add(self._planned, device, moments.claim)
+                allocation_documents.add(self._planned, device, moments.claim)
                 continue
             others = [*(held or ()), *(planned or ())]
             rivals = [other for other in others if other != moments.claim]
             if rivals and not moments.in_flight and moments.reserved is not None:
-                moments.in_flight = in_flight_listings.of_gather(moments.gather, moments.reserved)
+                moments.in_flight = open_gathers.of_gather(moments.gather, moments.reserved)
                 moments.is_listing_known = bool(moments.in_flight)
             for other in rivals:
                 self._suspect(device, other, moments)
-            device_tables.add(self._planned, device, moments.claim)
+            allocation_documents.add(self._planned, device, moments.claim)
 
     def _suspect(self, device: str, other: str, moments: ClaimMoments) -> None:
         first = self._claims.get(other)
@@ -183,7 +180,7 @@ class Story:
             return
         self.suspected[device, frozenset((other, moments.claim))] = (first, moments)
         if first.bound is not None:  # whether it was released before, no later line can tell
-            device_tables.discard(self._planned, device, other)
+            allocation_documents.discard(self._planned, device, other)
         if len(self.suspected) > SUSPECTED_MAX:
             del self.suspected[next(iter(self.suspected))]
 
@@ -197,7 +194,7 @@ class Story:
     def _forget_plan(self, claim: str) -> None:
         moments = self._claims.get(claim)
         for device in moments.devices if moments else ():
-            device_tables.discard(self._planned, device, claim)
+            allocation_documents.discard(self._planned, device, claim)
         if moments is not None and not self.shows_devices:
             for key in [key for key in self.suspected if claim in key[1]]:
                 if moments.bound is None:
@@ -282,13 +279,13 @@ class Story:
         moments.observed = record
         self._follow_seen(moments)
         holders = self._held.get(device, ())
-        device_tables.discard(self._planned, device, claim)
+        allocation_documents.discard(self._planned, device, claim)
         for key in [key for key in self.suspected if claim in key[1]]:
             del self.suspected[key]
         if claim not in holders:
             for other in holders:
                 self._find(device, self._moments_of(other, device), moments, record)
-            device_tables.add(self._held, device, claim)
+            allocation_documents.add(self._held, device, claim)
         self._gathers.see_observed(device, moments)
 
     def _see_freed(self, record: LogRecord) -> None:
@@ -297,7 +294,7 @@ class Story:
         if not device or not claim:
             self._leave_out(record, Gap.DEVICE)
             return
-        device_tables.discard(self._held, device, claim)
+        allocation_documents.discard(self._held, device, claim)
         for other in self._held.get(device, ()):
             self._moments(other).freed_by = record
         moments = self._claims.get(claim)
@@ -321,8 +318,8 @@ class Story:
             self._reported.add(key)
             found = DoubleAllocation(device, first, second, record)
             self.found.append(found)
-            if len(self.found) <= neighbouring_lines.FINDINGS_MAX:
-                neighbouring_lines.keep(found.records, record)
+            if len(self.found) <= open_gathers.FINDINGS_MAX:
+                open_gathers.keep(found.records, record)
 
     def _moments(self, claim: str) -> ClaimMoments:
         """Return the lines about a claim; those of one whose plan is unknown begin here."""
@@ -351,7 +348,7 @@ class Story:
         if moments.pod in self._by_pod:
             del self._by_pod[moments.pod]
         for device in moments.devices:
-            device_tables.discard(self._planned, device, claim)
+            allocation_documents.discard(self._planned, device, claim)
 
 
 def _stored_order(moments: ClaimMoments) -> int:

@@ -9,20 +9,81 @@ from typing import Any
 
 from harness import writing
 from harness.checks import judging, verdict_files, verdicts
+from harness.checks.faults import fault_records
 from harness.checks.progress import claim_progress
-from harness.history import directories
-from harness.report import (
-    evidence,
-    fault_tables,
-    junit,
-    markdown_summaries,
-    page_templates,
-    run_facts,
-)
+from harness.history import directories, plans, records
+from harness.report import evidence, junit, markdown_summaries, page_templates, run_facts, traces
 from harness.report.causes import deciding_writes, log_causes, strips
 from harness.report.charts import run_charts, time_plots
 from harness.report.explanations import texts
-from harness.report.traces import trace_documents
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """One fault; times are seconds from the start of the run as text, empty if unknown."""
+
+    name: str
+    text: str
+    """The fault in words, from the plan."""
+    required: str
+    """`yes`, `no`, or `not planned`."""
+    windows: str
+    """The times in which it was on: `0.51 to 9.80`."""
+    count: int
+    """Number of times it took effect."""
+    first: str
+    last: str
+    errors: Sequence[str]
+    """Why it could not be injected or healed as planned."""
+
+
+def rows(faults: fault_records.FaultRecords, *, started_ns: int) -> list[Row]:
+    """Return a row for each fault of the plan, then for each other one in the record."""
+    planned = {fault.name: fault for fault in faults.planned}
+    others = [item.fault for item in faults.applications]
+    others += [window.fault for window in faults.windows]
+    found = []
+    for name in dict.fromkeys([*planned, *others]):
+        fault = planned.get(name)
+        text = fault.text if fault else "in the record only"
+        found.append(_row(faults, name, text, _requirement(fault), started_ns))
+    return found
+
+
+def _requirement(fault: plans.PlannedFault | None) -> str:
+    """Return whether a fault has to take effect; None: it is in the record only."""
+    if fault is None:
+        return "not planned"
+    if not fault.required:
+        return "no"
+    return f"one of {fault.drawn_by}" if fault.drawn_by else "yes"
+
+
+def _row(
+    faults: fault_records.FaultRecords, name: str, text: str, required: str, started_ns: int
+) -> Row:
+    windows = [window for window in faults.windows if window.fault == name]
+    begun = [item.begun_ns for item in faults.applications if item.fault == name]
+    return Row(
+        name=name,
+        text=text,
+        required=required,
+        windows=", ".join(_span(window, started_ns) for window in windows),
+        count=len(begun),
+        first=_second(min(begun), started_ns) if begun else "",
+        last=_second(max(begun), started_ns) if begun else "",
+        errors=[window.error for window in windows if window.error],
+    )
+
+
+def _span(window: records.FaultWindow, started_ns: int) -> str:
+    begun, ended = (_second(edge, started_ns) for edge in (window.begun_ns, window.ended_ns))
+    return f"{begun} to {ended}"
+
+
+def _second(ns: int, started_ns: int) -> str:
+    return f"{(ns - started_ns) / 1e9:.2f}"
+
 
 CARDS_MAX = 20
 """Violations of one check that the report shows in full."""
@@ -83,10 +144,10 @@ def write(examination: judging.Examination) -> None:
     """
     source = evidence.collect(examination)
     directory = examination.history.directory
-    trace = trace_documents.render(source)
+    trace = traces.render(source)
     path, other = directory.trace, directory.compressed_trace
-    if trace_documents.is_large(trace):
-        path, other, trace = other, path, trace_documents.compressed(trace)
+    if traces.is_large(trace):
+        path, other, trace = other, path, traces.compressed(trace)
     writing.replace(directory.report, page(source, trace=path).encode())
     facts = run_facts.collect(source.history)
     properties = junit.properties(source.judgement, facts)
@@ -126,7 +187,7 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             charts=charts,
             latencies=_latencies(source, charts),
             phases=_phases(source),
-            faults=fault_tables.rows(source.faults, started_ns=source.started_ns),
+            faults=rows(source.faults, started_ns=source.started_ns),
             costs=source.remedy_costs,
             missing=source.missing,
             step_counts=source.step_counts,

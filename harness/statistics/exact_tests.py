@@ -135,3 +135,18 @@ def _means(weights: _Array, chosen: _Array) -> _Array:
     chances: _Array = np.exp(logs + (whole - counts) * np.log1p(-inner))
     means: _Array = chances @ weights[counts]
     return means
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return the corrected p-values, in the order given; each is compared with the level.
+
+    The probability that any of the tests errs stays below the level, however they depend on each
+    other (S. Holm, "A simple sequentially rejective multiple test procedure", 1979).
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    corrected = [1.0] * len(p_values)
+    largest = 0.0
+    for step, index in enumerate(order):
+        largest = max(largest, (len(order) - step) * p_values[index])
+        corrected[index] = min(largest, 1.0)
+    return corrected

@@ -9,7 +9,7 @@ import pathlib
 import pytest
 
 from harness.log_analysis import analyses, analysis_results
-from harness.log_analysis.signatures.causes import Signature
+from harness.log_analysis.signatures import Signature
 from harness.log_analysis.write_failures import Kind
 from harness.subject.telemetry import klog
 from tests.support import explored_logs

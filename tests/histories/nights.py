@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from harness.campaign.purposes import Purpose
-from harness.comparison.trends.night_records import Night, NightRun
+from harness.comparison.trends.night_series import Night, NightRun
 
 BEGIN = datetime.datetime(2026, 1, 1, 2, 17, tzinfo=datetime.UTC)
 SLOWER = 0.6

@@ -11,7 +11,6 @@ from harness.campaign import campaign_documents, campaign_pages, campaign_plan, 
 from harness.campaign.sharding import (
     junit_files,
     locations,
-    merge_documents,
     merging,
     run_evidence,
     shard_folders,
@@ -30,7 +29,7 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
 
     plan: sharded_plans.ShardedPlan
     shards: list[merging.ReadShard]
-    damaged: list[merge_documents.MergedFolder]
+    damaged: list[merging.MergedFolder]
     """Folders that have a shard, but not in a form that can be read."""
     empty: list[str]
     """Given folders without any shard."""
@@ -60,7 +59,7 @@ class MergedCampaign(msgspec.Struct, frozen=True, kw_only=True):
 
     results: list[results.RunResult]
     campaign: campaign_documents.CampaignDocument
-    merge: merge_documents.MergeDocument
+    merge: merging.MergeDocument
 
 
 class _Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +76,7 @@ def read(given: Sequence[str]) -> GivenShards:
     version.
     """
     found: list[_Found] = []
-    damaged: list[merge_documents.MergedFolder] = []
+    damaged: list[merging.MergedFolder] = []
     empty: list[str] = []
     for name in dict.fromkeys(given):
         places = [place for location in locations.matching(name) for place in _places(location)]
@@ -121,31 +120,31 @@ def _is_of(record: shard_folders.ShardRecord, plan: sharded_plans.ShardedPlan) -
     return record.shards == plan.shards and record.shard in (None, *range(1, plan.shards + 1))
 
 
-def _strange(item: _Found, plan: sharded_plans.ShardedPlan) -> merge_documents.MergedFolder:
+def _strange(item: _Found, plan: sharded_plans.ShardedPlan) -> merging.MergedFolder:
     record = item.record
     problem = (
         f"{shard_folders.RECORD}: expected one of {plan.shards} shards, got shard {record.shard} of "
         f"{record.shards}"
     )
-    return merge_documents.MergedFolder(folder=item.location.name, shard=None, problems=[problem])
+    return merging.MergedFolder(folder=item.location.name, shard=None, problems=[problem])
 
 
-def _record(place: locations.Location) -> _Found | merge_documents.MergedFolder:
+def _record(place: locations.Location) -> _Found | merging.MergedFolder:
     content = place.read(shard_folders.RECORD) or b""
     try:
         record = msgspec.json.decode(content, type=shard_folders.ShardRecord)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = f"{shard_folders.RECORD} is damaged ({error})"
-        return merge_documents.MergedFolder(folder=place.name, shard=None, problems=[problem])
+        return merging.MergedFolder(folder=place.name, shard=None, problems=[problem])
     if not _TIME.fullmatch(record.started):
         problem = f"{shard_folders.RECORD} is damaged (started: {record.started!r:.40} is no time)"
-        return merge_documents.MergedFolder(folder=place.name, shard=None, problems=[problem])
+        return merging.MergedFolder(folder=place.name, shard=None, problems=[problem])
     return _Found(location=place, record=record)
 
 
 def _require_some(
     found: Sequence[_Found],
-    damaged: Sequence[merge_documents.MergedFolder],
+    damaged: Sequence[merging.MergedFolder],
     given: Sequence[str],
 ) -> None:
     """Raise UsageError unless there are shards, all of one plan."""
@@ -265,7 +264,7 @@ def _require_free(folder: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None
         return
     try:
         earlier = msgspec.json.decode(
-            regular_files.content(folder / MERGE), type=merge_documents.MergeDocument
+            regular_files.content(folder / MERGE), type=merging.MergeDocument
         )
         is_same = earlier.plan == plan.digest
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -277,8 +276,8 @@ def _require_free(folder: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None
         )
 
 
-def _document(given: GivenShards, merged: merging.Merged) -> merge_documents.MergeDocument:
-    return merge_documents.MergeDocument(
+def _document(given: GivenShards, merged: merging.Merged) -> merging.MergeDocument:
+    return merging.MergeDocument(
         plan=given.plan.digest,
         shards=given.plan.shards,
         planned=len(given.plan.runs),
@@ -289,8 +288,8 @@ def _document(given: GivenShards, merged: merging.Merged) -> merge_documents.Mer
     )
 
 
-def _folder(shard: merging.ReadShard) -> merge_documents.MergedFolder:
-    return merge_documents.MergedFolder(
+def _folder(shard: merging.ReadShard) -> merging.MergedFolder:
+    return merging.MergedFolder(
         folder=shard.folder,
         shard=shard.number,
         runs=len(shard.found.whole),

@@ -9,14 +9,68 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Sequence
 
+import msgspec
+
 from harness.campaign import results
-from harness.campaign.sharding import (
-    chosen_shards,
-    merge_documents,
-    shard_reading,
-    sharded_plans,
-)
+from harness.campaign.sharding import chosen_shards, shard_reading, sharded_plans
 from harness.checks import verdicts
+
+SCHEMA_VERSION = 1
+
+
+class MergedFolder(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder that was merged."""
+
+    folder: str
+    """Its path or URL."""
+    shard: int | None
+    """Number of its shard, from 1; None: all shards, or it is not known because it is damaged."""
+    runs: int = 0
+    """Number of planned runs with a result."""
+    versions: dict[str, str] = {}
+    """Versions on the machine that made the shard."""
+    problems: list[str] = []
+    """Damage, as sentences."""
+
+
+class MissingRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A planned run without a result."""
+
+    number: int
+    run: str
+    """Scenario, subject and repetition, as in junit.xml."""
+    shard: int
+    reason: str
+
+
+class DoubledRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several results of a planned run: the worst one counts, the others are kept here."""
+
+    number: int
+    run: str
+    counted: str
+    """Folder of the result in the table."""
+    folder: str
+    """Folder of this result."""
+    results: list[results.RunResult]
+    """All attempts of this result."""
+
+
+class MergeDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The merge of a campaign's shards."""
+
+    schema: int = SCHEMA_VERSION
+    plan: str
+    """Digest of the plan."""
+    shards: int
+    planned: int
+    """Number of planned runs."""
+    missing_shards: list[int]
+    """Shards of which no folder was given."""
+    folders: list[MergedFolder]
+    missing: list[MissingRun]
+    doubled: list[DoubledRun]
+
 
 PROBLEMS_MAX = 3
 """Problems of a folder that a missing run names; merge.json has all."""
@@ -42,8 +96,8 @@ class Merged:
     """Each planned run once, and what is missing and doubled."""
 
     results: list[results.RunResult]
-    missing: list[merge_documents.MissingRun]
-    doubled: list[merge_documents.DoubledRun]
+    missing: list[MissingRun]
+    doubled: list[DoubledRun]
     missing_shards: list[int]
 
 
@@ -62,8 +116,8 @@ def merge(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]) -> Merge
         for number, group in shard.found.whole.items():
             made[number] += [_Made(shard.folder, attempts) for attempts in group]
     found: list[results.RunResult] = []
-    missing: list[merge_documents.MissingRun] = []
-    doubled: list[merge_documents.DoubledRun] = []
+    missing: list[MissingRun] = []
+    doubled: list[DoubledRun] = []
     for run in plan.runs:
         ranked = sorted(made[run.number], key=lambda item: shard_reading.rank(item.attempts))
         if ranked:
@@ -87,14 +141,14 @@ def _missing_shards(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
 
 def _missing(
     run: sharded_plans.ShardedRun, plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
-) -> merge_documents.MissingRun:
+) -> MissingRun:
     name = chosen_shards.name(run.shard, plan.shards)
     own = [shard for shard in shards if shard.number in (None, run.shard)]
     why = f"{name} is missing: none of the folders has it"
     if own:
         reasons = "; ".join(_why(shard, run.number) for shard in own)
         why = f"{name} has no result of this run: {reasons}"
-    return merge_documents.MissingRun(number=run.number, run=run.id, shard=run.shard, reason=why)
+    return MissingRun(number=run.number, run=run.id, shard=run.shard, reason=why)
 
 
 def _why(shard: ReadShard, number: int) -> str:
@@ -119,10 +173,8 @@ def _unknown(run: sharded_plans.ShardedRun, reason: str) -> results.RunResult:
     )
 
 
-def _doubled(
-    run: sharded_plans.ShardedRun, counted: _Made, other: _Made
-) -> merge_documents.DoubledRun:
-    return merge_documents.DoubledRun(
+def _doubled(run: sharded_plans.ShardedRun, counted: _Made, other: _Made) -> DoubledRun:
+    return DoubledRun(
         number=run.number,
         run=run.id,
         counted=counted.folder,

@@ -13,11 +13,47 @@ import msgspec
 
 from harness import errors, regular_files, writing
 from harness.campaign import campaign_plan
-from harness.campaign.sharding import balancing, planned_plugins
+from harness.campaign.sharding import balancing
+from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.run import run_plan
 from harness.run.fault_planning import planning
 from harness.scenario import loading
+
+
+def installed() -> list[plans.UsedPlugin]:
+    """Return all plug-ins of this machine, by kind and name."""
+    return [
+        plans.UsedPlugin(
+            kind=plugin.kind, name=plugin.name, package=plugin.package, version=plugin.version
+        )
+        for kind in entry_points.KINDS
+        for plugin in discovery.found(kind)
+    ]
+
+
+def require_same(planned: Sequence[plans.UsedPlugin], where: str) -> None:
+    """Raise UsageError if a plug-in of the plan is not here, or another one is."""
+    here = installed()
+    missing = [plugin for plugin in planned if plugin not in here]
+    added = [plugin for plugin in here if plugin not in planned]
+    if missing:
+        raise errors.UsageError(
+            f"{where}: expected the plug-ins of the plan on this machine, which lacks "
+            f"{_names(missing)}: install them, or name their folders in FLAKE_HUNT_PLUGINS"
+        )
+    if added:
+        raise errors.UsageError(
+            f"{where}: expected the plug-ins of the plan on this machine, which also has "
+            f"{_names(added)}: uninstall them, or write the plan again"
+        )
+
+
+def _names(plugins: Sequence[plans.UsedPlugin]) -> str:
+    return ", ".join(
+        f"{plugin.name} ({plugin.kind}) of {plugin.package} {plugin.version}" for plugin in plugins
+    )
+
 
 SCHEMA_VERSION = 1
 _SHORT = 12
@@ -117,7 +153,7 @@ def make(
         fault_carrier=plan.fault_carrier,
         again=plan.again,
         versions=plan.versions,
-        plugins=planned_plugins.installed(),
+        plugins=installed(),
         scenarios=[_scenario(name) for name in dict.fromkeys(run.scenario for run in plan.runs)],
         runs=[
             ShardedRun(**msgspec.structs.asdict(run), shard=shard, expected_s=seconds)

@@ -135,7 +135,6 @@ def write_page(
         night_series,
         trend_documents,
         trend_pages,
-        trend_texts,
     )
 
     path = database.with_name(PAGE) if html is None else html
@@ -145,7 +144,7 @@ def write_page(
     examined = changes.examine(all_series, len(nights))
     trend = trend_documents.document(nights, all_series, examined)
     trend_pages.write(path, trend, nights, all_series, examined.changes)
-    campaigning.summarize(summary, trend_texts.markdown(trend))
+    campaigning.summarize(summary, trend_documents.markdown(trend))
     return trend, path
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import choosing
-from harness.cli.exploration import search_texts
+from harness.cli.exploration import random_exploring
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def _watch(
     from harness.cli.terminal import displaying
     from harness.explore.search import search_campaign, search_progress
 
-    progress, meter, shown = search_progress.SearchProgress(), search_texts.Meter(), 0.0
+    progress, meter, shown = search_progress.SearchProgress(), random_exploring.Meter(), 0.0
     try:
         with displaying.status("exploring", out) as status:
             for progress in search_campaign.explore(hunt, search):
@@ -308,7 +308,9 @@ def _watch(
                     shown = now
                     status(meter.line(progress, now))
     except KeyboardInterrupt:
-        print(f"interrupted after {search_texts.what(progress)}; nothing found so far", flush=True)
+        print(
+            f"interrupted after {random_exploring.what(progress)}; nothing found so far", flush=True
+        )
         raise
     return progress
 
@@ -328,12 +330,12 @@ def _show(
             out.document(_document(hunt, progress, code=code))
         else:
             print(
-                f"nothing found: {search_texts.what(progress)}{search_texts.covered(hunt, progress)}"
+                f"nothing found: {random_exploring.what(progress)}{random_exploring.covered(hunt, progress)}"
             )
         return code
     finding, decisions = progress.findings[0]
     if not out.is_json:
-        print(f"found after {search_texts.what(progress)}: {finding}", flush=True)
+        print(f"found after {random_exploring.what(progress)}: {finding}", flush=True)
     if out.is_quiet and not out.is_json:
         return verdicts.Verdict.INVALID.exit_code
     with displaying.status("shrinking", out):
@@ -341,7 +343,7 @@ def _show(
     if not out.is_json:
         return replaying.tell(token)
     code = verdicts.Verdict.INVALID.exit_code
-    out.document(_document(hunt, progress, code=code) | search_texts.reproduced(token))
+    out.document(_document(hunt, progress, code=code) | random_exploring.reproduced(token))
     return code
 
 

@@ -1,5 +1,6 @@
 """`flake-hunt explore --random-worlds`: draw worlds, search each, and tell of the first finding."""
 
+import collections
 import time
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,95 @@ from harness.cli.exploration import replaying
 from harness.cli.terminal import displaying, outputs
 
 if TYPE_CHECKING:
-    from harness.explore.search import random_worlds, tokens
+    from harness.explore.search import random_worlds, search_campaign, search_progress, tokens
+
+_WINDOW_S = 60.0
+_SATURATED = 0.02
+"""Share of distinct interleavings in recent runs below which the search counts as saturated."""
+
+_UNTOLD = 10**12
+"""Number of schedules left beyond which the number says nothing."""
+
+
+class Meter:
+    """Formats progress as a line, with rates over the last minute."""
+
+    def __init__(self) -> None:
+        self._seen: collections.deque[tuple[float, int, int]] = collections.deque(
+            [(time.monotonic(), 0, 0)]
+        )
+
+    def line(self, progress: "search_progress.SearchProgress", now: float) -> str:
+        """Return schedules, distinct interleavings, findings, and rates on one line."""
+        runs, distinct = progress.schedules, progress.distinct_count
+        self._seen.append((now, runs, distinct))
+        while now - self._seen[0][0] > _WINDOW_S:
+            self._seen.popleft()
+        then, runs_then, distinct_then = self._seen[0]
+        seconds = max(now - then, 1e-9)
+        new = distinct - distinct_then
+        saturated = ", saturated" * (new < _SATURATED * (runs - runs_then))
+        return (
+            f"{runs} schedules, {distinct} distinct, {progress.finding_count} findings, "
+            f"{(runs - runs_then) / seconds:.0f}/s, "
+            + (_left(progress) or f"{60 * new / seconds:.0f} new/min{saturated}")
+        )
+
+
+def _left(progress: "search_progress.SearchProgress") -> str:
+    """Return how much of a whole search is left; empty if that is not known."""
+    left = progress.schedules_left
+    if left is None:
+        return ""
+    return f"at least {left} left" if left < _UNTOLD else "more left than can be searched"
+
+
+def what(progress: "search_progress.SearchProgress") -> str:
+    """Return the numbers of schedules and of distinct interleavings."""
+    given_up = f" ({progress.given_up} of them cut where all that could follow was known)"
+    return (
+        f"{outputs.counted(progress.schedules, 'schedule')}{given_up * bool(progress.given_up)}, "
+        f"{outputs.counted(progress.distinct_count, 'distinct interleaving')}"
+    )
+
+
+def covered(hunt: "search_campaign.Hunt", progress: "search_progress.SearchProgress") -> str:
+    """Return what an exhaustive search covers; empty for another search."""
+    from harness.explore.search import search_campaign
+
+    if hunt.strategy != search_campaign.EXHAUSTIVE:
+        return ""
+    if hunt.preemptions_max is None:
+        return _covered_whole(progress)
+    most = outputs.counted(hunt.preemptions_max, "preemption")
+    if progress.is_complete:
+        return f"; the search is complete up to {most}"
+    return (
+        f"; the search is NOT complete up to {most}: "
+        "increase --time, lower --preemptions, or shrink the world with --set"
+    )
+
+
+def _covered_whole(progress: "search_progress.SearchProgress") -> str:
+    if progress.is_complete:
+        return "; the world is searched whole"
+    left = _left(progress) or "no telling how many are left"
+    return (
+        f"; NOT searched whole, {left}: increase --time, use --jobs and --resume, "
+        "shrink the world with --set, or bound the search with --preemptions 2"
+    )
+
+
+def reproduced(token: "tokens.Token") -> dict[str, object]:
+    """Return the finding of a run, its token, and its story."""
+    from harness.explore.output import stories
+    from harness.explore.search import search_campaign
+
+    run = search_campaign.replay(token, record=True)
+    finding = run.finding or ""
+    story = list(stories.tell(run.moments, run.names, finding))
+    return {"finding": finding, "token": str(token), "story": story}
+
 
 TIME_S = 60.0
 """Default time budget, in seconds."""
@@ -102,7 +191,6 @@ def _document(
 
 
 def _reproduced(token: "tokens.Token") -> dict[str, object]:
-    from harness.cli.exploration import search_texts
 
     sizes = dict(token.sizes)
-    return {"scenario": token.scenario, "sizes": sizes} | search_texts.reproduced(token)
+    return {"scenario": token.scenario, "sizes": sizes} | reproduced(token)

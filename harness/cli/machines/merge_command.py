@@ -12,7 +12,7 @@ from harness.cli.runs import indexing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.campaign.sharding import merge_documents
+    from harness.campaign.sharding import merging
 
 _NAMED_MAX = 3
 """Missing runs of a shard that are printed by name; merge.json has all."""
@@ -88,7 +88,7 @@ def merge(
     return merged.campaign.exit_code
 
 
-def _missing(merge: "merge_documents.MergeDocument") -> list[str]:
+def _missing(merge: "merging.MergeDocument") -> list[str]:
     """Return a line for each reason why runs are missing."""
     runs: dict[str, list[str]] = {}
     for item in merge.missing:
@@ -101,7 +101,7 @@ def _named(names: list[str]) -> str:
     return f"{outputs.counted(len(names), 'run')} ({shown})"
 
 
-def _doubled(merge: "merge_documents.MergeDocument") -> list[str]:
+def _doubled(merge: "merging.MergeDocument") -> list[str]:
     return [
         f"doubled: {item.run}: the result in {item.counted} counts, the one in {item.folder} is kept "
         "in merge.json"

@@ -57,12 +57,12 @@ def hunt(
     Raises UsageError for a plan or a shard that cannot be made here.
     """
     from harness.campaign import results, summaries
-    from harness.campaign.sharding import chosen_shards, planned_plugins, sharded_plans
+    from harness.campaign.sharding import chosen_shards, sharded_plans
     from harness.scenario import profiles
 
     plan = sharded_plans.read(file)
     sharded_plans.require_same_version(plan, str(file))
-    planned_plugins.require_same(plan.plugins, str(file))
+    sharded_plans.require_same(plan.plugins, str(file))
     chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
     profile = profiles.restore(plan.cluster)
     at_once = choosing.jobs(jobs, profile, is_forced=is_forced)
@@ -87,11 +87,11 @@ def make(
     keep: int | None = None,
 ) -> campaigning.CampaignOutcome:
     """Make the runs of a shard that have no result yet, in its folder."""
-    from harness.campaign.sharding import junit_files, local_subjects, shard_folders
+    from harness.campaign.sharding import junit_files, shard_folders
 
     with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
         campaign = shard_folders.campaign(plan, folder)
-        local_subjects.require_same(campaign)
+        shard_folders.require_same(campaign)
         out.note(f"seed {plan.seed}")
         out.note(_about(chosen, len(campaign.runs), len(campaign.done)))
         made = campaigning.make(

@@ -9,7 +9,7 @@ import typer
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.cli.runs import log_paths
+    from harness.cli.runs import run_paths
     from harness.report.explanations import documents
 
 _EPILOG = """Examples:
@@ -54,9 +54,9 @@ def explain(
     double, 20 if the logs do not tell.
     """
     from harness import errors
-    from harness.cli.runs import log_paths
+    from harness.cli.runs import run_paths
 
-    given = log_paths.chosen(logs)
+    given = run_paths.chosen(logs)
     with outputs.chosen(output, quiet=quiet) as out:
         if isinstance(given, list) and len(given) > 1:
             if html is not None:
@@ -73,14 +73,14 @@ def explain(
     return explanation.exit_code
 
 
-def _of_run(run: pathlib.Path) -> "log_paths.Logs":
-    from harness.cli.runs import log_paths
-    from harness.log_analysis import run_logs
+def _of_run(run: pathlib.Path) -> "run_paths.Logs":
+    from harness.cli.runs import run_paths
+    from harness.log_analysis import log_files
 
-    return log_paths.Logs(run_logs.required(run), run)
+    return run_paths.Logs(log_files.required(run), run)
 
 
-def _explanation(logs: "log_paths.Logs") -> "documents.Explanation":
+def _explanation(logs: "run_paths.Logs") -> "documents.Explanation":
     from harness.log_analysis import analyses
     from harness.report.explanations import documents
 

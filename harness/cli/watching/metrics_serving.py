@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from harness.cli.terminal import outputs
 from harness.history import campaign_folders
 from harness.live import live_campaigns, live_runs, run_families
-from harness.metrics import metric_families, metrics_servers, process_families
+from harness.metrics import metric_families, metrics_servers
 from harness.run import progressing
 
 READ_S = 5.0
@@ -58,7 +58,7 @@ class Metrics(abc.ABC):
         """Return the families, with those of this process."""
         with self._guard:
             found = self._families(self._path) if self._path is not None else ()
-            return [*found, *process_families.collect()]
+            return [*found, *metric_families.process_families()]
 
     @abc.abstractmethod
     def _families(self, path: pathlib.Path) -> Iterable[metric_families.Family]:

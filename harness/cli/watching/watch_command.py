@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from harness import clocks
-from harness.cli.terminal import streams
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +94,7 @@ def _live(path: pathlib.Path) -> "Live":
 def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
     """Show the state again and again until the end, or without a reader; return the exit code."""
     shown_s = -every_s
-    while streams.has_reader():
+    while outputs.has_reader():
         is_read = live.read(at_most_s=READ_S)
         state = live.snapshot()
         if state.state in _AT_END:
@@ -128,10 +128,10 @@ def _print_json(state: "snapshots.Snapshot") -> None:
 
 
 def _print_line(state: "snapshots.Snapshot") -> None:
-    from harness.cli.watching import state_lines
+    from harness.cli.watching import state_tables
     from harness.report import escaping
 
-    print(escaping.visible(state_lines.line(state)), flush=True)
+    print(escaping.visible(state_tables.line(state)), flush=True)
 
 
 @contextlib.contextmanager

@@ -26,14 +26,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harness.comparison.trends import night_series
 from harness.comparison.trends.night_series import Key, Measure, Series
-from harness.statistics import corrections, exact_tests, predictions, rank_sums, rates
+from harness.statistics import exact_tests, rank_tests, rates
 
 LEVEL = 0.01
 """Probability of any false alarm in a night in which nothing has changed."""
 WEEK = 7
 BEFORE_MAX = 60
 LEAST_CHANGE = 0.1
-NIGHTS_MIN = predictions.BEFORE_MIN
+NIGHTS_MIN = rank_tests.BEFORE_MIN
 """Fewest nights before one night that is tested."""
 LEAST_SPREAD = 0.02
 """Relative standard deviation of nights that is always supposed: figures are rounded."""
@@ -125,7 +125,7 @@ class _Test:
         """True if some outcome of as many nights would be found."""
         length, before = self.watched.seen - self.begin, self.begin - self.start
         if length > 1:
-            return rank_sums.least_p_value(length, before) <= LEVEL
+            return rank_tests.least_exact_p_value(length, before) <= LEVEL
         scaled = self.watched.scaled[self.start : self.watched.seen]
         return before >= NIGHTS_MIN and not any(map(math.isnan, scaled))
 
@@ -134,7 +134,7 @@ class _Test:
         before, recent = self._values()
         if len(recent) > 1:
             if self._is_large(before, recent):
-                self.p_value = rank_sums.p_value(recent, before)
+                self.p_value = rank_tests.exact_p_value(recent, before)
         elif not min(before) <= recent[0] <= max(before) and self._is_large(before, recent):
             self.p_value = self._of_night()
 
@@ -142,7 +142,7 @@ class _Test:
         item = self.watched
         usual = item.usual_runs(self.start, self.begin)
         least = LEAST_SPREAD**2 if item.measure is not None else 0.25 / usual
-        p_value = predictions.p_value(
+        p_value = rank_tests.p_value_alone(
             item.scaled[self.start : self.begin],
             item.scaled[self.begin],
             least_variance=least,
@@ -281,7 +281,7 @@ def _of_night(night: int, every: Sequence[_Test]) -> list[Change]:
     for test in tests:
         test.decide()
     tests.sort(key=lambda test: test.p_value)
-    corrected = corrections.holm([test.p_value for test in tests])
+    corrected = exact_tests.holm([test.p_value for test in tests])
     for test, p_value in zip(tests, corrected, strict=True):
         if p_value <= LEVEL and id(test.watched) not in found:
             found[id(test.watched)] = test.change(night, p_value)

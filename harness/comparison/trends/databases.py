@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from harness import errors, regular_files, writing
-from harness.comparison.trends.night_records import Night, NightRun
+from harness.comparison.trends.night_series import Night, NightRun
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x464C4E54

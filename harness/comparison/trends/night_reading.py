@@ -12,7 +12,7 @@ from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.comparison import setting_differences
-from harness.comparison.trends import night_records
+from harness.comparison.trends import night_series
 from harness.history import campaign_folders, files, report_folders, run_folders
 
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -61,7 +61,7 @@ def has_ended(path: pathlib.Path) -> bool:
     return os.path.isfile(path / campaign_folders.DOCUMENT)  # noqa: PTH113 - never raises
 
 
-def read(path: pathlib.Path) -> night_records.Night:
+def read(path: pathlib.Path) -> night_series.Night:
     """Return the night of a campaign.
 
     Raises UsageError if its results are missing, damaged or without a time.
@@ -86,7 +86,7 @@ def read(path: pathlib.Path) -> night_records.Night:
             f"expected results of a campaign that agree, but results.json in {path} says VALID, and "
             "its runs do not: it was edited; make the campaign again"
         )
-    return night_records.Night(
+    return night_series.Night(
         identity=f"{document.started} {document.seed} {document.cluster}",
         digest=_digest(made),
         started=document.started,
@@ -121,7 +121,7 @@ def _digest(made: Iterable[results.RunResult]) -> str:
     return f"sha256:{whole.hexdigest()}"
 
 
-def _runs(rows: Iterable[_Row], path: pathlib.Path) -> Iterator[night_records.NightRun]:
+def _runs(rows: Iterable[_Row], path: pathlib.Path) -> Iterator[night_series.NightRun]:
     for row in rows:
         spent = 0.0
         for run in row.runs:
@@ -132,15 +132,15 @@ def _runs(rows: Iterable[_Row], path: pathlib.Path) -> Iterator[night_records.Ni
 
 def _run(
     run: results.RunResult, path: pathlib.Path, detected_s: float | None
-) -> night_records.NightRun:
+) -> night_series.NightRun:
     found = _folder(run, path)
     figures = found.verdict.figures if found is not None and found.verdict is not None else None
     verdict = _verdict(run, found)
-    is_conclusive = verdict not in (night_records.ERROR, "UNKNOWN")
+    is_conclusive = verdict not in (night_series.ERROR, "UNKNOWN")
     # A run that ends at its first violation measures another load.
     is_measured = figures is not None and is_conclusive and not run.purpose.must_fail
     measured = figures if is_measured else None
-    return night_records.NightRun(
+    return night_series.NightRun(
         scenario=run.scenario,
         subject=run.subject,
         purpose=Purpose(run.purpose),
@@ -160,7 +160,7 @@ def _run(
 def _verdict(run: results.RunResult, found: run_folders.RunFolder | None) -> str:
     """Return the verdict of a run; the worse one if its directory is there and says another."""
     if run.verdict is None:
-        return night_records.ERROR
+        return night_series.ERROR
     if found is None:
         return str(run.verdict)
     told = verdicts.Verdict.UNKNOWN if found.verdict is None else found.verdict.verdict

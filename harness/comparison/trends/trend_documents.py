@@ -7,8 +7,8 @@ import msgspec
 from harness.campaign.purposes import Purpose
 from harness.comparison.trends import changes, night_series
 from harness.comparison.trends.changes import Change
-from harness.comparison.trends.night_records import Night
-from harness.comparison.trends.night_series import Series
+from harness.comparison.trends.night_series import Night, Series
+from harness.report.escaping import in_markdown
 
 SCHEMA_VERSION = 1
 WORSE_EXIT_CODE = 10
@@ -255,3 +255,42 @@ def _more(worse: Sequence[Change]) -> str:
     names = sorted({change.measure for change in worse}, key=night_series.order)
     shown = "; ".join(names[:_NAMED_MAX]) + "; …" * (len(names) > _NAMED_MAX)
     return f"; and {len(worse)} more for the worse ({shown})"
+
+
+CHANGES_MAX = 10
+"""Changes that are listed; the page has all."""
+NIGHTS_SHOWN = 14
+
+
+def markdown(trend: Trend) -> str:
+    """Return the summary; nothing in it is obeyed as Markdown."""
+    return "\n".join(_lines(trend)) + "\n"
+
+
+def _lines(trend: Trend) -> Iterator[str]:
+    yield f"### {'▼ ' if trend.is_worse else ''}{in_markdown(trend.summary)}"
+    yield ""
+    if not trend.nights:
+        return
+    newest = trend.nights[-1].started
+    found = [change for change in trend.changes if change.found == newest]
+    for change in found[:CHANGES_MAX]:
+        commit = f", commit {change.commit}" if change.commit else ""
+        since = f" (since {change.started}{commit})"
+        yield f"- {in_markdown(change.text + since)}"
+    if len(found) > CHANGES_MAX:
+        yield f"- and {len(found) - CHANGES_MAX} more"
+    for text in trend.turned[:CHANGES_MAX]:
+        yield f"- {in_markdown(text)}"
+    if found or trend.turned:
+        yield ""
+    last = trend.nights[-NIGHTS_SHOWN:]
+    yield f"The last {len(last)} nights, oldest first: " + " ".join(
+        in_markdown(night.verdict) for night in last
+    )
+    yield ""
+    yield (
+        "Nights are compared, not their runs. A night without a change has a false alarm with a "
+        f"probability of at most {trend.false_alarm * 100:g} %, if nights are independent and their "
+        "medians are spread log-normally. A verdict that turns INVALID is told without a test."
+    )

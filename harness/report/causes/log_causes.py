@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from harness import errors
 from harness.checks import verdicts
 from harness.history import directories
-from harness.log_analysis import analyses, run_logs
+from harness.log_analysis import analyses, log_files
 from harness.report.explanations import documents, texts
 
 BYTES_MAX = 512 * 2**20
@@ -42,8 +42,8 @@ class LogCauses:
 
     def read(self, directory: directories.RunDirectory) -> None:
         """Read the logs of the schedulers; nothing if there are none or if they are too large."""
-        names = run_logs.of_run(directory)
-        if not names or sum(run_logs.size(directory.path / name) for name in names) > BYTES_MAX:
+        names = log_files.of_run(directory)
+        if not names or sum(log_files.size(directory.path / name) for name in names) > BYTES_MAX:
             return
         try:
             analysis = analyses.analyse(names, folder=directory.path)

@@ -1,11 +1,55 @@
 """The picture of a strip: a lane for each claim, fault and thread over time, and the window."""
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
 from harness.checks import verdicts
 from harness.history import records
 from harness.report import drawing
-from harness.report.causes import windows
+from harness.report.causes import explaining
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Window:
+    """A stale read, and the write that it missed."""
+
+    read: records.Step
+    """The scheduler copied the allocated devices for the second claim."""
+    missed: records.Step
+    """The device was inserted for the first claim, too late for that read."""
+    first_rv: int
+    """resourceVersion of the first allocation."""
+    second_rv: int
+
+    @property
+    def length_ms(self) -> float:
+        """Its length in milliseconds."""
+        return (self.missed.ts_ns - self.read.ts_ns) / 1e6
+
+    @property
+    def text(self) -> str:
+        """The window in words."""
+        return (
+            f"The window was {self.length_ms:,.3f} ms long: from the stale read "
+            f"({self.read.name}) to the write that it missed ({self.missed.name}). The second "
+            f"allocation was committed as resourceVersion {self.second_rv}, "
+            f"{self.second_rv - self.first_rv:,} after the first one, {self.first_rv}."
+        )
+
+
+def find(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> Window | None:
+    """Return the window; None if the steps show no stale read, or no write that it missed."""
+    if not steps:
+        return None
+    moments = explaining.find(violation, steps)
+    by_seq = {step.seq: step for step in steps}
+    read = by_seq.get(moments.cloned) if moments.cloned is not None else None
+    missed = by_seq.get(moments.inserted) if moments.inserted is not None else None
+    if read is None or missed is None or missed.ts_ns < read.ts_ns:
+        return None
+    first, second = violation.holders
+    return Window(read, missed, first.held_from_rv, second.held_from_rv)
+
 
 EFFECTS_MAX = 6
 """Effects of faults shown."""
@@ -42,7 +86,7 @@ def draw(
     steps: Sequence[records.Step],
     *,
     origin: int,
-    window: windows.Window | None,
+    window: Window | None,
     about: About,
 ) -> str:
     """Return the picture; `origin` is the time that counts as 0 ms, `about` words a step."""
@@ -73,7 +117,7 @@ def draw(
     )
 
 
-def _window(strip: _Strip, window: windows.Window) -> list[str]:
+def _window(strip: _Strip, window: Window) -> list[str]:
     """Shade the time from the stale read to the write that it missed, below everything else."""
     left, right = strip.x(window.read.ts_ns), strip.x(window.missed.ts_ns)
     text = f"stale for {window.length_ms:,.3f} ms"

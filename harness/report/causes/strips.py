@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.checks import verdicts
 from harness.history import records
-from harness.report.causes import explaining, step_sentences, strip_pictures, windows
+from harness.report.causes import explaining, step_sentences, strip_pictures
 
 STEPS_MAX = 60
 """Steps shown."""
@@ -33,7 +33,7 @@ class Strip:
     explanation: str
     steps: list[StepRow]
     steps_left_out: int
-    window: windows.Window | None
+    window: strip_pictures.Window | None
     """None: no stale read is known."""
     story: list[tuple[int, str]]
     """The deciding steps: the number of each among `steps`, and a sentence."""
@@ -65,7 +65,7 @@ def strip(
         )
         for index, step in enumerate(shown[:STEPS_MAX], start=1)
     ]
-    window = windows.find(violation, steps)
+    window = strip_pictures.find(violation, steps)
     lettered = {uid: f"claim {letter}" for uid, letter in letters.items()}
     return Strip(
         picture=strip_pictures.draw(

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from harness.checks import verdicts
-from harness.log_analysis import analysis_results
+from harness.log_analysis import analysis_results, signatures
 from harness.log_analysis.claim_moments import ClaimMoments
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
-from harness.log_analysis.signatures import causes
 from harness.log_analysis.write_failures import Kind
 from harness.report.explanations import excerpts
 
@@ -229,7 +228,7 @@ def _claim(moments: ClaimMoments) -> Claim:
     return Claim(moments.claim, moments.uid or None, moments.pod or None, moments.node or None)
 
 
-def _window(window: causes.Window | None) -> Window | None:
+def _window(window: signatures.Window | None) -> Window | None:
     if window is None:
         return None
     return Window(window.us, window.bound, window.begin.number, window.end.number, window.meaning)
@@ -258,9 +257,9 @@ def _of_stale(stale: StaleGather) -> StaleGatherDocument:
     missed = stale.missed
     begin, left = stale.gather.begin, missed.removed
     happened = (
-        f"During the gather that began at {causes.at(begin)}, the allocated devices got the device "
-        f"({causes.at(missed.observed)}), and then {missed.claim} left the in-flight claims "
-        f"({causes.at(left)})."
+        f"During the gather that began at {signatures.at(begin)}, the allocated devices got the device "
+        f"({signatures.at(missed.observed)}), and then {missed.claim} left the in-flight claims "
+        f"({signatures.at(left)})."
     )
     found = (
         "The gather found the device in neither."
@@ -270,7 +269,7 @@ def _of_stale(stale: StaleGather) -> StaleGatherDocument:
     )
     after = "What was planned with it did not take the device."
     end = stale.gather.finished or (stale.in_flight[-1].record if stale.in_flight else left)
-    window = causes.window(
+    window = signatures.window_of(
         begin, end, "at most", "the gather read the allocated devices, then the in-flight claims"
     )
     return StaleGatherDocument(

@@ -1,7 +1,7 @@
 """The document as one self-contained page."""
 
 from harness.report import page_templates
-from harness.report.explanations import durations, texts
+from harness.report.explanations import texts
 from harness.report.explanations.documents import Explanation
 
 SHOWN_MAX = 200
@@ -22,7 +22,7 @@ def page(explanation: Explanation) -> str:
             signature=texts.signature,
             stale_read=texts.stale_read,
             window=texts.window,
-            duration=durations.shown,
+            duration=texts.shown,
             place=lambda line: texts.place(line, explanation),
         )
     )

@@ -6,7 +6,7 @@ Control characters stay as they are: where it is printed, they are escaped.
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from harness.report.explanations import durations, excerpts
+from harness.report.explanations import excerpts
 from harness.report.explanations.documents import (
     DoubleAllocationDocument,
     Explanation,
@@ -15,6 +15,16 @@ from harness.report.explanations.documents import (
     StaleRead,
     Window,
 )
+
+
+def shown(us: int) -> str:
+    """Return microseconds with the unit that fits: `94 µs`, `13.508 ms`, `1.200 s`."""
+    if abs(us) < 1_000:
+        return f"{us} µs"
+    if abs(us) < 1_000_000:
+        return f"{us / 1e3:.3f} ms"
+    return f"{us / 1e6:,.3f} s"
+
 
 _WIDTH = 100
 _LABEL = 10
@@ -46,7 +56,7 @@ def lines(explanation: Explanation) -> Iterator[str]:
 def window(item: Window) -> str:
     """Return the length of a window and its lines, in one sentence."""
     return (
-        f"{item.bound} {durations.shown(item.microseconds)} (lines {item.begin_line} to "
+        f"{item.bound} {shown(item.microseconds)} (lines {item.begin_line} to "
         f"{item.end_line}): {item.meaning}"
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import pydantic
 
 from harness import errors, regular_files, suggestions
-from harness.extensions import discovery, entry_points, packaged_files
+from harness.extensions import discovery, entry_points, loading
 from harness.scenario.toml_files import wording
 
 SUFFIX = ".toml"
@@ -74,7 +74,7 @@ class Shelf:
         if path.name == name and (found := next(filter(pathlib.Path.is_file, shipped), None)):
             return found
         if plugin := self.plugin(name):
-            return packaged_files.find(plugin, SUFFIX)
+            return loading.find(plugin, SUFFIX)
         raise self._unknown(name)
 
     def _unknown(self, name: str) -> errors.ScenarioError:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.cli import plugins_command
-from harness.extensions import entry_points, source_folders
+from harness.extensions import discovery, entry_points
 from tests.support import plugin_packages, schemas
 
 GOOD = "from harness import api\nMINE = api.Subject(command=['true'])\n"
@@ -49,7 +49,7 @@ def test_each_is_listed_with_its_package_and_its_problem(
 def test_a_broken_folder_is_told(
     flake_hunt: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(source_folders.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(discovery.VARIABLE, str(tmp_path))
     code, out, _ = flake_hunt("plugins")
     assert code == 2
     assert "expected a folder of a package in FLAKE_HUNT_PLUGINS" in out
@@ -68,7 +68,7 @@ def test_help_imports_no_plugin_and_does_not_look_for_any(tmp_path: pathlib.Path
         "found = {name for name in sys.modules if name.startswith('harness.extensions')}\n"
         "assert not found, found\n"
     )
-    environment = {source_folders.VARIABLE: str(tmp_path / "nowhere")}
+    environment = {discovery.VARIABLE: str(tmp_path / "nowhere")}
     done = subprocess.run(
         [sys.executable, "-c", program],
         env=environment,

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from harness.comparison import corrected_answers, fixes, rate_comparisons
+from harness.comparison import comparing, fixes, rate_comparisons
 from harness.comparison.documents import Answer, FixAnswer
 from harness.statistics import power, rates
 from harness.statistics.rates import Rate
@@ -15,7 +15,7 @@ LABELS = ("A", "B")
 
 def compared(first: Rate, second: Rate, scenario: str = "churn") -> fixes.Compared:
     test = rate_comparisons.one(first, second)
-    corrected_answers.decide([test])
+    comparing.decide([test])
     return fixes.Compared(scenario, first, second, test.answer)
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from harness import errors
-from harness.extensions import discovery, entry_points, source_folders
+from harness.extensions import discovery, entry_points
 from tests.support import plugin_packages
 
 PROJECT = """
@@ -45,19 +45,19 @@ def test_a_package_in_source_is_found_by_its_pyproject(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     source(tmp_path / "mine" / "src").parent.joinpath("pyproject.toml").write_text(PROJECT)
-    monkeypatch.setenv(source_folders.VARIABLE, "mine")
+    monkeypatch.setenv(discovery.VARIABLE, "mine")
     (found,) = discovery.found("checks")
     assert (found.package, found.version) == ("in-source", "0.3")
     assert found.folder == str(tmp_path / "mine" / "src")
     assert [plugin.name for plugin in discovery.found("scenarios")] == ["bursts"]
-    assert os.environ[source_folders.VARIABLE] == str(tmp_path / "mine")
+    assert os.environ[discovery.VARIABLE] == str(tmp_path / "mine")
 
 
 def test_a_package_in_source_replaces_the_installed_one(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plugin_packages.install(tmp_path, monkeypatch, "in-source", {"checks": {"idle": "old:X"}})
-    monkeypatch.setenv(source_folders.VARIABLE, str(source(tmp_path / "mine")))
+    monkeypatch.setenv(discovery.VARIABLE, str(source(tmp_path / "mine")))
     assert [plugin.version for plugin in discovery.found("checks")] == ["0.3"]
 
 
@@ -76,7 +76,7 @@ def test_a_folder_that_is_no_package_is_told(
 ) -> None:
     if text is not None:
         source(tmp_path, text)
-    monkeypatch.setenv(source_folders.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(discovery.VARIABLE, str(tmp_path))
     with pytest.raises(errors.PluginError, match=f"FLAKE_HUNT_PLUGINS.*{reason}"):
         discovery.found("checks")
 

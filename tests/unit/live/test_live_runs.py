@@ -13,7 +13,7 @@ import pytest
 from harness import clocks, errors
 from harness.checks import judging
 from harness.history import directories, plans, records
-from harness.live import api_calls, live_runs, snapshots
+from harness.live import live_runs, snapshots
 from tests.histories import building
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
@@ -225,5 +225,5 @@ def test_calls_of_another_host_are_counted_at_the_times_of_the_run(tmp_path: pat
     building.write(path, [call, end], process=building.TRAFFIC)
     run = live_runs.LiveRun(directory.path)
     assert run.read(at_most_s=ENOUGH_S)
-    assert run.calls.rate(now_ns) == 1 / api_calls.WINDOW_S
+    assert run.calls.rate(now_ns) == 1 / live_runs.WINDOW_S
     run.close()

@@ -2,12 +2,12 @@
 
 import pytest
 
-from harness.log_analysis import analyses, log_files, neighbouring_lines
+from harness.log_analysis import analyses, log_files, open_gathers
 from harness.log_analysis.log_records import LogRecord
 from tests.support.log_lines import FORMS, Story
 from tests.unit.log_analysis import conftest
 
-LINES, LENGTH = neighbouring_lines.LINES, neighbouring_lines.BYTES_MAX
+LINES, LENGTH = open_gathers.LINES, open_gathers.BYTES_MAX
 
 
 def found(analyse: conftest.Analyse, text: bytes) -> list[LogRecord]:

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from harness.log_analysis import analyses, analysis_results
-from harness.log_analysis.signatures.causes import Signature
+from harness.log_analysis.signatures import Signature
 from tests.support import log_lines
 
 NAMESPACE = "hunt-1795221190"

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.log_analysis import analysis_results
-from harness.log_analysis.signatures.causes import Signature
+from harness.log_analysis.signatures import Signature
 from tests.support.log_lines import DEVICE, FORMS, Story
 from tests.unit.log_analysis import conftest
 

@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
+from harness.campaign import campaign_pages
 from harness.checks import verdicts
-from harness.report import campaign_index
 from harness.statistics import rates
 from tests.unit.report import pages
 
 RUNS = [
-    campaign_index.IndexedRun(
+    campaign_pages.IndexedRun(
         verdict="VALID", symbol="✓", reason="fine", link="run-1/report.html", seconds=1.25
     ),
-    campaign_index.IndexedRun(
+    campaign_pages.IndexedRun(
         verdict="UNKNOWN", symbol="?", reason="it died", link="", seconds=0.5
     ),
 ]
 ROWS = [
-    campaign_index.IndexRow(
+    campaign_pages.IndexRow(
         purpose="tested subject",
         scenario="pod-churn",
         hypothesis="",
@@ -35,7 +35,7 @@ ROWS = [
         seconds=1.75,
         runs=RUNS,
     ),
-    campaign_index.IndexRow(
+    campaign_pages.IndexRow(
         purpose="known upstream hazards",
         hypothesis="H1",
         scenario="<script>alert(1)</script>",
@@ -49,7 +49,7 @@ ROWS = [
         stuck=5,
         seconds=2.0,
         runs=[
-            campaign_index.IndexedRun(
+            campaign_pages.IndexedRun(
                 verdict="INVALID", symbol="✗", reason="<b>&", link='a"b/report.html', seconds=2
             )
         ],
@@ -61,7 +61,7 @@ def _page(path: pathlib.Path, **options: object) -> pages.Page:
     file = path / "index.html"
     verdict = options.get("verdict", verdicts.Verdict.INVALID)
     assert isinstance(verdict, verdicts.Verdict)
-    campaign_index.render(
+    campaign_pages.render(
         file,
         ROWS,
         verdict=verdict,

@@ -8,7 +8,7 @@ import pytest
 from harness.checks import judging, verdicts
 from harness.history import directories, records
 from harness.report import evidence, publishing, rendering
-from harness.report.causes import deciding_writes, json_differences, step_sentences, strips, windows
+from harness.report.causes import deciding_writes, step_sentences, strip_pictures, strips
 from tests.histories import building
 from tests.unit.report import pages, races
 
@@ -28,7 +28,7 @@ def _violation(source: evidence.Evidence) -> verdicts.DoubleAllocation:
 def test_the_window_is_from_the_stale_read_to_the_write_it_missed(tmp_path: pathlib.Path) -> None:
     steps = races.steps(races.NOT_ATOMIC)
     source = _source(building.build(tmp_path / "run", races.TEXT, steps=steps))
-    window = windows.find(_violation(source), source.steps[0])
+    window = strip_pictures.find(_violation(source), source.steps[0])
     assert window is not None
     names = [name for _, name, _ in races.NOT_ATOMIC]
     read, missed = (names.index(name) for name in (window.read.name, window.missed.name))
@@ -44,7 +44,7 @@ def test_without_a_stale_read_there_is_none(
     tmp_path: pathlib.Path, lines: list[races.Line]
 ) -> None:
     source = _source(building.build(tmp_path / "run", races.TEXT, steps=races.steps(lines)))
-    assert windows.find(_violation(source), source.steps[0]) is None
+    assert strip_pictures.find(_violation(source), source.steps[0]) is None
 
 
 @pytest.mark.parametrize("lines", [races.NOT_ATOMIC, races.GATHER, []])
@@ -167,20 +167,20 @@ DIFFERENCES: dict[str, tuple[Any, Any, list[str]]] = {
 
 @pytest.mark.parametrize(("before", "after", "expected"), DIFFERENCES.values(), ids=DIFFERENCES)
 def test_differences(before: Any, after: Any, expected: list[str]) -> None:
-    lines = json_differences.differences(before, after)
+    lines = deciding_writes.differences(before, after)
     assert [f"{line.sign} {line.text}" for line in lines] == expected
 
 
 def test_differences_are_bounded() -> None:
-    lines = json_differences.differences({}, {str(number): "x" * 999 for number in range(999)})
-    assert len(lines) == json_differences.LINES_MAX + 1
+    lines = deciding_writes.differences({}, {str(number): "x" * 999 for number in range(999)})
+    assert len(lines) == deciding_writes.LINES_MAX + 1
     assert lines[-1].sign == "…"
-    assert max(len(line.text) for line in lines) < json_differences.VALUE_MAX + 20
+    assert max(len(line.text) for line in lines) < deciding_writes.VALUE_MAX + 20
 
 
 def test_values_that_are_nested_too_deeply_are_no_error() -> None:
     deep: dict[str, Any] = {}
     for _ in range(5_000):
         deep = {"a": deep}
-    [line] = json_differences.differences({}, deep)
+    [line] = deciding_writes.differences({}, deep)
     assert line.sign == "…"

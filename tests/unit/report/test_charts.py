@@ -12,7 +12,6 @@ from harness.checks.faults import fault_records
 from harness.history import records
 from harness.report import evidence
 from harness.report.charts import (
-    api_calls,
     binning,
     device_lanes,
     latency_charts,
@@ -177,7 +176,7 @@ def test_calls_by_code_and_retries(tmp_path: pathlib.Path) -> None:
         for record in _call(900 + number, status, language.at(number), name)
     ]
     source = _source(tmp_path, "a+D1 .20", damages.appended(damages.operations, *body))
-    found = api_calls.read(source.history)
+    found = run_charts.read(source.history)
     counts = {code: len(times) for code, times in found.by_code.items()}
     assert {code: counts[code] for code in ("409", "429", "503", "no answer")} == {
         "409": 2,
@@ -197,13 +196,13 @@ def test_calls_by_code_and_retries(tmp_path: pathlib.Path) -> None:
 
 
 def test_many_codes_share_a_line() -> None:
-    found = api_calls.Calls()
+    found = run_charts.Calls()
     for code in range(400, 420):
         found.by_code[str(code)] += [1] * (code - 399)
     axis = time_plots.axis(
         started_ns=0, ended_ns=9, phases=[], faults=_no_faults(), first_object_ns=0
     )
-    [_, chart] = api_calls.over_time(axis, found)
+    [_, chart] = run_charts.over_time(axis, found)
     assert len(chart.legend) <= series_charts.LINES_MAX
     assert chart.legend[-1].startswith("other codes (")
 

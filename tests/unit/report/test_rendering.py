@@ -15,8 +15,7 @@ import pytest
 from harness import errors
 from harness.checks import judging, verdict_files, verdicts
 from harness.history import directories, plans, records
-from harness.report import page_templates, publishing, rendering
-from harness.report.traces import step_tracks
+from harness.report import page_templates, publishing, rendering, traces
 from tests.histories import building, damages, language
 from tests.unit.report import pages, races
 
@@ -451,7 +450,7 @@ def test_every_lane_of_the_trace_has_one_name(tmp_path: pathlib.Path) -> None:
 def test_a_huge_trace_is_cut_and_says_so(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step_tracks, "STEPS_MAX", 4)
+    monkeypatch.setattr(traces, "STEPS_MAX", 4)
     directory = _render(tmp_path, VALID, lines=races.NOT_ATOMIC)
     left_out = json.loads(directory.trace.read_bytes())["otherData"]["steps_left_out"]
     assert left_out == len(races.NOT_ATOMIC) - 4

@@ -10,8 +10,7 @@ import pytest
 
 from harness.checks import judging
 from harness.history import directories, records
-from harness.report import publishing
-from harness.report.traces import hold_tracks, step_tracks, trace_documents, trace_events
+from harness.report import publishing, traces
 from tests.histories import building, damages, language, large
 from tests.unit.report import races
 
@@ -93,13 +92,13 @@ def test_windows_of_a_fault_that_overlap_have_tracks_of_their_own(tmp_path: path
     damages.appended(damages.faults, _window(0, 50), _window(20, 90), _window(60, 70))(directory)
     trace = _trace(directory)
     assert _not_nested(trace) == []
-    assert {"delay", "delay (2)"} <= set(_tracks(trace, trace_events.FAULTS_PID))
+    assert {"delay", "delay (2)"} <= set(_tracks(trace, traces.FAULTS_PID))
 
 
 def test_a_claim_that_overlaps_has_a_track_below_its_device(tmp_path: pathlib.Path) -> None:
     trace = _trace(building.build(tmp_path / "run", "a+D1 b+D1 c+D2"))
     device = language.device_id("D1", {})
-    tracks = _tracks(trace, trace_events.DEVICES_PID)
+    tracks = _tracks(trace, traces.DEVICES_PID)
     assert tracks == [device, f"{device} · overlaps: b", language.device_id("D2", {})]
 
 
@@ -121,17 +120,17 @@ def test_counters_tell_queue_and_throughput(tmp_path: pathlib.Path) -> None:
 def test_a_large_trace_keeps_double_allocations_whole(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hold_tracks, "HOLDS_MAX", 200)
+    monkeypatch.setattr(traces, "HOLDS_MAX", 200)
     trace = _trace(large.build(tmp_path / "run", 4_000, doubles=7))
     about = trace["otherData"]
     spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert about["holds"] == 4_000
     assert about["holds_left_out"] == 4_000 - len(spans)
     assert 200 <= len(spans) <= 200 + 2 * 7
-    assert sum("overlaps" in name for name in _tracks(trace, trace_events.DEVICES_PID)) >= 1
+    assert sum("overlaps" in name for name in _tracks(trace, traces.DEVICES_PID)) >= 1
     held = collections.Counter((event["tid"], event["ts"]) for event in spans)
     assert len(held) == len(spans)
-    doubled = [name for name in _tracks(trace, trace_events.DEVICES_PID) if "overlaps" in name]
+    doubled = [name for name in _tracks(trace, traces.DEVICES_PID) if "overlaps" in name]
     assert len(doubled) == 7
     assert _not_nested(trace) == []
 
@@ -139,8 +138,8 @@ def test_a_large_trace_keeps_double_allocations_whole(
 def test_steps_near_a_double_allocation_are_kept(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step_tracks, "STEPS_MAX", 3)
-    monkeypatch.setattr(trace_events, "NEAR_NS", 2_000_000)
+    monkeypatch.setattr(traces, "STEPS_MAX", 3)
+    monkeypatch.setattr(traces, "NEAR_NS", 2_000_000)
     far = races.steps([races.added("x")] * 20, first_ns=language.at(900))
     directory = building.build(tmp_path / "run", races.TEXT + " .999", steps=far)
     trace = _trace(directory)
@@ -152,7 +151,7 @@ def test_past_a_size_the_trace_is_compressed(
 ) -> None:
     directory = building.build(tmp_path / "run", "a+D1")
     plain = _trace(directory)
-    monkeypatch.setattr(trace_documents, "PLAIN_MAX", 100)
+    monkeypatch.setattr(traces, "PLAIN_MAX", 100)
     publishing.publish(judging.examine(directory))
     assert not directory.trace.exists()
     assert json.loads(gzip.decompress(directory.compressed_trace.read_bytes())) == plain
@@ -167,4 +166,4 @@ def test_past_a_size_the_trace_is_compressed(
 
 @pytest.mark.parametrize(("ns", "text"), [(0, "0.000"), (1_234_567, "1234.567"), (-5, "-0.005")])
 def test_times_are_exact(ns: int, text: str) -> None:
-    assert trace_events.microseconds(ns) == text
+    assert traces.microseconds(ns) == text

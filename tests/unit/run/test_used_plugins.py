@@ -8,7 +8,7 @@ from harness import errors
 from harness.checks import check_registry
 from harness.cli import choosing
 from harness.explore.worlds import chosen_parts
-from harness.extensions import isolation, source_folders
+from harness.extensions import discovery, isolation
 from harness.history import plans
 from harness.run import known_defects, run_plan
 from harness.scenario import loading, profiles
@@ -140,7 +140,7 @@ def test_a_shell_completes_the_names_of_plugins(monkeypatch: pytest.MonkeyPatch)
     assert choosing.scenario_names().count("pod-churn") == 1
     assert {"embedded", "tiny"} < set(choosing.profile_names())
     assert {"forgotten", "gather-not-atomic"} < set(choosing._defect_names())
-    monkeypatch.setenv(source_folders.VARIABLE, "/nowhere/at/all")
+    monkeypatch.setenv(discovery.VARIABLE, "/nowhere/at/all")
     assert "bursts" not in choosing.scenario_names()
 
 

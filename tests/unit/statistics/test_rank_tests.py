@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from harness.statistics import corrections, rank_tests
+from harness.statistics import exact_tests, rank_tests
 
 
 def test_small_groups_are_counted_exactly() -> None:
@@ -63,6 +63,6 @@ def test_the_interval_of_the_difference_contains_it() -> None:
 
 
 def test_holms_correction() -> None:
-    assert corrections.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert corrections.holm([0.9, 0.8]) == [1.0, 1.0]
-    assert corrections.holm([]) == []
+    assert exact_tests.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert exact_tests.holm([0.9, 0.8]) == [1.0, 1.0]
+    assert exact_tests.holm([]) == []

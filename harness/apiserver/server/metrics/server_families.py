@@ -13,7 +13,7 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.server.metrics import request_metrics
-from harness.metrics import metric_families, process_families
+from harness.metrics import metric_families
 
 PATH = "/metrics"
 _LABELS = ("verb", "group", "version", "resource", "subresource", "scope", "component")
@@ -59,7 +59,7 @@ def _collect(
         _added((_labels(key), count) for key, count in metrics.long_running.items() if count),
     )
     yield from _objects(store.counts())
-    yield from process_families.collect()
+    yield from metric_families.process_families()
 
 
 def _request_total(metrics: request_metrics.RequestMetrics) -> metric_families.Family:

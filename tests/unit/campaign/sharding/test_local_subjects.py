@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors
 from harness.campaign import campaign_plan
-from harness.campaign.sharding import local_subjects
+from harness.campaign.sharding import shard_folders
 
 
 def campaign(tmp_path: pathlib.Path, *subjects: str) -> campaign_plan.CampaignPlan:
@@ -18,7 +18,7 @@ def campaign(tmp_path: pathlib.Path, *subjects: str) -> campaign_plan.CampaignPl
 
 @pytest.mark.parametrize("subjects", [[], ["external=volcano"]])
 def test_the_same_schedulers_are_accepted(tmp_path: pathlib.Path, subjects: list[str]) -> None:
-    local_subjects.require_same(campaign(tmp_path, *subjects))
+    shard_folders.require_same(campaign(tmp_path, *subjects))
 
 
 def test_another_version_is_refused_before_the_first_run(tmp_path: pathlib.Path) -> None:
@@ -30,4 +30,4 @@ def test_another_version_is_refused_before_the_first_run(tmp_path: pathlib.Path)
     with pytest.raises(
         errors.UsageError, match=r"expected kube-scheduler v1\.36\.2 on this machine"
     ):
-        local_subjects.require_same(msgspec.structs.replace(plan, runs=runs))
+        shard_folders.require_same(msgspec.structs.replace(plan, runs=runs))

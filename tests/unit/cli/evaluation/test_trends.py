@@ -12,7 +12,7 @@ from harness.campaign import campaign_documents, campaign_plan, results
 from harness.campaign.purposes import Purpose
 from harness.checks.verdicts import Verdict
 from harness.cli.evaluation import trend_commands
-from harness.comparison.trends import databases, trend_charts, trend_pages
+from harness.comparison.trends import databases, trend_pages
 from tests.histories import archives, nights
 from tests.support import schemas
 
@@ -273,7 +273,7 @@ def test_one_night_has_nothing_to_be_compared_with(flake_hunt: Any, tmp_path: pa
 def test_many_nights_share_columns(
     flake_hunt: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trend_charts, "COLUMNS_MAX", 6)
+    monkeypatch.setattr(trend_pages, "COLUMNS_MAX", 6)
     monkeypatch.setattr(trend_pages, "NIGHTS_MAX", 10)
     path = tmp_path / "t.sqlite"
     with databases.opened(path, is_new_allowed=True) as opened:

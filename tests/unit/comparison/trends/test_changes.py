@@ -4,7 +4,7 @@ import pytest
 
 from harness.comparison.trends import changes, night_series
 from harness.comparison.trends.changes import Change
-from harness.comparison.trends.night_records import Night
+from harness.comparison.trends.night_series import Night
 from tests.histories import nights
 
 
