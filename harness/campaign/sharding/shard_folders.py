@@ -238,7 +238,7 @@ def campaign(plan: sharded_plans.ShardedPlan, folder: ShardFolder) -> campaign_p
     return msgspec.structs.replace(made, done=sorted({result.number for result in folder.kept}))
 
 
-def require_same(plan: campaign_plan.CampaignPlan) -> None:
+def require_same_subjects(plan: campaign_plan.CampaignPlan) -> None:
     """Raise UsageError or ScenarioError for a run that this machine would make otherwise."""
     for run in _kinds(plan.runs):
         found = _subject_name(plan, run)

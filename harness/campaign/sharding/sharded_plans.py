@@ -21,7 +21,7 @@ from harness.run.fault_planning import planning
 from harness.scenario import loading
 
 
-def installed() -> list[plans.UsedPlugin]:
+def installed_plugins() -> list[plans.UsedPlugin]:
     """Return all plug-ins of this machine, by kind and name."""
     return [
         plans.UsedPlugin(
@@ -32,9 +32,9 @@ def installed() -> list[plans.UsedPlugin]:
     ]
 
 
-def require_same(planned: Sequence[plans.UsedPlugin], where: str) -> None:
+def require_same_plugins(planned: Sequence[plans.UsedPlugin], where: str) -> None:
     """Raise UsageError if a plug-in of the plan is not here, or another one is."""
-    here = installed()
+    here = installed_plugins()
     missing = [plugin for plugin in planned if plugin not in here]
     added = [plugin for plugin in here if plugin not in planned]
     if missing:
@@ -153,7 +153,7 @@ def make(
         fault_carrier=plan.fault_carrier,
         again=plan.again,
         versions=plan.versions,
-        plugins=installed(),
+        plugins=installed_plugins(),
         scenarios=[_scenario(name) for name in dict.fromkeys(run.scenario for run in plan.runs)],
         runs=[
             ShardedRun(**msgspec.structs.asdict(run), shard=shard, expected_s=seconds)

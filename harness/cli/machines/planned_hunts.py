@@ -62,7 +62,7 @@ def hunt(
 
     plan = sharded_plans.read(file)
     sharded_plans.require_same_version(plan, str(file))
-    sharded_plans.require_same(plan.plugins, str(file))
+    sharded_plans.require_same_plugins(plan.plugins, str(file))
     chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
     profile = profiles.restore(plan.cluster)
     at_once = choosing.jobs(jobs, profile, is_forced=is_forced)
@@ -91,7 +91,7 @@ def make(
 
     with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
         campaign = shard_folders.campaign(plan, folder)
-        shard_folders.require_same(campaign)
+        shard_folders.require_same_subjects(campaign)
         out.note(f"seed {plan.seed}")
         out.note(_about(chosen, len(campaign.runs), len(campaign.done)))
         made = campaigning.make(

@@ -18,7 +18,7 @@ def campaign(tmp_path: pathlib.Path, *subjects: str) -> campaign_plan.CampaignPl
 
 @pytest.mark.parametrize("subjects", [[], ["external=volcano"]])
 def test_the_same_schedulers_are_accepted(tmp_path: pathlib.Path, subjects: list[str]) -> None:
-    shard_folders.require_same(campaign(tmp_path, *subjects))
+    shard_folders.require_same_subjects(campaign(tmp_path, *subjects))
 
 
 def test_another_version_is_refused_before_the_first_run(tmp_path: pathlib.Path) -> None:
@@ -30,4 +30,4 @@ def test_another_version_is_refused_before_the_first_run(tmp_path: pathlib.Path)
     with pytest.raises(
         errors.UsageError, match=r"expected kube-scheduler v1\.36\.2 on this machine"
     ):
-        shard_folders.require_same(msgspec.structs.replace(plan, runs=runs))
+        shard_folders.require_same_subjects(msgspec.structs.replace(plan, runs=runs))
