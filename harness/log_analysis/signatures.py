@@ -1,7 +1,7 @@
 """Names the race behind a double allocation, from the order of its lines.
 
-If none fits, it says which lines are missing. Whether there is a double allocation does not belong
-here (`stories`).
+If none fits, it says which lines are missing. `stories` decides whether there is a double
+allocation.
 """
 
 import dataclasses
