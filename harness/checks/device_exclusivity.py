@@ -9,17 +9,28 @@ claim that holds the device for itself. Shares of any other device are holds lik
 Results with admin access may overlap with everything and are ignored.
 """
 
-import dataclasses
-import itertools
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-import numpy as np
+import pandas as pd
 
 from harness.checks import check_results, verdicts
-from harness.checks.holds import hold_arrays, hold_conflicts, hold_history
+from harness.checks.holds import hold_history, overlapping
 
 NAME = "device_exclusivity"
 PROMISE = "no device is held by two claims at once"
+LISTED_MAX = check_results.IN_FULL_MAX + check_results.OTHERS_MAX
+
+
+class Found(NamedTuple):
+    """The double allocations among holds."""
+
+    total: int
+    """Pairs of holds; not all of them are listed."""
+    devices: int
+    """Devices that have a pair."""
+    listed: pd.DataFrame
+    """The first pairs, the longest and the last one, in order; see `overlapping.conflicts`."""
 
 
 def check(
@@ -30,64 +41,69 @@ def check(
     `is_shareable` tells whether slices let claims share a device; None: no slice has the device,
     and its shares are not examined.
     """
-    holds = history.holds.arrays(end_rv=history.last_rv + 1)
-    alone, shares = _divided(holds, is_shareable)
-    rows = np.concatenate([np.flatnonzero(alone), np.flatnonzero(shares)])
-    examined = holds if alone.all() else holds.at(rows)
-    flags = np.arange(len(rows)) >= np.count_nonzero(alone)
-    found = hold_conflicts.HoldConflicts(examined, flags)
-    shown = _Shown(history.holds, rows)
-    violations = [_describe(*shown.pair(pair)) for pair in _in_full(found)]
+    holds = examined(history.holds.frame(end_rv=history.last_rv + 1), is_shareable)
+    found = find(holds)
+    first, second = (
+        history.holds.at(holds.row[found.listed[name]]) for name in ("first", "second")
+    )
+    shown = list(zip(first, second, strict=True))
+    in_full = check_results.in_full(len(shown), _longest(found.listed))
+    violations = [_describe(*shown[index]) for index in in_full]
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
-        verdict=_verdict(len(rows), found.total),
-        examined_count=len(rows),
+        verdict=_verdict(len(holds), found.total),
+        examined_count=len(holds),
         violation_count=found.total,
         violations=violations,
-        others=_others(shown, found, {violation.summary for violation in violations}),
-        reason=_reason(examined, found),
+        others=_others(shown[:LISTED_MAX], {violation.summary for violation in violations}),
+        reason=_reason(holds, found),
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Shown:
-    """The holds that are shown, by their rows among the examined ones."""
+def examined(holds: pd.DataFrame, is_shareable: Callable[[str], bool | None]) -> pd.DataFrame:
+    """Return the holds that let no other claim have the device, and then the proper shares.
 
-    holds: Sequence[hold_history.Hold]
-    rows: hold_arrays.Integers
+    `holds` is as `HoldColumns.frame` returns it. Added are the columns `share`, and `row`, the
+    number of the hold. Those with admin access alone exclude nobody and are left out.
+    """
+    is_part = holds.shared & ~holds.exclusive
+    answers = {device: is_shareable(device) for device in holds.device[is_part].unique()}
+    offered = [device for device, answer in answers.items() if answer is True]
+    refused = [device for device, answer in answers.items() if answer is False]
+    alone = holds[holds.exclusive | (is_part & holds.device.isin(refused))]
+    shares = holds[is_part & holds.device.isin(offered)]
+    parts = [alone.assign(share=False), shares.assign(share=True)]
+    return pd.concat(parts).reset_index(names="row")
 
-    def pair(self, pair: hold_conflicts.Pair) -> tuple[hold_history.Hold, hold_history.Hold]:
-        first, second = (self.holds[int(self.rows[row])] for row in pair)
-        return first, second
+
+def find(holds: pd.DataFrame) -> Found:
+    """Return the double allocations among `examined` holds."""
+    total, devices, listed = 0, set[str](), []
+    for pairs in overlapping.conflicts(holds):
+        total += len(pairs)
+        devices.update(pairs.device.unique())
+        listed.append(_first_longest_last(pairs))
+    return Found(total, len(devices), _first_longest_last(pd.concat(listed)))
 
 
-def _divided(
-    holds: hold_arrays.HoldArrays, is_shareable: Callable[[str], bool | None]
-) -> tuple[hold_arrays.Flags, hold_arrays.Flags]:
-    """Flag the holds that let no other claim have the device, and the proper shares."""
-    shared = holds.shared & ~holds.exclusive
-    names = holds.device_names
-    offered, refused = np.zeros(len(names), dtype=bool), np.zeros(len(names), dtype=bool)
-    for device in np.flatnonzero(np.bincount(holds.device[shared])).tolist():
-        answer = is_shareable(names[device])
-        offered[device], refused[device] = answer is True, answer is False
-    return holds.exclusive | (shared & refused[holds.device]), shared & offered[holds.device]
+def _first_longest_last(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the pairs that are listed, in order."""
+    pairs = pairs.sort_values(overlapping.ORDER, ignore_index=True)
+    longest = _longest(pairs)
+    chosen = {*pairs.index[:LISTED_MAX], *pairs.index[longest : longest + 1], *pairs.index[-1:]}
+    return pairs.loc[sorted(chosen)].reset_index(drop=True)
+
+
+def _longest(pairs: pd.DataFrame) -> int:
+    """Return the position of the first of the pairs that overlap longest; 0 if there is none."""
+    return int((pairs.until_rv - pairs.from_rv).argmax()) if len(pairs) else 0
 
 
 def _verdict(examined: int, violations: int) -> verdicts.Verdict:
     if violations:
         return verdicts.Verdict.INVALID
     return verdicts.Verdict.VALID if examined else verdicts.Verdict.UNKNOWN
-
-
-def _in_full(found: hold_conflicts.HoldConflicts) -> list[hold_conflicts.Pair]:
-    """Return the first conflicts, the longest and the last one, in order."""
-    chosen = dict.fromkeys(found.first(check_results.IN_FULL_MAX))
-    for pair in (found.longest(), found.last()):
-        if pair is not None:
-            chosen[pair] = None
-    return list(chosen)
 
 
 def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.DoubleAllocation:
@@ -151,27 +167,22 @@ def _pods(hold: hold_history.Hold) -> str:
     return ", ".join(sorted(hold.pods)) or "none yet"
 
 
-def _others(shown: _Shown, found: hold_conflicts.HoldConflicts, listed: set[str]) -> list[str]:
-    pairs = found.first(check_results.IN_FULL_MAX + check_results.OTHERS_MAX)
-    lines = (_summary(*shown.pair(pair)) for pair in pairs)
-    return list(
-        itertools.islice((line for line in lines if line not in listed), check_results.OTHERS_MAX)
-    )
+def _others(
+    shown: Sequence[tuple[hold_history.Hold, hold_history.Hold]], in_full: set[str]
+) -> list[str]:
+    lines = (_summary(*pair) for pair in shown)
+    return [line for line in lines if line not in in_full][: check_results.OTHERS_MAX]
 
 
-def _reason(examined: hold_arrays.HoldArrays, found: hold_conflicts.HoldConflicts) -> str:
-    if not len(examined):
+def _reason(holds: pd.DataFrame, found: Found) -> str:
+    if holds.empty:
         return "no exclusive allocation of any device was observed, so nothing was examined"
-    shared = int((examined.shared & ~examined.exclusive).sum())
-    among = _counted(len(examined), "allocation")
-    among += f" ({_counted(shared, 'share')})" if shared else ""
-    among += f" of {_counted(examined.device_count, 'device')}"
+    shared = int((holds.shared & ~holds.exclusive).sum())
+    among = verdicts.counted(len(holds), "allocation")
+    among += f" ({verdicts.counted(shared, 'share')})" if shared else ""
+    among += f" of {verdicts.counted(holds.device.nunique(), 'device')}"
     if not found.total:
         return f"{among}; no device was held by two claims at once"
-    doubles = _counted(found.total, "double allocation")
-    doubles += verdicts.meant_pairs(found.total, len(examined))
-    return f"{doubles} of {_counted(found.devices, 'device')} among {among}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    doubles = verdicts.counted(found.total, "double allocation")
+    doubles += verdicts.meant_pairs(found.total, len(holds))
+    return f"{doubles} of {verdicts.counted(found.devices, 'device')} among {among}"

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from harness.checks import device_exclusivity, verdict_files, verdicts
-from harness.checks.holds import hold_history, overlapping
+from harness.checks.holds import hold_columns, hold_history, overlapping
 
 Integers = npt.NDArray[np.int64]
 _DIGITS = re.compile(r"([0-9]{1,18})")
@@ -60,26 +61,28 @@ def table(
     ended_ns: int,
 ) -> HoldTable:
     """Return the table of the holds of a run."""
-    arrays = folded.holds.arrays(end_rv=folded.last_rv + 1)
-    names = list(arrays.device_names)
+    holds = folded.holds.frame(end_rv=folded.last_rv + 1)
+    names = list(folded.holds.device_names)
     order = sorted(range(len(names)), key=lambda index: _natural(names[index]))
     rank = np.zeros(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
-    device = rank[arrays.device]
-    from_ns, until = arrays.from_ts_ns - started_ns, arrays.until_ts_ns
-    until_ns = np.where(until == -1, ended_ns, until) - started_ns
-    from_rv, until_rv = arrays.from_rv, arrays.until_rv
-    first, second = _pairs(judgement, device, from_rv, until_rv, arrays.exclusive)
+    holds["device"] = rank[holds.device.cat.codes]
+    from_ns, until = (
+        folded.holds.column("from_ts_ns") - started_ns,
+        folded.holds.column("until_ts_ns"),
+    )
+    until_ns = np.where(until == hold_columns.OPEN, ended_ns, until) - started_ns
+    first, second = _pairs(judgement, holds)
     return HoldTable(
         devices=[names[index] for index in order],
-        device=device,
-        claim=arrays.claim.astype(np.int64),
+        device=holds.device.to_numpy(),
+        claim=holds.claim.to_numpy(dtype=np.int64),
         lives=list(folded.claims.values()),
         uids=list(folded.claims),
         from_ns=from_ns,
         until_ns=np.maximum(until_ns, from_ns),
-        from_rv=from_rv,
-        until_rv=until_rv,
+        from_rv=holds.from_rv.to_numpy(),
+        until_rv=holds.until_rv.to_numpy(),
         end_rv=folded.last_rv + 1,
         second=np.unique(second),
         doubled=np.unique(np.concatenate([first, second])),
@@ -94,20 +97,12 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _pairs(
-    judgement: verdict_files.Judgement,
-    device: Integers,
-    from_rv: Integers,
-    until_rv: Integers,
-    exclusive: npt.NDArray[np.bool_],
-) -> tuple[Integers, Integers]:
+def _pairs(judgement: verdict_files.Judgement, holds: pd.DataFrame) -> tuple[Integers, Integers]:
     """Return the earlier and the later hold of each double allocation, if the judge found some.
 
     The judge lists only some in full; the pictures mark them all.
     """
     bad = {check.check for check in judgement.checks if check.verdict is verdicts.Verdict.INVALID}
-    if device_exclusivity.NAME not in bad:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    rows = np.flatnonzero(exclusive)
-    pairs = overlapping.overlaps(device[rows], from_rv[rows], until_rv[rows], pairs_max=PAIRS_MAX)
-    return rows[pairs.first], rows[pairs.second]
+    disputed = holds[holds.exclusive] if device_exclusivity.NAME in bad else holds.iloc[:0]
+    pairs = next(overlapping.pairs(disputed)).head(PAIRS_MAX)
+    return pairs["first"].to_numpy(), pairs["second"].to_numpy()

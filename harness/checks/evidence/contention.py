@@ -76,8 +76,9 @@ class Contention(folders.Folder):
 
 def reuse(folded: hold_history.HoldHistory) -> int:
     """Return the number of holds of a device that another claim had held before."""
-    holds = folded.holds.arrays(end_rv=folded.last_rv + 1)
-    users = observed_versions.distinct((holds.device.astype(np.int64) << 32) + holds.claim)
+    holds = folded.holds
+    device, claim = holds.column("device"), holds.column("claim")
+    users = observed_versions.distinct((device.astype(np.int64) << 32) + claim)
     return len(users) - holds.device_count
 
 

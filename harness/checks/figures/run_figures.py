@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from harness.checks import device_exclusivity, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.evidence import contention, pool_changes
 from harness.checks.figures import memory_figures
-from harness.checks.holds import hold_arrays, hold_history
+from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress, resource_leaks
 
@@ -67,14 +68,13 @@ def measure(
     """Return the figures of a run."""
     history, folded, operations = evidence.history, evidence.observed.folded, evidence.operations
     counts = {result.check: result.violation_count for result in results}
-    holds = folded.holds.arrays(end_rv=folded.last_rv + 1)
-    span_ns = _span_ns(holds.from_ts_ns)
+    span_ns = _span_ns(folded.holds.column("from_ts_ns"))
     return Figures(
         claims=len(folded.claims),
         pods=len(folded.pods),
         pods_running=folded.pods_running,
         allocations=len(folded.holds),
-        devices=holds.device_count,
+        devices=folded.holds.device_count,
         devices_used_again=contention.reuse(folded),
         double_allocations=counts.get(device_exclusivity.NAME, 0),
         stuck=counts.get(claim_progress.NAME, 0) + counts.get(resource_leaks.NAME, 0),
@@ -92,7 +92,7 @@ def measure(
     )
 
 
-def _span_ns(times: Sequence[int] | hold_arrays.Integers) -> int | None:
+def _span_ns(times: Sequence[int] | npt.NDArray[np.int64]) -> int | None:
     return int(np.max(times) - np.min(times)) if len(times) > 1 else None
 
 

@@ -1,63 +1,67 @@
-"""Finds all pairs of overlapping intervals with numpy: one sort, then binary search."""
+"""Pairs of holds that overlap, in pandas: sort by begin, compare with the latest end so far."""
 
-import dataclasses
-from typing import TypeAlias
+from collections.abc import Iterator
 
-import numpy as np
-import numpy.typing as npt
+import pandas as pd
 
-Integers: TypeAlias = npt.NDArray[np.int64]
-PAIRS_MAX = 1_000_000
-"""Pairs listed by default; all pairs are counted."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Overlaps:
-    """Overlapping pairs as row numbers of the input."""
-
-    count: int
-    """Number of pairs; exact even if not all are listed."""
-    first: Integers
-    """Row of the interval that begins earlier; one element for each listed pair."""
-    second: Integers
-    """Row of the other interval; same length."""
+PAIRS_AT_ONCE = 1_000_000
+"""Pairs in memory; a device that thousands of claims hold at once makes millions of them."""
+_NEVER = -(2**63)
+"""Before all revisions; NaN in its place would make all of them inexact."""
 
 
-def overlaps(
-    key: Integers, start: Integers, end: Integers, *, pairs_max: int = PAIRS_MAX
-) -> Overlaps:
-    """Return all pairs of half-open intervals [start, end) with equal keys that overlap.
+def pairs(
+    holds: pd.DataFrame, *, begin: str = "from_rv", end: str = "until_rv"
+) -> Iterator[pd.DataFrame]:
+    """Yield all pairs of holds of one `device` that overlap, a part of them at a time.
 
-    All three arrays have the same length n; `key` holds small non-negative integers, one for each
-    device. Empty intervals overlap nothing. At most `pairs_max` pairs are listed, the first ones
-    by key and start. Takes O(n log n + pairs). Raises ValueError if keys and span exceed 63 bits.
+    `begin` and `end` (exclusive) name columns of integers; a hold that is empty overlaps nothing.
+    A pair is a row with the labels of both in the index of `holds`, `first` the one that began
+    first. Pairs are ordered by device, and by the begin of the first and the second hold. Without
+    any, the only part is empty.
     """
-    rows = np.flatnonzero(end > start)
-    if not len(rows):
-        return Overlaps(0, rows, rows)
-    shifted_start, shifted_end = _shift(key[rows], start[rows], end[rows])
-    order = np.argsort(shifted_start, kind="stable")
-    shifted_start, shifted_end, rows = shifted_start[order], shifted_end[order], rows[order]
-    positions = np.arange(len(rows))
-    counts = np.searchsorted(shifted_start, shifted_end, "left") - positions - 1
-    first, second = _enumerate(positions, counts, pairs_max)
-    return Overlaps(int(counts.sum()), rows[first], rows[second])
+    lasting = holds.loc[holds[end] > holds[begin], ["device", begin, end]]
+    lasting = lasting.sort_values(begin, kind="stable")
+    of_device = lasting.groupby("device", observed=True)
+    latest_end = of_device[end].cummax().groupby(lasting.device, observed=True)
+    disputed = lasting.device[lasting[begin] < latest_end.shift(fill_value=_NEVER)].unique()
+
+    # Mostly none. Of a disputed device, the holds that begin before one ends follow behind it.
+    rows = lasting[lasting.device.isin(disputed)].sort_values("device", kind="stable")
+    labels = rows.index
+    rows = rows.reset_index(drop=True).reset_index(names="place")
+    reached = pd.merge_asof(
+        rows[["device", end, "place"]].sort_values(end, kind="stable"),
+        rows[["device", begin, "place"]].sort_values(begin, kind="stable"),
+        left_on=end,
+        right_on=begin,
+        by="device",
+        allow_exact_matches=False,
+        suffixes=("", "_reached"),
+    ).sort_values("place")
+    later = (reached.place_reached - reached.place).set_axis(reached.place)
+    parts = later.cumsum() // PAIRS_AT_ONCE
+    for number in range(parts.max() + 1 if len(parts) else 1):
+        part = later[parts == number]
+        first = part.index.repeat(part).to_series().reset_index(drop=True)
+        second = first + 1 + first.groupby(first).cumcount()
+        yield pd.DataFrame({"first": labels[first], "second": labels[second]})
 
 
-def _shift(key: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """Shift the intervals of each key to a range of their own, so that keys cannot overlap."""
-    origin = start.min()
-    span = int(end.max() - origin) + 1
-    if span * (int(key.max()) + 1) >= 2**63:
-        raise ValueError(f"expected keys and span within 63 bits, got {int(key.max())} and {span}")
-    offset = key.astype(np.int64) * span
-    return offset + (start - origin), offset + (end - origin)
+def conflicts(holds: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Yield the pairs of holds that no correct scheduler makes, a part of them at a time.
+
+    They overlap, are of one device and different claims, and at most one of them is a share.
+    `holds` has the columns `device`, `claim`, `from_rv`, `until_rv` and `share`. Pairs have the
+    columns `first`, `second`, `device`, and `from_rv` and `until_rv` of the time that both last.
+    """
+    for pair in pairs(holds):
+        first = holds.loc[pair["first"]].reset_index()
+        second = holds.loc[pair["second"]].reset_index()
+        until = first.until_rv.where(first.until_rv < second.until_rv, second.until_rv)
+        found = pair.assign(device=first.device, from_rv=second.from_rv, until_rv=until)
+        yield found[(first.claim != second.claim) & ~(first.share & second.share)]
 
 
-def _enumerate(positions: Integers, counts: Integers, pairs_max: int) -> tuple[Integers, Integers]:
-    """Pair each position with the `counts` positions that follow it."""
-    before = np.cumsum(counts) - counts
-    counts = np.clip(pairs_max - before, 0, counts)
-    first = np.repeat(positions, counts)
-    within = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return first, first + within + 1
+ORDER = ["from_rv", "first", "second"]
+"""Columns by which conflicts are listed: by the begin of the second hold, then by the labels."""

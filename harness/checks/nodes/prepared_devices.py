@@ -12,7 +12,7 @@ import collections
 import itertools
 from collections.abc import Sequence
 
-import numpy as np
+import pandas as pd
 
 from harness.checks import check_results, verdicts
 from harness.checks.holds import hold_columns, hold_history, overlapping
@@ -86,16 +86,19 @@ def _double(prepared: Sequence[preparations.Preparation]) -> list[_Pair]:
     uses = _uses(prepared)
     if not uses:
         return []
-    numbers = {device: number for number, device in enumerate(dict(uses))}
-    starts = [prepared[index].from_ns for _, index in uses]
-    first_ns = min(starts)
-    found = overlapping.overlaps(
-        np.array([numbers[device] for device, _ in uses], dtype=np.int64),
-        np.array(starts, dtype=np.int64) - first_ns,
-        np.array([_until_ns(prepared[index], prepared) - first_ns for _, index in uses]),
+    table = pd.DataFrame(
+        [
+            (device, prepared[index].from_ns, _until_ns(prepared[index], prepared))
+            for device, index in uses
+        ],
+        columns=["device", "from_ns", "until_ns"],
     )
-    rows = zip(found.first.tolist(), found.second.tolist(), strict=True)
-    pairs = [(uses[one][0], prepared[uses[one][1]], prepared[uses[two][1]]) for one, two in rows]
+    table["device"] = pd.factorize(table.device)[0]
+    found = pd.concat(overlapping.pairs(table, begin="from_ns", end="until_ns"))
+    pairs = [
+        (uses[one][0], prepared[uses[one][1]], prepared[uses[two][1]])
+        for one, two in found[["first", "second"]].itertuples(index=False)
+    ]
     return sorted(
         (pair for pair in pairs if pair[1].uid != pair[2].uid), key=lambda pair: pair[2].from_ns
     )

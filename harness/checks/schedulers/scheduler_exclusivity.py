@@ -16,10 +16,10 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import numpy as np
+import pandas as pd
 
 from harness.checks import check_results, verdicts
-from harness.checks.holds import hold_arrays, hold_conflicts, hold_history
+from harness.checks.holds import hold_history, overlapping
 from harness.checks.schedulers import scheduler_identities
 
 NAME = "scheduler_exclusivity"
@@ -33,24 +33,24 @@ def check(
     folded: hold_history.HoldHistory, schedulers: scheduler_identities.SchedulersOfHolds
 ) -> verdicts.CheckResult:
     """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not tell."""
-    arrays = folded.holds.arrays(end_rv=folded.last_rv + 1)
-    rows = np.flatnonzero(arrays.exclusive)
-    arrays = arrays.at(rows)
-    found = hold_conflicts.HoldConflicts(arrays)
-    disputed = _of_same_devices(arrays.device, found.by_second > 0)
-    holds = dict(zip(disputed.tolist(), folded.holds.at(rows[disputed]), strict=True))
-    search = _Search(list(holds.values()), schedulers)
-    own, unclear = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
-    for row, hold in holds.items():
-        own[row], unclear[row] = search.is_own(hold), search.is_unclear(hold)
-    counts = _Counts(
-        len(rows),
-        found.total,
-        int(found.by_second[own].sum()),
-        int(found.by_second[unclear].sum()),
+    examined = folded.holds.frame(end_rv=folded.last_rv + 1)
+    examined = examined[examined.exclusive].assign(share=False)
+    pairs_of = _pairs_by_second(examined)
+    disputed = examined.device.isin(examined.device[pairs_of.index])
+    holds = dict(
+        zip(examined.index[disputed], folded.holds.at(examined.index[disputed]), strict=True)
     )
-    shown = found.first(check_results.IN_FULL_MAX + check_results.OTHERS_MAX, own)
-    pairs = [(holds[first], holds[second]) for first, second in shown]
+    search = _Search(list(holds.values()), schedulers)
+    own = [row for row in pairs_of.index if search.is_own(holds[row])]
+    unclear = [row for row in pairs_of.index if search.is_unclear(holds[row])]
+    counts = _Counts(
+        len(examined), int(pairs_of.sum()), int(pairs_of[own].sum()), int(pairs_of[unclear].sum())
+    )
+    shown = _first(examined, own)
+    pairs = [
+        (holds[first], holds[second])
+        for first, second in zip(shown["first"], shown["second"], strict=True)
+    ]
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
@@ -63,9 +63,20 @@ def check(
     )
 
 
-def _of_same_devices(device: hold_arrays.Codes, flags: hold_arrays.Flags) -> hold_arrays.Integers:
-    """Return the rows of all holds of the devices that have a flagged one."""
-    return np.flatnonzero(np.isin(device, device[flags]))
+def _pairs_by_second(holds: pd.DataFrame) -> "pd.Series[int]":
+    """Return how many double allocations each hold completes, of those that complete some."""
+    counts = [pairs.second.value_counts() for pairs in overlapping.conflicts(holds)]
+    return pd.concat(counts).groupby(level=0).sum()
+
+
+def _first(holds: pd.DataFrame, own: Sequence[int]) -> pd.DataFrame:
+    """Return the first double allocations that these holds complete, as far as they are listed."""
+    most = check_results.IN_FULL_MAX + check_results.OTHERS_MAX
+    parts = [
+        pairs[pairs.second.isin(own)].sort_values(overlapping.ORDER).head(most)
+        for pairs in overlapping.conflicts(holds)
+    ]
+    return pd.concat(parts).sort_values(overlapping.ORDER).head(most)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

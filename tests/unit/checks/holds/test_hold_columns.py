@@ -58,18 +58,14 @@ def test_holds_are_chosen_by_device_claim_and_kind(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_arrays_say_the_same(seed: int) -> None:
+def test_the_table_says_the_same(seed: int) -> None:
     holds = holds_of(seed)
-    arrays = hold_columns.of(holds).arrays(end_rv=99)
-    names = [arrays.device_names[code] for code in arrays.device.tolist()]
-    assert names == [hold.device for hold in holds]
-    assert arrays.exclusive.tolist() == [hold.exclusive for hold in holds]
-    assert arrays.shared.tolist() == [hold.shared for hold in holds]
-    assert arrays.until_rv.tolist() == [
+    frame = hold_columns.of(holds).frame(end_rv=99)
+    assert frame.device.tolist() == [hold.device for hold in holds]
+    assert frame.exclusive.tolist() == [hold.exclusive for hold in holds]
+    assert frame.shared.tolist() == [hold.shared for hold in holds]
+    assert frame.until_rv.tolist() == [
         99 if hold.until_rv is None else hold.until_rv for hold in holds
-    ]
-    assert arrays.until_ts_ns.tolist() == [
-        -1 if hold.until_ts_ns is None else hold.until_ts_ns for hold in holds
     ]
 
 

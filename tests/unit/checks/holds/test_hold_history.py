@@ -7,11 +7,12 @@ import itertools
 from typing import Any
 
 import msgspec
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.checks import device_exclusivity
-from harness.checks.holds import hold_columns, hold_conflicts, hold_history
+from harness.checks.holds import hold_columns, hold_history, overlapping
 from harness.history import records
 from tests.histories import language
 
@@ -80,13 +81,11 @@ def _occupied(folded: hold_history.HoldHistory) -> Occupancy:
 
 def _found(folded: hold_history.HoldHistory) -> set[tuple[str, frozenset[str]]]:
     holds = [hold for hold in folded.holds if hold.exclusive]
-    arrays = hold_columns.of(holds).arrays(end_rv=folded.last_rv + 1)
-    found = hold_conflicts.HoldConflicts(arrays)
-    pairs = found.first(found.total)
-    assert len(pairs) == found.total
+    frame = hold_columns.of(holds).frame(end_rv=folded.last_rv + 1).assign(share=False)
+    pairs = pd.concat(overlapping.conflicts(frame))
     return {
         (holds[first].device, frozenset((holds[first].uid, holds[second].uid)))
-        for first, second in pairs
+        for first, second in zip(pairs["first"], pairs["second"], strict=True)
     }
 
 

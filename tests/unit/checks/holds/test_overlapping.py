@@ -2,7 +2,7 @@
 
 import itertools
 
-import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,13 +19,10 @@ INTERVALS = st.lists(
 )
 
 
-def _columns(intervals: list[Interval]) -> tuple[overlapping.Integers, ...]:
-    table = np.array(intervals, dtype=np.int64).reshape(-1, 3)
-    return table[:, 0], table[:, 1], table[:, 2]
-
-
-def _pairs(found: overlapping.Overlaps) -> list[tuple[int, int]]:
-    return list(zip(found.first.tolist(), found.second.tolist(), strict=True))
+def _pairs(intervals: list[Interval]) -> list[tuple[int, int]]:
+    table = pd.DataFrame(intervals, columns=["device", "from_rv", "until_rv"], dtype="int64")
+    found = pd.concat(overlapping.pairs(table))
+    return list(zip(found["first"], found["second"], strict=True))
 
 
 def _share_a_point(one: Interval, other: Interval) -> bool:
@@ -42,24 +39,23 @@ def _by_brute_force(intervals: list[Interval]) -> set[frozenset[int]]:
 
 @given(INTERVALS)
 def test_exactly_the_pairs_that_share_a_point_are_found(intervals: list[Interval]) -> None:
-    found = overlapping.overlaps(*_columns(intervals))
-    pairs = _pairs(found)
+    pairs = _pairs(intervals)
     assert {frozenset(pair) for pair in pairs} == _by_brute_force(intervals)
-    assert len(pairs) == len(set(pairs)) == found.count
+    assert len(pairs) == len(set(pairs))
 
 
 @given(INTERVALS)
 def test_the_earlier_one_comes_first(intervals: list[Interval]) -> None:
-    for first, second in _pairs(overlapping.overlaps(*_columns(intervals))):
+    for first, second in _pairs(intervals):
         assert (intervals[first][1], first) < (intervals[second][1], second)
 
 
-@given(INTERVALS, st.integers(0, 8))
-def test_a_limit_lists_the_first_pairs_and_counts_all(intervals: list[Interval], most: int) -> None:
-    everything = overlapping.overlaps(*_columns(intervals))
-    limited = overlapping.overlaps(*_columns(intervals), pairs_max=most)
-    assert limited.count == everything.count
-    assert _pairs(limited) == _pairs(everything)[:most]
+@given(INTERVALS, st.integers(1, 8))
+def test_parts_are_the_whole(intervals: list[Interval], most: int) -> None:
+    whole = _pairs(intervals)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overlapping, "PAIRS_AT_ONCE", most)
+        assert _pairs(intervals) == whole
 
 
 @pytest.mark.parametrize(
@@ -90,18 +86,11 @@ def test_a_limit_lists_the_first_pairs_and_counts_all(intervals: list[Interval],
     ],
 )
 def test_examples(intervals: list[Interval], expected: list[tuple[int, int]]) -> None:
-    assert _pairs(overlapping.overlaps(*_columns(intervals))) == expected
+    assert _pairs(intervals) == expected
 
 
-def test_large_resource_versions_do_not_overflow() -> None:
-    near = 2**62
-    found = overlapping.overlaps(
-        *_columns([(1, near, near + 5), (0, near, near + 5), (1, near + 4, near + 9)])
-    )
-    assert _pairs(found) == [(0, 2)]
-
-
-@pytest.mark.parametrize("intervals", [[(5, 0, 2**61), (0, 1, 2)], [(1, 0, 2**62), (1, 1, 2)]])
-def test_what_does_not_fit_is_refused(intervals: list[Interval]) -> None:
-    with pytest.raises(ValueError, match="63 bits"):
-        overlapping.overlaps(*_columns(intervals))
+@pytest.mark.parametrize("near", [0, 2**62])
+def test_large_resource_versions_do_not_overflow(near: int) -> None:
+    intervals = [(1, near, near + 5), (0, near, near + 5), (1, near + 4, near + 9)]
+    assert _pairs(intervals) == [(0, 2)]
+    assert _pairs([(5, 0, near + 2**61), (0, 1, 2)]) == []

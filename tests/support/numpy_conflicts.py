@@ -1,4 +1,4 @@
-"""Pairs of holds that no correct scheduler makes: counted without listing them, listed as asked.
+"""An oracle in numpy: pairs of holds that no correct scheduler makes, counted without listing them.
 
 Two holds conflict if they overlap, are of one device and different claims, and at least one of them
 is not a share. One device in n claims makes n²/2 pairs, so that only those that are shown are made.
@@ -9,34 +9,32 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from harness.checks.holds import hold_arrays
-from harness.checks.holds.hold_arrays import Flags, Integers
-
+Integers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 Pair: TypeAlias = tuple[int, int]
 """Two row numbers; the hold that began first comes first."""
 
 
-class HoldConflicts:
+class NumpyConflicts:
     """The conflicting pairs among holds, as row numbers of their arrays.
 
     Pairs are ordered by the begin of the later hold, then by the rows of the first and the second.
     """
 
-    def __init__(self, holds: hold_arrays.HoldArrays, shares: Flags | None = None) -> None:
-        """Search holds. Empty ones conflict with nothing.
-
-        `shares` flags the rows that are shares; None: none is.
-        """
-        device, owner, start, end = holds.device, holds.claim, holds.from_rv, holds.until_rv
+    def __init__(
+        self, device: Integers, owner: Integers, start: Integers, end: Integers, share: Flags
+    ) -> None:
+        """Search holds: one element of each array for each; empty ones conflict with nothing."""
         rows = np.flatnonzero(end > start)
         rows = rows[np.lexsort((start[rows], device[rows]))]
         self._rows = rows
         self._device, self._owner = device[rows].astype(np.int64), owner[rows].astype(np.int64)
         self._start, self._end = start[rows], end[rows]
-        self._share = np.zeros(len(rows), dtype=bool) if shares is None else shares[rows]
+        self._share = share[rows]
         self._counts = self._count()
-        self.by_second = np.zeros(len(holds), dtype=np.int64)
+        self.by_second = np.zeros(len(device), dtype=np.int64)
         """For each row: the number of holds that began before it and conflict with it."""
         self.by_second[rows] = self._counts
 

@@ -1,0 +1,196 @@
+"""Four judges of the same random holds: pandas, numpy, SQL, and every pair one by one.
+
+Re-allocations to the same claim, shares, admin access, open and empty holds and equal revisions are
+the rule in them.
+"""
+
+import collections
+import dataclasses
+import itertools
+import os
+import random
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.checks import device_exclusivity
+from harness.checks.holds import hold_columns, hold_history, overlapping
+from harness.checks.observed import claim_results
+from harness.tables import hold_views
+from tests.support import numpy_conflicts
+
+HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
+END = 20
+"""One more than the last revision."""
+HOWS = (
+    claim_results.EXCLUSIVE,
+    claim_results.EXCLUSIVE,
+    claim_results.Held(shared=True),
+    claim_results.Held(exclusive=True, shared=True),
+    claim_results.Held(),
+)
+OFFERED = {"d": True, "e": False, "f": None}
+"""Device -> whether slices offer it for sharing; None: no slice has it."""
+
+
+def random_holds(draw: random.Random) -> list[hold_history.Hold]:
+    found = []
+    for number in range(draw.randint(0, 9)):
+        how, begin = draw.choice(HOWS), draw.randint(0, 9)
+        ends = [None, *range(begin, begin + 6)]
+        claim = draw.choice("abc")
+        found.append(
+            hold_history.Hold(
+                device=draw.choice("def"),
+                exclusive=how.exclusive,
+                shared=how.shared,
+                uid=claim,
+                namespace="n",
+                name=claim,
+                from_rv=begin,
+                from_ts_ns=number,
+                until_rv=draw.choice(ends),
+            )
+        )
+    return found
+
+
+def is_share(hold: hold_history.Hold) -> bool:
+    return hold.shared and not hold.exclusive
+
+
+def in_order(holds: list[hold_history.Hold]) -> list[hold_history.Hold]:
+    """The holds that are examined: those that exclude others, and then the proper shares."""
+    alone = [
+        hold for hold in holds if hold.exclusive or (hold.shared and OFFERED[hold.device] is False)
+    ]
+    return alone + [hold for hold in holds if is_share(hold) and OFFERED[hold.device]]
+
+
+def versions(hold: hold_history.Hold) -> set[int]:
+    return set(range(hold.from_rv, END if hold.until_rv is None else hold.until_rv))
+
+
+def by_brute_force(holds: list[hold_history.Hold]) -> list[tuple[int, int]]:
+    """All pairs in order: by the begin of the later hold, then by rows."""
+    found = []
+    for (one, a), (two, b) in itertools.combinations(enumerate(holds), 2):
+        are_shares = all(is_share(hold) and OFFERED[hold.device] for hold in (a, b))
+        if a.device == b.device and a.uid != b.uid and versions(a) & versions(b) and not are_shares:
+            first, second = sorted((one, two), key=lambda row: (holds[row].from_rv, row))
+            found.append((holds[second].from_rv, first, second))
+    return [(first, second) for _, first, second in sorted(found)]
+
+
+def by_pandas(holds: list[hold_history.Hold]) -> tuple[pd.DataFrame, device_exclusivity.Found]:
+    frame = hold_columns.of(holds).frame(end_rv=END)
+    examined = device_exclusivity.examined(frame, OFFERED.get)
+    return examined, device_exclusivity.find(examined)
+
+
+def by_numpy(holds: list[hold_history.Hold]) -> numpy_conflicts.NumpyConflicts:
+    integers = [
+        (
+            ord(hold.device),
+            ord(hold.uid),
+            hold.from_rv,
+            END if hold.until_rv is None else hold.until_rv,
+        )
+        for hold in holds
+    ]
+    device, claim, begin, end = np.array(integers, dtype=np.int64).reshape(-1, 4).T
+    share = np.array([is_share(hold) and OFFERED[hold.device] for hold in holds], dtype=bool)
+    return numpy_conflicts.NumpyConflicts(device, claim, begin, end, share)
+
+
+def by_sql(histories: list[list[hold_history.Hold]]) -> dict[int, tuple[int, int]]:
+    """Number of a history -> holds that are examined, and pairs."""
+    kinds = {True: "exclusive", False: "share"}
+    rows = [
+        (run, hold.device, hold.uid, kinds[hold.exclusive], hold.from_rv, hold.until_rv)
+        for run, holds in enumerate(histories)
+        for hold in holds
+        if hold.exclusive or hold.shared
+    ]
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(
+            "CREATE TABLE holds (run INT, device TEXT, uid TEXT, kind TEXT, from_rv INT, until_rv INT);"
+            "CREATE TABLE devices (run INT, device TEXT, shareable BOOL);"
+        )
+        connection.execute(hold_views.EXCLUSIVITY)
+        connection.executemany("INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?)", rows)
+        for device, offered in OFFERED.items():
+            if offered is not None:
+                connection.execute(
+                    "INSERT INTO devices SELECT DISTINCT run, ?, ? FROM holds", [device, offered]
+                )
+        found = connection.execute("FROM exclusivity").fetchall()
+    return {run: (examined, doubled) for run, examined, doubled in found}
+
+
+def test_four_judges_agree_about_random_histories() -> None:
+    draw = random.Random(14)
+    histories = [random_holds(draw) for _ in range(HISTORIES)]
+    counted, all_pairs = by_sql(histories), by_pandas_at_once(histories)
+    for run, holds in enumerate(histories):
+        rows = in_order(holds)
+        pairs, other = by_brute_force(rows), by_numpy(rows)
+        assert other.first(100) == all_pairs.get(run, []) == pairs, holds
+        assert counted.get(run, (0, 0)) == (len(rows), len(pairs)), holds
+
+
+def by_pandas_at_once(
+    histories: list[list[hold_history.Hold]],
+) -> dict[int, list[tuple[int, int]]]:
+    """Number of a history -> its pairs, in order; the devices of each are its own."""
+    holds = [
+        dataclasses.replace(hold, device=f"{run}{hold.device}")
+        for run, history in enumerate(histories)
+        for hold in in_order(history)
+    ]
+    frame = hold_columns.of(holds).frame(end_rv=END)
+    examined = device_exclusivity.examined(frame, lambda device: OFFERED[device[-1]])
+    numbers = examined.device.astype(str).str[:-1].astype(int)
+    place = examined.groupby(numbers).cumcount()
+    pairs = pd.concat(overlapping.conflicts(examined)).sort_values(overlapping.ORDER)
+    found = collections.defaultdict(list)
+    for first, second in zip(pairs["first"], pairs["second"], strict=True):
+        found[int(numbers[first])].append((int(place[first]), int(place[second])))
+    return found
+
+
+def test_what_is_listed_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_exclusivity, "LISTED_MAX", 2)
+    draw = random.Random(15)
+    for _ in range(HISTORIES // 100):
+        rows = in_order(random_holds(draw))
+        other = by_numpy(rows)
+        examined, found = by_pandas(rows)
+        assert [rows[row] for row in examined.row] == rows
+        kept = {*other.first(2), *filter(None, [other.longest(), other.last()])}
+        assert set(zip(found.listed["first"], found.listed["second"], strict=True)) == kept, rows
+        assert (found.total, found.devices) == (other.total, other.devices), rows
+
+
+@pytest.mark.parametrize("claims", [2_000])
+def test_a_device_in_two_thousand_claims_makes_two_million_pairs(claims: int) -> None:
+    holds = [
+        hold_history.Hold(
+            device="d",
+            exclusive=True,
+            uid=f"uid-{index}",
+            namespace="n",
+            name=f"c{index}",
+            from_rv=index,
+            from_ts_ns=0,
+        )
+        for index in range(claims)
+    ]
+    frame = hold_columns.of(holds).frame(end_rv=5_000)
+    found = device_exclusivity.find(device_exclusivity.examined(frame, lambda _: None))
+    assert (found.total, found.devices) == (1_999_000, 1)
+    pairs = found.listed[["first", "second"]].to_numpy().tolist()
+    assert pairs[:3] == [[0, 1], [0, 2], [1, 2]]
+    assert pairs[-1] == [1_998, 1_999]
