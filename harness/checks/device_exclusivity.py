@@ -65,7 +65,7 @@ def examined(holds: pd.DataFrame, is_shareable: Callable[[str], bool | None]) ->
     """Return the holds that let no other claim have the device, and then the proper shares.
 
     `holds` is as `HoldColumns.frame` returns it. Added are the columns `share`, and `row`, the
-    number of the hold. Those with admin access alone exclude nobody and are left out.
+    number of the hold. Those with admin access alone exclude no other claim, and are left out.
     """
     is_part = holds.shared & ~holds.exclusive
     answers = {device: is_shareable(device) for device in holds.device[is_part].unique()}
