@@ -34,8 +34,8 @@ def judge(steps: Sequence[Mapping[str, Any]], answers: Sequence[Any]) -> Judgeme
     for number, step in enumerate(steps, start=1):
         expected = step["expect"]
         actual = answers[number - 1] if number <= len(answers) else {}
-        plain = [_without_plain_text(_without_messages(side)) for side in (expected, actual)]
-        found = list(differences(*plain, f"step{number}"))
+        ours, theirs = (_without_plain_text(_without_messages(side)) for side in (actual, expected))
+        found = list(differences(theirs, ours, f"step{number}"))
         structure += found
         if not found:
             messages += differences(expected, actual, f"step{number}")

@@ -126,7 +126,7 @@ class Normaliser:
         kind = str(value.get("kind", ""))
         is_list = kind.endswith("List") or kind == "Table"
         is_bookmark = value.get("type") == "BOOKMARK"
-        result = {}
+        result: dict[str, Any] = {}
         for name, item in value.items():
             if name == "metadata" and isinstance(item, dict):
                 result[name] = self._metadata(item, is_list=is_list)
@@ -157,7 +157,7 @@ class Normaliser:
         return result
 
     def _metadata(self, meta: Mapping[str, Any], *, is_list: bool) -> dict[str, Any]:
-        result = {}
+        result: dict[str, Any] = {}
         for name, item in meta.items():
             if name == "resourceVersion" and _is_version(item):
                 result[name] = self._list_version(item) if is_list else self._version(item)

@@ -81,7 +81,7 @@ def freed_between(release: str | None = None) -> plugin_world.World:
             world.schedule(world.pod(pod, claim))
         return done
 
-    world.binder._bind_claim = written  # type: ignore[method-assign]
+    world.binder._bind_claim = written  # type: ignore[method-assign, assignment]
     with contextlib.suppress(scheduling_attempts.BindingError):
         world.plugin.pre_bind(attempt)
     return world

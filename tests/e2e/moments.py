@@ -115,7 +115,10 @@ def _up(place: remains.Place) -> tuple[str, ...]:
 def _clusters(place: remains.Place) -> dict[str, tuple[str, ...]]:
     profile = place.folder / "stand-in.toml"
     profile.write_text(standing_in.profile_text())
-    found = {"": ("--cluster", "embedded"), " on kind": ("--cluster", str(profile))}
+    found: dict[str, tuple[str, ...]] = {
+        "": ("--cluster", "embedded"),
+        " on kind": ("--cluster", str(profile)),
+    }
     etcd = real_programs.find("etcd")
     if etcd is not None:
         binaries = place.folder / "binaries"

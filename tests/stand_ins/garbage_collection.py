@@ -37,8 +37,9 @@ class Collector:
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         thread = threading.Thread(target=self._run)
-        for part in (*self._informers, thread):
-            part.start()
+        for informer in self._informers:
+            informer.start()
+        thread.start()
         yield
         self._stopped.set()
         self._due.put(None)

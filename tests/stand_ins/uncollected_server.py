@@ -10,5 +10,5 @@ def _has_owner(_: object_tables.Objects, stored: stored_objects.Stored) -> bool:
 
 
 if __name__ == "__main__":
-    object_tables.Objects.has_owner = _has_owner  # type: ignore[method-assign]
+    object_tables.Objects.has_owner = _has_owner  # type: ignore[method-assign, assignment]
     main.main()

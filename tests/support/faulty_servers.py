@@ -7,7 +7,7 @@ import json
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from harness.apiserver.endpoints import negotiation
 from harness.apiserver.serializer import protobuf
@@ -74,7 +74,7 @@ class RawConnection:
         plain = socket.create_connection(("127.0.0.1", port or live.port), TIMEOUT_S)
         self.socket = context.wrap_socket(plain) if context else plain
 
-    def __enter__(self) -> "RawConnection":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -21,7 +21,7 @@ _VERSION = re.compile(r"(resource)?[vV]ersion\W+\d+")
 @dataclasses.dataclass(frozen=True)
 class Run:
     turns: list[turns.Turn]
-    options: list[list[turns.Key]]
+    options: list[list[tuple[int, bool]]]
     """The turns that could have been taken at the place of each one."""
     steps: dict[str, list[str]]
     """The named steps of each task."""
@@ -34,7 +34,7 @@ class Keyed(covering.Covering):
     def __init__(self, keys: Sequence[turns.Key], stream: random.Random) -> None:
         super().__init__([])
         self._keys, self._stream = list(keys), stream
-        self.options: list[list[turns.Key]] = []
+        self.options: list[list[tuple[int, bool]]] = []
         self._chosen: turns.Key | None = None
 
     def choose(self, choice: choices.Choice) -> int:

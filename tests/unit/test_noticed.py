@@ -140,15 +140,15 @@ def _fields() -> Iterator[str]:
 
 def _noticed(owner: ast.ClassDef) -> Iterator[str]:
     """Yield the fields of a class: annotated in its body, or assigned to self."""
-    found = [item.target for item in owner.body if isinstance(item, ast.AnnAssign)]
+    found: list[ast.expr] = [item.target for item in owner.body if isinstance(item, ast.AnnAssign)]
     for node in ast.walk(owner):
         match node:
             case ast.Assign(targets=targets):
                 found += [item for item in targets if isinstance(item, ast.Attribute)]
             case ast.AnnAssign(target=ast.Attribute() as target):
                 found.append(target)
-    for target in found:
-        match target:
+    for field in found:
+        match field:
             case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name):
                 if NAMES.search(name):
                     yield name

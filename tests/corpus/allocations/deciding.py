@@ -93,7 +93,7 @@ class Case:
             return {"unschedulable": str(reason)}
         except scheduling_attempts.AttemptError as error:
             return {"unschedulable": str(error), "reason": "SchedulerError"}
-        outcome = {"node": node, "claims": self._allocate(attempt)}
+        outcome: dict[str, Any] = {"node": node, "claims": self._allocate(attempt)}
         if attempt.variant is not None:
             outcome["extendedResourceMappings"] = attempt.variant.mappings
         return outcome

@@ -9,7 +9,7 @@ the clock and the trace function of the whole process.
 import dataclasses
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 import frontrun
@@ -91,7 +91,7 @@ class Scene:
     cache: assume_caches.AssumeCache
     flight: in_flight.InFlightClaims
     gatherer: gathering.Gatherer
-    gathered: set[str] | None = None
+    gathered: Set[str] | None = None
 
     def bind(self) -> None:
         """The binding thread: the allocation is written; assume it, then the claim is in flight no

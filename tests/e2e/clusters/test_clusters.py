@@ -295,7 +295,14 @@ def test_a_run_is_made_again_by_the_command_in_its_plan(
     profile = 'schema_version = 1\nprovider = "embedded"\nname = "mine"\ntitle = "mine"\n'
     (tmp_path / "clusters" / "mine.toml").write_text(profile)
     running.scenario(tmp_path)
-    options = ("--cluster", "clusters/mine.toml", "--set", "traffic.users=6", "--seed", "7")
+    options: tuple[str, ...] = (
+        "--cluster",
+        "clusters/mine.toml",
+        "--set",
+        "traffic.users=6",
+        "--seed",
+        "7",
+    )
     options += ("--set", "recording.compression=zstd")
     remedy = ("--remedy", "fence-predecessor")
     assert running.run(tmp_path, "run", "small.toml", *options, *remedy)[0] == 0

@@ -4,6 +4,7 @@ import pathlib
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from harness.campaign import campaign_plan, hunting, plugin, purposes, results, 
 from harness.checks import verdicts
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
-RUNS = {
+RUNS: dict[str, Any] = {
     "correct-0": [VALID],
     "correct-1": [INVALID],
     "correct-2": [UNKNOWN],

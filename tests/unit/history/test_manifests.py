@@ -146,7 +146,10 @@ def _edited(**changes: object) -> Change:
 
 
 def _replaced(content: bytes) -> Change:
-    return lambda directory: directory.manifest.write_bytes(content) and None
+    def change(directory: directories.RunDirectory) -> None:
+        directory.manifest.write_bytes(content)
+
+    return change
 
 
 def _as_a_fifo(directory: directories.RunDirectory) -> None:

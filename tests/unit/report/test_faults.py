@@ -157,7 +157,9 @@ def test_effects_at_the_same_time_are_one_mark(tmp_path: pathlib.Path) -> None:
 def test_shades_that_overlap_are_one(tmp_path: pathlib.Path) -> None:
     def windows(*spans: tuple[int, int]) -> damages.Damage:
         def change(body: damages.Body) -> damages.Body:
-            applied = [item for item in body if isinstance(item, records.FaultApplied)]
+            applied: damages.Body = [
+                item for item in body if isinstance(item, records.FaultApplied)
+            ]
             return applied + [
                 records.FaultWindow(
                     fault="lose-response",

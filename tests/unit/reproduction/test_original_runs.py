@@ -9,6 +9,7 @@ import pytest
 from harness import errors
 from harness.history import directories, plans
 from harness.reproduction import attempts, original_runs, reproducing
+from harness.run import runs
 from harness.scenario import pool_specs, profiles, subject_specs
 from tests.histories import archives, building
 from tests.unit.reproduction import scenarios
@@ -151,7 +152,7 @@ def test_runs_that_cannot_be_executed_end_the_reproduction(
     def fail(*given: object, **named: object) -> None:
         raise errors.ProcessError("the recorder died")
 
-    monkeypatch.setattr(attempts.runs, "run", fail)
+    monkeypatch.setattr(runs, "run", fail)
     monkeypatch.setattr(attempts.Attempts, "_living", lambda self: None)
     running = attempts.Attempts(found, original_runs.profile_of(found, None), tmp_path)
     for _ in range(attempts.ERRORS_MAX - 1):

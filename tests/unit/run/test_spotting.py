@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import judging, verdicts
 from harness.client import apis, kubeconfigs, transports
 from harness.history import directories, plans, records
 from harness.run import spotting
@@ -172,7 +172,7 @@ def test_between_two_looks_there_is_time(
         looks.append(None)
         return []
 
-    monkeypatch.setattr(spotting.judging, "violations_so_far", look)
+    monkeypatch.setattr(judging, "violations_so_far", look)
     spotter = spotting.RecordSpotter(directories.RunDirectory(tmp_path))
     spotter.start()
     assert [spotter.found for _ in range(100)] == [None] * 100

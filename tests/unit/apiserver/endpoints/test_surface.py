@@ -88,7 +88,7 @@ def test_who_am_i_and_what_may_i_do(live: Any) -> None:
     path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     _, review = live.call("POST", path, {})
     assert review["status"]["userInfo"]["username"] == "flake-hunt"
-    asked = {"spec": {"resourceAttributes": {"verb": "create", "resource": "pods"}}}
+    asked: dict[str, Any] = {"spec": {"resourceAttributes": {"verb": "create", "resource": "pods"}}}
     _, review = live.call("POST", f"{REVIEWS}/selfsubjectaccessreviews", asked)
     assert review["status"] == {"allowed": True}
     asked["spec"]["user"] = "somebody"

@@ -253,4 +253,4 @@ TestWatchers = Watchers.TestCase
 TestWatchers.settings = hypothesis.settings(
     max_examples=60, stateful_step_count=40, deadline=None, derandomize=True, database=None
 )
-TestWatchers.pytestmark = [pytest.mark.filterwarnings("error")]
+TestWatchers.pytestmark = [pytest.mark.filterwarnings("error")]  # type: ignore[attr-defined]

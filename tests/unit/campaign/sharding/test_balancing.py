@@ -1,8 +1,8 @@
 """Runs are divided among shards so that these take the same time."""
 
+import collections
 import json
 import pathlib
-from collections import Counter
 
 import hypothesis
 import pytest
@@ -37,7 +37,7 @@ def test_no_shard_is_empty_and_none_has_more_than_the_fair_share_and_one_run(
     assert set(numbers) == set(range(1, shards + 1))
     assert numbers == balancing.assign(expected, shards)
     if None not in expected:
-        work = Counter[int]()
+        work: collections.defaultdict[int, float] = collections.defaultdict(float)
         for number, seconds in zip(numbers, expected, strict=True):
             work[number] += seconds
         known = [seconds for seconds in expected if seconds is not None]

@@ -122,8 +122,8 @@ class Brute:
                 )
             ):
                 found.add(uid)
-        others = self._without_entry() | self._named_by_strangers()
-        return found | self._bound_without() | self._mixed_up() | others
+        strange = self._without_entry() | self._named_by_strangers()
+        return found | self._bound_without() | self._mixed_up() | strange
 
     def _stays(self, uid: str, at: int) -> bool:
         """Return whether the claim surely existed at this version, and was not being deleted."""

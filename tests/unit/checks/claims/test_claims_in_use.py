@@ -65,7 +65,7 @@ def test_a_deallocation_in_one_write_is_told_with_the_end_of_the_pod() -> None:
 
 def _without_reservation(body: list[records.Body], *, version: int) -> list[records.Body]:
     """The history, in which this version of a claim has lost its reservations, too."""
-    changed = []
+    changed: list[records.Body] = []
     for item in body:
         if isinstance(item, records.Observation) and item.resource_version == version:
             document = json.loads(bytes(item.object))

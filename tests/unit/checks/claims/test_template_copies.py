@@ -8,6 +8,7 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.claims import generated_claims, template_copies
+from harness.checks.faults import fault_records
 from harness.checks.observed import folders
 from harness.history import records
 from tests.histories import claim_judging, recording, worlds
@@ -104,7 +105,7 @@ def found(*commits: recording.Commit, gap: str = "", cluster: str = "embedded") 
     copies = template_copies.TemplateCopies()
     folders.fold(body, copies)
     plan = msgspec.structs.replace(claim_judging.plan(), cluster=cluster)
-    faults = claim_judging.fault_records.FaultRecords()
+    faults = fault_records.FaultRecords()
     answer = generated_claims.check(lives, pods, plan, faults, copies)
     assert isinstance(answer, verdicts.CheckResult)
     return [item.summary for item in answer.violations]

@@ -129,7 +129,7 @@ class _Drawn:
             [*self._names(requests), "z"] if self._random.random() < 0.1 else self._names(requests)
         )
         results = [self._result(self._one(names)) for _ in range(self._random.randint(1, 3))]
-        constraints = []
+        constraints: list[dict[str, Any]] = []
         if self._maybe():
             kind = self._one(["matchAttribute", "distinctAttribute"])
             constraints.append({kind: f"{placements.DRIVER}/numa"})

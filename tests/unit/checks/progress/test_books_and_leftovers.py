@@ -73,9 +73,9 @@ def _books(stream: random.Random, world: worlds.World) -> written_books.Books:
                 del cached[stream.choice(sorted(cached))]
             case _ if cached:
                 uid = stream.choice(sorted(cached))
-                version = stream.choice([cached[uid].version, "77"])
+                seen = stream.choice([cached[uid].version, "77"])
                 taken = stream.sample(DEVICES, stream.randrange(3))
-                cached[uid] = written_books.CachedClaim(uid, version, taken)
+                cached[uid] = written_books.CachedClaim(uid, seen, taken)
             case _:
                 pass
     seconds = 60 if stream.random() < 0.9 else 0

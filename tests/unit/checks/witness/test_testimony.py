@@ -8,11 +8,11 @@ import pytest
 from harness.checks import judging, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.witness import comparing, testimony
-from harness.history import directories
+from harness.history import directories, plans
 from tests.histories import audit_logs, building
 
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
-FEW = building.plans.Requirements(allocations_min=1, pods_running_min=1)
+FEW = plans.Requirements(allocations_min=1, pods_running_min=1)
 WITHOUT_BODIES = b"".join(
     audit_logs.line(event | {"responseObject": None, "level": "Metadata"})
     for event in audit_logs.events(TEXT)

@@ -16,7 +16,13 @@ import pytest
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces
-from harness.cluster.kind import api_server_restarts, docker_engine, kind_cluster, node_containers
+from harness.cluster.kind import (
+    api_server_restarts,
+    docker_engine,
+    kind_cluster,
+    kind_config,
+    node_containers,
+)
 from harness.cluster.lifecycle import held_clusters, prune
 from harness.model.objects import Object
 from harness.scenario import pool_specs
@@ -265,7 +271,7 @@ def test_a_kind_that_writes_another_kubeadm_version_is_noticed(
     used: standing_in.StandIn, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A patch that names a version is dropped without a word by a kind that writes another one."""
-    text = kind_cluster.kind_config.text
+    text = kind_config.text
 
     def versioned(*arguments: object) -> str:
         made = text(*arguments)  # type: ignore[arg-type]
@@ -274,7 +280,7 @@ def test_a_kind_that_writes_another_kubeadm_version_is_noticed(
             "apiVersion: kubeadm.k8s.io/v1beta3\n    kind: ClusterConfiguration",
         )
 
-    monkeypatch.setattr(kind_cluster.kind_config, "text", versioned)
+    monkeypatch.setattr(kind_config, "text", versioned)
     theirs = failing(used, tmp_path, "has other settings than requested", claim_controller=True)
     assert "kube-controller-manager: expected --kube-api-qps=1000, got no such flag" in theirs
     (tmp_path / "fh-abc-gw0").rename(tmp_path / "first")
@@ -347,12 +353,12 @@ def test_a_patch_of_the_kubelet_that_did_not_match_is_told(
     """Only the journal of the node names the reason; a kubelet that starts all the same is found by
     its configuration.
     """
-    text = kind_cluster.kind_config.text
+    text = kind_config.text
 
     def versioned(*arguments: object) -> str:
         return text(*arguments).replace("kind: Kubelet", "apiVersion: v0\n    kind: Kubelet")  # type: ignore[arg-type]
 
-    monkeypatch.setattr(kind_cluster.kind_config, "text", versioned)
+    monkeypatch.setattr(kind_config, "text", versioned)
     image = {**standing_in.NODE_IMAGE, "Kubernetes": kubernetes}
     engine = standing_in.started(
         tmp_path / "engine", images=[image], describe={"CgroupVersion": "1"}

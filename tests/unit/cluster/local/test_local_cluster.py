@@ -287,8 +287,8 @@ def test_what_a_dead_owner_left_is_reaped_by_the_request_alone(
     for pid in cluster.pids:
         for process in [*psutil.Process(pid).children(recursive=True), psutil.Process(pid)]:
             process.kill()
-    for process in cluster.running:
-        process.kill()
+    for component in cluster.running:
+        component.kill()
     provider(folder).reap(request)
     assert not cluster.files.data.exists()
     assert not cluster.kubeconfig.exists()

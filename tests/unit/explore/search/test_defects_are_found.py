@@ -241,7 +241,7 @@ def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.Monk
 
     parts = schedulers.SchedulerParts(assume_cache=Assuming)
     chosen = dataclasses.replace(chosen_parts.of(), scheduler=parts)
-    monkeypatch.setattr(small_world.chosen_parts, "of", lambda *_: chosen)
+    monkeypatch.setattr(chosen_parts, "of", lambda *_: chosen)
     run = search_campaign.replay(undisturbed(SMALLEST))
     assert run.finding is not None
     assert run.finding.startswith("deadlock: ")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.explore.worlds import chosen_parts, small_world
+from harness.explore.worlds import chosen_parts
 
 Replace = Callable[..., None]
 
@@ -19,6 +19,6 @@ def replace_parts(monkeypatch: pytest.MonkeyPatch) -> Replace:
         correct = chosen_parts.of()
         parts = dataclasses.replace(getattr(correct, actor), **classes)
         wrong = dataclasses.replace(correct, **{actor: parts})
-        monkeypatch.setattr(small_world.chosen_parts, "of", lambda *_: wrong)
+        monkeypatch.setattr(chosen_parts, "of", lambda *_: wrong)
 
     return replace

@@ -147,7 +147,7 @@ def test_an_old_version_that_is_restored_is_found(replace_parts: Replace) -> Non
 class RecklessPlugin(dynamic_resources.DynamicResources):
     """PostFilter frees an allocation whatever has become of the claim."""
 
-    def post_filter(self, attempt: Any) -> None:
+    def post_filter(self, attempt: Any) -> Any:
         attempt.claims[:] = map(without_version, attempt.claims)
         super().post_filter(attempt)
 

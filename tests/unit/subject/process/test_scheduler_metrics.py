@@ -23,8 +23,8 @@ def read(port: int | None, path: str) -> str:
 
 def test_the_metrics_tell_what_the_scheduler_did(server: local_servers.LocalServer) -> None:
     extended = api_objects.pod("extended")
-    resource = f"deviceclass.resource.kubernetes.io/{api_objects.CLASS}"
-    extended["spec"]["containers"][0]["resources"] = {"limits": {resource: "1"}}
+    name = f"deviceclass.resource.kubernetes.io/{api_objects.CLASS}"
+    extended["spec"]["containers"][0]["resources"] = {"limits": {name: "1"}}
     for resource, obj in (
         (apis.DEVICE_CLASSES, api_objects.device_class()),
         (apis.NODES, api_objects.node()),

@@ -262,7 +262,7 @@ def test_a_pod_backs_off_after_a_gather_that_met_only_conflicts(
     gather = gathering.Gatherer.gather
     conflicts = iter([gathering.GatherTimeoutError("conflicts"), None])
 
-    def conflicting(gatherer: gathering.Gatherer) -> set[str]:
+    def conflicting(gatherer: gathering.Gatherer) -> Any:
         if error := next(conflicts, None):
             raise error
         return gather(gatherer)

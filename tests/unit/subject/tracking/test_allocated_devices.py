@@ -1,5 +1,7 @@
 """Which devices are allocated, as events tell it."""
 
+from collections.abc import Set
+
 import pytest
 
 from harness.subject.tracking import allocated_devices, gathering, in_flight
@@ -13,7 +15,7 @@ def claim(*devices: str, name: str = "c", version: int = 1) -> dict[str, object]
     return api_objects.claim(name, version=version, allocated=allocated)
 
 
-def state_of(allocated: allocated_devices.AllocatedDevices) -> tuple[set[str], int]:
+def state_of(allocated: allocated_devices.AllocatedDevices) -> tuple[Set[str], int]:
     """The devices and the revision."""
     state, revision = allocated.get()
     return state.devices, revision
