@@ -1,41 +1,48 @@
-"""The strategy of each resource."""
+"""The strategy and the validation of each resource."""
 
-from harness.apiserver.registry.strategies import (
-    api_extensions,
-    claim_templates,
-    claims,
-    config_maps,
-    deployments,
-    device_classes,
-    events,
-    generic,
-    leases,
-    namespaces,
-    nodes,
-    pods,
-    priority_classes,
-    slices,
-    taint_rules,
-)
+from harness.apiserver.registry.strategies import core_kinds, dra_kinds, generic, pods
+from harness.apiserver.registry.strategies.generic import Rules
 from harness.apiserver.scheme import resources
+from harness.apiserver.validation.core import config_maps, node_rules, small_kinds
+from harness.apiserver.validation.dra import (
+    claim_status,
+    device_classes,
+    device_taints,
+    resource_claims,
+    resource_slices,
+)
+from harness.apiserver.validation.pod import pod_spec, pod_status
 
 _KINDS: dict[resources.ResourceType, type[generic.Strategy]] = {
-    resources.CLAIMS: claims.ClaimStrategy,
-    resources.CLAIM_TEMPLATES: claim_templates.ClaimTemplateStrategy,
-    resources.CONFIGMAPS: config_maps.ConfigMapStrategy,
-    resources.DEFINITIONS: api_extensions.DefinitionStrategy,
-    resources.DEPLOYMENTS: deployments.DeploymentStrategy,
-    resources.DEVICE_CLASSES: device_classes.DeviceClassStrategy,
-    resources.EVENTS: events.EventStrategy,
-    resources.LEASES: leases.LeaseStrategy,
-    resources.NAMESPACES: namespaces.NamespaceStrategy,
-    resources.NODES: nodes.NodeStrategy,
+    resources.CLAIMS: dra_kinds.ClaimStrategy,
+    resources.CLAIM_TEMPLATES: dra_kinds.ClaimTemplateStrategy,
+    resources.EVENTS: core_kinds.EventStrategy,
+    resources.LEASES: core_kinds.LeaseStrategy,
+    resources.NAMESPACES: core_kinds.NamespaceStrategy,
+    resources.NODES: core_kinds.NodeStrategy,
     resources.PODS: pods.PodStrategy,
-    resources.PRIORITY_CLASSES: priority_classes.PriorityClassStrategy,
-    resources.SECRETS: config_maps.SecretStrategy,
-    resources.SLICES: slices.SliceStrategy,
-    resources.TAINT_RULES: taint_rules.TaintRuleStrategy,
-    resources.ADMISSION_POLICIES: api_extensions.AdmissionPolicyStrategy,
+    resources.SLICES: dra_kinds.SliceStrategy,
+    resources.TAINT_RULES: dra_kinds.TaintRuleStrategy,
+}
+_RULES: dict[resources.ResourceType, Rules] = {
+    resources.CLAIMS: Rules(
+        resource_claims.claim, resource_claims.claim_change, claim_status.claim_status_change
+    ),
+    resources.CLAIM_TEMPLATES: Rules(resource_claims.template, resource_claims.template_change),
+    resources.CONFIGMAPS: Rules(config_maps.config_map, config_maps.config_map_change),
+    resources.DEVICE_CLASSES: Rules(device_classes.device_class, device_classes.device_class),
+    resources.LEASES: Rules(small_kinds.lease, lambda lease, _: small_kinds.lease(lease)),
+    resources.NAMESPACES: Rules(small_kinds.namespace),
+    resources.NODES: Rules(node_rules.node, node_rules.node_change),
+    resources.PODS: Rules(pod_spec.pod, pod_spec.pod_change, pod_status.pod_status_change),
+    resources.PRIORITY_CLASSES: Rules(
+        small_kinds.priority_class, small_kinds.priority_class_change
+    ),
+    resources.SECRETS: Rules(config_maps.secret, config_maps.secret_change),
+    resources.SLICES: Rules(resource_slices.device_slice, resource_slices.device_slice),
+    resources.TAINT_RULES: Rules(
+        device_taints.taint_rule, device_taints.taint_rule, device_taints.taint_rule_status
+    ),
 }
 
 
@@ -47,7 +54,10 @@ def of(resource: resources.ResourceType) -> generic.Strategy:
 def _strategies() -> dict[resources.ResourceType, generic.Strategy]:
     served = {*resources.ALL, *resources.OPTIONAL}
     stored = {resources.table_of(item) for item in served}
-    made = {item: _KINDS.get(item, generic.Strategy)(item) for item in stored}
+    made = {
+        item: _KINDS.get(item, generic.Strategy)(item, _RULES.get(item, generic.NO_RULES))
+        for item in stored
+    }
     return {item: made[resources.table_of(item)] for item in served | stored}
 
 

@@ -52,12 +52,6 @@ _SPECIAL: dict[str, Kind] = {
     f"{_META}FieldsV1": "any",
     f"{_META}Patch": "any",
 }
-_APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
-JSON_SCHEMA = f"{_APIEXTENSIONS}JSONSchemaProps"
-"""The name of the definition of a custom resource's schema."""
-_ANY_NAMES = ("JSON", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool")
-_SPECIAL.update({f"{_APIEXTENSIONS}{name}": "any" for name in _ANY_NAMES})
-_SPECIAL[f"{_APIEXTENSIONS}JSONSchemaPropsOrStringArray"] = "any"
 _ZEROS: dict[Kind, Any] = {
     "string": "",
     "boolean": False,

@@ -97,9 +97,6 @@ ValidatingAdmissionPolicy validatingadmissionpolicies - - status                
 ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings - - -                               api-extensions stored,generation,versioned
 ValidatingWebhookConfiguration validatingwebhookconfigurations - - -                                   api-extensions stored,generation,versioned
 
-= apiextensions.k8s.io/v1
-CustomResourceDefinition customresourcedefinitions - crd,crds status                                   api-extensions stored,generation,versioned
-
 = scheduling.k8s.io/v1
 PriorityClass          priorityclasses         - pc     -                                              -    stored,generation
 

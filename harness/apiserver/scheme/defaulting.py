@@ -6,7 +6,6 @@ none. Objects must match their types, as decoded objects do.
 
 import copy
 import functools
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,6 @@ from harness.apiserver.scheme import api_types, defaults
 from harness.apiserver.scheme.json_document import Document
 
 Filler = Callable[[Any], None]
-_PREFIX = re.compile(r"io\.k8s\.(api|apiextensions-apiserver\.pkg\.apis)\.")
 
 
 def fill(kind: api_types.Type, document: Document) -> None:
@@ -36,7 +34,7 @@ def _filler(kind: api_types.Type) -> Filler | None:
 def _has_defaults(kind: api_types.Type, above: tuple[api_types.Type, ...]) -> bool:
     if kind in above:
         return False
-    name = _PREFIX.sub("", kind.name)
+    name = kind.name.removeprefix("io.k8s.api.")
     if name in defaults.CONSTANTS or name in defaults.RULES:
         return True
     below = [field.type for field in kind.fields.values()] + ([kind.item] if kind.item else [])
@@ -52,7 +50,7 @@ def _each(kind: api_types.Type, fill_item: Filler | None) -> Filler:
 
 
 def _object_filler(kind: api_types.Type) -> Filler:
-    name = _PREFIX.sub("", kind.name)
+    name = kind.name.removeprefix("io.k8s.api.")
     constants = defaults.CONSTANTS.get(name, {})
     rule = defaults.RULES.get(name)
     unset = {key: (None,) if kind.field(key).pointer else (None, "") for key in constants}

@@ -267,17 +267,7 @@ def _device_count(request: Document) -> None:
         request["count"] = 1
 
 
-def _definition_spec(spec: Document) -> None:
-    """Set the names of a CustomResourceDefinition that derive from its kind, and the conversion."""
-    names = spec.get("names") or {}
-    if kind := names.get("kind"):
-        names["singular"] = names.get("singular") or kind.lower()
-        names["listKind"] = names.get("listKind") or f"{kind}List"
-    spec.setdefault("conversion", {"strategy": "None"})
-
-
 RULES: dict[str, Rule] = {
-    "apiextensions.v1.CustomResourceDefinitionSpec": _definition_spec,
     "apps.v1.DaemonSetUpdateStrategy": _rolling_update("apps.v1.RollingUpdateDaemonSet"),
     "apps.v1.DeploymentStrategy": _rolling_update("apps.v1.RollingUpdateDeployment"),
     "apps.v1.StatefulSetUpdateStrategy": _rolling_update(

@@ -158,8 +158,6 @@ def _reader(kind: api_types.Type) -> tuple[type, Convert]:
             return bytes, functools.partial(_read_items, _item(kind))
         case "integer":
             return int, protobuf_wire.int32 if kind.format == "int32" else protobuf_wire.int64
-        case "any" if (special := _UNIONS.get(kind.name.rpartition(".")[2])) is not None:
-            return bytes, special
     return _READERS[kind.kind]
 
 
@@ -243,44 +241,3 @@ _READERS: dict[api_types.Kind, tuple[type, Convert]] = {
     "int_or_string": (bytes, _read_int_or_string),
     "any": (bytes, _read_any),
 }
-
-
-# ------------------------------------------------------------------ schemas of custom resources
-
-
-def _read_union(
-    message: bytes, schema_number: int, expected: type, convert: Convert
-) -> tuple[Document | None, list[Any]]:
-    """Return the schema in a union, None if there is none, and its other values."""
-    kind = api_types.definition(api_types.JSON_SCHEMA)
-    schema, others = None, []
-    for number, raw in protobuf_wire.read(message, "JSONSchemaPropsOr"):
-        if number == schema_number:
-            schema = _read_object(kind, _checked(raw, bytes, "schema"))
-        else:
-            others.append(convert(_checked(raw, expected, "items")))
-    return schema, others
-
-
-def _read_schema_or_bool(message: bytes) -> Any:
-    schema, allowed = _read_union(message, 2, int, bool)
-    return schema if schema is not None else any(allowed[-1:])
-
-
-def _read_schema_or_schemas(message: bytes) -> Any:
-    item = functools.partial(_read_object, api_types.definition(api_types.JSON_SCHEMA))
-    schema, schemas = _read_union(message, 1, bytes, item)
-    return schema if schema is not None else schemas
-
-
-def _read_schema_or_texts(message: bytes) -> Any:
-    schema, texts = _read_union(message, 1, bytes, _text)
-    return schema if schema is not None else texts
-
-
-_UNIONS: dict[str, Convert] = {
-    "JSONSchemaPropsOrBool": _read_schema_or_bool,
-    "JSONSchemaPropsOrArray": _read_schema_or_schemas,
-    "JSONSchemaPropsOrStringArray": _read_schema_or_texts,
-}
-"""Readers of the unions of a schema and another value, which are one JSON value."""

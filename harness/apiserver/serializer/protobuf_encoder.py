@@ -14,7 +14,7 @@ from typing import Any
 from harness.apiserver.codec import json_codec, protobuf_wire
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import decoding, protobuf_decoder, protobuf_field_numbers
+from harness.apiserver.serializer import protobuf_decoder, protobuf_field_numbers
 
 Parts = list[bytes]
 Put = Callable[[Parts, Any], None]
@@ -39,8 +39,6 @@ def _encoder(kind: api_types.Type) -> Encode:
         case "list" if kind.item is not None:  # as a map's value, a list is a message of its items
             put_items = _list_putter(kind.item, 1)
             return functools.partial(_gathered, put_items)
-        case "any" if (special := _UNIONS.get(kind.name.rpartition(".")[2])) is not None:
-            return special
     return _ENCODERS[kind.kind]
 
 
@@ -212,41 +210,4 @@ _ENCODERS: dict[api_types.Kind, Encode] = {
     "micro_time": _encode_time,
     "int_or_string": _encode_int_or_string,
     "any": _encode_any,
-}
-
-
-# ------------------------------------------------------------------ schemas of custom resources
-
-
-def _encode_schema(value: Any) -> bytes:
-    """Encode the schema in a union, as an empty message if it is invalid."""
-    kind = api_types.definition(api_types.JSON_SCHEMA)
-    try:
-        return write(kind, decoding.read(kind, value, decoding.Tally()))
-    except decoding.MismatchError:
-        return b""
-
-
-def _encode_schema_or_bool(value: Any) -> bytes:
-    if isinstance(value, bool):
-        return protobuf_wire.integer(1, value)
-    return protobuf_wire.integer(1, 1) + protobuf_wire.data(2, _encode_schema(value))
-
-
-def _encode_schema_or_schemas(value: Any) -> bytes:
-    if isinstance(value, list):
-        return b"".join(protobuf_wire.data(2, _encode_schema(item)) for item in value)
-    return protobuf_wire.data(1, _encode_schema(value))
-
-
-def _encode_schema_or_texts(value: Any) -> bytes:
-    if isinstance(value, list):
-        return b"".join(protobuf_wire.text(2, str(item)) for item in value)
-    return protobuf_wire.data(1, _encode_schema(value))
-
-
-_UNIONS: dict[str, Encode] = {
-    "JSONSchemaPropsOrBool": _encode_schema_or_bool,
-    "JSONSchemaPropsOrArray": _encode_schema_or_schemas,
-    "JSONSchemaPropsOrStringArray": _encode_schema_or_texts,
 }

@@ -5,7 +5,7 @@ After k8s.io/apiserver/pkg/registry/rest (`RESTCreateStrategy`, `RESTUpdateStrat
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.managedfields import field_sets
@@ -21,6 +21,23 @@ _SERVER_METADATA = ("uid", "creationTimestamp", "generation")
 """The metadata that only the server sets, and that an update keeps."""
 
 
+def _accept(*_: Document) -> Iterable[Cause]:
+    return ()
+
+
+class Rules(NamedTuple):
+    """The validation of a kind, besides its metadata: functions that yield errors."""
+
+    new: Callable[[Document], Iterable[Cause]] = _accept
+    change: Callable[[Document, Document], Iterable[Cause]] = _accept
+    """Validates a changed object, given as it is to be and as it was."""
+    status: Callable[[Document, Document], Iterable[Cause]] = _accept
+    """Validates a write of the status."""
+
+
+NO_RULES = Rules()
+
+
 class Strategy:
     """The treatment of objects of one resource; kinds override what differs."""
 
@@ -31,8 +48,8 @@ class Strategy:
     reset_by_status: ClassVar[tuple[str, ...]] = ()
     """Paths, besides `spec`, that a writer of the status cannot own in managedFields."""
 
-    def __init__(self, resource: resources.ResourceType) -> None:
-        self.resource = resource
+    def __init__(self, resource: resources.ResourceType, rules: Rules = NO_RULES) -> None:
+        self.resource, self.rules = resource, rules
         self._reset_by_status = field_sets.of_paths("spec", *self.reset_by_status)
         self._reset = field_sets.of_paths("status") if resource.has_status else {}
 
@@ -132,13 +149,14 @@ class Strategy:
 
         The client sent it as `served`.
         """
-        return ()
+        return self.rules.new(document)
 
     def validate_update(
         self, document: Document, old: Document, *, subresource: str
     ) -> Iterable[Cause]:
         """Return the errors in a changed object besides its metadata."""
-        return ()
+        rule = self.rules.status if subresource == "status" else self.rules.change
+        return rule(document, old)
 
     def warnings(self, stored: stored_objects.Stored) -> Iterable[str]:
         """Return the warnings in the response to a write."""

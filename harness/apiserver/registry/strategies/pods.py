@@ -4,14 +4,11 @@ The `binding` subresource is in `registry.pod_binding`. After
 k8s.io/kubernetes/pkg/registry/core/pod/strategy.go.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
-from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.registry.strategies import generic
-from harness.apiserver.scheme import qos, resources
+from harness.apiserver.scheme import qos
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.pod import pod_spec, pod_status
 
 DEFAULT_GRACE_S = 30
 _GATED = {
@@ -48,17 +45,6 @@ class PodStrategy(generic.Strategy):
         """Drop fields of the gates GenericWorkload and DRANodeAllocatableResources."""
         generic.drop_new(document, old, "spec", "schedulingGroup")
         generic.drop_new(document, old, "status", "nodeAllocatableResourceClaimStatuses")
-
-    def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
-        """Validate the spec."""
-        return pod_spec.pod(document)
-
-    def validate_update(
-        self, document: Document, old: Document, *, subresource: str
-    ) -> Iterable[Cause]:
-        """Validate the part that the subresource writes."""
-        rule = pod_status.pod_status_change if subresource == "status" else pod_spec.pod_change
-        return rule(document, old)
 
 
 def _keep_qos_class(pod: Document, old: Document) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors
 from harness.apiserver.registry import resource_strategies
-from harness.apiserver.registry.strategies import claims, slices
+from harness.apiserver.registry.strategies import dra_kinds
 from harness.apiserver.scheme import feature_gates, resources
 
 R = resources
@@ -54,7 +54,7 @@ def test_what_is_stored_already_stays() -> None:
 def test_an_empty_list_of_devices_is_none_unless_there_are_counters() -> None:
     for counters in ({}, {"sharedCounters": [{"name": "c"}]}):
         document: Document = {"spec": {"devices": [], **counters}}
-        slices.drop_empty_devices(document)
+        dra_kinds.drop_empty_devices(document)
         assert ("devices" in document["spec"]) is bool(counters)
 
 
@@ -74,10 +74,10 @@ def test_reports_on_devices_that_are_gone() -> None:
 
     old = claim("a", "b", reports=("a", "b"))
     kept = claim("b", reports=("a", "b", "c"))
-    claims.drop_stale_reports(kept, old)
+    dra_kinds.drop_stale_reports(kept, old)
     assert kept == claim("b", reports=("b", "c"))
     nothing = claim(reports=("a", "b"))
-    claims.drop_stale_reports(nothing, old)
+    dra_kinds.drop_stale_reports(nothing, old)
     assert "devices" not in nothing["status"]
 
 

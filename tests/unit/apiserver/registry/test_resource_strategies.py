@@ -61,18 +61,6 @@ def test_taints_of_devices_are_dated(store):
     assert "timeAdded" in made["spec"]["devices"][0]["taints"][0]
 
 
-def test_a_custom_resource_begins_with_its_version_of_storage(store):
-    versions = [{"name": "v1", "served": True}, {"name": "v2", "served": True, "storage": True}]
-    spec = {"group": "g", "names": {"plural": "things", "kind": "T"}, "versions": versions}
-    made = store.create(resources.DEFINITIONS, "", {"metadata": {"name": "things.g"}, "spec": spec})
-
-    assert made.document()["status"] == {
-        "acceptedNames": {"plural": "", "kind": ""},
-        "conditions": None,
-        "storedVersions": ["v2"],
-    }
-
-
 def test_only_a_deletion_says_that_an_object_ends(store):
     made = store.create(resources.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
     document = copy.deepcopy(made.document())

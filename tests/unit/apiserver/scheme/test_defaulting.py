@@ -175,14 +175,6 @@ def test_an_empty_text_is_a_default_unless_go_holds_it_by_a_pointer():
     assert filled(resources.PODS, pod)["spec"]["restartPolicy"] == "Always"
 
 
-def test_names_of_custom_resources():
-    names = {"plural": "things", "kind": "Thing"}
-    made = filled(resources.DEFINITIONS, {"metadata": {}, "spec": {"names": names}})["spec"]
-
-    assert made["names"] == names | {"singular": "thing", "listKind": "ThingList"}
-    assert made["conversion"] == {"strategy": "None"}
-
-
 def test_pods_in_templates_of_other_kinds():
     kind = api_types.of_kind("apps", "v1", "Deployment")
     deployment = {"metadata": {}, "spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}

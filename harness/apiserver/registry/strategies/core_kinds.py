@@ -1,4 +1,7 @@
-"""Namespaces. After k8s.io/kubernetes/pkg/registry/core/namespace/strategy.go."""
+"""Namespaces, nodes, events and leases.
+
+After the strategies in k8s.io/kubernetes/pkg/registry/core and /coordination.
+"""
 
 from collections.abc import Iterable
 
@@ -6,7 +9,7 @@ from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.core import small_kinds
+from harness.apiserver.validation.core import events, small_kinds
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _FINALIZER = "kubernetes"
@@ -36,12 +39,32 @@ class NamespaceStrategy(generic.Strategy):
         if subresource not in ("status", "finalize"):
             generic.take_over(document, old, "spec")
 
-    def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
-        """Validate the finalizers of the spec."""
-        return small_kinds.namespace(document)
-
     def validate_update(
         self, document: Document, old: Document, *, subresource: str
     ) -> Iterable[Cause]:
         """Validate the finalizers of the spec if they can change."""
         return small_kinds.namespace(document) if subresource == "finalize" else ()
+
+
+class NodeStrategy(generic.Strategy):
+    """Nodes: a kubelet registers its node together with the node's status."""
+
+    keeps_new_status = True
+
+
+class EventStrategy(generic.Strategy):
+    """Events: only new ones are validated, and events.k8s.io has stricter rules."""
+
+    def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
+        """Validate by the rules of the group in which the client sent the event."""
+        rule = events.new_event if served is resources.NEW_EVENTS else events.event
+        return rule(document)
+
+
+class LeaseStrategy(generic.Strategy):
+    """Leases: a PUT creates them, and must have a resourceVersion to change them."""
+
+    def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
+        """Drop fields of the gate CoordinatedLeaderElection."""
+        generic.drop_new(document, old, "spec", "strategy")
+        generic.drop_new(document, old, "spec", "preferredHolder")

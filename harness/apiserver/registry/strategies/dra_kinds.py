@@ -1,0 +1,168 @@
+"""Resource claims and their templates, resource slices, and rules that taint devices.
+
+After the strategies in k8s.io/kubernetes/pkg/registry/resource.
+"""
+
+from collections.abc import Callable, Iterable
+
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.registry.strategies import generic
+from harness.apiserver.scheme import feature_gates, resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import stored_objects
+from harness.apiserver.validation.dra import (
+    claim_status,
+    resource_claims,
+    resource_slices,
+    slice_devices,
+)
+
+_NODE_RESOURCES = "nodeAllocatableResourceMappings"
+"""Field of a device of the gate DRANodeAllocatableResources."""
+
+
+class ClaimStrategy(generic.Strategy):
+    """Resource claims: a write of the status changes the status only."""
+
+    metadata_kept_by_status = generic.USER_METADATA
+    reset_by_status = ("metadata",)
+
+    def keep_unwritable(self, document: Document, old: Document, subresource: str) -> None:
+        """Drop the reports on devices that a write of the status deallocates."""
+        super().keep_unwritable(document, old, subresource)
+        if subresource == "status":
+            drop_stale_reports(document, old)
+
+    def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
+        """Normalize `requests: []` to null."""
+        _drop_empty_requests(document.get("spec") or {})
+
+    def authorize(self, document: Document, *, namespace_labels: generic.Labels) -> Iterable[Cause]:
+        """Allow `adminAccess` only in namespaces with the label for it."""
+        return _authorize_admin(document, namespace_labels)
+
+    def authorize_update(
+        self,
+        document: Document,
+        old: Document,
+        *,
+        subresource: str,
+        namespace_labels: generic.Labels,
+    ) -> Iterable[Cause]:
+        """Allow allocations with `adminAccess` only in namespaces with the label for it."""
+        if subresource != "status":
+            return ()
+        found = list(resource_claims.admin_result(document, old))
+        return found if found and not resource_claims.is_admin_namespace(namespace_labels()) else ()
+
+
+def _drop_empty_requests(spec: Document) -> None:
+    """Normalize `requests: []` to null in the spec of a claim, in place.
+
+    managedFields tracks the empty list, storage omits it (`omitempty`).
+    """
+    devices = spec.get("devices") or {}
+    if devices.get("requests") == []:
+        devices["requests"] = None
+
+
+def _authorize_admin(document: Document, namespace_labels: generic.Labels) -> Iterable[Cause]:
+    """Return an error for each request with `adminAccess` unless the namespace allows it."""
+    found = list(resource_claims.admin_request(document))
+    return found if found and not resource_claims.is_admin_namespace(namespace_labels()) else ()
+
+
+def drop_stale_reports(claim: Document, old: Document) -> None:
+    """Remove `status.devices` entries of devices that this update deallocates, in place."""
+    status = claim.get("status") or {}
+    reports = status.get("devices")
+    if not reports:
+        return
+    if deallocated := _allocated(old) - _allocated(claim):
+        status["devices"] = [
+            item for item in reports if claim_status.device_key(item) not in deallocated
+        ]
+        if not status["devices"]:
+            del status["devices"]
+
+
+def _allocated(claim: Document) -> set[tuple[str, ...]]:
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    results = (allocation.get("devices") or {}).get("results") or ()
+    return {claim_status.device_key(result) for result in results}
+
+
+class ClaimTemplateStrategy(generic.Strategy):
+    """Templates of resource claims."""
+
+    def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
+        """Normalize `requests: []` to null."""
+        _drop_empty_requests((document.get("spec") or {}).get("spec") or {})
+
+    def authorize(self, document: Document, *, namespace_labels: generic.Labels) -> Iterable[Cause]:
+        """Allow `adminAccess` only in namespaces with the label for it."""
+        return _authorize_admin(document, namespace_labels)
+
+
+class TaintRuleStrategy(generic.Strategy):
+    """Rules that taint devices."""
+
+    metadata_kept_by_status = generic.USER_METADATA
+
+    def default(
+        self, served: resources.ResourceType, document: Document, *, now: Callable[[], str]
+    ) -> None:
+        """Set `timeAdded` of the taint as well; other versions get it after the conversion."""
+        super().default(served, document, now=now)
+        if served is self.resource:
+            _set_time_added([document["spec"]["taint"]], now)
+
+
+def _set_time_added(taints: Iterable[Document], now: Callable[[], str]) -> None:
+    """Set the time of taints that do not have one, in place."""
+    for taint in taints:
+        if taint.get("timeAdded") is None:
+            taint["timeAdded"] = now()
+
+
+class SliceStrategy(generic.Strategy):
+    """Resource slices."""
+
+    def default(
+        self, served: resources.ResourceType, document: Document, *, now: Callable[[], str]
+    ) -> None:
+        """Set `timeAdded` of taints as well; other versions get it after the conversion."""
+        super().default(served, document, now=now)
+        if served is self.resource:
+            drop_empty_devices(document)
+            for device in _devices(document):
+                _set_time_added(device.get("taints") or (), now)
+
+    def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
+        """Drop fields of DRANodeAllocatableResources, and of DRAListTypeAttributes if it is off."""
+        stored = _devices(old or {})
+        is_on = feature_gates.is_on(feature_gates.LIST_ATTRIBUTES)
+        keeps_lists = is_on or any(slice_devices.has_list(device) for device in stored)
+        keeps_resources = any(_NODE_RESOURCES in device for device in stored)
+        for device in _devices(document):
+            if not keeps_resources:
+                device.pop(_NODE_RESOURCES, None)
+            if not keeps_lists and slice_devices.has_list(device):
+                for attribute in device["attributes"].values():
+                    for key in slice_devices.LIST_VALUES:
+                        attribute.pop(key, None)
+
+    def warnings(self, stored: stored_objects.Stored) -> Iterable[str]:
+        """Return the warnings of `resource_slices`."""
+        return resource_slices.warnings(stored.document())
+
+
+def drop_empty_devices(document: Document) -> None:
+    """Drop an empty list of devices, in place; beside shared counters validation rejects it."""
+    spec = document.get("spec") or {}
+    if not spec.get("devices") and not spec.get("sharedCounters"):
+        spec.pop("devices", None)
+
+
+def _devices(document: Document) -> list[Document]:
+    return (document.get("spec") or {}).get("devices") or []
