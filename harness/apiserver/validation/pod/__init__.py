@@ -1,5 +1,6 @@
 """Validation of pods: what schedulers, claims and kubelets depend on.
 
-After k8s.io/kubernetes/pkg/apis/core/validation. Other fields of pods are accepted unchecked:
-docs/real-kubernetes.md lists them. Rules that other kinds share belong in `validation.field`.
+After k8s.io/kubernetes/pkg/apis/core/validation. Other fields of pods are accepted unchecked, as
+docs/reference/embedded-api-server.md says. Rules that other kinds share belong in
+`validation.field`.
 """
