@@ -35,7 +35,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
         yield from _search_whole("two-claims-one-device", jobs)
     for scenario in WHOLE_WORLDS:
         yield from _search_whole(scenario, os.cpu_count() or 1)
-    for name in defects.names():
+    for name in defects.CATALOGUE.names("scheduler"):
         for strategy in search_campaign.STRATEGIES:
             spent = [_seconds_to_finding(name, strategy, seed) for seed in range(SEEDS)]
             yield (

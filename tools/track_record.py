@@ -22,6 +22,7 @@ from harness.campaign import campaign_documents, results
 from harness.campaign.purposes import Purpose
 from harness.catalogue import known, track_record
 from harness.explore.search import random_worlds, search_campaign
+from harness.run import known_defects
 
 ROOT = pathlib.Path(__file__).parents[1]
 RECORD = ROOT / "harness" / "catalogue" / track_record.FILE
@@ -82,7 +83,7 @@ def controls(made: Iterable[results.RunResult]) -> Figures:
     """Return what the runs with one known defect have shown."""
     seconds = collections.defaultdict[tuple[str, str], list[float | None]](list)
     for run in made:
-        if run.purpose is Purpose.CONTROL and run.subject in known.FACTS:
+        if run.purpose is Purpose.CONTROL and run.subject in known_defects.names():
             seconds[run.subject, run.scenario].append(run.seconds if run.is_found else None)
     figures = collections.defaultdict(list)
     for (defect, scenario), found in sorted(seconds.items()):
@@ -140,8 +141,8 @@ def main() -> None:
 
 def _worlds(defects: Sequence[str], *, searches: int) -> Figures:
     figures = collections.defaultdict(list)
-    for defect in defects or sorted(known.FACTS):
-        for world in known.FACTS[defect].worlds:
+    for defect in defects or sorted(known_defects.names()):
+        for world in known_defects.named(defect).facts.worlds:
             found = searched(defect, world, searches=searches)
             figures[defect].append(found)
             print(f"{defect} in {world}: {found.found} of {searches}", flush=True)
@@ -150,7 +151,7 @@ def _worlds(defects: Sequence[str], *, searches: int) -> Figures:
 
 def _at_random(defects: Sequence[str], *, searches: int) -> Figures:
     figures = {}
-    for defect in defects or sorted(known.FACTS):
+    for defect in defects or sorted(known_defects.names()):
         found = searched_at_random(defect, searches=searches)
         figures[defect] = [found]
         print(f"{defect} in random worlds: {found.found} of {searches}", flush=True)
@@ -171,7 +172,7 @@ def _options() -> argparse.Namespace:
     campaigns = commands.add_parser("campaigns")
     campaigns.add_argument("folder", nargs="+", type=pathlib.Path, help="folder of a campaign")
     options = parser.parse_args()
-    unknown = {*vars(options).get("defect", ())} - {*known.FACTS}
+    unknown = {*vars(options).get("defect", ())} - {*known_defects.names()}
     if unknown:
         parser.error(f"expected known defects, got {', '.join(sorted(unknown))}")
     return options

@@ -1,31 +1,15 @@
 """Every known defect with all that is known of it, and the scenarios and worlds that show it."""
 
 import collections
-import typing
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from harness.catalogue import (
-    controller_facts,
-    defect_facts,
-    guarantees,
-    node_facts,
-    played_releases,
-    reported_facts,
-    scheduler_facts,
-    track_record,
-)
+from harness.catalogue import guarantees, track_record
+from harness.extensions import replacements
 from harness.run import known_defects
 from harness.scenario import loading
-
-FACTS: Mapping[str, defect_facts.DefectFacts] = {
-    **scheduler_facts.FACTS,
-    **reported_facts.FACTS,
-    **controller_facts.FACTS,
-    **node_facts.FACTS,
-}
-"""The facts about every known defect, by its name."""
+from harness.subject import releases
 
 
 class KnownDefect(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +42,7 @@ def listed() -> list[KnownDefect]:
     """
     scenarios = _scenarios()
     parts = {name: known_defects.actor(name) for name in known_defects.names()}
-    order = typing.get_args(known_defects.Actor)
+    order = (*known_defects.PARTS, "driver")
     names = sorted(parts, key=lambda name: (order.index(parts[name]), name))
     return [_row(name, parts[name], scenarios[name]) for name in names]
 
@@ -73,7 +57,8 @@ def _scenarios() -> Mapping[str, list[str]]:
 
 
 def _row(name: str, part: str, scenarios: list[str]) -> KnownDefect:
-    facts = FACTS[name]
+    defect = known_defects.named(name)
+    facts = defect.facts
     detections = track_record.recorded().detections.get(name, [])
     return KnownDefect(
         name=name,
@@ -81,13 +66,13 @@ def _row(name: str, part: str, scenarios: list[str]) -> KnownDefect:
         guarantee=guarantees.LETTERS[facts.check],
         check=facts.check,
         issues=list(facts.issues),
-        releases="" if facts.releases == defect_facts.MUTANT else str(facts.releases),
-        as_releases=played_releases.of(name),
+        releases="" if facts.releases == replacements.NEVER else str(facts.releases),
+        as_releases=[] if defect.process == "kubelet" else releases.with_defect(name),
         scenarios=scenarios,
         worlds=list(facts.worlds),
         detections=detections,
         command=_command(name, scenarios, facts.worlds, track_record.best(detections)),
-        description=known_defects.describe(name),
+        description=defect.description,
     )
 
 

@@ -58,7 +58,7 @@ def remedy_names() -> list[str]:
     """Return the names of the remedies, for shell completion."""
     from harness.subject import remedies
 
-    return list(remedies.names())
+    return list(remedies.CATALOGUE.names())
 
 
 def release_names() -> list[str]:

@@ -1,80 +1,69 @@
-"""The known defects of all parts of a run, by name, and the part that each one belongs to.
+"""The known defects of all processes of a run, by name.
 
 Plug-ins are known, too, but not listed among the names.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from harness import errors, suggestions
 from harness.cluster.dra import kubelet_defects
-from harness.extensions import discovery
-from harness.subject import assembling, defects, plugin_defects
-from harness.subject.defects import claim_controller_defects
-from harness.subject.scheduling import schedulers
+from harness.extensions import discovery, replacements
+from harness.subject import assembling, defects
 
 Part = Literal["scheduler", "claim-controller", "kubelet"]
-Actor = Literal["scheduler", "claim-controller", "kubelet", "driver"]
-_SHIPPED: dict[str, Part] = {
-    **dict.fromkeys(defects.names(), "scheduler"),
-    **dict.fromkeys(claim_controller_defects.CATALOGUE.names(), "claim-controller"),
-    **dict.fromkeys(kubelet_defects.names(), "kubelet"),
-}
+PARTS: tuple[Part, ...] = ("scheduler", "claim-controller", "kubelet")
 
 
-def names() -> tuple[str, ...]:
-    """Return the names of all shipped defects."""
-    return tuple(_SHIPPED)
+def names(part: Part | None = None) -> tuple[str, ...]:
+    """Return the names of all shipped defects, part by part; of one part, if it is given."""
+    every = (defects.CATALOGUE, kubelet_defects.CATALOGUE)
+    parts = PARTS if part is None else (part,)
+    return tuple(name for item in parts for known in every for name in known.names(item))
 
 
-def _part(name: str) -> Part | None:
-    """Return the part that a defect belongs to; None if it is unknown."""
-    if name in _SHIPPED:
-        return _SHIPPED[name]
-    plugin = plugin_defects.replacement(name)
-    if plugin is None:
-        return None
-    return "scheduler" if plugin.whole is schedulers.SchedulerParts else "claim-controller"
+def facts() -> Mapping[str, replacements.Facts]:
+    """Return the facts about every shipped defect, by its name."""
+    return {name: named(name).facts for name in names()}
 
 
-def describe(name: str) -> str:
-    """Return what a defect does. Raises UsageError for an unknown name."""
-    require_known([name])
-    match _part(name):
-        case "kubelet":
-            return kubelet_defects.describe(name)
-        case "claim-controller":
-            return claim_controller_defects.CATALOGUE.describe(name)
-        case _:
-            return defects.describe(name)
+def _find(name: str) -> replacements.Replacement | None:
+    return kubelet_defects.CATALOGUE.find(name) or defects.CATALOGUE.find(name)
 
 
-def actor(name: str) -> Actor:
-    """Return what has a defect; the process of the kubelets is driver, too.
+def named(name: str) -> replacements.Replacement:
+    """Return the defect of this name. Raises UsageError for an unknown name."""
+    found = _find(name)
+    if found is None:
+        shipped = names()
+        plugins = discovery.usable("defects", shipped=shipped)
+        others = f" Plug-ins: {', '.join(plugins)}." if plugins else ""
+        known = suggestions.listed(
+            name, [*shipped, *plugins], title="Known defects", where="`flake-hunt defects`"
+        )
+        raise errors.UsageError(f"expected a known defect, got {name!r}.{known}{others}")
+    return found
+
+
+def actor(name: str) -> str:
+    """Return what has a defect, the part or `driver`: the process of the kubelets is both.
 
     Raises UsageError for an unknown name.
     """
-    require_known([name])
-    part = _part(name) or "scheduler"
-    is_of_driver = part == "kubelet" and kubelet_defects.is_of_driver(name)
-    return "driver" if is_of_driver else part
+    found = named(name)
+    return "driver" if found.part == "driver" else found.process
 
 
 def require_known(chosen: Iterable[str]) -> None:
     """Raise UsageError for an unknown name."""
     for name in chosen:
-        if _part(name) is None:
-            plugins = discovery.usable("defects", shipped=_SHIPPED)
-            others = f" Plug-ins: {', '.join(plugins)}." if plugins else ""
-            known = suggestions.listed(
-                name, [*_SHIPPED, *plugins], title="Known defects", where="`flake-hunt defects`"
-            )
-            raise errors.UsageError(f"expected a known defect, got {name!r}.{known}{others}")
+        named(name)
 
 
 def of_part(chosen: Iterable[str], part: Part) -> list[str]:
-    """Return those of the chosen defects that belong to a part."""
-    return [name for name in chosen if _part(name) == part]
+    """Return those of the chosen defects that belong to a part; an unknown one belongs to none."""
+    found = ((name, _find(name)) for name in chosen)
+    return [name for name, item in found if item and item.process == part]
 
 
 def double_allocating(chosen: Iterable[str]) -> list[str]:
@@ -83,8 +72,7 @@ def double_allocating(chosen: Iterable[str]) -> list[str]:
     Others of the scheduler show as allocations that a claim did not ask for, or of devices that are
     not there or tainted.
     """
-    of_scheduler = of_part(chosen, "scheduler")
-    return [name for name in of_scheduler if not defects.CATALOGUE.named(name).shows_otherwise]
+    return [name for name in of_part(chosen, "scheduler") if not named(name).shows_otherwise]
 
 
 def show_otherwise(chosen: Iterable[str]) -> bool:
@@ -95,14 +83,13 @@ def show_otherwise(chosen: Iterable[str]) -> bool:
 
 def require_part(chosen: Iterable[str], part: Part) -> None:
     """Raise UsageError for an unknown name, or a defect of another part."""
-    chosen = list(chosen)
-    require_known(chosen)
     for name in chosen:
-        if _part(name) != part:
-            known = ", ".join(of_part(_SHIPPED, part)) or "none"
+        other = named(name).process
+        if other != part:
+            known = ", ".join(names(part))
             raise errors.UsageError(
-                f"expected a defect of the {part}, got {name!r}, which is one of the "
-                f"{_part(name)}. Known defects of the {part}: {known}"
+                f"expected a defect of the {part}, got {name!r}, which is one of the {other}. "
+                f"Known defects of the {part}: {known}"
             )
 
 
@@ -112,8 +99,8 @@ def require_combinable(
     """Raise UsageError for unknown names, or if two defects or remedies cannot be combined."""
     chosen = list(chosen)
     require_known(chosen)
-    assembling.parts(of_part(chosen, "scheduler"), remedies, release or None)
-    assembling.claim_controller_parts(
-        of_part(chosen, "claim-controller"), remedies, release or None
-    )
-    kubelet_defects.parts(of_part(chosen, "kubelet"))
+    of_kubelet = of_part(chosen, "kubelet")
+    others = [name for name in chosen if name not in of_kubelet]
+    assembling.parts(others, remedies, release or None)
+    assembling.claim_controller_parts(others, remedies, release or None)
+    kubelet_defects.parts(of_kubelet)

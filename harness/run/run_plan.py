@@ -73,7 +73,7 @@ def plan(
     """
     launching.require_locust()
     known_defects.require_known(loaded.scenario.controls)
-    known_remedies.require_known(loaded.scenario.remedies)
+    known_remedies.CATALOGUE.require_known(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
     selectors.require_satisfiable(loaded.scenario)
     launching.require_bindable(loaded.scenario.traffic)

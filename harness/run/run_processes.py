@@ -210,14 +210,16 @@ class RunProcesses:
         return path.resolve()
 
     def _start_controller(self, name: str) -> None:
-        chosen = known_remedies.of_part(self._plan.remedies, subjects.CONTROLLER)
+        chosen = known_remedies.CATALOGUE.of_process(self._plan.remedies, subjects.CONTROLLER)
         self._start_subject_part(name, subjects.CONTROLLER, *_remedies(chosen))
 
     def _start_scheduler(self, name: str, *, scheduler: subject_specs.AnyScheduler) -> None:
         """Start a scheduler, unless it runs outside the harness."""
         if isinstance(scheduler, subject_specs.PythonScheduler):
             options = ["--scheduler-name", scheduler.scheduler_name]
-            options += _remedies(known_remedies.of_part(self._plan.remedies, "scheduler"))
+            options += _remedies(
+                known_remedies.CATALOGUE.of_process(self._plan.remedies, "scheduler")
+            )
             options += ["--leader-elect"] if self._is_elected else []
             verbosity = self._scenario.subject.verbosity
             options += ["-v", str(verbosity)] if verbosity else []

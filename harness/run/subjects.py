@@ -95,7 +95,7 @@ def resolve(
     if not any(isinstance(item, subject_specs.PythonScheduler) for item in named):
         _require_unchanged(
             known_defects.of_part(defects, "scheduler"),
-            known_remedies.of_part(remedies, "scheduler"),
+            known_remedies.CATALOGUE.of_process(remedies, "scheduler"),
             release,
         )
     controller = _controller(subject.claim_controller, on)
@@ -104,7 +104,9 @@ def resolve(
             "--defect", known_defects.of_part(defects, CONTROLLER), "has known defects"
         )
         _require_own_controller(
-            "--remedy", known_remedies.of_part(remedies, CONTROLLER), "can be given remedies"
+            "--remedy",
+            known_remedies.CATALOGUE.of_process(remedies, CONTROLLER),
+            "can be given remedies",
         )
     return subject.model_copy(update={"schedulers": named, "claim_controller": controller})
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from harness.subject import defects, releases, remedies, replacements
+from harness.extensions import replacements
+from harness.subject import defects, releases, remedies
 from harness.subject.claim_control import controller_parts
-from harness.subject.defects import claim_controller_defects
 from harness.subject.scheduling import schedulers
 
 
@@ -18,11 +18,8 @@ def parts(
     Those of the claim controller do not change it. `release` None: the default. Raises UsageError
     for an unknown name, or if two of them override the same method.
     """
-    return replacements.parts(
-        defects.CATALOGUE.chosen(_without(chosen_defects, claim_controller_defects.CATALOGUE))
-        | remedies.CATALOGUE.chosen(chosen_remedies)
-        | releases.replacements_of(release)
-    )
+    chosen = _chosen(chosen_defects, chosen_remedies, release)
+    return replacements.replaced(schedulers.SchedulerParts(), chosen)
 
 
 def claim_controller_parts(
@@ -30,18 +27,16 @@ def claim_controller_parts(
     chosen_remedies: Iterable[str] = (),
     release: str | None = None,
 ) -> controller_parts.ControllerParts:
-    """Return the claim controller's parts with these defects and remedies, as of a release.
-
-    Those of the scheduler do not change it. `release` None: the default. Raises UsageError for an
-    unknown name, or if two of them override the same method.
-    """
-    of_controller = _without(chosen_defects, defects.CATALOGUE)
-    chosen = claim_controller_defects.CATALOGUE.chosen(of_controller)
-    chosen |= remedies.CATALOGUE.chosen(chosen_remedies)
-    chosen |= releases.replacements_of(release)
+    """Return the claim controller's parts, likewise; those of the scheduler do not change it."""
+    chosen = _chosen(chosen_defects, chosen_remedies, release)
     return replacements.replaced(controller_parts.ControllerParts(), chosen)
 
 
-def _without(names: Iterable[str], others: replacements.Catalogue) -> list[str]:
-    """Return the names that do not belong to another part."""
-    return [name for name in names if name not in others.names()]
+def _chosen(
+    chosen_defects: Iterable[str], chosen_remedies: Iterable[str], release: str | None
+) -> dict[str, replacements.Replacement]:
+    return (
+        defects.CATALOGUE.chosen(chosen_defects)
+        | remedies.CATALOGUE.chosen(chosen_remedies)
+        | releases.replacements_of(release)
+    )

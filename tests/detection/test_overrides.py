@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 import harness
-from harness.cluster.dra import kubelet_defects, kubelet_parts
-from harness.subject import defects, releases, remedies, replacements
-from harness.subject.defects import claim_controller_defects
+from harness.cluster.dra import kubelet_defects
+from harness.extensions import replacements
+from harness.subject import defects, releases, remedies
 
 pytestmark = pytest.mark.detection
 HARNESS = pathlib.Path(harness.__file__).parent
@@ -30,27 +30,19 @@ Pair = tuple[type, type]
 
 def every_replacement() -> Iterator[tuple[str, Pair]]:
     """All of the subject and of the kubelets, by name."""
-    catalogues = (defects.CATALOGUE, claim_controller_defects.CATALOGUE, remedies.CATALOGUE)
+    catalogues = (defects.CATALOGUE, remedies.CATALOGUE)
     named = [(name, known.named(name)) for known in catalogues for name in known.names()]
     for release in releases.names():
         found = releases.replacements_of(release)
         named += [(f"{release}-{name}", item) for name, item in found.items()]
     for name, item in named:
         yield name, _pair(item)
-    for name in kubelet_defects.names():
-        parts = kubelet_defects.parts([name])
-        yield name, next(_changed(parts))
+    for name in kubelet_defects.CATALOGUE.names():
+        yield name, _pair(kubelet_defects.CATALOGUE.named(name))
 
 
 def _pair(item: replacements.Replacement) -> Pair:
     return item.replacement, getattr(item.whole(), item.part)
-
-
-def _changed(parts: kubelet_parts.KubeletParts) -> Iterator[Pair]:
-    for part in parts.__slots__:
-        found, correct = getattr(parts, part), getattr(kubelet_parts.CORRECT, part)
-        if found is not correct:
-            yield found, correct
 
 
 # ------------------------------------------------------------------------------- what is wrong
@@ -76,7 +68,9 @@ def _own(replacement: type, correct: type) -> Iterator[str]:
     """The names that a replacement defines and does not inherit from correct code."""
     for kind in replacement.__mro__:
         if kind not in correct.__mro__:
-            yield from (name for name in vars(kind) if not name.startswith("__"))
+            yield from (
+                name for name in vars(kind) if not name.startswith("__") and name != "facts"
+            )
 
 
 def _users(correct: type, name: str) -> Iterable[pathlib.Path]:

@@ -63,7 +63,7 @@ FOUND = {
 
 
 def test_every_remedy_is_there_for_a_hazard() -> None:
-    assert {remedy for _, remedy in HAZARDS.values()} == set(remedies.names())
+    assert {remedy for _, remedy in HAZARDS.values()} == set(remedies.CATALOGUE.names())
     hypotheses = {"H1", "H2", "H3", "H8", "H9", "H12", "H13", "H14", "H15", "H18"}
     assert {hypothesis for hypothesis, _ in HAZARDS.values()} == hypotheses
 
@@ -90,7 +90,7 @@ def test_with_its_remedy_a_hazard_is_gone_and_nothing_is_stuck(
 
 @pytest.mark.parametrize("scenario", HAZARDS)
 def test_another_remedy_does_not_help(scenario: str) -> None:
-    others = set(remedies.names()) - {HAZARDS[scenario][1]}
+    others = set(remedies.CATALOGUE.names()) - {HAZARDS[scenario][1]}
     assert explored(scenario, *sorted(others)).findings
 
 
@@ -99,7 +99,7 @@ def test_another_remedy_does_not_help(scenario: str) -> None:
     [name for name in world_catalogue.WORLDS if "users" not in name and name not in NO_REMEDY],
 )
 def test_all_remedies_together_harm_no_world(scenario: str) -> None:
-    assert explored(scenario, *remedies.names(), schedules=30).findings == []
+    assert explored(scenario, *remedies.CATALOGUE.names(), schedules=30).findings == []
 
 
 @pytest.mark.parametrize("is_assumed", [True, False])
@@ -129,7 +129,7 @@ def test_a_successor_waits_for_the_events_of_its_list(monkeypatch: pytest.Monkey
         "_newest_claims",
         lambda leadership, _: leadership._cache.objects(),
     )
-    progress = explored("leader-changes", *remedies.names(), seed=9, schedules=4000)
+    progress = explored("leader-changes", *remedies.CATALOGUE.names(), seed=9, schedules=4000)
     assert "is allocated to claim-" in progress.findings[0][0]
 
 

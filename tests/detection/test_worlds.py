@@ -5,12 +5,12 @@ The decisions of the run, as a token has them, are a schedule that always shows 
 
 import pytest
 
-from harness.catalogue import known
 from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
+from harness.run import known_defects
 
 pytestmark = pytest.mark.detection
-NAMED = [(name, world) for name, facts in known.FACTS.items() for world in facts.worlds]
+NAMED = [(name, world) for name, facts in known_defects.facts().items() for world in facts.worlds]
 SCHEDULES_MAX = 20_000
 CORRECT_SCHEDULES = 30
 REPLAYS = 5

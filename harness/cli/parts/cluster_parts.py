@@ -264,7 +264,7 @@ def scheduler(
     from harness.subject.process import subject_process
 
     require_defects_of("scheduler", defect or ())
-    remedies.require_part(remedy or (), "scheduler")
+    remedies.CATALOGUE.require_process(remedy or (), "scheduler")
     return subject_process.run_scheduler(
         subject_process.SubjectOptions(
             kubeconfig=kubeconfig,
@@ -315,7 +315,7 @@ def claim_controller(
     from harness.subject.process import subject_process
 
     require_defects_of("claim-controller", defect or ())
-    remedies.require_part(remedy or (), "claim-controller")
+    remedies.CATALOGUE.require_process(remedy or (), "claim-controller")
     return subject_process.run_claim_controller(
         subject_process.SubjectOptions(
             kubeconfig=kubeconfig,

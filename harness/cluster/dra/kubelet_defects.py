@@ -3,12 +3,9 @@
 Each docstring says what is wrong, where it comes from, and what the correct code does.
 """
 
-import dataclasses
-import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harness import errors, suggestions
 from harness.cluster.dra import (
     claim_infos,
     claim_managers,
@@ -16,6 +13,7 @@ from harness.cluster.dra import (
     kubelet_parts,
     pod_claims,
 )
+from harness.extensions import replacements
 from harness.model.objects import Object
 
 
@@ -27,6 +25,14 @@ class ForgottenClaims(claim_infos.Checkpoint):
     keep what they have prepared only in memory (kubernetes-sigs/dra-driver-nvidia-gpu#642). The
     correct kubelet reads its checkpoint, and the driver refuses a device until it is unprepared.
     """
+
+    facts = replacements.Facts(
+        name="kubelet-forgets-claims",
+        check="prepared_devices",
+        issues=("dra-driver-nvidia-gpu#642",),
+        releases=replacements.Releases(words="drivers that keep prepared claims in memory only"),
+        worlds=("kubelet-restarted",),
+    )
 
     def load(self) -> list[claim_infos.ClaimInfo]:
         """Return nothing."""
@@ -40,6 +46,14 @@ class ReleasedFirst(drivers.Driver):
     was possible in kubernetes#140527. The correct driver gives them free at the end of the call.
     """
 
+    facts = replacements.Facts(
+        name="driver-released-first",
+        check="prepared_devices",
+        issues=("kubernetes#140527",),
+        releases=replacements.Releases(last="1.36.2", is_open=True, of="the kubelet"),
+        worlds=("prepare-against-unprepare",),
+    )
+
     def unprepare(self, info: claim_infos.ClaimInfo, node: str) -> None:
         """Give the devices free, then unprepare the claim."""
         self._give_back(info, node)
@@ -52,6 +66,12 @@ class StaleParameters(drivers.Driver):
     The driver keeps what it has computed for a device and does not compare the claim. The correct
     driver computes the environment from the allocation of the claim that it prepares.
     """
+
+    facts = replacements.Facts(
+        name="driver-stale-parameters",
+        check="container_parameters",
+        worlds=("prepare-against-unprepare",),
+    )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Start without knowledge of any device."""
@@ -74,6 +94,14 @@ class HeldDevicePrepared(drivers.Driver):
     device until it is unprepared.
     """
 
+    facts = replacements.Facts(
+        name="held-device-prepared",
+        check="prepared_devices",
+        issues=("kubernetes#141471",),
+        releases=replacements.Releases(words="drivers that do not check"),
+        worlds=("prepare-against-unprepare",),
+    )
+
     def _require_free(self, info: claim_infos.ClaimInfo) -> None:
         del info
 
@@ -85,6 +113,14 @@ class UsedClaimUnprepared(claim_managers.ClaimManager):
     of the claim. At its end only the other pods were counted: with one of them left, the claim was
     unprepared. Fixed after 1.36.2 (kubernetes#140212): a pod that is no user leaves it alone.
     """
+
+    facts = replacements.Facts(
+        name="used-claim-unprepared",
+        check="prepared_devices",
+        issues=("kubernetes#140212",),
+        releases=replacements.Releases(last="1.36.2", of="the kubelet"),
+        worlds=("refused-pod-ends",),
+    )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Start without any refused pod."""
@@ -122,6 +158,14 @@ class CachedClaimNotPrepared(claim_managers.ClaimManager):
     prepared itself since its start.
     """
 
+    facts = replacements.Facts(
+        name="cached-claim-not-prepared",
+        check="prepared_devices",
+        issues=("kubernetes#120550",),
+        releases=replacements.Releases(last="1.28", of="the kubelet"),
+        worlds=("node-rebooted",),
+    )
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Remember the claims of the checkpoint."""
         super().__init__(*arguments, **options)
@@ -130,65 +174,6 @@ class CachedClaimNotPrepared(claim_managers.ClaimManager):
     def _prepare_once(self, pod: Object, claim: Object, entry: Any) -> None:
         entry.prepared |= entry.info.key in self._cached
         super()._prepare_once(pod, claim, entry)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Defect:
-    part: str
-    """The field of KubeletParts."""
-    replacement: type[Any]
-
-
-_KNOWN = {
-    "cached-claim-not-prepared": _Defect("manager", CachedClaimNotPrepared),
-    "driver-released-first": _Defect("driver", ReleasedFirst),
-    "driver-stale-parameters": _Defect("driver", StaleParameters),
-    "held-device-prepared": _Defect("driver", HeldDevicePrepared),
-    "kubelet-forgets-claims": _Defect("checkpoint", ForgottenClaims),
-    "used-claim-unprepared": _Defect("manager", UsedClaimUnprepared),
-}
-
-
-def names() -> tuple[str, ...]:
-    """Return the names of all defects."""
-    return tuple(_KNOWN)
-
-
-def describe(name: str) -> str:
-    """Return what a defect does. Raises UsageError for an unknown name."""
-    return inspect.getdoc(_named(name).replacement) or ""
-
-
-def is_of_driver(name: str) -> bool:
-    """Return whether a defect is one of the driver. Raises UsageError for an unknown name."""
-    return _named(name).part == "driver"
-
-
-def parts(chosen: Iterable[str] = ()) -> kubelet_parts.KubeletParts:
-    """Return the parts with these defects.
-
-    Raises UsageError for an unknown name, and for two defects of one part.
-    """
-    found = {name: _named(name) for name in chosen}
-    taken: dict[str, str] = {}
-    for name, defect in found.items():
-        other = taken.setdefault(defect.part, name)
-        if other != name:
-            raise errors.UsageError(
-                f"expected defects of different parts, but {other} and {name} both replace the "
-                f"{defect.part}: choose one of them"
-            )
-    classes = {defect.part: defect.replacement for defect in found.values()}
-    return dataclasses.replace(kubelet_parts.CORRECT, **classes)
-
-
-def _named(name: str) -> _Defect:
-    if name not in _KNOWN:
-        raise errors.UsageError(
-            f"expected a known defect of the kubelet, got {name!r}. Known defects: "
-            f"{', '.join(_KNOWN)}.{suggestions.did_you_mean(name, _KNOWN)}"
-        )
-    return _KNOWN[name]
 
 
 def _config(claim: Object) -> Sequence[Any]:
@@ -201,3 +186,22 @@ def _with_config(claim: Object, config: Sequence[Any]) -> Object:
     allocation = claim["status"]["allocation"]
     devices = {**allocation["devices"], "config": config}
     return {**claim, "status": {"allocation": {**allocation, "devices": devices}}}
+
+
+CATALOGUE = replacements.Catalogue(
+    "defect of the kubelet", "defects", __name__, {"kubelet": kubelet_parts.KubeletParts}
+)
+"""The known defects by name."""
+
+
+def is_of_driver(name: str) -> bool:
+    """Return whether a defect is one of the driver. Raises UsageError for an unknown name."""
+    return CATALOGUE.named(name).part == "driver"
+
+
+def parts(chosen: Iterable[str] = ()) -> kubelet_parts.KubeletParts:
+    """Return the parts with these defects.
+
+    Raises UsageError for an unknown name, and for two defects that override the same method.
+    """
+    return replacements.replaced(kubelet_parts.CORRECT, CATALOGUE.chosen(chosen))

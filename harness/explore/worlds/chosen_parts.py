@@ -24,7 +24,7 @@ def of(defects: Iterable[str] = (), remedies: Iterable[str] = ()) -> ChosenParts
     Raises UsageError for an unknown name, or if two of them change the same method.
     """
     chosen = list(defects)
-    of_kubelet = [name for name in chosen if name in kubelet_defects.names()]
+    of_kubelet = [name for name in chosen if kubelet_defects.CATALOGUE.find(name)]
     others = [name for name in chosen if name not in of_kubelet]
     return ChosenParts(
         scheduler=assembling.parts(others, remedies),

@@ -5,32 +5,37 @@ release is a set of small classes that each override few methods of the correct 
 defects do; a class says in its docstring what the release does and which issue of Kubernetes it is.
 """
 
+from collections.abc import Iterator, Mapping
+
 from harness import errors, suggestions
-from harness.subject import replacements
-from harness.subject.releases import (
-    allocator_releases,
-    binding_condition_releases,
-    claim_controller_releases,
-    scheduler_releases,
-    slice_tracker_releases,
-)
+from harness.extensions import replacements
+from harness.subject import defects, wholes
 
 NEWEST = "1.36.2"
-_KNOWN = {
-    release: {
-        **scheduler_releases.BY_RELEASE[release],
-        **allocator_releases.BY_RELEASE[release],
-        **binding_condition_releases.BY_RELEASE[release],
-        **slice_tracker_releases.BY_RELEASE[release],
-        **of_controller,
-    }
-    for release, of_controller in claim_controller_releases.BY_RELEASE.items()
+_NAMES = ("1.34.2", NEWEST)
+DIFFERENCES = replacements.Catalogue("difference", "differences", __name__, wholes.OF_PROCESSES)
+"""The differences that are no known defects, by name."""
+NOT_PLAYED: Mapping[tuple[str, str], str] = {
+    (NEWEST, "intersection-stays-narrow"): (
+        "its allocator matches no lists at all, as was recorded with the gate on"
+    ),
+    (NEWEST, "taint-rule-kills"): (
+        "with a DeviceTaintRule it would end at once, and nothing else of it could be tried"
+    ),
 }
+"""By release and known defect, why `--as` is without it although the release has it."""
 
 
 def names() -> tuple[str, ...]:
     """Return the known releases, the oldest first."""
-    return tuple(_KNOWN)
+    return _NAMES
+
+
+def with_defect(name: str) -> list[str]:
+    """Return the known releases that have a known defect of the subject, and are played with it."""
+    facts = defects.CATALOGUE.named(name).facts
+    played = (release for release in _NAMES if (release, name) not in NOT_PLAYED)
+    return [release for release in played if facts.releases.include(release)]
 
 
 def replacements_of(release: str | None) -> dict[str, replacements.Replacement]:
@@ -40,9 +45,23 @@ def replacements_of(release: str | None) -> dict[str, replacements.Replacement]:
     """
     if release is None:
         return {}
-    if release not in _KNOWN:
+    if release not in _NAMES:
         raise errors.UsageError(
             f"expected a known release for --as, got {release!r}. Known releases: "
-            f"{', '.join(_KNOWN)}.{suggestions.did_you_mean(release, _KNOWN)}"
+            f"{', '.join(_NAMES)}.{suggestions.did_you_mean(release, _NAMES)}"
         )
-    return {f"{name} (of --as {release})": item for name, item in _KNOWN[release].items()}
+    return {f"{name} (of --as {release})": item for name, item in _found(release)}
+
+
+def _found(release: str) -> Iterator[tuple[str, replacements.Replacement]]:
+    """Yield the known defects of a release, and its differences; the latter may have a defect."""
+    differences = [
+        (name, item)
+        for name in DIFFERENCES.names()
+        if (item := DIFFERENCES.named(name)).facts.releases.include(release)
+    ]
+    covered = {name for _, item in differences for name in item.facts.instead_of}
+    for name in defects.CATALOGUE.names():
+        if release in with_defect(name) and name not in covered:
+            yield name, defects.CATALOGUE.named(name)
+    yield from differences

@@ -3,14 +3,12 @@
 One difference of 1.34.2 is not played: it counts by slice, not by pool.
 """
 
-from collections.abc import Mapping
 from typing import ClassVar
 
+from harness.extensions import replacements
 from harness.model.objects import Object
-from harness.subject import replacements
 from harness.subject.allocation import allocators, device_requests, devices, holdings, taints
-from harness.subject.defects.allocator import shares_not_gathered
-from harness.subject.defects.reported import allocator_defects, allocator_search
+from harness.subject.defects import allocator_search
 
 
 class LeftoversAllocator(allocators.Allocator):
@@ -20,6 +18,12 @@ class LeftoversAllocator(allocators.Allocator):
     nothing. All are fixed after 1.36.2. It ends at the same deadline as the correct search, but
     leaves out nothing that is known to fail.
     """
+
+    facts = replacements.Facts(
+        name="leftovers",
+        releases=replacements.Releases(first="1.36", last="1.36.2"),
+        instead_of=("counters-by-pool-name", "counters-not-given-back", "distinct-by-request"),
+    )
 
     search_class = allocator_search.OldSearch
     holdings_class: ClassVar[type[holdings.Holdings]] = allocator_search.LeakingHoldings
@@ -42,6 +46,12 @@ class PlainResultsAllocator(LeftoversAllocator):
     The search keeps what a refused device left, as up to 1.36.2.
     """
 
+    facts = replacements.Facts(
+        name="plain-results",
+        releases=replacements.Releases(last="1.34"),
+        instead_of=("counters-not-given-back", "distinct-by-request"),
+    )
+
     holdings_class = AnyEffectHoldings
 
     def allocate(self, node: Object) -> list[Object] | None:
@@ -51,23 +61,3 @@ class PlainResultsAllocator(LeftoversAllocator):
             for row in allocation["devices"]["results"]:
                 row.pop("tolerations", None)
         return found
-
-
-SEARCHED: Mapping[str, frozenset[str]] = {
-    "1.34.2": frozenset({"distinct-by-request"}),
-    "1.36.2": frozenset({"distinct-by-request"}),
-}
-"""The known defects of `OldSearch`, which the releases have whole."""
-BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
-    "1.34.2": {
-        "plain-results": replacements.Replacement("allocator", PlainResultsAllocator),
-        "all-among-alternatives": replacements.Replacement(
-            "allocator", allocator_defects.AllAmongAlternativesAllocator
-        ),
-        "shares-not-gathered": replacements.Replacement(
-            "allocator", shares_not_gathered.SharesNotGatheredAllocator
-        ),
-    },
-    "1.36.2": {"leftovers": replacements.Replacement("allocator", LeftoversAllocator)},
-}
-"""The replacements of the allocator by release."""

@@ -5,10 +5,10 @@ gates of DRA it is on here: an API server with the gate off removes the conditio
 so that the scheduler meets none.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from harness.extensions import replacements
 from harness.model.objects import Object
-from harness.subject import replacements
 from harness.subject.defects import panics
 from harness.subject.objects import claims
 from harness.subject.plugin import binding_conditions
@@ -20,6 +20,11 @@ class WaitingForeverConditions(binding_conditions.BindingConditions):
     As up to 1.36.2 and later: its conditions are looked for in an allocation that is not there. By
     default the wait ends, and the pod is tried again.
     """
+
+    facts = replacements.Facts(
+        name="lost-allocation-awaited",
+        releases=replacements.Releases(first="1.35", last="1.36.2", is_open=True),
+    )
 
     def _on_lost_allocation(self, key: str) -> None:
         del key
@@ -36,6 +41,11 @@ class PanickingConditions(binding_conditions.BindingConditions):
     (kubernetes#134905).
     """
 
+    facts = replacements.Facts(
+        name="lost-allocation-panics",
+        releases=replacements.Releases(last="1.34"),
+    )
+
     def __init__(
         self,
         claim_of: Callable[[str], Object | None],
@@ -48,14 +58,3 @@ class PanickingConditions(binding_conditions.BindingConditions):
 
     def _on_lost_allocation(self, key: str) -> None:
         raise panics.nil_dereference(key)
-
-
-BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
-    "1.34.2": {
-        "lost-allocation-panics": replacements.Replacement("conditions", PanickingConditions)
-    },
-    "1.36.2": {
-        "lost-allocation-awaited": replacements.Replacement("conditions", WaitingForeverConditions)
-    },
-}
-"""The replacements by release, the oldest release first."""

@@ -5,19 +5,13 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that rel
 gates of DRA are on, also those that are off by default in 1.34: so the releases were recorded.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from harness.client import apis
+from harness.extensions import replacements
 from harness.model.objects import Object
-from harness.subject import replacements
 from harness.subject.allocation import allocators
-from harness.subject.defects.reported import binding_defects, queueing_defects
-from harness.subject.defects.tracking import (
-    assume_cache_shared_drain,
-    gather_not_atomic,
-    in_flight_overwritten,
-)
+from harness.subject.defects import queueing_defects
 from harness.subject.objects import claims
 from harness.subject.plugin import claim_binding, dynamic_resources, scheduling_attempts
 from harness.subject.queueing import cluster_events, queueing_hints
@@ -33,6 +27,11 @@ class OutOfFlightOnFailureBinder(claim_binding.ClaimBinder):
     1.36.2 (kubernetes#139418): a failed PreBind leaves it to Unreserve.
     """
 
+    facts = replacements.Facts(
+        name="out-of-flight-on-failure",
+        releases=replacements.Releases(first="1.36", last="1.36.2"),
+    )
+
     def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
         self._assume(uid, written)
         if was_planned:
@@ -46,6 +45,11 @@ class NoLimitPlugin(dynamic_resources.DynamicResources):
     always true.
     """
 
+    facts = replacements.Facts(
+        name="limit-not-seen",
+        releases=replacements.Releases(last="1.36.2", is_open=True),
+    )
+
     def _require_reservable(self, claim: Object, pod: Object) -> None:
         del claim, pod
 
@@ -56,6 +60,11 @@ class LimitBacksOffBinder(claim_binding.ClaimBinder):
     As up to 1.36.2 and later: PreBind returns any refusal of the API server as an error. By default
     the pod waits for an event of the claim.
     """
+
+    facts = replacements.Facts(
+        name="limit-backs-off",
+        releases=replacements.Releases(last="1.36.2", is_open=True),
+    )
 
     def _require_reservable(self, claim: Object, error: apis.ApiError) -> None:
         del claim, error
@@ -68,6 +77,11 @@ class AnyClaimBinder(claim_binding.ClaimBinder):
     is another one, nor whether it has another allocation, whose devices may be out of reach of the
     pod's node.
     """
+
+    facts = replacements.Facts(
+        name="changes-not-seen",
+        releases=replacements.Releases(last="1.36.2", is_open=True),
+    )
 
     def _require_same_claim(self, chosen: Object, current: Object) -> None:
         del chosen, current
@@ -84,6 +98,11 @@ class AnyPlanForgottenBinder(claim_binding.ClaimBinder):
     does PreBind ask if a plan is of a claim that another entry of the pod has already had written.
     """
 
+    facts = replacements.Facts(
+        name="any-plan-forgotten",
+        releases=replacements.Releases(last="1.36.2", is_open=True),
+    )
+
     def _has_planned(self, attempt: scheduling_attempts.Attempt, index: int) -> bool:
         del attempt, index
         return True
@@ -95,6 +114,11 @@ class FreedNotAssumedBinder(claim_binding.ClaimBinder):
     As up to 1.36.2 and later: Unreserve drops what the API server has answered. An attempt before
     the informer's event binds the pod, and the claim is not reserved for it.
     """
+
+    facts = replacements.Facts(
+        name="freed-not-assumed",
+        releases=replacements.Releases(last="1.36.2", is_open=True),
+    )
 
     def _assume_unreserved(self, freed: Object | None) -> None:
         del freed
@@ -108,6 +132,11 @@ class ReservedTwiceBinder(claim_binding.ClaimBinder):
     first reservation back. Read in the sources, not tried.
     """
 
+    facts = replacements.Facts(
+        name="reserved-twice",
+        releases=replacements.Releases(last="1.36.2"),
+    )
+
     def _is_reserved_already(self, claim: Object, pod: Object) -> bool:
         del claim, pod
         return False
@@ -120,6 +149,11 @@ class TimeAddedOnReservationBinder(claim_binding.ClaimBinder):
     was allocated without a time, by other than a scheduler. Seen in the recorded allocations of
     1.36.2.
     """
+
+    facts = replacements.Facts(
+        name="time-added-on-reservation",
+        releases=replacements.Releases(first="1.36", last="1.36.2"),
+    )
 
     def _write_reservation(self, claim: Object, pod: Object) -> Object:
         allocation = claims.allocation_of(claim)
@@ -135,6 +169,11 @@ class AssumedNotStoredCache(assume_caches.AssumeCache):
     until the next change (kubernetes#140263).
     """
 
+    facts = replacements.Facts(
+        name="assumed-not-stored",
+        releases=replacements.Releases(last="1.36.2", is_open=True),
+    )
+
     def _keep_assumed(self, entry: Any, obj: Object) -> None:
         del entry, obj
 
@@ -145,6 +184,12 @@ class LostObjectsHelpNoPodHints(queueing_defects.ClaimDeletionIgnoredHints):
     As up to 1.36.2, which does not register these events. A claim deleted while it was allocated
     gives back its devices since kubernetes#140831.
     """
+
+    facts = replacements.Facts(
+        name="lost-objects",
+        releases=replacements.Releases(last="1.36.2"),
+        instead_of=("claim-deletion-ignored",),
+    )
 
     def after_device_change(self, event: cluster_events.ClusterEvent) -> queueing_hints.Hint:
         """Skip a deletion."""
@@ -161,6 +206,11 @@ class ReservationsNotAssumedBinder(claim_binding.ClaimBinder):
     leaves the in-flight claims also on failure, as up to 1.36.2.
     """
 
+    facts = replacements.Facts(
+        name="reservations-not-assumed",
+        releases=replacements.Releases(last="1.35"),
+    )
+
     def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
         if was_planned:
             self._assume(uid, written)
@@ -174,6 +224,11 @@ class TimeoutRulesOutNodePlugin(dynamic_resources.DynamicResources):
     would be faster.
     """
 
+    facts = replacements.Facts(
+        name="timeout-rules-out-node",
+        releases=replacements.Releases(last="1.35"),
+    )
+
     def _time_out(
         self,
         attempt: scheduling_attempts.Attempt,
@@ -182,46 +237,3 @@ class TimeoutRulesOutNodePlugin(dynamic_resources.DynamicResources):
     ) -> None:
         del node
         attempt.refuse(str(error))
-
-
-_UP_TO_NOW = {
-    "any-plan-forgotten": replacements.Replacement("claim_binder", AnyPlanForgottenBinder),
-    "freed-not-assumed": replacements.Replacement("claim_binder", FreedNotAssumedBinder),
-    "assumed-not-stored": replacements.Replacement("assume_cache", AssumedNotStoredCache),
-    "changes-not-seen": replacements.Replacement("claim_binder", AnyClaimBinder),
-    "reserved-twice": replacements.Replacement("claim_binder", ReservedTwiceBinder),
-    "limit-not-seen": replacements.Replacement("plugin", NoLimitPlugin),
-    "limit-backs-off": replacements.Replacement("claim_binder", LimitBacksOffBinder),
-    "lost-objects": replacements.Replacement("hints", LostObjectsHelpNoPodHints),
-}
-
-
-BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
-    "1.34.2": {
-        "shared-drain": replacements.Replacement(
-            "assume_cache", assume_cache_shared_drain.SharedDrainAssumeCache
-        ),
-        "in-flight-overwritten": replacements.Replacement(
-            "in_flight_claims", in_flight_overwritten.OverwrittenInFlightClaims
-        ),
-        "plain-gather": replacements.Replacement("gatherer", gather_not_atomic.NotAtomicGatherer),
-        "reservations-not-assumed": replacements.Replacement(
-            "claim_binder", ReservationsNotAssumedBinder
-        ),
-        "deallocated-claim-reserved": replacements.Replacement(
-            "claim_binder", binding_defects.DeallocatedClaimReservedBinder
-        ),
-        "timeout-rules-out-node": replacements.Replacement("plugin", TimeoutRulesOutNodePlugin),
-        **_UP_TO_NOW,
-    },
-    "1.36.2": {
-        "out-of-flight-on-failure": replacements.Replacement(
-            "claim_binder", OutOfFlightOnFailureBinder
-        ),
-        "time-added-on-reservation": replacements.Replacement(
-            "claim_binder", TimeAddedOnReservationBinder
-        ),
-        **_UP_TO_NOW,
-    },
-}
-"""The replacements of the scheduler by release, the oldest release first."""

@@ -5,11 +5,8 @@ Both also have the defects `slice-tracker-shared-drain` and `slice-tracker-unloc
 ResourceSlice while there is a rule (kubernetes#139651). It is played without this.
 """
 
-from collections.abc import Mapping
-
+from harness.extensions import replacements
 from harness.model.objects import Object
-from harness.subject import replacements
-from harness.subject.defects.slices import slice_tracker_shared_drain, slice_tracker_unlocked_merge
 from harness.subject.slice_tracking import slice_trackers
 
 
@@ -19,18 +16,10 @@ class SelectorlessRulesTracker(slice_trackers.SliceTracker):
     It is documented to select no device. Up to 1.37; fixed later (kubernetes#141648).
     """
 
+    facts = replacements.Facts(
+        name="selectorless-rules",
+        releases=replacements.Releases(last="1.37"),
+    )
+
     def _may_select(self, rule: Object, obj: Object) -> bool:
         return rule["spec"].get("deviceSelector") is None or super()._may_select(rule, obj)
-
-
-_SINCE_1_34: Mapping[str, replacements.Replacement] = {
-    "selectorless-rules": replacements.Replacement("slice_tracker", SelectorlessRulesTracker),
-    "tracker-shared-drain": replacements.Replacement(
-        "slice_tracker", slice_tracker_shared_drain.SharedDrainSliceTracker
-    ),
-    "tracker-unlocked-merge": replacements.Replacement(
-        "slice_tracker", slice_tracker_unlocked_merge.UnlockedMergeSliceTracker
-    ),
-}
-BY_RELEASE = {"1.34.2": _SINCE_1_34, "1.36.2": _SINCE_1_34}
-"""The replacements of the slice tracker by release."""

@@ -1,6 +1,7 @@
 """A remedy for hypothesis H9: a reservation for a pod that the informer never knew."""
 
 from harness import concurrency
+from harness.extensions import replacements
 from harness.subject.claim_control import pod_claims, releasing
 from harness.subject.objects import claims
 
@@ -25,6 +26,8 @@ class AskingReleaser(releasing.Releaser):
 
     Not covered: reservations for consumers that are no pods.
     """
+
+    facts = replacements.Facts(name="ask-again-for-unseen-pods")
 
     def sync(self, key: str) -> None:
         """Sync the claim, and once more later if it is reserved for an unknown pod.

@@ -2,6 +2,7 @@
 
 from harness import concurrency
 from harness.client import informers
+from harness.extensions import replacements
 from harness.subject.claim_control import pod_claims, pod_syncing, releasing
 from harness.subject.objects import claims
 
@@ -24,6 +25,8 @@ class AwaitingPodSyncer(pod_syncing.PodSyncer):
 
     Not covered: a claim that its user has to create.
     """
+
+    facts = replacements.Facts(name="await-created-claims")
 
     def sync(self, key: str) -> None:
         """Sync the pod, and once more later if the informer does not know a claim of it.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from harness import concurrency
+from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.objects import claims
 from harness.subject.tracking import allocated_devices
@@ -31,6 +32,8 @@ class ComparedDevices(allocated_devices.AllocatedDevices):
     Not covered: the devices are still not counted. If two claims hold a device already, the first
     that gives it back makes it look free (hypothesis H4). It costs no request.
     """
+
+    facts = replacements.Facts(name="compare-devices-on-update")
 
     def on_update(self, old: Object, new: Object) -> None:
         """Insert the devices that were added, and remove those that are gone."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from harness import concurrency
 from harness.client import apis
+from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.claim_control import pod_claims, pod_syncing
 from harness.subject.objects import claims
@@ -41,6 +42,8 @@ class DerivingPodSyncer(pod_syncing.PodSyncer):
     way when another client deletes the claim of its retry succeeds beside that of the successor,
     because its name is free again (H17).
     """
+
+    facts = replacements.Facts(name="derive-claim-names")
 
     def _send(self, wanted: Object, pod: Object) -> Object:
         refused: pod_syncing.ClaimCreationError | None = None

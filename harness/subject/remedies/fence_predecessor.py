@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from harness import concurrency, errors
 from harness.client import apis
+from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.leadership import leaderships
 from harness.subject.objects import claims
@@ -68,6 +69,8 @@ class FencingLeadership(leaderships.Leadership):
     that away from the allocated devices (as in `keep_in_flight`, where the claim's own scheduler
     can wait for them).
     """
+
+    facts = replacements.Facts(name="fence-predecessor")
 
     accepts_cached_lists = False
 

@@ -2,6 +2,7 @@
 
 from harness import concurrency
 from harness.client import informers
+from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.claim_control import enqueuing
 from harness.subject.objects import claims
@@ -33,6 +34,8 @@ class ReservationEnqueuer(enqueuing.Enqueuer):
     Not covered: a pod that the informer never knew (H9). The second claim takes devices while the
     pod runs.
     """
+
+    facts = replacements.Facts(name="find-claims-by-reservation")
 
     def on_pod(self, pod: Object, old: Object | None = None) -> None:
         """Index a new or changed pod, and enqueue it or its claims; all of them when it ends."""

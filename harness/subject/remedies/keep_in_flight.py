@@ -5,6 +5,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import apis, informers, transports
+from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.objects import claims
 from harness.subject.plugin import claim_binding, scheduling_attempts
@@ -58,6 +59,8 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
     `fence_predecessor`); a lost answer to the binding of the pod, after which Unreserve removes the
     reservation of a pod that is bound; another scheduler for the same devices.
     """
+
+    facts = replacements.Facts(name="keep-in-flight-until-known")
 
     def __init__(self, api: apis.Api, **parts: Any) -> None:
         super().__init__(api, **parts)

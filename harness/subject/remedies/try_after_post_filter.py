@@ -2,6 +2,7 @@
 
 from harness import concurrency
 from harness.client import apis, transports
+from harness.extensions import replacements
 from harness.subject.objects import claims
 from harness.subject.plugin import dynamic_resources, misplaced_claims, scheduling_attempts
 
@@ -24,6 +25,8 @@ class TryingAgainPlugin(dynamic_resources.DynamicResources):
 
     Not covered: a claim that is deallocated, as far as its event is not lost; that one is a hint.
     """
+
+    facts = replacements.Facts(name="try-again-after-post-filter")
 
     def post_filter(self, attempt: scheduling_attempts.Attempt) -> str:
         """Free what keeps the pod from every node; return what was done.

@@ -15,11 +15,7 @@ from typing import Any
 import frontrun
 
 from harness import concurrency
-from harness.subject.defects.tracking import (
-    assume_cache_early_return,
-    assume_cache_shared_drain,
-    gather_not_atomic,
-)
+from harness.subject.defects import tracking_defects
 from harness.subject.telemetry import klog
 from harness.subject.tracking import allocated_devices, assume_caches, gathering, in_flight
 
@@ -43,12 +39,12 @@ inconclusive.
 
 CACHES = {
     "correct": assume_caches.AssumeCache,
-    "assume-cache-early-return": assume_cache_early_return.EarlyReturnAssumeCache,
-    "assume-cache-shared-drain": assume_cache_shared_drain.SharedDrainAssumeCache,
+    "assume-cache-early-return": tracking_defects.EarlyReturnAssumeCache,
+    "assume-cache-shared-drain": tracking_defects.SharedDrainAssumeCache,
 }
 GATHERERS = {
     "correct": gathering.Gatherer,
-    "gather-not-atomic": gather_not_atomic.NotAtomicGatherer,
+    "gather-not-atomic": tracking_defects.NotAtomicGatherer,
 }
 
 

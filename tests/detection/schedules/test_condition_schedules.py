@@ -17,7 +17,7 @@ def perform(stage: stages.Stage, *chosen: str) -> condition_plays.Play:
     return play
 
 
-@pytest.mark.parametrize("defect", defects.names())
+@pytest.mark.parametrize("defect", defects.CATALOGUE.names("scheduler"))
 def test_a_defect_shows_if_this_is_its_schedule(stage: stages.Stage, defect: str) -> None:
     found = perform(stage, defect).judged()
     is_exposed = defect in condition_plays.EXPOSED

@@ -11,11 +11,10 @@ import pytest
 
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
-from harness.catalogue import known as catalogued
 from harness.client import apis
+from harness.run import known_defects
 from harness.subject import assembling
-from harness.subject.defects import claim_controller_defects
-from harness.subject.defects.reported import mutation_cache
+from harness.subject.defects import mutation_cache
 from harness.subject.objects import claims
 from tests.detection import claim_plays
 from tests.support import api_objects, controller_worlds, local_servers
@@ -119,6 +118,6 @@ def test_more_claims_are_created_than_the_cache_holds(defect: str) -> None:
 
 def test_every_defect_has_a_schedule_a_play_or_a_world() -> None:
     plays = {play[0] for play in claim_plays.PLAYS}
-    known = set(claim_controller_defects.CATALOGUE.names())
-    in_worlds = {name for name in known if catalogued.FACTS[name].worlds}
+    known = set(known_defects.names("claim-controller"))
+    in_worlds = {name for name in known if known_defects.named(name).facts.worlds}
     assert known <= {*SCHEDULES, *plays, *in_worlds, "small-mutation-cache"}

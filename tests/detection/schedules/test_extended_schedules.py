@@ -26,7 +26,7 @@ def perform(stage: stages.Stage, *chosen: str) -> extended_plays.Play:
     return play
 
 
-@pytest.mark.parametrize("defect", defects.names())
+@pytest.mark.parametrize("defect", defects.CATALOGUE.names("scheduler"))
 def test_a_defect_shows_if_this_is_its_schedule(stage: stages.Stage, defect: str) -> None:
     play = perform(stage, defect)
     assert play.holders() == (2 if defect in extended_plays.EXPOSED else 1)

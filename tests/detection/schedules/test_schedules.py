@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.catalogue import known
 from harness.client import apis
+from harness.run import known_defects
 from harness.subject import assembling, defects
 from harness.subject.objects import claims
 from tests.detection import claim_plays, counter_plays, placement_plays, stages
@@ -162,7 +162,7 @@ schedules = pytest.mark.parametrize(
 
 
 @schedules
-@pytest.mark.parametrize("defect", defects.names())
+@pytest.mark.parametrize("defect", defects.CATALOGUE.names("scheduler"))
 def test_a_defect_gives_the_device_twice_under_its_schedules_and_no_other(
     stage: stages.Stage, schedule: Schedule, defect: str
 ) -> None:
@@ -182,7 +182,7 @@ def test_the_correct_code_gives_it_once(stage: stages.Stage, schedule: Schedule)
 def test_every_defect_has_a_schedule() -> None:
     """In `test_worlds`, a world shows it; its schedule is what exploring has found."""
     elsewhere = (
-        frozenset(name for name, facts in known.FACTS.items() if facts.worlds)
+        frozenset(name for name, facts in known_defects.facts().items() if facts.worlds)
         | slice_plays.EXPOSED
         | extended_plays.ONLY_HERE
         | counter_plays.EXPOSED
@@ -191,4 +191,4 @@ def test_every_defect_has_a_schedule() -> None:
         | claim_plays.EXPOSED
     )
     exposed = elsewhere.union(*(item.exposes for item in SCHEDULES))
-    assert exposed >= set(defects.names())
+    assert exposed >= set(defects.CATALOGUE.names("scheduler"))

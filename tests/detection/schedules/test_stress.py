@@ -3,9 +3,9 @@ long.
 """
 
 import pytest
+from harness.subject.defects.reported import registered
 
 from harness.subject import assembling, defects
-from harness.subject.defects.reported import registered
 from tests.detection import claim_plays, counter_plays, placement_plays
 from tests.detection.schedules import churning, condition_plays, extended_plays, slice_plays
 
@@ -33,7 +33,7 @@ def test_the_correct_parts_never_lose_sight_of_a_device(
 @pytest.mark.parametrize(
     "defect",
     sorted(
-        set(defects.names())
+        set(defects.CATALOGUE.names("scheduler"))
         - slice_plays.EXPOSED
         - counter_plays.EXPOSED
         - extended_plays.ONLY_HERE

@@ -11,26 +11,22 @@ import pytest
 from harness import processes
 from harness.campaign import results
 from harness.campaign.purposes import Purpose
-from harness.catalogue import (
-    defect_facts,
-    guarantees,
-    known,
-    played_releases,
-    release_ranges,
-)
+from harness.catalogue import guarantees, known
 from harness.catalogue import track_record as records
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
+from harness.extensions import replacements
 from harness.run import known_defects
 from harness.subject import releases
 from tools import track_record
 
 VERDICTS = pathlib.Path(__file__).parents[3] / "docs/reference/verdicts.md"
 LISTED = {row.name: row for row in known.listed()}
+FACTS = known_defects.facts()
 
 
 def test_there_are_facts_about_every_defect_and_no_other() -> None:
-    assert set(known.FACTS) == set(known_defects.names()) == set(LISTED)
+    assert set(FACTS) == set(LISTED)
 
 
 def test_the_letters_are_those_of_the_readme() -> None:
@@ -50,19 +46,19 @@ def test_a_defect_has_a_scenario_or_a_world_that_shows_it(name: str) -> None:
     assert row.description
 
 
-@pytest.mark.parametrize("facts", known.FACTS.values(), ids=list(known.FACTS))
+@pytest.mark.parametrize("facts", FACTS.values(), ids=list(FACTS))
 def test_the_worlds_are_there_and_the_correct_subject_is_well_in_them(
-    facts: defect_facts.DefectFacts,
+    facts: replacements.Facts,
 ) -> None:
     hazards = [world_catalogue.WORLDS[name].hazard for name in facts.worlds]
     assert hazards == [None] * len(facts.worlds)
 
 
-@pytest.mark.parametrize("facts", known.FACTS.values(), ids=list(known.FACTS))
+@pytest.mark.parametrize("facts", FACTS.values(), ids=list(FACTS))
 def test_what_was_shipped_has_an_issue_and_what_was_not_has_none(
-    facts: defect_facts.DefectFacts,
+    facts: replacements.Facts,
 ) -> None:
-    assert bool(facts.issues) == (facts.releases != defect_facts.MUTANT)
+    assert bool(facts.issues) == (facts.releases != replacements.NEVER)
     for issue in facts.issues:
         assert re.fullmatch(r"[\w-]+#\d+", issue)
 
@@ -70,9 +66,9 @@ def test_what_was_shipped_has_an_issue_and_what_was_not_has_none(
 def test_as_a_release_the_subject_has_the_defects_of_the_release() -> None:
     """Kubelets and drivers are those of no release."""
     for release in releases.names():
-        told = {name for name, facts in known.FACTS.items() if facts.releases.include(release)}
+        told = {name for name, facts in FACTS.items() if facts.releases.include(release)}
         told = {name for name in told if LISTED[name].part in ("scheduler", "claim-controller")}
-        without = {name for other, name in played_releases.NOT_PLAYED if other == release}
+        without = {name for other, name in releases.NOT_PLAYED if other == release}
         assert without <= told
         assert {name for name in LISTED if release in LISTED[name].as_releases} == told - without
 
@@ -106,7 +102,7 @@ def test_the_releases_of_some_defects() -> None:
 def test_a_range_of_releases(
     releases_: dict[str, Any], text: str, inside: str | None, outside: str | None
 ) -> None:
-    span = release_ranges.Releases(**releases_)
+    span = replacements.Releases(**releases_)
     assert str(span) == text
     assert inside is None or span.include(inside)
     assert outside is None or not span.include(outside)

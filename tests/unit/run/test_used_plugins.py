@@ -20,7 +20,8 @@ SCENARIO = (loading.SHELF.folder() / "pod-churn.toml").read_text()
 CLUSTER = (profiles.SHELF.folder() / "embedded.toml").read_text()
 CODE = '''
 from harness import api
-from harness.subject import gathering
+from harness.extensions import replacements
+from harness.subject.tracking import gathering
 from harness.subject.claim_control import releasing
 
 MINE = api.Subject(command=["true", "{kubeconfig}"])
@@ -38,7 +39,7 @@ class Silent(gathering.Gatherer):
 
 class Released(releasing.Releaser):
     """Something else is forgotten."""
-    shows_otherwise = True
+    facts = replacements.Facts(check="resource_leaks")
     def _drop_reservations(self, claim, valid):
         return claim
 
@@ -121,7 +122,7 @@ def test_defects_replace_the_part_that_they_are_subclasses_of() -> None:
     assert assembling.claim_controller_parts(plan.defects).releaser.__name__ == "Released"
     assert known_defects.of_part(plan.defects, "claim-controller") == ["released"]
     assert known_defects.double_allocating(plan.defects) == ["forgotten"]
-    assert known_defects.describe("forgotten") == "Something is forgotten."
+    assert known_defects.named("forgotten").description == "Something is forgotten."
     with pytest.raises(errors.UsageError, match="both override attempt of the gatherer"):
         assembling.parts(["forgotten", "revision-compared-early"])
 

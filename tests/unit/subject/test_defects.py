@@ -3,7 +3,8 @@
 import pytest
 
 from harness import errors
-from harness.subject import assembling, defects, replacements
+from harness.extensions import replacements
+from harness.subject import assembling, defects
 from harness.subject.plugin import claim_binding
 from harness.subject.scheduling import schedulers
 from harness.subject.tracking import gathering
@@ -13,7 +14,7 @@ def test_without_defects_the_parts_are_the_correct_ones() -> None:
     assert assembling.parts(()) == schedulers.SchedulerParts()
 
 
-@pytest.mark.parametrize("name", defects.names())
+@pytest.mark.parametrize("name", defects.CATALOGUE.names("scheduler"))
 def test_a_defect_replaces_one_part_by_a_kind_of_it(name: str) -> None:
     correct, replaced = schedulers.SchedulerParts(), assembling.parts([name])
     changed = [
@@ -23,12 +24,12 @@ def test_a_defect_replaces_one_part_by_a_kind_of_it(name: str) -> None:
     assert issubclass(getattr(replaced, changed[0]), getattr(correct, changed[0]))
 
 
-@pytest.mark.parametrize("name", defects.names())
+@pytest.mark.parametrize("name", defects.CATALOGUE.names("scheduler"))
 def test_a_defect_says_what_is_wrong(name: str) -> None:
-    assert len(defects.describe(name).split()) > 10
+    assert len(defects.CATALOGUE.describe(name).split()) > 10
 
 
-@pytest.mark.parametrize("ask", [defects.describe, lambda name: assembling.parts([name])])
+@pytest.mark.parametrize("ask", [defects.CATALOGUE.describe, lambda name: assembling.parts([name])])
 def test_an_unknown_name_is_answered_with_the_known_ones(ask: object) -> None:
     with pytest.raises(errors.UsageError, match=r"got 'gather-atomic'.*gather-not-atomic"):
         ask("gather-atomic")  # type: ignore[operator]
@@ -55,10 +56,10 @@ def test_two_that_override_the_same_method_are_refused() -> None:
         def _is_current(self, revision: int) -> bool:
             return bool(revision)
 
-    other = replacements.Replacement("gatherer", Also)
+    other = replacements.Replacement("gatherer", Also, schedulers.SchedulerParts, "scheduler")
     chosen = defects.CATALOGUE.chosen(["gather-not-atomic"]) | {"also": other}
     with pytest.raises(errors.UsageError, match="gather-not-atomic and also both override _is_cur"):
-        replacements.parts(chosen)
+        replacements.replaced(schedulers.SchedulerParts(), chosen)
 
 
 def test_a_name_given_twice_counts_once() -> None:

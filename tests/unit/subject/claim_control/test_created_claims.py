@@ -3,7 +3,7 @@
 from typing import Any
 
 from harness.subject.claim_control import created_claims
-from harness.subject.defects.reported import mutation_cache
+from harness.subject.defects import mutation_cache
 from tests.support import api_objects, controlled_runtimes
 
 POD = api_objects.known_pod("p")

@@ -5,7 +5,8 @@ import copy
 import pytest
 
 from harness import concurrency
-from harness.subject import releases, replacements
+from harness.extensions import replacements
+from harness.subject import releases
 from harness.subject.claim_control import controller_parts, generating
 from tests.support import api_objects
 

@@ -3,9 +3,8 @@
 import pytest
 
 from harness import errors
-from harness.subject import assembling, releases
+from harness.subject import assembling, defects, releases
 from harness.subject.claim_control import controller_parts, feature_gates
-from harness.subject.releases import claim_controller_releases
 
 CORRECT = controller_parts.ControllerParts()
 
@@ -34,14 +33,27 @@ def test_a_part_of_a_release_is_a_kind_of_the_correct_one(release: str) -> None:
 
 
 def test_an_older_release_has_what_the_newer_one_has() -> None:
-    by_release = claim_controller_releases.BY_RELEASE
-    assert by_release["1.34.2"].items() >= by_release["1.36.2"].items()
+    named = {
+        release: {
+            item.replacement
+            for item in releases.replacements_of(release).values()
+            if item.process == "claim-controller"
+        }
+        for release in releases.names()
+    }
+    assert named["1.34.2"] >= named["1.36.2"]
 
 
-@pytest.mark.parametrize("release", releases.names())
-def test_each_difference_says_what_the_release_does(release: str) -> None:
-    for item in claim_controller_releases.BY_RELEASE[release].values():
-        assert len((item.replacement.__doc__ or "").split()) > 10
+@pytest.mark.parametrize("name", releases.DIFFERENCES.names())
+def test_each_difference_says_what_the_release_does(name: str) -> None:
+    assert len(releases.DIFFERENCES.named(name).description.split()) > 10
+
+
+def test_a_difference_has_the_code_of_the_defects_that_it_stands_for() -> None:
+    for name in releases.DIFFERENCES.names():
+        item = releases.DIFFERENCES.named(name)
+        known = [defects.CATALOGUE.named(defect) for defect in item.facts.instead_of]
+        assert {defect.part for defect in known} <= {item.part}
 
 
 def test_an_unknown_release_is_answered_with_the_known_ones() -> None:

@@ -21,7 +21,7 @@ HYPOTHESES = {
 }
 
 
-@pytest.mark.parametrize("name", remedies.names())
+@pytest.mark.parametrize("name", remedies.CATALOGUE.names())
 def test_a_remedy_replaces_one_part_by_a_kind_of_it(name: str) -> None:
     pairs: list[tuple[Any, Any]] = [
         (schedulers.SchedulerParts(), assembling.parts((), [name])),
@@ -38,23 +38,26 @@ def test_a_remedy_replaces_one_part_by_a_kind_of_it(name: str) -> None:
 
 
 def test_each_remedy_is_for_one_part() -> None:
-    of_scheduler = remedies.of_part(remedies.names(), "scheduler")
+    of_scheduler = remedies.CATALOGUE.of_process(remedies.CATALOGUE.names(), "scheduler")
     of_controller = [
-        "derive-claim-names",
         "ask-again-for-unseen-pods",
-        "find-claims-by-reservation",
         "await-created-claims",
+        "derive-claim-names",
+        "find-claims-by-reservation",
     ]
-    assert remedies.of_part(remedies.names(), "claim-controller") == of_controller
-    assert {*of_scheduler, *of_controller} == set(remedies.names())
-    remedies.require_part(of_scheduler, "scheduler")
+    assert (
+        remedies.CATALOGUE.of_process(remedies.CATALOGUE.names(), "claim-controller")
+        == of_controller
+    )
+    assert {*of_scheduler, *of_controller} == set(remedies.CATALOGUE.names())
+    remedies.CATALOGUE.require_process(of_scheduler, "scheduler")
     with pytest.raises(errors.UsageError, match="expected a remedy of the claim-controller, got"):
-        remedies.require_part(of_scheduler, "claim-controller")
+        remedies.CATALOGUE.require_process(of_scheduler, "claim-controller")
 
 
-@pytest.mark.parametrize("name", remedies.names())
+@pytest.mark.parametrize("name", remedies.CATALOGUE.names())
 def test_a_remedy_says_what_upstream_could_do_and_what_is_left(name: str) -> None:
-    described = remedies.describe(name)
+    described = remedies.CATALOGUE.describe(name)
     assert f"Hypothes{'e' if ' and H' in described else 'i'}s" in described
     assert HYPOTHESES[name] in described
     for part in ("Upstream could do this", "Why it is enough", "Not covered", ".go"):
@@ -67,7 +70,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 
 
 def test_all_remedies_combine_with_each_other_and_with_the_defects_of_other_methods() -> None:
-    parts = assembling.parts(["in-flight-removed-first"], remedies.names())
+    parts = assembling.parts(["in-flight-removed-first"], remedies.CATALOGUE.names())
     for kind in (
         defects.CATALOGUE.named("in-flight-removed-first").replacement,
         remedies.CATALOGUE.named("keep-in-flight-until-known").replacement,
@@ -76,6 +79,6 @@ def test_all_remedies_combine_with_each_other_and_with_the_defects_of_other_meth
 
 
 def test_every_defect_combines_with_every_remedy() -> None:
-    for defect in defects.names():
-        for remedy in remedies.names():
+    for defect in defects.CATALOGUE.names("scheduler"):
+        for remedy in remedies.CATALOGUE.names():
             assembling.parts([defect], [remedy])

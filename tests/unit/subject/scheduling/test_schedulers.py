@@ -319,7 +319,7 @@ def test_a_plan_without_an_answer_is_kept_from_other_pods(
     seen: Steps, server: local_servers.LocalServer
 ) -> None:
     """Hypothesis H1 with all threads: the second pod comes when the first one's plan has failed."""
-    world = World(server, *remedies.names())
+    world = World(server, *remedies.CATALOGUE.names())
     for pod in ("p", "q"):
         world.put(apis.CLAIMS, api_objects.claim(f"of-{pod}"))
     world.scheduler.start()
@@ -353,8 +353,8 @@ def test_a_write_under_way_is_fenced_by_the_next_scheduler(
     seen: Steps, server: local_servers.LocalServer
 ) -> None:
     """Hypothesis H3: the first one's write arrives after the second one's list."""
-    world, slow = World(server, *remedies.names()), SlowServer(server)
-    parts = assembling.parts((), remedies.names())
+    world, slow = World(server, *remedies.CATALOGUE.names()), SlowServer(server)
+    parts = assembling.parts((), remedies.CATALOGUE.names())
     first = schedulers.Scheduler(apis.Api(slow), schedulers.SchedulerOptions(), parts)
     first.start()
     world.pod_with_claim("p")

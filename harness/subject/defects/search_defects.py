@@ -1,9 +1,10 @@
-"""Defects of the allocator that were reported of kube-scheduler."""
+"""Known defects of the allocator's search: it misses solutions, or finds one that is none."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness import concurrency
+from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.allocation import (
     allocators,
@@ -13,8 +14,7 @@ from harness.subject.allocation import (
     results,
     searches,
 )
-from harness.subject.defects import panics
-from harness.subject.defects.reported import allocator_search
+from harness.subject.defects import allocator_search, panics
 
 # ------------------------------------------------------------------ counters
 
@@ -27,6 +27,14 @@ class CountersByPoolNameAllocator(allocators.Allocator):
     from those of the other. Affects 1.36.2; 1.34.2 counts by slice. Fixed by kubernetes#140443.
     """
 
+    facts = replacements.Facts(
+        name="counters-by-pool-name",
+        check="device_consumption",
+        issues=("kubernetes#140434",),
+        releases=replacements.Releases(first="1.36.2", last="1.36.2"),
+        worlds=("pools-of-one-name",),
+    )
+
     holdings_class = allocator_search.ByPoolNameHoldings
     is_monotonic = False
 
@@ -38,6 +46,14 @@ class CountersNotGivenBackAllocator(allocators.Allocator):
     them refused the device. The search misses solutions, and the pod waits. Affects 1.36.2; since
     then each refusal undoes the changes made for the device.
     """
+
+    facts = replacements.Facts(
+        name="counters-not-given-back",
+        check="claim_progress",
+        issues=("kubernetes#140431",),
+        releases=replacements.Releases(last="1.36.2"),
+        worlds=("refused-between",),
+    )
 
     holdings_class = allocator_search.NotGivenBackHoldings
     is_monotonic = False
@@ -59,6 +75,14 @@ class AllWithCountersAllocator(allocators.Allocator):
     kubernetes#138885, which stores the pool.
     """
 
+    facts = replacements.Facts(
+        name="all-with-counters",
+        check="claim_progress",
+        issues=("kubernetes#138882",),
+        releases=replacements.Releases(first="1.35", last="1.36.0"),
+        worlds=("all-with-counters",),
+    )
+
     search_class = _AllWithCountersSearch
 
 
@@ -72,6 +96,14 @@ class AllAmongAlternativesAllocator(allocators.Allocator):
     means at least one device, and for a request of its own it is right that a node without any is
     ruled out. Fixed in 1.36 (kubernetes#137347).
     """
+
+    facts = replacements.Facts(
+        name="all-among-alternatives",
+        check="claim_progress",
+        issues=("kubernetes#137347",),
+        releases=replacements.Releases(last="1.35"),
+        worlds=("all-or-one",),
+    )
 
     def _allocate(self, view: inventories.NodeView, node: Object) -> list[Object] | None:
         every = self._every(view)
@@ -121,6 +153,14 @@ class DistinctByRequestAllocator(allocators.Allocator):
     Affects 1.36.2; fixed by kubernetes#140600, which remembers the value of each device.
     """
 
+    facts = replacements.Facts(
+        name="distinct-by-request",
+        check="claim_constraints",
+        issues=("kubernetes#140438",),
+        releases=replacements.Releases(first="1.34", last="1.36.2"),
+        worlds=("three-distinct-devices",),
+    )
+
     search_class = _DistinctByRequestSearch
     is_monotonic = False
 
@@ -138,6 +178,16 @@ class IntersectionStaysNarrowAllocator(allocators.Allocator):
     waits. Affects 1.36.2 with the gate DRAListTypeAttributes.
     """
 
+    facts = replacements.Facts(
+        name="intersection-stays-narrow",
+        check="claim_progress",
+        issues=("kubernetes#140326",),
+        releases=replacements.Releases(
+            first="1.36.2", last="1.36.2", given="with DRAListTypeAttributes"
+        ),
+        worlds=("lists-in-common",),
+    )
+
     search_class = _StaysNarrowSearch
     is_monotonic = False
 
@@ -153,6 +203,14 @@ class FilterSharesCallStateAllocator(allocators.Allocator):
     extended resources kept the claims to allocate like this (kubernetes#132976); since
     kubernetes#133587 each call has them to itself.
     """
+
+    facts = replacements.Facts(
+        name="filter-shares-call-state",
+        check="reachable_devices",
+        issues=("kubernetes#133586",),
+        releases=replacements.Releases(words="1.34 in development"),
+        worlds=("filter-threads",),
+    )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

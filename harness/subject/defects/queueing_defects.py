@@ -1,5 +1,6 @@
-"""Defects of the scheduling queue and its hints that were reported: each leaves a pod waiting."""
+"""Known defects of the scheduling queue and its hints: each leaves a pod waiting."""
 
+from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.defects import panics
 from harness.subject.queueing import (
@@ -18,6 +19,14 @@ class ClaimDeletionIgnoredHints(queueing_hints.QueueingHints):
     not register the event.
     """
 
+    facts = replacements.Facts(
+        name="claim-deletion-ignored",
+        check="claim_progress",
+        issues=("kubernetes#140831",),
+        releases=replacements.Releases(last="1.36.2"),
+        worlds=("allocated-claim-deleted",),
+    )
+
     def after_claim_change(
         self, pod: Object, old: Object | None, new: Object | None
     ) -> queueing_hints.Hint:
@@ -32,6 +41,14 @@ class SliceEventIgnoredHints(queueing_hints.QueueingHints):
     Affects 1.30 and 1.31, which do not register the events.
     """
 
+    facts = replacements.Facts(
+        name="slice-event-ignored",
+        check="claim_progress",
+        issues=("kubernetes#126807",),
+        releases=replacements.Releases(first="1.30", last="1.31"),
+        worlds=("new-generation",),
+    )
+
     def after_device_change(self, event: cluster_events.ClusterEvent) -> queueing_hints.Hint:
         """Skip slices."""
         is_slice = event.resource == cluster_events.SLICE
@@ -45,6 +62,14 @@ class PodStatusIgnoredHints(queueing_hints.QueueingHints):
     there before the status names it, the pod waits until something else happens. Fixed in 1.32 by
     the hint for UpdatePodGeneratedResourceClaim.
     """
+
+    facts = replacements.Facts(
+        name="pod-status-ignored",
+        check="claim_progress",
+        issues=("kubernetes#127497",),
+        releases=replacements.Releases(last="1.31"),
+        worlds=("claim-lost-while-pod-waits",),
+    )
 
     def after_pod_change(
         self, pod: Object, event: cluster_events.ClusterEvent
@@ -62,6 +87,12 @@ class UnindexedPodQueue(scheduling_queue.SchedulingQueue):
     some pods only in this way.
     """
 
+    facts = replacements.Facts(
+        name="unindexed-pod",
+        check="claim_progress",
+        worlds=("claim-lost-while-pod-waits", "two-users-one-device"),
+    )
+
     def _index(self, queued: queued_pods.QueuedPod, pod: Object) -> None:
         if queued.pod is pod:
             super()._index(queued, pod)
@@ -73,6 +104,16 @@ class TaintRuleKillsTracker(slice_trackers.SliceTracker):
     The handlers get rules of another version of the API than they expect. Affects 1.36.2 with the
     gate DRADeviceTaintRules.
     """
+
+    facts = replacements.Facts(
+        name="taint-rule-kills",
+        check="claim_progress",
+        issues=("kubernetes#139651",),
+        releases=replacements.Releases(
+            first="1.36.2", last="1.36.2", given="with DRADeviceTaintRules"
+        ),
+        worlds=("taint-rule",),
+    )
 
     def _merge(self, name: str) -> Object | None:
         if self._rules and name in self._slices:

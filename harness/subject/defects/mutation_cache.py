@@ -4,6 +4,7 @@ import collections
 
 from harness import concurrency
 from harness.client import informers, passed_versions
+from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.claim_control import created_claims, pod_claims
 
@@ -21,6 +22,13 @@ class MutationCache(created_claims.CreatedClaims):
     again, until it is pushed out, its time is over, or the controller restarts. A claim that is
     recorded in the pod's status is looked up only in the informer's cache.
     """
+
+    facts = replacements.Facts(
+        name="small-mutation-cache",
+        check="generated_claims",
+        issues=("kubernetes#140217",),
+        releases=replacements.Releases(last="1.36.2"),
+    )
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,1 +1,0 @@
-"""Known defects of the allocator: requests, results, shares and counters."""

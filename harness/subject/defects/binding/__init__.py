@@ -1,1 +1,0 @@
-"""Known defects of PreBind: what is written, awaited and reserved before a pod is bound."""

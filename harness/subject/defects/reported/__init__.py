@@ -1,1 +1,0 @@
-"""Defects that were reported of Kubernetes, or of schedulers that reuse its DRA plugin."""

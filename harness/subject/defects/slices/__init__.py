@@ -1,1 +1,0 @@
-"""Known defects in what the scheduler knows of ResourceSlices."""
