@@ -22,28 +22,28 @@ EPILOG = (
 )
 
 SUBCOMMANDS = {
-    "campaigns.hunt_command": ("hunt",),
-    "machines.plan_command": ("plan",),
-    "machines.merge_command": ("merge",),
-    "runs.run_commands": ("run", "check", "report"),
-    "watching.watch_command": ("watch",),
-    "querying.query_command": ("query", "export"),
-    "runs.compare_command": ("compare",),
-    "evaluation.power_command": ("power",),
-    "evaluation.trend_commands": ("trends",),
-    "runs.explain_command": ("explain",),
-    "runs.reproduce_command": ("reproduce",),
-    "exploration.exploring": ("explore",),
-    "exploration.replaying": ("replay",),
-    "clusters": ("cluster",),
+    "hunt_command": ("hunt",),
+    "plan_command": ("plan",),
+    "merge_command": ("merge",),
+    "run_command": ("run", "check", "report"),
+    "watch_command": ("watch",),
+    "query_command": ("query", "export"),
+    "compare_command": ("compare",),
+    "power_command": ("power",),
+    "trends_command": ("trends",),
+    "explain_command": ("explain",),
+    "reproduce_command": ("reproduce",),
+    "explore_command": ("explore",),
+    "replay_command": ("replay",),
+    "cluster_command": ("cluster",),
     "defects_command": ("defects",),
-    "examining": ("doctor",),
-    "conforming": ("conformance",),
+    "doctor_command": ("doctor",),
+    "conformance_command": ("conformance",),
     "plugins_command": ("plugins",),
     "init_command": ("init",),
     "schema_command": ("schema",),
-    "parts.cluster_parts": ("apiserver", "scheduler", "claim-controller"),
-    "parts.harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
+    "cluster_parts": ("apiserver", "scheduler", "claim-controller"),
+    "harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
 }
 """Module -> the subcommands that it adds, in the order of the help."""
 REMOVED = {
@@ -71,7 +71,7 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
     app.callback()(_options)
     chosen = [module for module, names in SUBCOMMANDS.items() if {*arguments[:1]} & {*names}]
     for module in chosen or SUBCOMMANDS:
-        importlib.import_module(f"harness.cli.{module}").add_to(app)
+        importlib.import_module(f"harness.cli.subcommands.{module}").add_to(app)
     _join_lines(app)
     return app
 

@@ -50,8 +50,7 @@ def make(
     import msgspec
 
     from harness.campaign import hunting, results
-    from harness.cli.runs import indexing
-    from harness.cli.terminal import annotations, displaying, tables
+    from harness.cli.terminal import annotations, displaying, indexing, tables
     from harness.cli.watching import metrics_serving
 
     plan = msgspec.structs.replace(plan, jobs=jobs, keep=keep)

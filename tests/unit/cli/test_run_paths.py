@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.cli.runs import run_paths
+from harness.cli import run_paths
 from tests.histories import archives
 
 

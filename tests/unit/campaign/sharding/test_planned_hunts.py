@@ -11,8 +11,7 @@ from harness.campaign import campaign_plan, plugin, results
 from harness.campaign.purposes import Purpose
 from harness.campaign.sharding import merged_campaigns, shard_folders, sharded_plans
 from harness.checks import verdicts
-from harness.cli.campaigns import campaigning
-from harness.cli.machines import planned_hunts
+from harness.cli.campaigns import campaigning, planned_hunts
 from harness.cli.terminal import outputs
 from harness.history import campaign_folders
 from tests.support import schemas, shards

@@ -11,7 +11,7 @@ import pytest
 from harness.campaign import campaign_documents, campaign_plan, results
 from harness.campaign.purposes import Purpose
 from harness.checks.verdicts import Verdict
-from harness.cli.evaluation import trend_commands
+from harness.cli.subcommands import trends_command
 from harness.comparison.trends import databases, trend_pages
 from tests.histories import archives, nights
 from tests.support import schemas
@@ -112,7 +112,7 @@ def test_the_page_shows_the_slower_scheduler_and_the_defect(
     assert "more for the worse (throughput; claim to allocation, p50; " in sentence
     assert "throughput is worse: " in out.splitlines()[2]
     assert "got worse: pod-churn, correct: rate of INVALID is worse" in summary.read_text()
-    text = database.with_name(trend_commands.PAGE).read_text()
+    text = database.with_name(trends_command.PAGE).read_text()
     assert text.count('class="mark"') == len(out.splitlines()) - 2, "a mark for each change"
     assert text.count("▼ worse") == len(out.splitlines()) - 1, "and its row, and the banner"
     assert text.count('class="night INVALID"') == 1
@@ -280,7 +280,7 @@ def test_many_nights_share_columns(
         for number in range(14):
             opened.add(nights.night(number, runs=2))
     assert flake_hunt("trends", "page", "--database", str(path))[0] == 0
-    text = path.with_name(trend_commands.PAGE).read_text()
+    text = path.with_name(trends_command.PAGE).read_text()
     assert "Each column has 3 nights." in text
     assert text.count('class="night VALID"') == 5
     assert "4 older nights are not listed." in text
@@ -294,7 +294,7 @@ def test_hostile_names_are_shown_and_not_obeyed(flake_hunt: Any, tmp_path: pathl
             opened.add(msgspec.structs.replace(made, summary=EVIL, commit=EVIL))
     summary = tmp_path / "summary.md"
     _, out, _ = flake_hunt("trends", "page", "--database", str(path), "--summary", str(summary))
-    page = path.with_name(trend_commands.PAGE).read_text()
+    page = path.with_name(trends_command.PAGE).read_text()
     for text in (out, page, summary.read_text()):
         assert "\x1b" not in text
     assert "<script" not in page
@@ -327,11 +327,11 @@ def test_a_night_whose_database_cannot_be_used_goes_on(
 ) -> None:
     campaign(tmp_path, "one")
     folder = tmp_path / "campaigns" / "one"
-    path = tmp_path / trend_commands.DATABASE.name
+    path = tmp_path / trends_command.DATABASE.name
     path.write_text(json.dumps({}))
-    trend_commands.remember(folder, tmp_path, summary=None)
+    trends_command.remember(folder, tmp_path, summary=None)
     assert "the trend was not written: expected a database of nights" in capsys.readouterr().err
     path.unlink()
-    trend_commands.remember(folder, tmp_path, summary=None)
+    trends_command.remember(folder, tmp_path, summary=None)
     assert "is the first one" in capsys.readouterr().out
-    assert (tmp_path / trend_commands.PAGE).is_file()
+    assert (tmp_path / trends_command.PAGE).is_file()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cli.exploration import exploring, replaying
+from harness.cli.subcommands import explore_command, replay_command
 from harness.explore.search import tokens
 
 TOKEN = re.compile(r"fh3-[\w-]+")
@@ -57,7 +57,7 @@ def test_what_is_found_is_told_and_can_be_made_again(
 def test_the_middle_of_a_long_story_is_only_in_its_page(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    replaying.tell(tokens.Token(scenario="random-158949414", defects=(), decisions=()))
+    replay_command.tell(tokens.Token(scenario="random-158949414", defects=(), decisions=()))
     told = capsys.readouterr().out.partition("\n\n")[0].splitlines()
     assert len(told) == 201
     assert told[99].startswith(" 100. ")
@@ -162,7 +162,7 @@ def test_the_example_of_the_readme_finds_its_defect(flake_hunt: FlakeHunt, seed:
     ],
 )
 def test_a_defect_brings_its_world(defects: list[str], *, is_exhaustive: bool, world: str) -> None:
-    assert exploring._world(defects, is_exhaustive=is_exhaustive) == world
+    assert explore_command._world(defects, is_exhaustive=is_exhaustive) == world
 
 
 def test_a_defect_without_a_world_is_said(flake_hunt: FlakeHunt) -> None:

@@ -9,7 +9,7 @@ import typer
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.cli.runs import run_paths
+    from harness.cli import run_paths
     from harness.report.explanations import documents
 
 _EPILOG = """Examples:
@@ -54,7 +54,7 @@ def explain(
     double, 20 if the logs do not tell.
     """
     from harness import errors
-    from harness.cli.runs import run_paths
+    from harness.cli import run_paths
 
     given = run_paths.chosen(logs)
     with outputs.chosen(output, quiet=quiet) as out:
@@ -74,7 +74,7 @@ def explain(
 
 
 def _of_run(run: pathlib.Path) -> "run_paths.Logs":
-    from harness.cli.runs import run_paths
+    from harness.cli import run_paths
     from harness.log_analysis import log_files
 
     return run_paths.Logs(log_files.required(run), run)

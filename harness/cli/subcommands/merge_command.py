@@ -8,8 +8,7 @@ import typer
 
 from harness.cli import choosing
 from harness.cli.campaigns import campaigning
-from harness.cli.runs import indexing
-from harness.cli.terminal import outputs
+from harness.cli.terminal import indexing, outputs
 
 if TYPE_CHECKING:
     from harness.campaign.sharding import merging

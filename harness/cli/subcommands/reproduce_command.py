@@ -7,7 +7,7 @@ import typer
 
 from harness import errors
 from harness.cli import choosing
-from harness.cli.runs import run_commands
+from harness.cli.subcommands import run_command
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def reproduce(
-    directory: run_commands.RunPath,
+    directory: run_command.RunPath,
     minutes: Annotated[
         float,
         typer.Option(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from harness.cli import choosing
-from harness.cli.runs import run_paths
+from harness.cli import choosing, run_paths
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -102,8 +101,7 @@ def run(
     import json
 
     from harness import seeds
-    from harness.cli.runs import indexing
-    from harness.cli.terminal import annotations, displaying
+    from harness.cli.terminal import annotations, displaying, indexing
     from harness.cli.watching import metrics_serving
     from harness.cluster.lifecycle import held_clusters
     from harness.run import run_plan, runs
@@ -196,9 +194,8 @@ def check(
     Several give a line each; the exit code is 10 if one is INVALID, else that of a folder that is
     no run directory, else 20 if one is UNKNOWN.
     """
-    from harness.cli.querying import second_judging
-    from harness.cli.runs import indexing
-    from harness.cli.terminal import displaying
+    from harness.cli import second_judging
+    from harness.cli.terminal import displaying, indexing
 
     brought = _Judging(witness or (), is_twice=second_judge)
     brought.require()
@@ -236,7 +233,7 @@ def _check(path: pathlib.Path, asked: _Judging) -> "tuple[judging.Examination, s
     """Judge a run directory; return why its verdict and pages were not written, if so."""
     from harness import errors
     from harness.checks import judging
-    from harness.cli.querying import second_judging
+    from harness.cli import second_judging
     from harness.history import directories
     from harness.report import publishing
 
@@ -254,7 +251,7 @@ def _check(path: pathlib.Path, asked: _Judging) -> "tuple[judging.Examination, s
 def _check_all(paths: Sequence[pathlib.Path], asked: _Judging, out: outputs.Output) -> int:
     """Judge several run directories, with a line for each; return the worst exit code."""
     from harness import errors
-    from harness.cli.querying import second_judging
+    from harness.cli import second_judging
     from harness.cli.terminal import displaying
 
     documents: list[dict[str, Any]] = []
@@ -305,8 +302,7 @@ def report(
     Of several, those that are no run directories are named, and the others are rendered.
     """
     from harness import errors
-    from harness.cli.runs import indexing
-    from harness.cli.terminal import displaying
+    from harness.cli.terminal import displaying, indexing
 
     if len(directory) == 1:
         with indexing.refreshed_where_it_is([] if issue else directory):

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from harness.cli.runs import run_commands, run_paths
+from harness.cli import run_paths
+from harness.cli.subcommands import run_command
 from harness.cli.terminal import outputs
 from harness.tables import database, views
 
@@ -78,7 +79,7 @@ def query(
 
 
 def export(
-    directory: run_commands.RunPaths,
+    directory: run_command.RunPaths,
     output: Annotated[
         pathlib.Path,
         typer.Option("-o", "--into", metavar="FOLDER", help="New folder of the Parquet files."),

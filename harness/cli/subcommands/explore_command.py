@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import choosing
-from harness.cli.exploration import random_exploring
+from harness.cli import choosing, random_exploring
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def explore(
     it.
     """
     from harness import seeds
-    from harness.cli.exploration import random_exploring
+    from harness.cli import random_exploring
     from harness.explore.search import random_worlds as search_random_worlds
     from harness.explore.search import search_campaign
     from harness.explore.worlds import chosen_parts
@@ -319,7 +318,7 @@ def _show(
     hunt: "search_campaign.Hunt", progress: "search_progress.SearchProgress", out: outputs.Output
 ) -> int:
     from harness.checks import verdicts
-    from harness.cli.exploration import replaying
+    from harness.cli.subcommands import replay_command
     from harness.cli.terminal import displaying
     from harness.explore.search import search_campaign, shrink_world
 
@@ -341,7 +340,7 @@ def _show(
     with displaying.status("shrinking", out):
         token = shrink_world.smallest(hunt.token(decisions))
     if not out.is_json:
-        return replaying.tell(token)
+        return replay_command.tell(token)
     code = verdicts.Verdict.INVALID.exit_code
     out.document(_document(hunt, progress, code=code) | random_exploring.reproduced(token))
     return code

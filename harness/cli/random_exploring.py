@@ -4,7 +4,7 @@ import collections
 import time
 from typing import TYPE_CHECKING
 
-from harness.cli.exploration import replaying
+from harness.cli.subcommands import replay_command
 from harness.cli.terminal import displaying, outputs
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def explore(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
     if out.is_json:
         out.document(_document(hunt, progress, code=code) | _reproduced(token))
         return code
-    told = replaying.tell(token)
+    told = replay_command.tell(token)
     _list_features(progress, out)
     return told
 

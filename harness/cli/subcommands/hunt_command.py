@@ -8,8 +8,7 @@ import typer
 
 from harness import errors
 from harness.cli import choosing
-from harness.cli.campaigns import campaign_options, campaigning
-from harness.cli.machines import planned_hunts
+from harness.cli.campaigns import campaign_options, campaigning, planned_hunts
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -206,10 +205,10 @@ def _remember(
 ) -> None:
     """Add a campaign with a time budget to the history and to the trends."""
     from harness.campaign import nights
-    from harness.cli.evaluation import trend_commands
+    from harness.cli.subcommands import trends_command
 
     entry = nights.night(made.results, made.document, plan, subject=subject, seconds=seconds)
     history = nights.remember(reports, entry, campaign=made.folder)
     campaigning.summarize(summary, nights.markdown(history))
     is_shown = not (out.is_json or out.is_quiet)
-    trend_commands.remember(made.folder, reports, summary=summary, is_shown=is_shown)
+    trends_command.remember(made.folder, reports, summary=summary, is_shown=is_shown)

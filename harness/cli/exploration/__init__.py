@@ -1,1 +1,0 @@
-"""Commands about runs inside one process: `explore` and `replay`."""

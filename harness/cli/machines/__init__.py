@@ -1,1 +1,0 @@
-"""Commands about campaigns over machines: `plan` and `merge`, and `hunt` with `--plan`."""

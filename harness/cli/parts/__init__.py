@@ -1,1 +1,0 @@
-"""Commands that each run one part of a cluster or of the harness alone, against any kubeconfig."""

@@ -1,1 +1,0 @@
-"""Runs asked by SQL: `flake-hunt query`, and the second judge of `flake-hunt check`."""

@@ -1,1 +1,0 @@
-"""Commands about runs that have ended, and `run`: judge, report, explain, compare, reproduce."""
