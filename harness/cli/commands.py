@@ -21,31 +21,41 @@ EPILOG = (
     "1 internal error, 130 interrupted."
 )
 
-SUBCOMMANDS = {
-    "hunt_command": ("hunt",),
-    "plan_command": ("plan",),
-    "merge_command": ("merge",),
-    "run_command": ("run", "check", "report"),
-    "watch_command": ("watch",),
-    "query_command": ("query", "export"),
-    "compare_command": ("compare",),
-    "power_command": ("power",),
-    "trends_command": ("trends",),
-    "explain_command": ("explain",),
-    "reproduce_command": ("reproduce",),
-    "explore_command": ("explore",),
-    "replay_command": ("replay",),
-    "cluster_command": ("cluster",),
-    "defects_command": ("defects",),
-    "doctor_command": ("doctor",),
-    "conformance_command": ("conformance",),
-    "plugins_command": ("plugins",),
-    "init_command": ("init",),
-    "schema_command": ("schema",),
-    "cluster_parts": ("apiserver", "scheduler", "claim-controller"),
-    "harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
+PANELS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Run": {
+        "hunt_command": ("hunt",),
+        "run_command": ("run",),
+        "explore_command": ("explore",),
+        "replay_command": ("replay",),
+        "reproduce_command": ("reproduce",),
+        "plan_command": ("plan",),
+        "merge_command": ("merge",),
+        "watch_command": ("watch",),
+    },
+    "Judge and compare": {
+        "check_command": ("check", "report"),
+        "explain_command": ("explain",),
+        "compare_command": ("compare",),
+        "trends_command": ("trends",),
+        "power_command": ("power",),
+        "query_command": ("query", "export"),
+        "defects_command": ("defects",),
+    },
+    "Set up": {
+        "init_command": ("init",),
+        "schema_command": ("schema",),
+        "plugins_command": ("plugins",),
+        "doctor_command": ("doctor",),
+        "conformance_command": ("conformance",),
+        "cluster_command": ("cluster",),
+    },
+    "Parts, each stand-alone": {
+        "cluster_parts": ("apiserver", "scheduler", "claim-controller"),
+        "harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
+    },
 }
-"""Module -> the subcommands that it adds, in the order of the help."""
+"""Panel of the help -> module in `subcommands` -> names of its functions, in their order there."""
+HIDDEN = ("record", "fault-proxy")
 REMOVED = {
     "nightly": "`flake-hunt hunt --all --minutes 30`",
     "index": "`flake-hunt report RUN_DIR`, and every command that makes or judges runs",
@@ -69,11 +79,28 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback()(_options)
-    chosen = [module for module, names in SUBCOMMANDS.items() if {*arguments[:1]} & {*names}]
-    for module in chosen or SUBCOMMANDS:
-        importlib.import_module(f"harness.cli.subcommands.{module}").add_to(app)
+    modules = [(panel, *item) for panel, found in PANELS.items() for item in found.items()]
+    chosen = [item for item in modules if {*arguments[:1]} & {*item[2]}]
+    for panel, module, names in chosen or modules:
+        _add(app, importlib.import_module(f"harness.cli.subcommands.{module}"), names, panel)
     _join_lines(app)
     return app
+
+
+def _add(app: typer.Typer, module: Any, names: Sequence[str], panel: str) -> None:
+    """Add the functions of a module with these names, or its groups of functions."""
+    for name in names:
+        found = getattr(module, name.replace("-", "_"))
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, rich_help_panel=panel)
+            continue
+        app.command(
+            name,
+            help=getattr(module, "HELP", {}).get(name),
+            epilog=getattr(module, "EPILOG", None),
+            hidden=name in HIDDEN,
+            rich_help_panel=panel,
+        )(found)
 
 
 def _join_lines(app: typer.Typer) -> None:

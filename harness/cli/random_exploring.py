@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING
 
 from harness.cli.subcommands import replay_command
-from harness.cli.terminal import displaying, outputs
+from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.explore.search import random_worlds, search_campaign, search_progress, tokens
@@ -106,6 +106,7 @@ _PROGRESS_S = 0.2
 def explore(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
     """Search random worlds with a progress line; return the exit code."""
     from harness.checks import verdicts
+    from harness.cli.terminal import displaying
     from harness.explore.search import shrink_world
 
     hunt.require_possible()
@@ -136,6 +137,7 @@ def explore(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
 
 def _watch(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> "random_worlds.RandomProgress":
     """Search with a progress line; on Ctrl-C print the progress."""
+    from harness.cli.terminal import displaying
     from harness.explore.search import random_worlds
 
     progress, started, shown = random_worlds.RandomProgress(), time.monotonic(), 0.0
@@ -191,6 +193,5 @@ def _document(
 
 
 def _reproduced(token: "tokens.Token") -> dict[str, object]:
-
     sizes = dict(token.sizes)
     return {"scenario": token.scenario, "sizes": sizes} | reproduced(token)

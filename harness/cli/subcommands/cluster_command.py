@@ -16,11 +16,6 @@ Name = Annotated[str, typer.Argument(help="Name of the cluster.")]
 cluster = typer.Typer(help="Clusters that stay until you take them down.", no_args_is_help=True)
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command group."""
-    app.add_typer(cluster, name="cluster", rich_help_panel="Clusters")
-
-
 @cluster.command()
 def up(
     name: Annotated[str, typer.Option(help="Name of the cluster.")] = "flake-hunt",

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from harness.run import known_defects
 
-PANEL = "Parts, each stand-alone"
 Kubeconfig = Annotated[
     pathlib.Path,
     typer.Option("--kubeconfig", help="Kubeconfig of the API server.", envvar="KUBECONFIG"),
@@ -58,12 +57,6 @@ Operations = Annotated[
     pathlib.Path | None,
     typer.Option("--operations", help="Journal every write in this file.", hidden=True),
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (apiserver, scheduler, claim_controller):
-        app.command(rich_help_panel=PANEL)(command)
 
 
 def apiserver(

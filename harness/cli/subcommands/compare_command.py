@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from harness.comparison import comparison_texts, documents
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting")(compare)
-
-
 def compare(
     paths: Annotated[
         list[pathlib.Path],

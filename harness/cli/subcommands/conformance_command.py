@@ -10,14 +10,8 @@ if TYPE_CHECKING:
 
     from harness.conformance import conformance_run, rulebooks
 
-_PANEL = "Clusters"
 _INVALID = 10
 _ANSWER_CHARACTERS_MAX = 600
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel=_PANEL)(conformance)
 
 
 def conformance(

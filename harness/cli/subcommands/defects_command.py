@@ -21,11 +21,6 @@ _WIDE = 150
 """Columns of a terminal from which on all columns of the table have room."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting")(defects)
-
-
 def defects(
     names: Annotated[
         list[str] | None,

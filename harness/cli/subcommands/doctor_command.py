@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 _STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Clusters")(doctor)
-
-
 def doctor(
     provider: Annotated[
         str | None,

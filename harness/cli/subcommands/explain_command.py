@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from harness.cli import run_paths
     from harness.report.explanations import documents
 
-_EPILOG = """Examples:
+EPILOG = """Examples:
 
 kubectl logs -n kube-system kube-scheduler-a | flake-hunt explain -
 
@@ -22,11 +22,6 @@ flake-hunt run pod-churn --defect gather-not-atomic --set subject.verbosity=6; f
 """
 _RANKS = (10, 1, 2, 20, 0)
 """Exit codes of several run directories, the one that counts first."""
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting", epilog=_EPILOG)(explain)
 
 
 def explain(

@@ -23,11 +23,6 @@ time would find less on a busy machine."""
 _STRATEGY, _WORLD = "pct", "two-claims-one-device"
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting")(explore)
-
-
 def explore(
     scenario: Annotated[
         str | None,

@@ -8,14 +8,6 @@ import typer
 from harness.cli.subcommands import cluster_parts
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(rich_help_panel=cluster_parts.PANEL)(kubelet)
-    app.command(rich_help_panel=cluster_parts.PANEL)(traffic_worker)
-    for command in (record, fault_proxy):
-        app.command(rich_help_panel=cluster_parts.PANEL, hidden=True)(command)
-
-
 def kubelet(
     kubeconfig: cluster_parts.Kubeconfig,
     namespace: cluster_parts.Namespace = None,

@@ -14,13 +14,6 @@ from harness.cli.terminal import outputs
 if TYPE_CHECKING:
     from harness.campaign import campaign_plan
 
-_PANEL = "Hunting"
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel=_PANEL)(hunt)
-
 
 def hunt(
     context_of_options: typer.Context,

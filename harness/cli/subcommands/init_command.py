@@ -6,11 +6,6 @@ from typing import Annotated
 import typer
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Files")(init)
-
-
 def init(
     folder: Annotated[
         pathlib.Path, typer.Argument(help="Folder for the examples; it is made if it is missing.")

@@ -17,11 +17,6 @@ _NAMED_MAX = 3
 """Missing runs of a shard that are printed by name; merge.json has all."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting")(merge)
-
-
 def merge(
     shards: Annotated[
         list[str],

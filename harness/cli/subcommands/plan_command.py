@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 SHARDS_MAX = 10_000
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting")(plan)
-
-
 def plan(
     scenario: campaign_options.Scenarios = None,
     is_whole: campaign_options.Whole = False,  # noqa: FBT002 - typer turns it into a flag

@@ -3,17 +3,10 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-import typer
-
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.extensions import descriptions, entry_points
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Files")(plugins)
 
 
 def plugins(output: outputs.Form = "text") -> int:

@@ -14,11 +14,6 @@ _RATES = (0.001, 0.005, 0.01, 0.05, 0.2)
 _RUNS = (2, 20, 100)
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting")(power)
-
-
 def power(
     rate: Annotated[
         list[float] | None,

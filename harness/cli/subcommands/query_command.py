@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 import typer
 
 from harness.cli import run_paths
-from harness.cli.subcommands import run_command
+from harness.cli.subcommands import check_command
 from harness.cli.terminal import outputs
 from harness.tables import database, views
 
 _COLUMNS = "\n\n".join(f"{view}: {columns}" for view, columns in views.COLUMNS.items())
-_HELP = f"""Query run directories and exports with one SELECT of SQL (DuckDB); nothing is written.
+HELP = {
+    "query": f"""Query run directories and exports with one SELECT of SQL (DuckDB); nothing is written.
 
 Views and their columns:
 
@@ -23,12 +24,7 @@ Views and their columns:
 
 Needs the extra `analysis`: pip install 'flake-hunt\\[analysis]'.
 """
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(help=_HELP, rich_help_panel="Hunting")(query)
-    app.command(rich_help_panel="Hunting")(export)
+}
 
 
 Memory = Annotated[
@@ -79,7 +75,7 @@ def query(
 
 
 def export(
-    directory: run_command.RunPaths,
+    directory: check_command.RunPaths,
     output: Annotated[
         pathlib.Path,
         typer.Option("-o", "--into", metavar="FOLDER", help="New folder of the Parquet files."),

@@ -16,11 +16,6 @@ _STEPS_MAX = 200
 """Number of steps of a longer story that are printed: half of them the first, half the last."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting")(replay)
-
-
 def replay(
     token: Annotated[str, typer.Argument(help="Token that `flake-hunt explore` printed.")],
     times: Annotated[int, typer.Option(min=1, help="Number of repetitions.")] = 1,

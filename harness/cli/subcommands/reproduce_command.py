@@ -7,7 +7,7 @@ import typer
 
 from harness import errors
 from harness.cli import choosing
-from harness.cli.subcommands import run_command
+from harness.cli.subcommands import check_command
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -19,13 +19,8 @@ NOT_REPRODUCED = 20
 _RUNS_MAX = 1000
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Hunting")(reproduce)
-
-
 def reproduce(
-    directory: run_command.RunPath,
+    directory: check_command.RunPath,
     minutes: Annotated[
         float,
         typer.Option(

@@ -14,11 +14,6 @@ class Kind(enum.StrEnum):
     CLUSTER = "cluster"
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel="Files")(schema)
-
-
 def schema(
     kind: Annotated[Kind, typer.Argument(help="Which files the schema is for.")],
     output: Annotated[

@@ -26,11 +26,6 @@ trends = typer.Typer(
 )
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command group."""
-    app.add_typer(trends, name="trends", rich_help_panel="Hunting")
-
-
 def remember(
     campaign: pathlib.Path,
     reports: pathlib.Path,

@@ -21,18 +21,12 @@ if TYPE_CHECKING:
     Live = live_runs.LiveRun | live_campaigns.LiveCampaign
     Show = Callable[[snapshots.Snapshot], None]
 
-_PANEL = "Hunting"
 REFRESH_S = 0.5
 """Seconds between two states on a terminal."""
 READ_S = 0.4
 """Most seconds that are spent on reading before the next state is shown."""
 _AT_END = ("ended", "gone", "damaged")
 _CODES = {"VALID": 0, "INVALID": 10, "UNKNOWN": 20, "ERROR": 1}
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(rich_help_panel=_PANEL)(watch)
 
 
 def watch(

@@ -9,7 +9,7 @@ import pytest
 
 from harness import errors
 from harness.checks import judging
-from harness.cli.subcommands import run_command
+from harness.cli.subcommands import check_command
 from harness.history import directories, plans, records
 from harness.reproduction.issue import run_issues
 from tests.histories import building, language
@@ -140,19 +140,19 @@ def test_the_command_prints_it_and_writes_nothing(
 ) -> None:
     directory = _run(tmp_path)
     before = sorted(path.name for path in directory.path.iterdir())
-    assert run_command.report([directory.path], issue=True) == 0
+    assert check_command.report([directory.path], issue=True) == 0
     assert capsys.readouterr().out.startswith("# Flake Hunt's Python port")
     assert sorted(path.name for path in directory.path.iterdir()) == before
 
 
 def test_one_run_at_a_time(tmp_path: pathlib.Path) -> None:
     with pytest.raises(errors.UsageError, match="expected one run directory with --issue, got 2"):
-        run_command.report([tmp_path, tmp_path], issue=True)
+        check_command.report([tmp_path, tmp_path], issue=True)
 
 
 def test_several_reports(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [_run(tmp_path / name).path for name in ("1", "2")]
-    assert run_command.report([runs[0], tmp_path, runs[1]]) == 2
+    assert check_command.report([runs[0], tmp_path, runs[1]]) == 2
     out = capsys.readouterr().out
     assert "has no plan.json" in out.replace("\n", " ")
     assert all((path / "report.html").exists() for path in runs)
