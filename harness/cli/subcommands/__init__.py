@@ -1,4 +1,4 @@
 """One module for each subcommand: its options, and the exit code that it returns.
 
-What several subcommands share does not belong here: see `choosing`, `campaigns`, `terminal`.
+`choosing`, `campaigns` and `terminal` have the parts that several subcommands share.
 """
