@@ -1,7 +1,7 @@
 """Settings for all tests."""
 
 import gc
-import itertools
+import os
 import signal
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 
 from harness import processes
 from harness.cluster import state_folder
-from tests.support import process_state
+from tests.support import ordering, process_state
 
 STATE = pytest.StashKey[dict[str, Any]]()
 """The state that the last test left."""
@@ -70,20 +70,6 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spread the files with whole runs evenly over the others.
-
-    A run waits as much as it computes: it belongs beside tests that only compute. All of them one
-    after another at the end would leave the machine idle.
-    """
-    files = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.path)]
-    runs = [file for file in files if file[0].get_closest_marker("e2e")]
-    others = [file for file in files if not file[0].get_closest_marker("e2e")]
-    placed = sorted([*_placed(runs), *_placed(others)], key=lambda place: place[0])
-    items[:] = itertools.chain.from_iterable(file for _, file in placed)
-
-
-def _placed(files: list[list[pytest.Item]]) -> Iterator[tuple[float, list[pytest.Item]]]:
-    """Yield each file with the part of the tests that comes before it, from 0 to 1."""
-    count = sum(map(len, files))
-    before = itertools.accumulate(map(len, files), initial=0)
-    return ((number / count, file) for number, file in zip(before, files, strict=False))
+    """Put the tests in an order in which all processes end at about the same time."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = ordering.ordered(items, workers=workers)

@@ -20,7 +20,7 @@ from harness.cluster.dra import kubelet_defects
 from harness.extensions import replacements
 from harness.subject import defects, releases, remedies
 
-pytestmark = pytest.mark.detection
+pytestmark = [pytest.mark.detection, pytest.mark.slow]
 HARNESS = pathlib.Path(harness.__file__).parent
 REPLACING = ("subject/defects/", "subject/remedies/", "subject/releases/", "cluster/dra/kubelet_de")
 """Beginnings of the paths of modules that replace correct code."""

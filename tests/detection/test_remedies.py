@@ -21,7 +21,7 @@ from harness.subject.remedies import (
     settled_claims,
 )
 
-pytestmark = pytest.mark.detection
+pytestmark = [pytest.mark.detection, pytest.mark.slow]
 SCHEDULES = 1500
 """In which a hazard must be found."""
 SCHEDULES_WITH_REMEDY = int(os.environ.get("FLAKE_HUNT_SCHEDULES", "60"))

@@ -13,7 +13,7 @@ import pytest
 from harness.checks import check_registry, verdicts
 from tests.detection import spoiled_plays
 
-pytestmark = pytest.mark.detection
+pytestmark = [pytest.mark.detection, pytest.mark.slow]
 TESTS = pathlib.Path(__file__).parents[1]
 FOLDER = TESTS / "support" / "spoiled"
 HISTORIES = 20

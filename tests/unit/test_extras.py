@@ -12,6 +12,8 @@ import pytest
 
 from tests.histories import building
 
+pytestmark = pytest.mark.slow
+
 ROOT = pathlib.Path(__file__).parents[2]
 LIGHT = ROOT / "requirements-judge.txt"
 NAME = re.compile(r"[\w.-]+")

@@ -4,7 +4,11 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 from harness import api
+
+pytestmark = pytest.mark.slow
 
 ROOT = pathlib.Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "otel-export"

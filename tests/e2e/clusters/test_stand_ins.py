@@ -18,7 +18,7 @@ from tests.e2e import running
 from tests.stand_ins import commands
 from tests.support import real_programs
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 CONFIGURATION = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
     "kind": "KubeSchedulerConfiguration",

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e import moments, remains
 from tests.stand_ins import standing_in
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 SEED = 20
 PLAN = (
     ("explore", signal.SIGKILL),

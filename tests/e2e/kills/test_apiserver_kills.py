@@ -29,7 +29,7 @@ CONFIGMAPS = apis.Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 LOG_BYTES_MAX = 200_000  # so small that compaction is hit as well
 
 _log = logging.getLogger(__name__)
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60 + 10 * KILLS)]
+pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.timeout(60 + 10 * KILLS)]
 
 
 class Server:

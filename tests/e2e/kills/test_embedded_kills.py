@@ -23,7 +23,7 @@ WRITERS = 3
 WRITES_BETWEEN = 30
 TIMEOUT_S = 60
 NAMESPACE = "default"
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 class Writer(threading.Thread):

@@ -11,6 +11,8 @@ import pytest
 from harness.campaign import campaign_plan, hunting, plugin, purposes, results, summaries
 from harness.checks import verdicts
 
+pytestmark = pytest.mark.slow
+
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 RUNS: dict[str, Any] = {
     "correct-0": [VALID],

@@ -37,7 +37,7 @@ DOUBLE_ALLOCATIONS = (
     "revision-compared-early",
 )
 """Defects that show in plain claims and devices; the others need other objects."""
-pytestmark = pytest.mark.detection
+pytestmark = [pytest.mark.detection, pytest.mark.slow]
 
 
 def hunt(

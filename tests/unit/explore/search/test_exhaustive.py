@@ -12,7 +12,7 @@ from harness.explore.search import exhaustive, explored_run, search_campaign, to
 from harness.explore.worlds import world_catalogue
 from tests.support import small_programs
 
-pytestmark = pytest.mark.detection
+pytestmark = [pytest.mark.detection, pytest.mark.slow]
 SMALLEST = "two-claims-one-device"
 LARGE = {19, 35, 95, 135}
 """Seeds of programs whose search without any reduction takes seconds."""

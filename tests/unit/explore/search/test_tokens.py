@@ -12,6 +12,8 @@ from harness.explore.output import reproduction
 from harness.explore.search import tokens
 from harness.explore.worlds import world_catalogue
 
+pytestmark = pytest.mark.slow
+
 TOKEN = tokens.Token(
     scenario="two-claims-one-device",
     defects=("gather-not-atomic",),

@@ -15,7 +15,7 @@ from harness.explore.search import exhaustive, search_campaign, search_progress
 from harness.explore.search.whole import branches, divided_search, frontier, search_files
 from tests.support import small_programs, swapped_turns
 
-pytestmark = pytest.mark.detection
+pytestmark = [pytest.mark.detection, pytest.mark.slow]
 RUNS_MAX = 250
 SMALL = (
     *(0, 4, 12, 13, 16, 21, 25, 31, 32, 39, 41, 43, 44, 45, 47, 49, 50, 54, 57, 60, 61, 63, 64),

@@ -18,6 +18,8 @@ from harness import clocks, errors
 from harness.cluster import cluster_records
 from harness.explore.search import worker_processes
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT_S = 30
 EXPLORER = """
 import os, signal

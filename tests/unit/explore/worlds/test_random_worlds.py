@@ -20,6 +20,8 @@ from harness.explore.worlds.random_worlds import (
     world_drawing,
 )
 
+pytestmark = pytest.mark.slow
+
 DRAWN = 1200
 ACTIONS = {
     name

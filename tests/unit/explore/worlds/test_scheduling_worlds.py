@@ -22,7 +22,7 @@ from harness.subject.queueing import in_flight_events
 from harness.subject.releases import scheduler_releases
 from harness.subject.tracking import assume_caches
 
-pytestmark = pytest.mark.detection
+pytestmark = [pytest.mark.detection, pytest.mark.slow]
 Object = dict[str, Any]
 Replace = Callable[..., None]
 
