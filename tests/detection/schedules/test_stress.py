@@ -3,9 +3,9 @@ long.
 """
 
 import pytest
-from harness.subject.defects.reported import registered
 
 from harness.subject import assembling, defects
+from harness.subject.defects.reported import registered
 from tests.detection import claim_plays, counter_plays, placement_plays
 from tests.detection.schedules import churning, condition_plays, extended_plays, slice_plays
 
