@@ -175,6 +175,10 @@ class Api:
         """Create an object and return it as stored."""
         return self._call("POST", resource.path(namespace), obj)
 
+    def require_accepted(self, resource: Resource, obj: Object, *, namespace: str) -> None:
+        """Raise ApiError if the server would not create an object; none is created."""
+        self._call("POST", f"{resource.path(namespace)}?dryRun=All", obj)
+
     def update(self, resource: Resource, obj: Object) -> Object:
         """Replace an object, except its status, and return it as stored."""
         meta = obj["metadata"]

@@ -31,6 +31,11 @@ def scheduler(index: int) -> str:
     return "scheduler" if index == 0 else f"scheduler-{index + 1}"
 
 
+def traffic(index: int) -> str:
+    """Return the name of a process of the load, and of its journal: `traffic-0`, `traffic-1`, …"""
+    return f"traffic-{index}"
+
+
 def field_manager(process: str) -> str:
     """Return the User-Agent of a process of ours, by which the API server names its writes."""
     return f"{_MANAGER_PREFIX}{process}"

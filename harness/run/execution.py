@@ -22,7 +22,7 @@ from harness.run import (
 from harness.run.faulting import conductor, staging
 from harness.run.supervision import memory_sampling, supervising
 from harness.scenario import possibility, profiles, subject_specs, traffic_specs
-from harness.traffic import launching
+from harness.traffic import claim_requests, launching, objects
 
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
 """Attempts to remove a run's objects while the API server does not answer, and the seconds
@@ -90,6 +90,7 @@ class Execution:
         )
         failure = None
         try:
+            self._require_accepted_claims()
             self._plant_garbage()
             self._run_phases()
         except errors.TimeUpError as error:
@@ -108,6 +109,14 @@ class Execution:
             finally:
                 failure = self._save_audit_log(audited_from) or failure
         return self._supervisor.failure or failure
+
+    def _require_accepted_claims(self) -> None:
+        """Raise ApiError if the API server would reject a claim with requests of the scenario."""
+        for kind in self._scenario.claim_kinds:
+            if kind.requests:
+                spec = claim_requests.claim_spec(kind, self._scenario.pools)
+                claim = objects.claim("tried", spec, run_id=self._plan.run_id)
+                self._api.require_accepted(apis.CLAIMS, claim, namespace=self._plan.namespace)
 
     def _run_phases(self) -> None:
         """Start everything in the scenario's order and wait for the goal."""

@@ -8,19 +8,18 @@ import secrets
 import subprocess
 from collections.abc import Sequence
 
-from harness import clocks, errors
+from harness import clocks
 from harness.cluster import providers
 from harness.cluster.fixtures import fake_objects
 from harness.history import plans
 from harness.run import (
     demanded_checks,
     known_defects,
-    rerun_command,
     selectors,
     subjects,
     used_plugins,
 )
-from harness.run.fault_planning import planned_runs, planning
+from harness.run.fault_planning import planning
 from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching, locustfiles
@@ -71,23 +70,42 @@ def plan(
     forms see `subjects.parse`. `release` of Kubernetes: empty for the default. `binaries` is the
     folder of a kube-scheduler. Raises UsageError or ScenarioError for a run that cannot work.
     """
+    cluster = cluster or profiles.load("embedded")
+    command = again(
+        loaded,
+        seed=seed,
+        defects=defects,
+        remedies=remedies,
+        release=release,
+        until_found=until_found,
+        chosen_subjects=chosen_subjects,
+        cluster=cluster,
+        binaries=binaries,
+        fault_carrier=fault_carrier,
+    )
     launching.require_locust()
     known_defects.require_known(loaded.scenario.controls)
     known_remedies.CATALOGUE.require_known(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
     selectors.require_satisfiable(loaded.scenario)
     launching.require_bindable(loaded.scenario.traffic)
-    profile = providers.suited(cluster or profiles.load("embedded"), loaded.scenario)
+    profile = providers.suited(cluster, loaded.scenario)
     provider = providers.usable(profile)
     run_id = secrets.token_hex(4)
-    scenario = locustfiles.resolved(loaded.scenario)
-    if until_found and not known_defects.show_otherwise(defects):
-        scenario = _with_race_duration(scenario)
+    scenario, plugins = locustfiles.resolved(loaded.scenario)
+    traffic = scenario.traffic
+    if (
+        until_found
+        and isinstance(traffic, traffic_specs.TimedTraffic)
+        and not known_defects.show_otherwise(defects)
+    ):  # a race gets the longest time that the scenario allows
+        traffic = traffic.model_copy(update={"duration_s": traffic.duration_max_s})
+        scenario = scenario.model_copy(update={"traffic": traffic})
     if not provider.capabilities.exclusive:
         own = fake_objects.own(scenario.pools, run_id)
         scenario = scenario.model_copy(update={"pools": own})
-    subject = subjects.resolve(
-        scenario.subject,
+    subject = subjects.of_run(
+        scenario,
         chosen=chosen_subjects,
         defects=defects,
         remedies=remedies,
@@ -95,8 +113,7 @@ def plan(
         on=provider.capabilities,
         folder=binaries or getattr(profile, "binaries", ""),
     )
-    subject = subjects.with_features(subject, scenario)
-    scenario = scenario.model_copy(update={"subject": subject})
+    scenario = scenario.model_copy(update={"subject": subject.spec})
     faults = planning.plan(
         scenario,
         seed=seed,
@@ -104,14 +121,12 @@ def plan(
         provider=profile.provider,
         choice=fault_carrier,
     )
-    _require_local_load(scenario, faults)
-    kubelets = planned_runs.kubelets(scenario)
     changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
     resolved = plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
         seed=seed,
-        subject=subjects.title(subject, release),
+        subject=subject.title,
         defects=list(defects),
         remedies=list(remedies),
         release=release,
@@ -127,22 +142,19 @@ def plan(
         audit_log=getattr(profile, "audit_log", False),
         progress_s=scenario.progress_s,
         known_to_fail=scenario.known_to_fail,
-        requirements=_requirements(scenario),
-        expected_operations=[*launching.process_names(scenario.traffic), *kubelets],
-        remote_operations=(
-            launching.process_names(scenario.traffic) if scenario.traffic.is_remote else []
-        ),
-        expected_preparations=kubelets,
-        expected_steps=subjects.python_parts(subject),
-        expected_writes=subjects.python_parts(subject),
+        requirements=plans.Requirements(**scenario.load.model_dump()),
+        expected_operations=[*scenario.traffic.process_names, *faults.kubelets],
+        remote_operations=(scenario.traffic.process_names if scenario.traffic.is_remote else []),
+        expected_preparations=faults.kubelets,
+        expected_steps=subject.python_parts,
+        expected_writes=subject.python_parts,
         expected_processes=[
             "recorder",
-            *kubelets,
+            *faults.kubelets,
             "traffic",
-            *planned_runs.owned_schedulers(subject),
-            *subjects.python_controllers(subject),
+            *subject.processes,
         ],
-        expected_pool_changes=kubelets[:1] if changes.changes else [],
+        expected_pool_changes=faults.kubelets[:1] if changes.changes else [],
         pool_changes=changes.demanded,
         expects_manifest=True,
         resources=[
@@ -153,50 +165,56 @@ def plan(
         compression=scenario.recording.compression,
         dense_revisions=provider.capabilities.dense_revisions,
         settings=scenario.model_dump(mode="json"),
-        again=rerun_command.words(
-            loaded,
-            seed=seed,
-            defects=defects,
-            remedies=remedies,
-            release=release,
-            until_found=until_found,
-            chosen_subjects=chosen_subjects,
-            cluster=profile,
-            binaries=binaries,
-            fault_carrier=fault_carrier,
-        ),
-        plugins=used_plugins.used(
-            loaded,
-            scenario,
-            cluster=profile.chosen.name,
-            chosen_subjects=chosen_subjects,
-            defects=defects,
-        ),
-        versions=versions() | subjects.versions(subject),
+        again=command,
+        plugins=[
+            *used_plugins.asked_for(
+                loaded,
+                cluster=profile.chosen.name,
+                chosen_subjects=chosen_subjects,
+                defects=defects,
+            ),
+            *plugins,
+        ],
+        versions=versions() | subject.versions,
     )
     return demanded_checks.examinable(resolved)
 
 
-def _require_local_load(scenario: specs.Scenario, faults: planning.PlannedFaults) -> None:
-    """Raise UsageError for faults in calls of remote workers, which pass by the fault proxy."""
-    if not scenario.traffic.is_remote or faults.carrier != "proxy":
-        return
-    for fault in faults.faults:
-        if fault.carrier == "proxy" and "traffic" in fault.clients:
-            raise errors.UsageError(
-                f"faults: expected no fault in calls of the load with remote workers, got "
-                f"{fault.name}, whose carrier is a proxy on this host: use an embedded cluster, or "
-                "--workers local"
-            )
+def again(
+    loaded: loading.Loaded,
+    *,
+    seed: int,
+    defects: Sequence[str],
+    remedies: Sequence[str],
+    release: str = "",
+    until_found: bool,
+    chosen_subjects: Sequence[str],
+    cluster: profiles.Profile,
+    binaries: str,
+    fault_carrier: str = "auto",
+) -> list[str]:
+    """Return the arguments of `flake-hunt` that repeat a run, in the folder of the first run."""
+    options = [
+        ("--set", loaded.overrides),
+        ("--defect", defects),
+        ("--remedy", remedies),
+        ("--as", [release] if release else []),
+        ("--subject", chosen_subjects),
+        ("--fault-carrier", [fault_carrier] if fault_carrier != "auto" else []),
+        ("--binaries", [binaries] if binaries and cluster.provider != "local" else []),
+    ]
+    chosen = [word for option, values in options for value in values for word in (option, value)]
+    flags = ["--until-found"] if until_found else []
+    return ["run", loaded.given, "--seed", str(seed), *chosen, *flags, *_cluster_options(cluster)]
 
 
-def _with_race_duration(scenario: specs.Scenario) -> specs.Scenario:
-    """Return the scenario with the longest duration that it allows, for races to happen."""
-    traffic = scenario.traffic
-    if not isinstance(traffic, traffic_specs.TimedTraffic):
-        return scenario  # it has no duration: it ends when its pods are scheduled
-    longer = traffic.model_copy(update={"duration_s": traffic.duration_max_s})
-    return scenario.model_copy(update={"traffic": longer})
+def _cluster_options(profile: profiles.Profile) -> list[str]:
+    """Return the options that choose the cluster; none for an unchanged embedded cluster."""
+    name, overrides = profile.chosen.name or profile.name, profile.chosen.overrides
+    if name == "embedded" and not overrides:
+        return []
+    changes = [word for override in overrides for word in ("--cluster-set", override)]
+    return ["--cluster", name, *changes]
 
 
 def scenario_of(plan: plans.Plan) -> specs.Scenario:
@@ -219,17 +237,6 @@ def versions() -> dict[str, str]:
         "commit": _commit(),
     }
     return basic | {name: _version_of(name) for name in _LIBRARIES}
-
-
-def _requirements(scenario: specs.Scenario) -> plans.Requirements:
-    load = scenario.load
-    return plans.Requirements(
-        allocations_min=load.allocations_min,
-        pods_running_min=load.pods_running_min,
-        reuse_min=load.reuse_min,
-        reservations_min=load.reservations_min,
-        examined=list(load.examined),
-    )
 
 
 def _version_of(distribution: str) -> str:

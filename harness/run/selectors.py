@@ -1,26 +1,23 @@
-"""Checks the objects of a scenario before a run starts.
+"""Checks the CEL selectors of a scenario before a run starts.
 
-The API server must accept its pools and claims, CEL selectors included, and enough devices must
-match.
+The API server must accept them, and enough devices must match. Whether it accepts pools and claims
+is for the API server to say when they are created.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from harness import errors
 from harness.cluster.fixtures import fake_objects, pool_slices
 from harness.model import naming
 from harness.scenario import claim_specs, pool_specs, specs
-from harness.traffic import claim_requests
 
 
 def require_satisfiable(scenario: specs.Scenario) -> None:
-    """Raise ScenarioError for an invalid CEL selector or object, or if too few devices match."""
+    """Raise ScenarioError for an invalid CEL selector, or if too few devices match."""
     named = dict(_selectors(scenario))
     if named:  # otherwise without importing CEL, which is slow
         _require_compiled(named)
-    if scenario.pools.more or any(claim.requests for claim in scenario.claim_kinds):
-        _require_accepted(scenario)
     if named:
         for claim in scenario.claim_kinds:
             _require_matches(scenario, claim)
@@ -41,7 +38,8 @@ def _selectors(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
 def _require_compiled(named: dict[str, str]) -> None:
     problems = [f"{key}: {text!r}: {why}" for key, text in named.items() if (why := _problem(text))]
     if problems:
-        raise _refusal("CEL selectors", problems)
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        raise errors.ScenarioError(f"expected CEL selectors that the API server accepts\n{lines}")
 
 
 def _problem(text: str) -> str:
@@ -50,28 +48,6 @@ def _problem(text: str) -> str:
 
     compiled = compiler.compiled(text)
     return compiled.problem or "too complex, exceeds the cost limit" * compiled.too_complex
-
-
-def _require_accepted(scenario: specs.Scenario) -> None:
-    from harness.apiserver.validation.dra import resource_claims, resource_slices
-
-    pools = scenario.pools
-    problems = [
-        f"the slice of pool {piece['spec']['pool']['name']}: {cause.text()}"
-        for piece in _slices(pools)
-        for cause in resource_slices.device_slice(piece)
-    ]
-    for number, claim in enumerate(scenario.claim_kinds):
-        made = {"spec": claim_requests.claim_spec(claim, pools)}
-        where = f"claims.{number}" if scenario.claims else "claim"
-        problems += [f"{where}: {cause.text()}" for cause in resource_claims.claim(made)]
-    if problems:
-        raise _refusal("pools and claims", list(dict.fromkeys(problems)))
-
-
-def _refusal(what: str, problems: Iterable[str]) -> errors.ScenarioError:
-    lines = "\n".join(f"  {problem}" for problem in problems)
-    return errors.ScenarioError(f"expected {what} that the API server accepts\n{lines}")
 
 
 # --------------------------------------------------------------------- matching devices

@@ -5,6 +5,7 @@ outside the harness. Combinations that cannot work are rejected. `scheduler_comm
 command lines.
 """
 
+import dataclasses
 import pathlib
 import shlex
 from collections.abc import Sequence
@@ -31,6 +32,12 @@ STREAMED_LISTS = "WatchListClient"
 """Feature gate with which client-go begins by a watch that has what is there, instead of a list."""
 STREAMED_LISTS_SINCE = (1, 35)
 """First version of kube-scheduler in which it is on."""
+OWNED = (
+    subject_specs.PythonScheduler,
+    subject_specs.KubeScheduler,
+    subject_specs.CommandScheduler,
+)
+"""Schedulers that the run starts."""
 KINDS = ("python", "kube-scheduler", "cluster", "external", "command")
 """The words with which `--subject` begins; anything else is the name of a plug-in."""
 FORMS = (
@@ -38,6 +45,20 @@ FORMS = (
     "or a plug-in's name"
 )
 """The forms of `--subject`, for error messages and help."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """The subject of a run with everything that its plan says of it."""
+
+    spec: subject_specs.SubjectSpec
+    title: str
+    versions: dict[str, str]
+    """Of the schedulers' programs, by process name."""
+    python_parts: list[str]
+    """Names of the processes that record their steps."""
+    processes: list[str]
+    """Names of all processes that the run starts for it."""
 
 
 def parse(text: str) -> subject_specs.AnyScheduler:
@@ -68,6 +89,36 @@ def parse(text: str) -> subject_specs.AnyScheduler:
         )
     near = suggestions.did_you_mean(kind, [*KINDS, *discovery.usable("subjects", shipped=KINDS)])
     raise errors.UsageError(f"expected a subject ({FORMS}), got {text!r}.{near}")
+
+
+def of_run(
+    scenario: specs.Scenario,
+    *,
+    chosen: Sequence[str],
+    defects: Sequence[str],
+    remedies: Sequence[str],
+    release: str,
+    on: interfaces.Capabilities,
+    folder: str,
+) -> Resolved:
+    """Return the subject of a run; for the arguments and errors see `resolve`."""
+    found = resolve(
+        scenario.subject,
+        chosen=chosen,
+        defects=defects,
+        remedies=remedies,
+        release=release,
+        on=on,
+        folder=folder,
+    )
+    found = with_features(found, scenario)
+    return Resolved(
+        spec=found,
+        title=title(found, release),
+        python_parts=python_parts(found),
+        processes=[*owned_schedulers(found), *python_controllers(found)],
+        versions=versions(found),
+    )
 
 
 def resolve(
@@ -133,15 +184,16 @@ def _with_gates(
     if not (waits or lists or cluster_features.needed(scenario)):
         return scheduler
     version = cluster_features.version_of(binaries.version(pathlib.Path(scheduler.binary)))
-    cluster_features.require_readable(scenario, version, where="a kube-scheduler")
-    cluster_features.require_on(scenario, version, scheduler.feature_gates, where=PROCESS)
+    found = cluster_features.switches(
+        scenario, version, scheduler.feature_gates, where=PROCESS, program="a kube-scheduler"
+    )
     if waits and version < BINDING_TIMEOUT_SINCE:
         raise errors.UsageError(
             "expected a kube-scheduler of 1.35 or newer for subject.binding_timeout_s, because "
             f"older ones always wait 600 s, got {scheduler.binary} of {version[0]}.{version[1]}"
         )
     streamed = {STREAMED_LISTS: False} if lists and version >= STREAMED_LISTS_SINCE else {}
-    gates = {**streamed, **cluster_features.gates(scenario, version), **scheduler.feature_gates}
+    gates = {**streamed, **found.gates, **scheduler.feature_gates}
     return scheduler.model_copy(update={"feature_gates": gates})
 
 
@@ -263,6 +315,12 @@ def process_names(subject: subject_specs.SubjectSpec) -> list[str]:
     Schedulers that are started outside the harness have such names too.
     """
     return [naming.scheduler(index) for index in range(len(subject.schedulers))]
+
+
+def owned_schedulers(subject: subject_specs.SubjectSpec) -> list[str]:
+    """Return the names of the schedulers that the run starts."""
+    named = zip(process_names(subject), subject.schedulers, strict=True)
+    return [name for name, item in named if isinstance(item, OWNED)]
 
 
 def python_parts(subject: subject_specs.SubjectSpec) -> list[str]:

@@ -6,21 +6,19 @@ from harness.checks.plugin_checks import planned_checks
 from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.run import known_defects, subjects
-from harness.scenario import loading, profiles, specs
-from harness.traffic import locustfiles
+from harness.scenario import loading, profiles
 
 
-def used(
+def asked_for(
     loaded: loading.Loaded,
-    scenario: specs.Scenario,
     *,
     cluster: str,
     chosen_subjects: Sequence[str],
     defects: Sequence[str],
 ) -> list[plans.UsedPlugin]:
-    """Return the plug-ins of a run; `cluster` is the name or path of its profile.
+    """Return the plug-ins of a run but that of its traffic.
 
-    `scenario` is the loaded one with everything resolved.
+    `cluster` is the name or path of its profile.
 
     Raises PluginError if one cannot be used by its name.
     """
@@ -30,7 +28,7 @@ def used(
             kind=plugin.kind, name=plugin.name, package=plugin.package, version=plugin.version
         )
         for plugin in plugins
-    ] + locustfiles.used(scenario)
+    ]
 
 
 def _plugins(

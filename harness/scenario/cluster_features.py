@@ -5,7 +5,7 @@ so that a later version, which no longer has it, starts as well.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from harness import errors
 from harness.scenario import pool_changes, pool_specs, specs
@@ -86,60 +86,59 @@ def needed(scenario: specs.Scenario) -> list[Feature]:
     return [feature for feature in FEATURES if feature.is_needed(scenario)]
 
 
-def gates(scenario: specs.Scenario, version: Version) -> dict[str, bool]:
-    """Return the gates to switch on, as this version does not by itself.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Switches:
+    """What is switched on for a scenario, because this version of Kubernetes does not by itself."""
 
-    Raises UsageError if the version lacks a feature.
+    gates: dict[str, bool]
+    """Feature gates."""
+    served: list[str]
+    """API versions that are served in addition to the default ones."""
+
+
+def switches(
+    scenario: specs.Scenario,
+    version: Version,
+    chosen: Mapping[str, bool],
+    *,
+    where: str,
+    program: str,
+) -> Switches:
+    """Return the switches for a program of this version; `chosen` are the gates that are set.
+
+    `where` is the name of the program's settings in messages. Raises UsageError if the version
+    lacks a feature or cannot read the slices, or a gate has been switched off.
     """
-    return {item.gate: True for item in _available(scenario, version) if version < item.on_since}
-
-
-def runtime_config(scenario: specs.Scenario, version: Version) -> dict[str, str]:
-    """Return the API versions to serve in addition to the default ones, each with `true`.
-
-    Raises UsageError if the version lacks a feature.
-    """
-    return {item.api: "true" for item in _available(scenario, version) if item.api}
-
-
-def require_on(
-    scenario: specs.Scenario, version: Version, chosen: Mapping[str, bool], *, where: str
-) -> None:
-    """Raise UsageError if a gate that the scenario needs has been switched off."""
-    for feature in _available(scenario, version):
-        if chosen.get(feature.gate) is False:
-            raise errors.UsageError(
-                f"expected {feature.gate} to be on in {where}, because the scenario "
-                f"{scenario.name} has {feature.title}, got false: leave it out"
-            )
-
-
-def require_readable(scenario: specs.Scenario, version: Version, *, where: str) -> None:
-    """Raise UsageError if this version of Kubernetes cannot read the slices of the scenario."""
     if version < COUNTERS_SINCE and any(kind.has_counters for kind in scenario.pools.more):
         raise errors.UsageError(
-            f"expected {where} of {_text(COUNTERS_SINCE)} or newer for the scenario "
+            f"expected {program} of {_text(COUNTERS_SINCE)} or newer for the scenario "
             f"{scenario.name}, which publishes counter sets in slices of their own, got "
             f"{_text(version)}, which looks for them in the slices of the devices: choose a newer "
             "one or another scenario"
         )
-
-
-def version_of(text: str) -> Version:
-    """Return major and minor of a version such as `v1.36.4`."""
-    major, minor, *_ = text.removeprefix("v").split(".")
-    return int(major), int(minor)
-
-
-def _available(scenario: specs.Scenario, version: Version) -> Iterator[Feature]:
-    for feature in needed(scenario):
+    features = needed(scenario)
+    for feature in features:
         if version < feature.since:
             raise errors.UsageError(
                 f"expected Kubernetes {_text(feature.since)} or newer for the scenario "
                 f"{scenario.name}, which has {feature.title}, got {_text(version)}: choose another "
                 "cluster or scenario"
             )
-        yield feature
+        if chosen.get(feature.gate) is False:
+            raise errors.UsageError(
+                f"expected {feature.gate} to be on in {where}, because the scenario "
+                f"{scenario.name} has {feature.title}, got false: leave it out"
+            )
+    return Switches(
+        gates={item.gate: True for item in features if version < item.on_since},
+        served=[item.api for item in features if item.api],
+    )
+
+
+def version_of(text: str) -> Version:
+    """Return major and minor of a version such as `v1.36.4`."""
+    major, minor, *_ = text.removeprefix("v").split(".")
+    return int(major), int(minor)
 
 
 def _text(version: Version) -> str:

@@ -195,44 +195,41 @@ def suited(
     None: none is switched on. Raises UsageError if the version lacks one.
     """
     restarts = any(fault.may_restart_api_server for fault in scenario.faults)
+    changed: dict[str, Any] = {}
     match profile:
         case EmbeddedProfile():
-            return _suited_embedded(profile, scenario, restarts=restarts)
+            if profile.storage == "auto":
+                changed["storage"] = "disk" if restarts else "memory"
+            version = EMBEDDED_VERSION
         case LocalProfile() | KindProfile():
-            changed: dict[str, Any] = _features(profile, scenario, version) if version else {}
             if profile.watch_cache == "auto":
                 changed["watch_cache"] = "off" if restarts else "on"
-            return profile.model_copy(update=changed)
-    return profile
+        case KubeconfigProfile():
+            return profile
+    if version is not None:
+        changed |= _switched_on(profile, scenario, version)
+    return profile.model_copy(update=changed)
 
 
-def _features(
-    profile: LocalProfile | KindProfile,
+def _switched_on(
+    profile: EmbeddedProfile | LocalProfile | KindProfile,
     scenario: specs.Scenario,
     version: cluster_features.Version,
 ) -> dict[str, Any]:
     """Return the feature gates and API versions of the profile with those that are needed."""
-    cluster_features.require_readable(scenario, version, where="a Kubernetes")
-    cluster_features.require_on(scenario, version, profile.feature_gates, where=profile.name)
-    gates = cluster_features.gates(scenario, version)
-    served = cluster_features.runtime_config(scenario, version)
+    chosen = {} if isinstance(profile, EmbeddedProfile) else profile.feature_gates
+    found = cluster_features.switches(
+        scenario, version, chosen, where=profile.name, program="a Kubernetes"
+    )
+    if isinstance(profile, EmbeddedProfile):
+        wanted = [f"{api}=true" for api in found.served]
+        missing = [item for item in wanted if item not in profile.runtime_config]
+        return {"runtime_config": [*profile.runtime_config, *missing]}
+    served = dict.fromkeys(found.served, "true")
     return {
-        "feature_gates": {**gates, **profile.feature_gates},
+        "feature_gates": {**found.gates, **profile.feature_gates},
         "runtime_config": {**served, **profile.runtime_config},
     }
-
-
-def _suited_embedded(
-    profile: EmbeddedProfile, scenario: specs.Scenario, *, restarts: bool
-) -> EmbeddedProfile:
-    changed: dict[str, Any] = {}
-    if profile.storage == "auto":
-        changed["storage"] = "disk" if restarts else "memory"
-    served = cluster_features.runtime_config(scenario, EMBEDDED_VERSION)
-    wanted = [f"{name}={value}" for name, value in served.items()]
-    missing = [item for item in wanted if item not in profile.runtime_config]
-    changed["runtime_config"] = [*profile.runtime_config, *missing]
-    return profile.model_copy(update=changed)
 
 
 def restore(document: dict[str, Any]) -> Profile:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import pydantic
 
+from harness.model import naming
 from harness.scenario.fields import Probability, Seconds, Spec
 
 PODS_MAX = 200_000
@@ -68,9 +69,19 @@ class WorkerKeys(Spec):
         return self.workers == "remote"
 
     @property
+    def address(self) -> tuple[str, int]:
+        """The host and port of `bind`."""
+        return split_address(self.bind)
+
+    @property
+    def process_names(self) -> list[str]:
+        """The names of the worker processes, which are also the names of their journals."""
+        return [naming.traffic(index) for index in range(self.processes)]
+
+    @property
     def is_bound_to_loopback(self) -> bool:
         """True if no other host can reach the address of `bind`."""
-        return ipaddress.ip_address(split_address(self.bind)[0]).is_loopback
+        return ipaddress.ip_address(self.address[0]).is_loopback
 
 
 class AllAtOnceTraffic(WorkerKeys):

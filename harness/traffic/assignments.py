@@ -11,6 +11,7 @@ from collections.abc import Callable
 from harness import errors
 from harness.client import journaling
 from harness.history import directories, journal_writer, plans
+from harness.model import naming
 from harness.traffic import launching
 
 
@@ -49,7 +50,7 @@ def _claim_journal(
     Locust's own worker index is not known before the load begins.
     """
     for index in range(plan.settings["traffic"]["processes"]):
-        name = launching.process_name(index)
+        name = naming.traffic(index)
         try:
             writer = journal_writer.Writer(
                 directory.operations(name), process=name, run_id=plan.run_id

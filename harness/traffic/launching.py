@@ -39,16 +39,6 @@ def require_locust() -> None:
         raise errors.MissingExtraError("Locust", "traffic")
 
 
-def process_names(traffic: traffic_specs.TrafficSpec) -> list[str]:
-    """Return the names of the worker processes, which are also the names of their journals."""
-    return [process_name(index) for index in range(traffic.processes)]
-
-
-def process_name(index: int) -> str:
-    """Return the name of a worker process, such as `traffic-0`."""
-    return f"traffic-{index}"
-
-
 def command(traffic: traffic_specs.TrafficSpec) -> list[str]:
     """Return the command line of Locust's master, which forks its workers unless they are remote.
 
@@ -83,7 +73,7 @@ def _local_workers(traffic: traffic_specs.TrafficSpec) -> dict[str, str | int]:
 
 
 def _remote_workers(traffic: traffic_specs.TrafficSpec) -> dict[str, str | int]:
-    host, port = traffic_specs.split_address(traffic.bind)
+    host, port = traffic.address
     return {
         "expect-workers": traffic.processes,
         "master-bind-host": f"[{host}]" if ":" in host else host,
@@ -96,7 +86,7 @@ def require_bindable(traffic: traffic_specs.TrafficSpec) -> None:
     """Raise UsageError if remote workers cannot be expected at the address of the scenario."""
     if not traffic.is_remote:
         return
-    host, port = traffic_specs.split_address(traffic.bind)
+    host, port = traffic.address
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -7,26 +7,39 @@ import json
 import pathlib
 
 from harness import errors
-from harness.extensions import discovery, entry_points, isolation
+from harness.extensions import discovery, isolation
 from harness.history import files, plans
 from harness.scenario import specs, traffic_specs
 
 _PROCESS = "harness.traffic.plugged_users"
 
 
-def resolved(scenario: specs.Scenario) -> specs.Scenario:
-    """Return the scenario with the absolute path of its locustfile, which is tried.
+def resolved(scenario: specs.Scenario) -> tuple[specs.Scenario, list[plans.UsedPlugin]]:
+    """Return the scenario with the absolute path of its locustfile, and what its plan says of it.
 
-    Raises PluginError if the file or plug-in is missing, or has no users.
+    The file or plug-in is tried. The version of a file is its digest. Raises PluginError if the
+    file or plug-in is missing, or has no users.
     """
     traffic = scenario.traffic
     if not isinstance(traffic, traffic_specs.ChurnTraffic) or not traffic.locustfile:
-        return scenario
-    reference = _absolute(traffic.locustfile)
+        return scenario, []
+    path = pathlib.Path(traffic.locustfile).resolve()
+    if path.is_file():
+        reference = str(path)
+        package, version, name = reference, files.digest_or_reason(path), path.name
+    elif plugin := discovery.named("traffic", traffic.locustfile):
+        reference = traffic.locustfile
+        package, version, name = plugin.package, plugin.version, plugin.name
+    else:
+        known = ", ".join(discovery.usable("traffic", shipped=())) or "none"
+        raise errors.PluginError(
+            f"expected a locustfile or the name of a traffic plug-in, got {traffic.locustfile!r}, "
+            f"which is neither. Plug-ins: {known}"
+        )
     isolation.ask(_PROCESS, [], reference.encode(), plugin=f"the locustfile {traffic.locustfile}")
-    return scenario.model_copy(
-        update={"traffic": traffic.model_copy(update={"locustfile": reference})}
-    )
+    changed = traffic.model_copy(update={"locustfile": reference})
+    used = plans.UsedPlugin(kind="traffic", name=name, package=package, version=version)
+    return scenario.model_copy(update={"traffic": changed}), [used]
 
 
 def override(reference: str) -> list[str]:
@@ -39,36 +52,3 @@ def override(reference: str) -> list[str]:
     path = pathlib.Path(reference)
     chosen = str(path.resolve()) if path.is_file() else reference
     return [f"traffic.locustfile={json.dumps(chosen)}"]
-
-
-def used(scenario: specs.Scenario) -> list[plans.UsedPlugin]:
-    """Return the locustfile or plug-in of a resolved scenario, for its plan; empty: it has none.
-
-    The version of a file is its digest.
-    """
-    reference = getattr(scenario.traffic, "locustfile", "")
-    if not reference:
-        return []
-    if plugin := _plugin(reference):
-        package, version, name = plugin.package, plugin.version, plugin.name
-    else:
-        path = pathlib.Path(reference)
-        package, version, name = str(path), files.digest_or_reason(path), path.name
-    return [plans.UsedPlugin(kind="traffic", name=name, package=package, version=version)]
-
-
-def _absolute(reference: str) -> str:
-    path = pathlib.Path(reference)
-    if path.is_file():
-        return str(path.resolve())
-    if _plugin(reference) is None:
-        known = ", ".join(discovery.usable("traffic", shipped=())) or "none"
-        raise errors.PluginError(
-            f"expected a locustfile or the name of a traffic plug-in, got {reference!r}, which is "
-            f"neither. Plug-ins: {known}"
-        )
-    return reference
-
-
-def _plugin(reference: str) -> entry_points.Plugin | None:
-    return None if pathlib.Path(reference).is_file() else discovery.named("traffic", reference)

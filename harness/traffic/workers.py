@@ -12,9 +12,10 @@ import gevent.event
 from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
 from harness.history import records
+from harness.model import naming
 from harness.model.objects import Object
 from harness.scenario import specs, traffic_specs
-from harness.traffic import assignments, attempts, launching, objects, run_objects, watching
+from harness.traffic import assignments, attempts, objects, run_objects, watching
 
 TIME_CHECK_S = 0.05
 """Seconds between two looks at whether time is left."""
@@ -119,7 +120,7 @@ class Worker:
 
     def next_user_name(self) -> str:
         """Return a new user name, such as `traffic-0/user-7`."""
-        return f"{launching.process_name(self.index)}/user-{next(self._user_numbers)}"
+        return f"{naming.traffic(self.index)}/user-{next(self._user_numbers)}"
 
     def next_item(self) -> int | None:
         """Return the number of the next object in this worker's share, or None if there is none."""

@@ -12,14 +12,8 @@ from harness.model import naming
 from harness.run import subjects
 from harness.scenario import claim_specs, pool_specs, specs, subject_specs, traffic_specs
 from harness.scenario.fault_kinds import fault, lost_nodes
-from harness.traffic import launching, objects
+from harness.traffic import objects
 
-_OWNED = (
-    subject_specs.PythonScheduler,
-    subject_specs.KubeScheduler,
-    subject_specs.CommandScheduler,
-)
-"""Schedulers that the run starts."""
 _RECORDER, _KUBELET, _TRAFFIC = "recorder", "kubelet", "traffic"
 """Process names, as in `run_processes`."""
 _ANY = "*"
@@ -121,6 +115,12 @@ class PlannedRun:
         return self.scenario.subject
 
     @property
+    def kubelets(self) -> list[str]:
+        """The kubelet processes: one, and another one for a node that may be lost."""
+        is_lost = any(item.loses_node for item in self.scenario.faults)
+        return [_KUBELET, lost_nodes.KUBELET] if is_lost else [_KUBELET]
+
+    @property
     def longest_s(self) -> float:
         """The longest time that the load may take, in seconds."""
         return self.traffic.longest_s or self.scenario.timeout_s
@@ -129,7 +129,7 @@ class PlannedRun:
         """Return the names of the processes of a role that the run starts."""
         match role:
             case "scheduler":
-                return owned_schedulers(self.subject)
+                return subjects.owned_schedulers(self.subject)
             case "claim-controller":
                 is_own = self.subject.claim_controller == "python"
                 return [subjects.CONTROLLER] if is_own else []
@@ -152,7 +152,9 @@ class PlannedRun:
 
     def foreign_schedulers(self) -> list[str]:
         """Return the kinds of the schedulers that run without the run: `cluster`, `external`."""
-        return [item.kind for item in self.subject.schedulers if not isinstance(item, _OWNED)]
+        return [
+            item.kind for item in self.subject.schedulers if not isinstance(item, subjects.OWNED)
+        ]
 
     def calls(self, role: fault.Role) -> fault.Calls | None:
         """Return the API calls of a role; None: unknown, as for a scheduler of another kind."""
@@ -176,18 +178,6 @@ class PlannedRun:
                 f"expected a pattern of names that {resource} of this run can have, such as "
                 f"{shapes[0]!r}, got {pattern!r}: correct it, or leave it out"
             )
-
-
-def kubelets(scenario: specs.Scenario) -> list[str]:
-    """Return the kubelet processes of a run: one, or another one for a node that may be lost."""
-    is_lost = any(item.loses_node for item in scenario.faults)
-    return [_KUBELET, lost_nodes.KUBELET] if is_lost else [_KUBELET]
-
-
-def owned_schedulers(subject: subject_specs.SubjectSpec) -> list[str]:
-    """Return the names of the schedulers that the run starts."""
-    named = zip(subjects.process_names(subject), subject.schedulers, strict=True)
-    return [name for name, scheduler in named if isinstance(scheduler, _OWNED)]
 
 
 def _of_schedulers(subject: subject_specs.SubjectSpec) -> fault.Calls | None:
@@ -229,7 +219,7 @@ def _name_shapes(resource: str, scenario: specs.Scenario) -> list[str]:
         case "pods", traffic_specs.LimitTraffic() as traffic:
             return [f"pod-{number:04d}" for number in range(traffic.pods)]
         case "pods" | "resourceclaims", traffic:
-            return [f"{name}{_ANY}" for name in launching.process_names(traffic)]
+            return [f"{name}{_ANY}" for name in traffic.process_names]
     return []
 
 

@@ -36,6 +36,8 @@ class PlannedFaults:
     faults: list[plans.PlannedFault]
     carrier: Literal["", "server", "proxy"]
     """Carrier of the faults of traffic; empty: there are none."""
+    kubelets: list[str]
+    """The kubelet processes that the faults need."""
 
 
 def plan(
@@ -60,7 +62,10 @@ def plan(
     carrier = _carrier(choice, run, faults)
     planned = [_planned(item, drawn_by, run, carrier, random) for item, drawn_by in resolved]
     has_traffic = any(item.carrier != "run" for item in planned)
-    return PlannedFaults(faults=planned, carrier=carrier if has_traffic else "")
+    _require_local_load(run, planned)
+    return PlannedFaults(
+        faults=planned, carrier=carrier if has_traffic else "", kubelets=run.kubelets
+    )
 
 
 def drawn(
@@ -165,6 +170,17 @@ def _server_objection(
 
 
 # ----------------------------------------------------------------------------- refusals
+
+
+def _require_local_load(run: planned_runs.PlannedRun, faults: Sequence[plans.PlannedFault]) -> None:
+    """Raise UsageError for faults in calls of remote workers, which pass by the fault proxy."""
+    for item in faults:
+        if item.carrier == "proxy" and run.traffic.is_remote and "traffic" in item.clients:
+            raise errors.UsageError(
+                f"faults: expected no fault in calls of the load with remote workers, got "
+                f"{item.name}, whose carrier is a proxy on this host: use an embedded cluster, or "
+                "--workers local"
+            )
 
 
 def _require_start_conditions(faults: Sequence[fault.Fault]) -> None:

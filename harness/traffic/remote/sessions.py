@@ -14,6 +14,7 @@ from harness import clocks, errors, writing
 from harness.client import journaling
 from harness.extensions import loading
 from harness.history import journal_writer, plans
+from harness.model import naming
 from harness.traffic import assignments, launching, user_classes, users, workers
 from harness.traffic.remote import (
     admission,
@@ -101,7 +102,7 @@ class Session:
         plan, classes = self._read(welcome)
         reaching.require_cluster_of(plan, self._options.kubeconfig)
         self._join()
-        name = launching.process_name(welcome.index)
+        name = naming.traffic(welcome.index)
         self._options.note(f"takes part in run {plan.run_id} of {plan.scenario} as {name}")
         worker = self._prepared(plan, welcome.index)
         runner = self._connect(worker, classes)
@@ -157,7 +158,7 @@ class Session:
 
     def _prepared(self, plan: plans.Plan, index: int) -> workers.Worker:
         """Open the journal, begin to send it, and create what users share."""
-        name = launching.process_name(index)
+        name = naming.traffic(index)
         path = self._options.folder / f"operations-{name}.jsonl"
         writer = journal_writer.Writer(path, process=name, run_id=plan.run_id)
         self._journal = journaling.Journal(writer)

@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from harness.run import rerun_command, run_plan
+from harness.run import run_plan
 from harness.scenario import loading, profiles
 
 
@@ -76,7 +76,7 @@ def test_files_are_named_as_they_were_given(folder: pathlib.Path, path: str) -> 
 )
 def test_a_changed_cluster_is_the_same_again(name: str, overrides: list[str]) -> None:
     changed = profiles.load(name, overrides=overrides)
-    words = rerun_command.words(
+    words = run_plan.again(
         loading.load("pod-churn"),
         seed=7,
         defects=(),

@@ -10,20 +10,24 @@ def scenario(name: str, *overrides: str) -> specs.Scenario:
     return loading.load(name, overrides=overrides).scenario
 
 
+def switches(found: specs.Scenario, version: cluster_features.Version) -> cluster_features.Switches:
+    return cluster_features.switches(found, version, {}, where="mine", program="a Kubernetes")
+
+
 def test_tolerations_need_the_gate_of_taints() -> None:
     for requests in (
         '[{ name = "r", tolerations = [{ key = "k" }] }]',
         '[{ name = "r", first_available = [{ name = "x", tolerations = [{ key = "k" }] }] }]',
     ):
         tolerant = scenario("pod-churn", f"claim.requests={requests}")
-        assert cluster_features.gates(tolerant, (1, 35)) == {"DRADeviceTaints": True}
+        assert switches(tolerant, (1, 35)).gates == {"DRADeviceTaints": True}
 
 
 @pytest.mark.parametrize(
     ("name", "version", "expected"),
     [
         ("pod-churn", (1, 34), {}),
-        ("partitions", (1, 34), {"DRAPartitionableDevices", "DRAConsumableCapacity"}),
+        ("partitions", (1, 35), {"DRAPartitionableDevices", "DRAConsumableCapacity"}),
         ("partitions", (1, 36), {}),
         ("capacities", (1, 35), {"DRAConsumableCapacity"}),
         ("binding-conditions", (1, 35), {"DRADeviceBindingConditions"}),
@@ -36,15 +40,14 @@ def test_tolerations_need_the_gate_of_taints() -> None:
 def test_gates_that_are_off_by_default_are_switched_on(
     name: str, version: cluster_features.Version, expected: set[str]
 ) -> None:
-    gates = cluster_features.gates(scenario(name), version)
-    assert gates == dict.fromkeys(expected, True)
+    assert switches(scenario(name), version).gates == dict.fromkeys(expected, True)
 
 
 def test_rules_are_served_by_the_versions_that_have_them() -> None:
-    served = cluster_features.runtime_config(scenario("taints-come-and-go"), (1, 36))
-    assert served == {"resource.k8s.io/v1beta2": "true"}
+    served = switches(scenario("taints-come-and-go"), (1, 36)).served
+    assert served == ["resource.k8s.io/v1beta2"]
     with pytest.raises(errors.UsageError, match=r"expected Kubernetes 1\.36 or newer .* got 1\.34"):
-        cluster_features.runtime_config(scenario("taints-come-and-go"), (1, 34))
+        switches(scenario("taints-come-and-go"), (1, 34))
 
 
 @pytest.mark.parametrize("cluster", ["local", "kind"])

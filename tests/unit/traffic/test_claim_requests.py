@@ -1,5 +1,6 @@
 """The specs of claims: every key of a scenario arrives in the API's words, and is accepted."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from harness import errors
 from harness.run import selectors
 from harness.scenario import loading, pool_specs, specs
 from harness.traffic import claim_requests
+from tests.support import accepted_objects
 
 POOLS: dict[str, Any] = {
     "nodes": 2,
@@ -107,6 +109,12 @@ def test_every_key_arrives() -> None:
 
 def test_the_api_server_accepts_it() -> None:
     selectors.require_satisfiable(scenario(FULL))
+    assert accepted_objects.problems(scenario(FULL)) == []
+
+
+@pytest.mark.parametrize("name", loading.SHELF.names())
+def test_the_api_server_accepts_the_objects_of_every_scenario(name: str) -> None:
+    assert accepted_objects.problems(loading.load(name).scenario) == []
 
 
 @pytest.mark.parametrize(
@@ -122,10 +130,22 @@ def test_the_api_server_accepts_it() -> None:
             POOLS,
             "match at least 1 of the 6 devices of a node, but 0 match",
         ),
+    ],
+)
+def test_selectors_that_cannot_work_are_refused_with_the_plan(
+    claim: dict[str, Any], pools: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(errors.ScenarioError, match=message):
+        selectors.require_satisfiable(scenario(claim, pools))
+
+
+@pytest.mark.parametrize(
+    ("claim", "pools", "message"),
+    [
         (
             {"requests": [{"name": "x", "tolerations": [{"key": "k", "value": "v"}]}]},
             POOLS,
-            r"claim: spec\.devices\.requests\[0\].exactly\.tolerations",
+            r"spec\.devices\.requests\[0\].exactly\.tolerations",
         ),
         (
             {},
@@ -140,20 +160,22 @@ def test_the_api_server_accepts_it() -> None:
                     }
                 ]
             },
-            "the slice of pool worker-0-gpu: spec.devices.*min is larger than capacity",
+            "spec.devices.*min is larger than capacity",
         ),
         (
             {},
             {"more": [{"name": "gpu", "devices": 1, "attributes": {"a b": 1}}]},
-            "the slice of pool worker-0-gpu: spec.devices.*a b",
+            "spec.devices.*a b",
         ),
     ],
 )
-def test_what_the_api_server_would_reject_is_refused_with_the_plan(
+def test_other_objects_are_for_the_api_server_to_reject(
     claim: dict[str, Any], pools: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(errors.ScenarioError, match=message):
-        selectors.require_satisfiable(scenario(claim, pools))
+    made = scenario(claim, pools)
+    selectors.require_satisfiable(made)
+    [problem] = accepted_objects.problems(made)
+    assert re.search(message, problem)
 
 
 def test_a_class_has_the_parameters_of_the_scenario() -> None:

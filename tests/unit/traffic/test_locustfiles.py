@@ -118,10 +118,8 @@ def test_a_plugin_is_found_by_its_name(
     entry_points = {"traffic": {"bursts": "acme:Once", "broken": "acme_nowhere"}}
     plugin_packages.install(tmp_path, monkeypatch, "acme", entry_points, {"acme.py": FINE})
     loaded = loading.load("pod-churn", overrides=["traffic.locustfile=bursts"])
-    resolved = locustfiles.resolved(loaded.scenario)
-    assert [(item.name, item.package) for item in locustfiles.used(resolved)] == [
-        ("bursts", "acme")
-    ]
+    _, used = locustfiles.resolved(loaded.scenario)
+    assert [(item.name, item.package) for item in used] == [("bursts", "acme")]
     broken = loading.load("pod-churn", overrides=["traffic.locustfile=broken"])
     with pytest.raises(errors.PluginError, match="No module named 'acme_nowhere'"):
         locustfiles.resolved(broken.scenario)

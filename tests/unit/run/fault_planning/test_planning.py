@@ -86,7 +86,7 @@ def test_a_deletion_that_overlooks_finalizers_needs_the_embedded_server() -> Non
 
 
 def test_no_faults_need_no_carrier() -> None:
-    assert planned() == planning.PlannedFaults(faults=[], carrier="")
+    assert planned() == planning.PlannedFaults(faults=[], carrier="", kubelets=["kubelet"])
 
 
 def test_faults_of_processes_need_no_carrier() -> None:

@@ -1,0 +1,19 @@
+"""The objects of a scenario as the embedded API server validates them."""
+
+from harness.apiserver.validation.dra import resource_claims, resource_slices
+from harness.cluster.fixtures import pool_slices
+from harness.scenario import specs
+from harness.traffic import claim_requests
+
+
+def problems(scenario: specs.Scenario) -> list[str]:
+    """Return why slices of the first node, of the cluster, or claims would be rejected."""
+    pools = scenario.pools
+    slices = [
+        *pool_slices.of_node(pools, f"{pools.node_prefix}0", labels={}),
+        *pool_slices.of_cluster(pools, labels={}),
+    ]
+    claims = [{"spec": claim_requests.claim_spec(claim, pools)} for claim in scenario.claim_kinds]
+    causes = [cause for item in slices for cause in resource_slices.device_slice(item)]
+    causes += [cause for item in claims for cause in resource_claims.claim(item)]
+    return [cause.text() for cause in causes]
