@@ -13,7 +13,7 @@ from harness.history import subject_names
 from harness.run import known_defects, run_plan
 from harness.run.fault_planning import planning
 from harness.scenario import loading, profiles, specs
-from harness.traffic import locustfiles
+from harness.traffic import launching
 
 SCHEMA_VERSION = 2
 PYTHON = subject_names.PYTHON
@@ -139,7 +139,7 @@ def plan(
     runs: list[PlannedRun] = []
     versions: dict[str, str] = {}
     for name in scenarios:
-        loaded = loading.load(name, overrides=locustfiles.override(locustfile))
+        loaded = loading.load(name, overrides=launching.override(locustfile))
         resolved = run_plan.plan(
             loaded,
             seed=seed,

@@ -35,7 +35,7 @@ from harness.history import directories
 from harness.run import deadlines, run_plan, runs
 from harness.scenario import loading, profiles
 from harness.seeds import Seeds
-from harness.traffic import locustfiles
+from harness.traffic import launching
 
 RESULT = "flake-hunt-result"
 """Name of the test property with the result of one attempt, in JSON."""
@@ -201,7 +201,7 @@ class RunItem(pytest.Item):
         self, attempt: int, deadline: deadlines.Deadline
     ) -> tuple[directories.RunDirectory, verdict_files.Judgement]:
         """Plan and execute one attempt on the worker's cluster; retries get derived seeds."""
-        users = locustfiles.override(self._plan.locustfile)
+        users = launching.override(self._plan.locustfile)
         loaded = loading.load(self._run.scenario, overrides=users)
         profile = profiles.restore(self._plan.cluster)
         seed = Seeds(self._run.seed).derive(attempt) if attempt else self._run.seed

@@ -22,7 +22,7 @@ from harness.run import (
 from harness.run.fault_planning import planning
 from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
-from harness.traffic import launching, locustfiles
+from harness.traffic import launching
 
 OBSERVED = [
     "resourceclaims",
@@ -83,16 +83,14 @@ def plan(
         binaries=binaries,
         fault_carrier=fault_carrier,
     )
-    launching.require_locust()
     known_defects.require_known(loaded.scenario.controls)
     known_remedies.CATALOGUE.require_known(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
     selectors.require_satisfiable(loaded.scenario)
-    launching.require_bindable(loaded.scenario.traffic)
     profile = providers.suited(cluster, loaded.scenario)
     provider = providers.usable(profile)
     run_id = secrets.token_hex(4)
-    scenario, plugins = locustfiles.resolved(loaded.scenario)
+    scenario, plugins = launching.resolved(loaded.scenario)
     traffic = scenario.traffic
     if (
         until_found

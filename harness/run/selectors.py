@@ -1,7 +1,7 @@
 """Checks the CEL selectors of a scenario before a run starts.
 
-The API server must accept them, and enough devices must match. Whether it accepts pools and claims
-is for the API server to say when they are created.
+The API server must accept them, and enough devices must match. Pools and
+claims are not checked here: the API server of the run rejects invalid ones.
 """
 
 from collections.abc import Iterator

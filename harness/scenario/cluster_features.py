@@ -88,7 +88,7 @@ def needed(scenario: specs.Scenario) -> list[Feature]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Switches:
-    """What is switched on for a scenario, because this version of Kubernetes does not by itself."""
+    """Gates and API versions that a scenario needs and a version of Kubernetes has off."""
 
     gates: dict[str, bool]
     """Feature gates."""

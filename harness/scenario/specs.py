@@ -123,6 +123,11 @@ class Scenario(Spec):
         """The kinds of claims; at least one."""
         return self.claims or [self.claim]
 
+    @property
+    def named_faults(self) -> list[tuple[str, fault.Fault]]:
+        """The faults with their names."""
+        return list(fault_kinds.named(self.faults))
+
     def claim_kind(self, number: int) -> int:
         """Return the index of the kind of the claim with this number, counted from 0."""
         rounds = [index for index, kind in enumerate(self.claims) for _ in range(kind.weight)]

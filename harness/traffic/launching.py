@@ -1,15 +1,17 @@
-"""How to start the traffic of a run: its command line, its environment and its journals.
+"""How to start the traffic of a run: its locustfile, command line, environment and journals.
 
 This module imports neither locust nor gevent, so that other packages can import it.
 """
 
 import importlib.util
+import json
 import pathlib
 import socket
 
 from harness import errors, processes
-from harness.history import directories
-from harness.scenario import traffic_specs
+from harness.extensions import discovery, isolation
+from harness.history import directories, files, plans
+from harness.scenario import specs, traffic_specs
 
 STOP_TIMEOUT_S = 10
 """Seconds for users to finish what they have begun; longer than any of their calls should take."""
@@ -30,6 +32,8 @@ UNWRITABLE = 5
 """Exit code of Locust's master when the journal of a remote worker cannot be written."""
 _NEVER_S = 10**6
 """Seconds; the master of remote workers has a time limit of its own, which names them."""
+_PROCESS = "harness.traffic.plugged_users"
+"""Module whose process tries the users of a locustfile."""
 _LOCUSTFILE = pathlib.Path(__file__).with_name("locustfile.py")
 
 
@@ -37,6 +41,50 @@ def require_locust() -> None:
     """Raise MissingExtraError if Locust, which makes the load, is not installed."""
     if importlib.util.find_spec("locust") is None:
         raise errors.MissingExtraError("Locust", "traffic")
+
+
+def resolved(scenario: specs.Scenario) -> tuple[specs.Scenario, list[plans.UsedPlugin]]:
+    """Return the scenario with the absolute path of its locustfile, and what its plan says of it.
+
+    The file or plug-in is tried. The version of a file is its digest. Raises MissingExtraError
+    without Locust, UsageError for an address that is taken, and PluginError if the file or plug-in
+    is missing, or has no users.
+    """
+    require_locust()
+    traffic = scenario.traffic
+    if traffic.is_remote:
+        _require_bindable(traffic)
+    if not isinstance(traffic, traffic_specs.ChurnTraffic) or not traffic.locustfile:
+        return scenario, []
+    path = pathlib.Path(traffic.locustfile).resolve()
+    if path.is_file():
+        reference = str(path)
+        package, version, name = reference, files.digest_or_reason(path), path.name
+    elif plugin := discovery.named("traffic", traffic.locustfile):
+        reference = traffic.locustfile
+        package, version, name = plugin.package, plugin.version, plugin.name
+    else:
+        known = ", ".join(discovery.usable("traffic", shipped=())) or "none"
+        raise errors.PluginError(
+            f"expected a locustfile or the name of a traffic plug-in, got {traffic.locustfile!r}, "
+            f"which is neither. Plug-ins: {known}"
+        )
+    isolation.ask(_PROCESS, [], reference.encode(), plugin=f"the locustfile {traffic.locustfile}")
+    changed = traffic.model_copy(update={"locustfile": reference})
+    used = plans.UsedPlugin(kind="traffic", name=name, package=package, version=version)
+    return scenario.model_copy(update={"traffic": changed}), [used]
+
+
+def override(reference: str) -> list[str]:
+    """Return the change of a scenario that gives it a locustfile; none for an empty reference.
+
+    The path of a file becomes absolute: workers read it, too.
+    """
+    if not reference:
+        return []
+    path = pathlib.Path(reference)
+    chosen = str(path.resolve()) if path.is_file() else reference
+    return [f"traffic.locustfile={json.dumps(chosen)}"]
 
 
 def command(traffic: traffic_specs.TrafficSpec) -> list[str]:
@@ -82,10 +130,8 @@ def _remote_workers(traffic: traffic_specs.TrafficSpec) -> dict[str, str | int]:
     }
 
 
-def require_bindable(traffic: traffic_specs.TrafficSpec) -> None:
+def _require_bindable(traffic: traffic_specs.TrafficSpec) -> None:
     """Raise UsageError if remote workers cannot be expected at the address of the scenario."""
-    if not traffic.is_remote:
-        return
     host, port = traffic.address
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:

@@ -82,9 +82,9 @@ def run(
     from harness.cluster.lifecycle import held_clusters
     from harness.run import run_plan, runs
     from harness.scenario import loading
-    from harness.traffic import locustfiles
+    from harness.traffic import launching
 
-    changes = [*(override or ()), *locustfiles.override(locustfile)]
+    changes = [*(override or ()), *launching.override(locustfile)]
     if workers is not None:
         changes.append(f"traffic.workers={workers}")
     if traffic_bind is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.reproduction.issue import markdown
-from harness.scenario import fault_kinds, specs, traffic_specs
+from harness.scenario import specs, traffic_specs
 from harness.scenario.fault_kinds import fault
 
 
@@ -43,7 +43,7 @@ def _sizes(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
     for index, change in enumerate(pools.changes, start=1):
         yield f"pool change {index} ({change.kind})", _counted(change.times, "time")
     yield "users", str(traffic.users)
-    for name, item in fault_kinds.named(scenario.faults):
+    for name, item in scenario.named_faults:
         yield f"fault {name}", _fault(item)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.reproduction.search import load_axes
-from harness.scenario import fault_kinds, specs
+from harness.scenario import specs
 from harness.scenario.fault_kinds import fault
 
 SECONDS_LEAST = 0.05
@@ -20,7 +20,7 @@ def without(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario | No
 
     None: another fault begins after it.
     """
-    named = list(fault_kinds.named(scenario.faults))
+    named = scenario.named_faults
     for index, (name, _) in enumerate(named):
         others = [spec for number, (_, spec) in enumerate(named) if number != index]
         is_needed = any(spec.start_after and spec.start_after.fault == name for spec in others)
@@ -30,7 +30,7 @@ def without(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario | No
 
 def plainer(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
     """Yield (change, scenario with it) for each condition of a fault that can be left out."""
-    for index, (name, spec) in enumerate(fault_kinds.named(scenario.faults)):
+    for index, (name, spec) in enumerate(scenario.named_faults):
         for key, plain in _PLAIN.items():
             if getattr(spec, key, plain) != plain:
                 yield f"{key} of {name}", _replaced(scenario, index, {key: plain})
@@ -38,7 +38,7 @@ def plainer(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
 
 def axes(scenario: specs.Scenario) -> Iterator[load_axes.Axis]:
     """Yield the sizes of faults that can be smaller: times if they are limited, then seconds."""
-    named = list(fault_kinds.named(scenario.faults))
+    named = scenario.named_faults
     for index, (name, spec) in enumerate(named):
         times = getattr(spec, "times", None)
         if times is not None and times > 1:

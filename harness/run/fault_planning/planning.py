@@ -16,7 +16,7 @@ from harness import errors, seeds
 from harness.cluster import interfaces
 from harness.history import plans
 from harness.run.fault_planning import nemesis, planned_runs
-from harness.scenario import fault_kinds, specs, subject_specs
+from harness.scenario import specs, subject_specs
 from harness.scenario.fault_kinds import fault, nemeses, traffic_fault
 
 CarrierChoice = Literal["auto", "server", "proxy"]
@@ -54,7 +54,7 @@ def plan(
     """
     run = planned_runs.PlannedRun(scenario=scenario, on=on, provider=provider)
     random = seeds.Seeds(seed)
-    _require_start_conditions(scenario.faults)
+    _require_start_conditions(scenario)
     resolved = list(_resolved(run, random))
     faults = [item for item, _ in resolved]
     if objection := next(_objections(faults, run), ""):
@@ -87,7 +87,7 @@ def _resolved(
     def refused(faults: Sequence[fault.Fault]) -> str:
         return next(_objections(faults, run), "")
 
-    for name, spec in fault_kinds.named(run.scenario.faults):
+    for name, spec in run.scenario.named_faults:
         if isinstance(spec, nemeses.Nemesis):
             dice = random.stream("nemesis", name)
             yield from ((item, name) for item in nemesis.draw(name, spec, refused, dice))
@@ -183,9 +183,9 @@ def _require_local_load(run: planned_runs.PlannedRun, faults: Sequence[plans.Pla
             )
 
 
-def _require_start_conditions(faults: Sequence[fault.Fault]) -> None:
+def _require_start_conditions(scenario: specs.Scenario) -> None:
     """Raise UsageError for a fault that begins after a nemesis, which takes no effect itself."""
-    named = list(fault_kinds.named(faults))
+    named = scenario.named_faults
     drawing = {name for name, item in named if isinstance(item, nemeses.Nemesis)}
     for name, item in named:
         if item.start_after is not None and item.start_after.fault in drawing:

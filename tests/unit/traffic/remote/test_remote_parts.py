@@ -182,7 +182,7 @@ def test_an_address_that_cannot_be_bound_is_refused_before_the_run() -> None:
     changes = ["traffic.workers=remote", "traffic.bind_is_open=true", "traffic.bind=192.0.2.1:5557"]
     traffic = loading.load("pod-churn", overrides=changes).scenario.traffic
     with pytest.raises(errors.UsageError, match="expected an address of this host with a free"):
-        launching.require_bindable(traffic)
+        launching._require_bindable(traffic)
 
 
 def test_the_parts_of_the_run_import_neither_locust_nor_gevent() -> None:

@@ -11,7 +11,7 @@ import pytest
 from harness import errors
 from harness.run import run_plan
 from harness.scenario import loading
-from harness.traffic import locustfiles
+from harness.traffic import launching
 from tests.support import plugin_packages
 
 USERS = "from locust import *\nfrom harness.traffic import profiles, users\n"
@@ -118,17 +118,17 @@ def test_a_plugin_is_found_by_its_name(
     entry_points = {"traffic": {"bursts": "acme:Once", "broken": "acme_nowhere"}}
     plugin_packages.install(tmp_path, monkeypatch, "acme", entry_points, {"acme.py": FINE})
     loaded = loading.load("pod-churn", overrides=["traffic.locustfile=bursts"])
-    _, used = locustfiles.resolved(loaded.scenario)
+    _, used = launching.resolved(loaded.scenario)
     assert [(item.name, item.package) for item in used] == [("bursts", "acme")]
     broken = loading.load("pod-churn", overrides=["traffic.locustfile=broken"])
     with pytest.raises(errors.PluginError, match="No module named 'acme_nowhere'"):
-        locustfiles.resolved(broken.scenario)
+        launching.resolved(broken.scenario)
 
 
 def test_a_name_that_is_neither_is_told() -> None:
     loaded = loading.load("pod-churn", overrides=["traffic.locustfile=nothing"])
     with pytest.raises(errors.PluginError, match="got 'nothing', which is neither"):
-        locustfiles.resolved(loaded.scenario)
+        launching.resolved(loaded.scenario)
 
 
 def test_another_profile_has_no_locustfile() -> None:
