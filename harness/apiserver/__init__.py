@@ -6,7 +6,7 @@ clock, so `explore` can drive it one commit at a time.
 
 A request: `server.connections` receives bytes, `server.http_parsing` parses them,
 `server.request_lifecycle` checks the user, `endpoints.request_decoding` understands what is asked,
-`endpoints.handlers` does it (for watches `server.watch_streams`), and `server.group_commit` sends
+`endpoints.handlers` does it (for watches `server.watch_streams`), and `server.servers` sends
 responses and events once the log (`persistence`) and the audit log (`server.audit_log`) are
 written. `harness.faults` says which requests, responses and events are delayed, rejected or dropped
 on demand; `server.server_limits` limits the clients; `server.metrics` counts for
@@ -27,7 +27,7 @@ Known differences from kube-apiserver:
 - The server is also the garbage collector and the namespace controller.
 - Discovery is JSON only.
 - Requests that need a kubelet (exec, attach, logs, port forwarding, proxies, tokens) get 501.
-- autoscaling/v1 stores metrics other than CPU in annotations, in the format of v2.
+- Pods are checked as far as schedulers need it (docs/reference/embedded-api-server.md).
 - JSON may be nested about a thousand levels deep; bodies are limited to 20,000 values, server-side
   apply and strategic merge patches to 10,000, applied configurations to 3,000 fields, protobuf to
   30,000 fields and YAML to 1 MiB and 10,000 values. Larger ones get 413.
@@ -35,9 +35,6 @@ Known differences from kube-apiserver:
 - Ambiguous requests are rejected: repeated Authorization, Content-Type or Host headers (Go takes
   the first), bare LF, folded headers. Unknown HTTP methods get 400, not 405. An upgrade to h2c is
   ignored; any other upgrade gets 400.
-- Of the 870 recorded conversations two do not always match, because the namespace controller, which
-  was not running when they were recorded, may be faster than the client:
-  finalizers/namespace-delete-with-a-finalizer-then-remove-it and
-  watch/namespace-added-modified-deleted-as-seen-from-a-version. About ten match except for the
-  text of a message.
+- Of the 870 recorded conversations four do not always match (`tests/corpus/differences.toml`). Some
+  match except for the text of a message.
 """

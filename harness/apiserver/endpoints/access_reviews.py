@@ -4,7 +4,7 @@ Reviews are not stored. The administrator may do everything and the reader may r
 no RBAC is evaluated.
 """
 
-from harness.apiserver.endpoints import authentication, request_attributes, resource_requests
+from harness.apiserver.endpoints import authentication, request_info, resource_requests
 from harness.apiserver.scheme.json_document import Document
 
 
@@ -43,14 +43,14 @@ def _reviewed_user(spec: Document) -> authentication.User:
 
 def _access(spec: Document, user: authentication.User) -> Document:
     attributes = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
-    is_read = attributes.get("verb") in request_attributes.READING_VERBS
+    is_read = attributes.get("verb") in request_info.READING_VERBS
     if user.may_write or (is_read and user.groups == authentication.READER.groups):
         return {"allowed": True}
     return {"allowed": False, "reason": f'no token of user "{user.name}" allows it'}
 
 
 def _rules(user: authentication.User) -> Document:
-    verbs = ["*"] if user.may_write else sorted(request_attributes.READING_VERBS)
+    verbs = ["*"] if user.may_write else sorted(request_info.READING_VERBS)
     return {
         "resourceRules": [{"verbs": verbs, "apiGroups": ["*"], "resources": ["*"]}],
         "nonResourceRules": [{"verbs": verbs, "nonResourceURLs": ["*"]}],

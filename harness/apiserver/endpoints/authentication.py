@@ -3,7 +3,7 @@
 import dataclasses
 import hmac
 
-from harness.apiserver.endpoints import request_attributes
+from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
 
 _MONITORING_PATHS = frozenset({"/metrics"})
@@ -43,7 +43,7 @@ class Authenticator:
         return authenticated
 
 
-def require_permission(user: User, asked: request_attributes.Attributes) -> None:
+def require_permission(user: User, asked: request_info.Attributes) -> None:
     """Raise 403 if the user may only read and the request writes, or asks for the metrics.
 
     In Kubernetes the metrics are for administrators and the group `system:monitoring`.
@@ -52,7 +52,7 @@ def require_permission(user: User, asked: request_attributes.Attributes) -> None
         raise _forbidden(user, asked)
 
 
-def _forbidden(user: User, asked: request_attributes.Attributes) -> status_errors.StatusError:
+def _forbidden(user: User, asked: request_info.Attributes) -> status_errors.StatusError:
     """Return 403 in the words of Kubernetes' RBAC authorizer."""
     target = asked.target
     if target is None:

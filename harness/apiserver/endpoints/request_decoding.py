@@ -7,17 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.apiserver.endpoints import (
-    content_types,
     list_options,
     negotiation,
-    request_attributes,
     request_info,
     request_options,
     resource_requests,
 )
 from harness.apiserver.errors import status_errors
 from harness.apiserver.managedfields import server_side_apply
-from harness.apiserver.patch import patches
+from harness.apiserver.patch import json_patches
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import request_objects, request_patches
@@ -25,9 +23,13 @@ from harness.apiserver.serializer import request_objects, request_patches
 _APPLY = "application/apply-patch+yaml"
 _STRATEGIC = "application/strategic-merge-patch+json"
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
-    "application/json-patch+json": lambda _, document, patch: patches.json_patch(document, patch),
-    "application/merge-patch+json": lambda _, document, patch: patches.merge_patch(document, patch),
-    _STRATEGIC: patches.strategic_patch,
+    "application/json-patch+json": lambda _, document, patch: json_patches.json_patch(
+        document, patch
+    ),
+    "application/merge-patch+json": lambda _, document, patch: json_patches.merge_patch(
+        document, patch
+    ),
+    _STRATEGIC: json_patches.strategic_patch,
 }
 _SERVED = ("binding", "eviction")
 """The subresources that are served, besides those whose bodies carry the whole object."""
@@ -40,7 +42,7 @@ def decode(
 
     Raises StatusError 400, 405, 406, 413, 415, 422 or 501.
     """
-    verb = request_attributes.verb_of(request.method, target)
+    verb = request_info.verb_of(request.method, target)
     if not target.is_object and target.subresource not in _SERVED:
         raise status_errors.not_served(f"{target.resource.plural}/{target.subresource}")
     return _DECODERS[verb](request, target)
@@ -93,14 +95,14 @@ def _document(
     target: request_info.Target,
     options: request_options.WriteOptions,
 ) -> Document:
-    body = content_types.json_body(request, target)
+    body = request_options.json_body(request, target)
     return request_objects.read(body, target.body_type, options.validation)
 
 
 def _patch(
     request: request_info.Request, target: request_info.Target
 ) -> resource_requests.Patch | resource_requests.Apply:
-    content_type = content_types.content_type(request)
+    content_type = request_options.content_type(request)
     if content_type == _APPLY and target.is_object:
         return _apply(request, target)
     if content_type not in _PATCHES:
@@ -152,7 +154,7 @@ def _apply(request: request_info.Request, target: request_info.Target) -> resour
 def _delete(request: request_info.Request, target: request_info.Target) -> resource_requests.Delete:
     return resource_requests.Delete(
         target=target,
-        options=request_options.deletion(content_types.in_json(request, target)),
+        options=request_options.deletion(request_options.in_json(request, target)),
         form=negotiation.of(request),
     )
 
@@ -162,7 +164,7 @@ def _delete_collection(
 ) -> resource_requests.DeleteCollection:
     return resource_requests.DeleteCollection(
         target=target,
-        options=request_options.deletion(content_types.in_json(request, target)),
+        options=request_options.deletion(request_options.in_json(request, target)),
         form=negotiation.of(request, is_list=True),
         listed=list_options.of(request, target),
     )

@@ -1,11 +1,11 @@
-"""Options of writes: CreateOptions, UpdateOptions and PatchOptions in the query, DeleteOptions."""
+"""Options of writes in query and body, and the bodies of requests in any content type."""
 
 from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import go_json_errors, json_codec, memoization
-from harness.apiserver.endpoints import request_info
+from harness.apiserver.codec import json_codec, memoization
+from harness.apiserver.endpoints import negotiation, request_info
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.registry import object_deletion
@@ -14,8 +14,10 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import (
     decoding,
     json_bodies,
+    protobuf,
     request_objects,
     strict_decoding,
+    yaml_bodies,
 )
 
 MANAGER_BYTES_MAX = 128
@@ -165,7 +167,7 @@ def _decode(body: bytes) -> Document:
     try:
         given = json_bodies.decode(body)
     except (ValueError, RecursionError) as error:
-        why = go_json_errors.error(body) or str(error)
+        why = json_codec.error(body) or str(error)
         raise status_errors.bad_request(
             f"couldn't get version/kind; json parse error: {why}"
         ) from error
@@ -178,3 +180,39 @@ def _decode(body: bytes) -> Document:
     except decoding.MismatchError:
         raise status_errors.bad_request(strict_decoding.mismatch(kind, given)) from None
     return options
+
+
+def content_type(request: request_info.Request) -> str:
+    """Return the media type of the body in lower case, without parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def json_body(request: request_info.Request, target: request_info.Target) -> bytes:
+    """Return the body in JSON, converted if it is YAML or protobuf.
+
+    Raises 400 if the body is malformed, 413 if it exceeds a limit, 415 for other media types.
+    """
+    match content_type(request):
+        case negotiation.JSON | "":
+            return request.body
+        case negotiation.PROTOBUF:
+            return json_codec.encode(_read_protobuf(request, target))
+        case negotiation.YAML if request.body:
+            return json_codec.encode(yaml_bodies.read(request.body))
+    raise status_errors.unsupported_media_type(negotiation.MEDIA_TYPES)
+
+
+def in_json(request: request_info.Request, target: request_info.Target) -> request_info.Request:
+    """Return a DELETE with its body in JSON. Raises 400 or 413.
+
+    The body may be empty; other media types than YAML and protobuf are taken for JSON.
+    """
+    if not request.body or content_type(request) not in (negotiation.PROTOBUF, negotiation.YAML):
+        return request
+    return msgspec.structs.replace(request, body=json_body(request, target))
+
+
+def _read_protobuf(request: request_info.Request, target: request_info.Target) -> Document:
+    expected = target.body_type
+    kind = "DeleteOptions" if request.method == "DELETE" else expected.kind
+    return protobuf.read_body(request.body, api_version=expected.api_version, kind=kind)

@@ -1,4 +1,4 @@
-"""JSON patch (RFC 6902), with limits on its cost.
+"""JSON patch (RFC 6902), with limits on its cost; merge patches.
 
 Kubernetes limits the number of operations and the bytes that `copy` operations copy. This module
 also limits the list items that are shifted, because each insertion into a list, and each removal,
@@ -11,6 +11,9 @@ from typing import Any
 
 from harness.apiserver.codec import json_codec
 from harness.apiserver.errors import status_errors
+from harness.apiserver.patch import strategic_merge
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import strict_decoding
 
 OPERATIONS_MAX = 10_000
@@ -214,3 +217,48 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_equal, one, other))
     return (isinstance(one, bool) is isinstance(other, bool)) and bool(one == other)
+
+
+def json_patch(document: Document, patch: Any) -> Document:
+    """Return the document with a JSON patch (RFC 6902) applied. Raises 400, 413 and 422."""
+    if patch is None:
+        return document
+    require_operations(patch)
+    try:
+        return _object(apply(document, patch))
+    except InapplicableError as error:
+        # The message is that of kube-apiserver, which does not return the reason either.
+        message = "the server rejected our request due to an error in our request"
+        raise status_errors.StatusError(422, "Invalid", message, {}) from error
+
+
+def merge_patch(document: Document, patch: Any) -> Document:
+    """Return the document with a JSON merge patch (RFC 7386) applied. Raises 400."""
+    if patch is None:
+        raise status_errors.bad_request("Invalid JSON Patch")
+    if not isinstance(patch, dict):
+        raise undecodable(patch, "map[string]interface {}")
+    return _object(_merge(document, patch))
+
+
+def strategic_patch(resource: resources.ResourceType, document: Document, patch: Any) -> Document:
+    """Return the document with a strategic merge patch applied. Raises 400 and 500."""
+    return strategic_merge.patch(api_types.of(resource), document, _object(patch))
+
+
+def _object(value: Any) -> Document:
+    if not isinstance(value, dict):
+        raise status_errors.bad_request(f"expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def _merge(old: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(old) if isinstance(old, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merge(result.get(key), value)
+    return result

@@ -18,6 +18,6 @@ differ in what a *power failure* or a kernel crash can lose:
 After a loss, the directory holds a prefix of the history without gaps, or opening it fails with an
 error that names file and offset.
 
-Not in here: when responses are sent (`server.group_commit`), and the meaning of a commit
+Not in here: when responses are sent (`server.servers`), and the meaning of a commit
 (`registry.store`).
 """

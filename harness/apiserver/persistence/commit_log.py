@@ -4,7 +4,7 @@ import enum
 import os
 import pathlib
 
-from harness.apiserver.persistence import checksummed_lines, data_directories, record_payloads
+from harness.apiserver.persistence import checksummed_lines, data_directories
 from harness.apiserver.storage import watch_cache
 
 
@@ -40,7 +40,7 @@ class Log:
     def append(self, commit: watch_cache.Commit) -> None:
         """Buffer a commit."""
         self.version = commit.object.resource_version
-        payload = record_payloads.write(commit.resource, commit.type, commit.object)
+        payload = checksummed_lines.write(commit.resource, commit.type, commit.object)
         self._lines.append(self._encoder.line(payload))
 
     def settle(self) -> None:
@@ -68,7 +68,7 @@ class Log:
 
     def begin(self) -> None:
         """Write the first record of a new log."""
-        self._lines.append(self._encoder.line(record_payloads.begin(self.version)))
+        self._lines.append(self._encoder.line(checksummed_lines.begin(self.version)))
         self.settle()
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Iterator
 
 from harness import errors
-from harness.apiserver.persistence import checksummed_lines, data_directories, record_payloads
+from harness.apiserver.persistence import checksummed_lines, data_directories
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects, watch_cache
 
@@ -89,9 +89,9 @@ def _objects(
     """Yield the objects of a snapshot. Raises DataDirectoryError if it is not whole."""
     with _reading(directory.snapshot(version)) as reader:
         for count, payload in enumerate(_after_begin(reader, version)):
-            if payload == record_payloads.end(count):
+            if payload == checksummed_lines.end(count):
                 return
-            change = record_payloads.read(payload)
+            change = checksummed_lines.read(payload)
             yield change.resource, change.object
         raise checksummed_lines.DamagedRecordError("it has no end")
 
@@ -101,7 +101,7 @@ def _changes(
 ) -> tuple[list[watch_cache.Change], checksummed_lines.LineReader]:
     """Return the commits of a log, and the reader at their end."""
     with _reading(path) as reader:
-        found = [record_payloads.read(payload) for payload in _after_begin(reader, begins)]
+        found = [checksummed_lines.read(payload) for payload in _after_begin(reader, begins)]
         if reader.torn and not may_be_torn:
             raise checksummed_lines.DamagedRecordError("it was cut off, and there is a newer log")
     return found, reader
@@ -109,7 +109,7 @@ def _changes(
 
 def _after_begin(reader: checksummed_lines.LineReader, version: int) -> Iterator[bytes]:
     payloads = iter(reader)
-    record_payloads.read_begin(next(payloads, b""), version)
+    checksummed_lines.read_begin(next(payloads, b""), version)
     return payloads
 
 
@@ -121,7 +121,7 @@ def _reading(path: pathlib.Path) -> Iterator[checksummed_lines.LineReader]:
             yield reader
         except (
             checksummed_lines.DamagedRecordError,
-            record_payloads.UnreadablePayloadError,
+            checksummed_lines.UnreadablePayloadError,
         ) as error:
             raise errors.DataDirectoryError(
                 f"{path} is damaged at byte {reader.begin}: {error}; {_REMEDY}"

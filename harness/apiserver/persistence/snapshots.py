@@ -10,12 +10,7 @@ import pathlib
 from collections.abc import Iterator, Sequence
 from io import FileIO
 
-from harness.apiserver.persistence import (
-    checksummed_lines,
-    commit_log,
-    data_directories,
-    record_payloads,
-)
+from harness.apiserver.persistence import checksummed_lines, commit_log, data_directories
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects
 
@@ -57,15 +52,15 @@ def _open_private(path: str, flags: int) -> int:
 def _lines(version: int, tables: Tables) -> Iterator[list[bytes]]:
     """Yield the lines of a snapshot in groups."""
     encoder, count = checksummed_lines.LineEncoder(), 0
-    yield [encoder.line(record_payloads.begin(version))]
+    yield [encoder.line(checksummed_lines.begin(version))]
     for resource, objects in tables:
         for index in range(0, len(objects), STEP_OBJECTS):
             step = objects[index : index + STEP_OBJECTS]
             count += len(step)
             yield [
-                encoder.line(record_payloads.write(resource, "ADDED", stored)) for stored in step
+                encoder.line(checksummed_lines.write(resource, "ADDED", stored)) for stored in step
             ]
-    yield [encoder.line(record_payloads.end(count))]
+    yield [encoder.line(checksummed_lines.end(count))]
 
 
 def _write(file: FileIO, lines: list[bytes]) -> None:

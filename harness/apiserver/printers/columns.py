@@ -6,7 +6,7 @@ Kinds that no scheduler reads have the columns Name and Age.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from harness.apiserver.printers import cells, durations, pod_cells
+from harness.apiserver.printers import cells, pod_cells
 from harness.apiserver.scheme.json_document import Document
 
 
@@ -45,7 +45,7 @@ def flag(path: str) -> Callable[[Document, str], bool]:
 
 def age(path: str) -> Callable[[Document, str], Any]:
     """Return a cell with the time that has passed since the time at a path."""
-    return lambda document, now: durations.between(cells.value(document, path) or "", now)
+    return lambda document, now: cells.between(cells.value(document, path) or "", now)
 
 
 def by(function: Callable[[Document], Any]) -> Callable[[Document, str], Any]:

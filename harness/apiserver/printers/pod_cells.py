@@ -9,7 +9,7 @@ After `printPod` in k8s.io/kubernetes/pkg/printers/internalversion/printers.go.
 
 from collections.abc import Iterator
 
-from harness.apiserver.printers import cells, durations
+from harness.apiserver.printers import cells
 from harness.apiserver.scheme.json_document import Document
 
 _ENDED = ("Succeeded", "Failed")
@@ -53,7 +53,7 @@ def restarts(pod: Document, now: str) -> str:
     count = sum(item.get("restartCount") or 0 for item in statuses)
     ends = [cells.value(item, "lastState.terminated.finishedAt") for item in statuses]
     last = max(filter(None, ends), default="")
-    return f"{count} ({durations.between(last, now)} ago)" if count and last else str(count)
+    return f"{count} ({cells.between(last, now)} ago)" if count and last else str(count)
 
 
 def readiness_gates(pod: Document) -> str:

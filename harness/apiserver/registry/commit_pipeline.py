@@ -1,4 +1,4 @@
-"""The way of every write of an object, from the served version to the commit.
+"""The way of every write of an object, from the served version to the commit, and its validation.
 
 After BeforeCreate and BeforeUpdate in k8s.io/apiserver/pkg/registry/rest, and their callers.
 """
@@ -7,19 +7,21 @@ import random
 import uuid
 from collections.abc import Callable
 
-from harness.apiserver.admission import admission_plugins
+from harness.apiserver import admission
 from harness.apiserver.errors import status_errors
+from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.managedfields import field_managers
 from harness.apiserver.registry import (
     conversion,
     object_deletion,
-    object_validation,
     preconditions,
     resource_strategies,
 )
+from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import object_names, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
+from harness.apiserver.validation.field import object_meta
 
 
 class CommitPipeline:
@@ -28,7 +30,7 @@ class CommitPipeline:
     def __init__(
         self,
         objects: object_tables.Objects,
-        plugins: admission_plugins.Plugins,
+        plugins: admission.Plugins,
         *,
         now: Callable[[], str],
         stream: random.Random,
@@ -57,7 +59,7 @@ class CommitPipeline:
         self._name(resource, namespace, document["metadata"])
         strategy.prepare_for_create(document, now=now)
         self._plugins.admit(resource, document, None)
-        object_validation.check_create(
+        check_create(
             strategy,
             document,
             served=served,
@@ -120,7 +122,7 @@ class CommitPipeline:
         document = conversion.inward(served, document, now=self._now)
         strategy.prepare_for_update(document, before, subresource=subresource)
         self._plugins.admit(resource, document, before)
-        object_validation.check_update(
+        check_update(
             strategy,
             document,
             before,
@@ -146,3 +148,60 @@ class CommitPipeline:
             self._objects.remove(resource, old)
             return stored_objects.store(document, old.resource_version)
         return self._objects.put(resource, old, document)
+
+
+CAUSES_MAX = 1000
+"""Maximum number of causes in a response."""
+
+
+def check_create(
+    strategy: generic.Strategy,
+    document: Document,
+    *,
+    served: resources.ResourceType,
+    namespace_labels: generic.Labels,
+) -> None:
+    """Raise StatusError 422 if a new object, in its stored form, is invalid.
+
+    The client sent it as `served`.
+    """
+    causes = [
+        *strategy.authorize(document, namespace_labels=namespace_labels),
+        *object_meta.new(strategy.resource, document["metadata"]),
+        *strategy.validate(document, served),
+    ]
+    if causes:
+        raise _invalid(strategy.resource, document, causes)
+
+
+def check_update(
+    strategy: generic.Strategy,
+    document: Document,
+    old: Document,
+    *,
+    subresource: str,
+    namespace_labels: generic.Labels,
+) -> None:
+    """Raise StatusError 422 if a changed object, in its stored form, is invalid."""
+    meta = document["metadata"]
+    changed = list(object_meta.changed(meta, old["metadata"]))
+    causes = [
+        *object_meta.finalizers_of(meta),
+        *changed,
+        *strategy.authorize_update(
+            document, old, subresource=subresource, namespace_labels=namespace_labels
+        ),
+        *changed,
+        *object_meta.known_finalizers(strategy.resource, meta),
+        *strategy.validate_update(document, old, subresource=subresource),
+    ]
+    if causes:
+        raise _invalid(strategy.resource, document, causes)
+
+
+def _invalid(
+    resource: resources.ResourceType, document: Document, causes: list[Cause]
+) -> status_errors.StatusError:
+    meta = document["metadata"]
+    name = meta.get("name") or meta.get("generateName", "")
+    return status_errors.invalid(resource, name, causes[:CAUSES_MAX])

@@ -3,7 +3,7 @@
 from harness.apiserver.registry.strategies import core_kinds, dra_kinds, generic, pods
 from harness.apiserver.registry.strategies.generic import Rules
 from harness.apiserver.scheme import resources
-from harness.apiserver.validation.core import config_maps, node_rules, small_kinds
+from harness.apiserver.validation.core import small_kinds
 from harness.apiserver.validation.dra import (
     claim_status,
     device_classes,
@@ -29,16 +29,16 @@ _RULES: dict[resources.ResourceType, Rules] = {
         resource_claims.claim, resource_claims.claim_change, claim_status.claim_status_change
     ),
     resources.CLAIM_TEMPLATES: Rules(resource_claims.template, resource_claims.template_change),
-    resources.CONFIGMAPS: Rules(config_maps.config_map, config_maps.config_map_change),
+    resources.CONFIGMAPS: Rules(small_kinds.config_map, small_kinds.config_map_change),
     resources.DEVICE_CLASSES: Rules(device_classes.device_class, device_classes.device_class),
     resources.LEASES: Rules(small_kinds.lease, lambda lease, _: small_kinds.lease(lease)),
     resources.NAMESPACES: Rules(small_kinds.namespace),
-    resources.NODES: Rules(node_rules.node, node_rules.node_change),
+    resources.NODES: Rules(small_kinds.node, small_kinds.node_change),
     resources.PODS: Rules(pod_spec.pod, pod_spec.pod_change, pod_status.pod_status_change),
     resources.PRIORITY_CLASSES: Rules(
         small_kinds.priority_class, small_kinds.priority_class_change
     ),
-    resources.SECRETS: Rules(config_maps.secret, config_maps.secret_change),
+    resources.SECRETS: Rules(small_kinds.secret, small_kinds.secret_change),
     resources.SLICES: Rules(resource_slices.device_slice, resource_slices.device_slice),
     resources.TAINT_RULES: Rules(
         device_taints.taint_rule, device_taints.taint_rule, device_taints.taint_rule_status

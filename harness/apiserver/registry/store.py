@@ -11,19 +11,18 @@ After k8s.io/apiserver/pkg/registry/generic/registry/store.go.
 import random
 from collections.abc import Callable, Iterable
 
-from harness.apiserver.admission import admission_plugins
+from harness.apiserver import admission
 from harness.apiserver.errors import status_errors
 from harness.apiserver.managedfields import field_managers, server_side_apply
 from harness.apiserver.registry import (
     commit_pipeline,
     conversion,
     object_deletion,
-    pod_binding,
     preconditions,
     resource_strategies,
     store_reader,
 )
-from harness.apiserver.registry.strategies import generic
+from harness.apiserver.registry.strategies import generic, pods
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects, watch_cache
@@ -59,7 +58,7 @@ class Store(store_reader.StoreReader):
         super().__init__(
             object_tables.Objects(watch_history=watch_history, past=past, listeners=listeners)
         )
-        self._plugins = admission_plugins.Plugins(self._objects)
+        self._plugins = admission.Plugins(self._objects)
         self._commits = commit_pipeline.CommitPipeline(
             self._objects, self._plugins, now=now, stream=stream
         )
@@ -187,10 +186,10 @@ class Store(store_reader.StoreReader):
 
     def bind(self, namespace: str, name: str, binding: Document, *, dry_run: bool = False) -> None:
         """Bind a pod to a node; raises StatusError 409 if it cannot be bound."""
-        node = pod_binding.target(binding)
+        node = pods.target(binding)
         old = self._find(resources.PODS, namespace, name)
         preconditions.require(resources.PODS, old, binding.get("metadata") or {})
-        pod = pod_binding.bind(old.document(), node, binding, now=self._now())
+        pod = pods.bind(old.document(), node, binding, now=self._now())
         if not dry_run:
             self._objects.put(resources.PODS, old, pod)
 

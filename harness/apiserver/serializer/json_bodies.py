@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import go_json_errors, json_codec
+from harness.apiserver.codec import json_codec
 from harness.apiserver.errors import status_errors
 
 VALUES_MAX = 20_000
@@ -44,7 +44,7 @@ def decode_as_go(body: bytes, values_max: int = VALUES_MAX) -> Any:
     try:
         return decode(body, values_max=values_max)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if message := go_json_errors.error(body):
+        if message := json_codec.error(body):
             raise ValueError(message) from error
         return parse(body)  # accepts lone surrogates, which Go replaces
 

@@ -1,7 +1,6 @@
-"""Kubernetes' protobuf encoding: the `runtime.Unknown` envelope, lists and watch events.
+"""Kubernetes' protobuf encoding: bodies, the `runtime.Unknown` envelope, lists, watch events.
 
-`protobuf_decoder` and `protobuf_encoder` convert the messages themselves, with the field numbers
-of `protobuf_field_numbers`.
+`protobuf_decoder` and `protobuf_encoder` convert the messages themselves.
 """
 
 import functools
@@ -9,9 +8,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import decoding, protobuf_decoder, protobuf_encoder
+from harness.apiserver.serializer import (
+    decoding,
+    protobuf_decoder,
+    protobuf_encoder,
+    request_objects,
+)
 
 MAGIC = b"k8s\x00"
 _ENVELOPE = "Unknown"
@@ -163,3 +168,42 @@ def _partial_list(document: Document) -> bytes:
         return list_message(document["metadata"], items)
     meta = protobuf_encoder.write(api_types.definition(_LIST_META), document["metadata"])
     return b"".join([*(protobuf_wire.data(1, item) for item in items), protobuf_wire.data(2, meta)])
+
+
+FIELDS_MAX = 30_000
+"""Maximum number of fields in all messages of one body together, approximately.
+
+A full ResourceSlice has about 25,000.
+"""
+
+
+def read_body(body: bytes, *, api_version: str, kind: str) -> Document:
+    """Return the object in a protobuf envelope as it is in JSON.
+
+    Type fields that the envelope leaves empty default to `api_version` and `kind`. Raises 400 if
+    the body cannot be decoded, 413 if it has too many fields.
+    """
+    try:
+        with protobuf_wire.at_most(FIELDS_MAX):
+            return _read(body, api_version, kind)
+    except protobuf_wire.TooManyError as error:
+        why = f"a body may have at most {FIELDS_MAX} fields"
+        message = f"Request entity too large: {why}"
+        raise status_errors.StatusError(413, "RequestEntityTooLarge", message) from error
+
+
+def _read(body: bytes, api_version: str, expected: str) -> Document:
+    try:
+        envelope = open_envelope(body)
+    except protobuf_wire.MalformedError as error:
+        raise request_objects.unrecognized(expected, str(error), body) from error
+    kind = envelope.kind or expected
+    group, _, version = (envelope.api_version or api_version).rpartition("/")
+    try:
+        document = read(api_types.of_kind(group, version, kind), envelope.message)
+    except protobuf_wire.MalformedError as error:
+        raise request_objects.unfit(kind, version, expected, str(error)) from error
+    except KeyError as error:
+        why = request_objects.unregistered(group, version, kind)
+        raise request_objects.unfit(kind, version, expected, why) from error
+    return {"kind": kind, "apiVersion": envelope.api_version or api_version, **document}

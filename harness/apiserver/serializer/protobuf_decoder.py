@@ -8,7 +8,9 @@ unset ones.
 import base64
 import datetime
 import functools
-from collections.abc import Callable
+import pkgutil
+import zlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,7 +18,37 @@ import msgspec
 from harness.apiserver.codec import json_codec, protobuf_wire
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import protobuf_field_numbers
+
+_GZIP = 16 + zlib.MAX_WBITS
+Paths = Mapping[str, tuple[int, ...]]
+
+
+def paths(definition: str) -> Paths:
+    """Return the path of each field of a definition; empty if the definition has no message."""
+    return _tables().get(definition, {})
+
+
+def split(paths: Paths) -> tuple[dict[str, int], dict[int, Paths]]:
+    """Return a message's own fields with their numbers, and the paths in each embedded message.
+
+    Embedded messages are keyed by their number.
+    """
+    own = {name: path[0] for name, path in paths.items() if len(path) == 1}
+    embedded: dict[int, dict[str, tuple[int, ...]]] = {}
+    for name, (number, *rest) in paths.items():
+        if rest:
+            embedded.setdefault(number, {})[name] = tuple(rest)
+    return own, dict(embedded)
+
+
+@functools.cache
+def _tables() -> Mapping[str, Paths]:
+    data = pkgutil.get_data(__package__, "protobuf.json.gz")
+    if data is None:
+        raise FileNotFoundError("protobuf.json.gz")
+    text = zlib.decompress(data, wbits=_GZIP)
+    return msgspec.json.decode(text, type=dict[str, dict[str, tuple[int, ...]]])
+
 
 Put = Callable[[Document, Any], None]
 Plan = dict[int, Put]
@@ -47,12 +79,12 @@ def _fill(document: Document, plan: Plan, message: bytes, name: str) -> None:
 
 @functools.cache
 def _plan(kind: api_types.Type) -> Plan:
-    return _branch(kind, protobuf_field_numbers.paths(kind.name))
+    return _branch(kind, paths(kind.name))
 
 
-def _branch(kind: api_types.Type, paths: protobuf_field_numbers.Paths) -> Plan:
+def _branch(kind: api_types.Type, paths: Paths) -> Plan:
     """Return the plan of a message; fields with longer paths belong to embedded messages."""
-    own, embedded = protobuf_field_numbers.split(paths)
+    own, embedded = split(paths)
     plan = {number: _putter(kind.field(name)) for name, number in own.items()}
     return plan | {number: _embedded_putter(kind, inner) for number, inner in embedded.items()}
 
@@ -71,7 +103,7 @@ def _putter(field: api_types.Field) -> Put:
     return _value_putter(field)
 
 
-def _embedded_putter(kind: api_types.Type, paths: protobuf_field_numbers.Paths) -> Put:
+def _embedded_putter(kind: api_types.Type, paths: Paths) -> Put:
     plan: Plan = _branch(kind, paths)
 
     def put_embedded(document: Document, raw: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from harness.apiserver.codec import json_codec, protobuf_wire
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import protobuf_decoder, protobuf_field_numbers
+from harness.apiserver.serializer import protobuf_decoder
 
 Parts = list[bytes]
 Put = Callable[[Parts, Any], None]
@@ -56,15 +56,15 @@ def _object_encoder(kind: api_types.Type) -> Encode:
 
     def encode_object(document: Any) -> bytes:
         if not compiled:  # compiled on first use, because types may be recursive
-            compiled.append(_message_encoder(kind, protobuf_field_numbers.paths(kind.name)))
+            compiled.append(_message_encoder(kind, protobuf_decoder.paths(kind.name)))
         return compiled[0](document)
 
     return encode_object
 
 
-def _message_encoder(kind: api_types.Type, paths: protobuf_field_numbers.Paths) -> Encode:
+def _message_encoder(kind: api_types.Type, paths: protobuf_decoder.Paths) -> Encode:
     """Return the encoder of the fields with these paths: a type's message, or an embedded one."""
-    own, embedded = protobuf_field_numbers.split(paths)
+    own, embedded = protobuf_decoder.split(paths)
     puts = {name: _putter(kind.field(name).type, number) for name, number in own.items()}
     messages: dict[str, str] = {}
     for number, inner in embedded.items():

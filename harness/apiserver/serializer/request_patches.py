@@ -6,7 +6,7 @@ Messages are those of kube-apiserver.
 import json
 from typing import Any
 
-from harness.apiserver.codec import go_json_errors
+from harness.apiserver.codec import json_codec
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.scheme.json_document import Document
@@ -28,7 +28,7 @@ def decode(
         patch = json_bodies.decode_as_go(body, limit)
         return _strict_patch(patch, body) if validation.is_on else (patch, [])
     except RecursionError as error:
-        raise status_errors.bad_request(f"{prefix}{go_json_errors.TOO_DEEP}") from error
+        raise status_errors.bad_request(f"{prefix}{json_codec.TOO_DEEP}") from error
     except ValueError as error:
         raise status_errors.bad_request(f"{prefix}{error}") from error
 

@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import functools
 import gc
+import os
 import pathlib
 import random
 import secrets
@@ -16,14 +17,7 @@ from harness import clocks, errors, processes, writing
 from harness.apiserver.persistence import data_directories, store_journals
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import feature_gates, resources
-from harness.apiserver.server import (
-    admin_kubeconfigs,
-    identities,
-    listeners,
-    output_files,
-    server_limits,
-    servers,
-)
+from harness.apiserver.server import identities, listeners, server_limits, servers
 from harness.apiserver.server.audit import audit_log
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
@@ -88,11 +82,11 @@ def serve(options: ServerOptions, *, note: Callable[[str], None]) -> int:
 
 
 def _require_outputs(options: ServerOptions) -> None:
-    output_files.require("--kubeconfig", options.kubeconfig)
-    output_files.require("--plain-kubeconfig", options.plain_kubeconfig)
-    output_files.require("--read-only-kubeconfig", options.read_only_kubeconfig)
-    output_files.require("--audit-log", options.audit_log)
-    output_files.require("--ready-file", options.ready_file)
+    require("--kubeconfig", options.kubeconfig)
+    require("--plain-kubeconfig", options.plain_kubeconfig)
+    require("--read-only-kubeconfig", options.read_only_kubeconfig)
+    require("--audit-log", options.audit_log)
+    require("--ready-file", options.ready_file)
 
 
 def _enable(runtime_config: tuple[str, ...]) -> None:
@@ -246,13 +240,13 @@ class _Process:
         self, identity: identities.ServerIdentity, *, plain: str, tls: str
     ) -> None:
         options = self._options
-        secure = admin_kubeconfigs.secure_cluster(tls, identity.authority)
-        admin_kubeconfigs.write(options.kubeconfig, secure, identity.token)
+        secure = identities.secure_cluster(tls, identity.authority)
+        identities.write(options.kubeconfig, secure, identity.token)
         if options.plain_kubeconfig is not None:
-            cluster = admin_kubeconfigs.plain_cluster(plain)
-            admin_kubeconfigs.write(options.plain_kubeconfig, cluster, identity.token)
+            cluster = identities.plain_cluster(plain)
+            identities.write(options.plain_kubeconfig, cluster, identity.token)
         if options.read_only_kubeconfig is not None:
-            admin_kubeconfigs.write(options.read_only_kubeconfig, secure, identity.read_only_token)
+            identities.write(options.read_only_kubeconfig, secure, identity.read_only_token)
 
 
 def _make_faults() -> injection.Faults:
@@ -267,3 +261,30 @@ def _tame_garbage_collection() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
+
+
+def require(option: str, path: pathlib.Path | None) -> None:
+    """Raise UnwritableError for a path at which no file can be written; `option` is its option."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise errors.UnwritableError(
+            f"expected a file for {option}, but {path} is a folder: name a file in it"
+        )
+    folder = _nearest(path.parent)
+    if not folder.is_dir():
+        raise errors.UnwritableError(
+            f"expected a file for {option}, got {path}, but {folder} is a file"
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise errors.UnwritableError(
+            f"expected to write {option} to {path}, but the folder {folder} cannot be written: "
+            "name another file, or change the mode of the folder"
+        )
+
+
+def _nearest(folder: pathlib.Path) -> pathlib.Path:
+    """Return the folder, or its nearest parent that exists."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder

@@ -8,27 +8,25 @@ from typing import Protocol
 import msgspec
 
 from harness import clocks
-from harness.apiserver.codec import go_json_errors
+from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import (
     authentication,
     non_resource,
-    request_attributes,
     request_decoding,
     request_info,
     responses,
 )
 from harness.apiserver.errors import status_errors
 from harness.apiserver.server import (
-    chunked_responses,
     fault_facts,
     http_framing,
     http_parsing,
+    metrics,
     servers,
     stale_reads,
     watch_streams,
 )
 from harness.apiserver.server.audit import audit_entries
-from harness.apiserver.server.metrics import request_metrics, server_families
 from harness.faults import admin_api, injection
 
 Step = Callable[[], None]
@@ -64,7 +62,7 @@ class RequestLifecycle:
     ) -> None:
         self._server, self._connection = server, connection
         self._incoming, self._request = incoming, incoming.request
-        self._asked = request_attributes.of(self._request)
+        self._asked = request_info.of(self._request)
         self._entry: audit_entries.AuditEntry | None = None
         self._is_noted = False
         """True if the response is in the audit log."""
@@ -72,7 +70,7 @@ class RequestLifecycle:
         self._older: stale_reads.OlderState | None = None
         self._has_head = False
         """True if the head of the response is sent, so that there can be no other response."""
-        self._count = request_metrics.RequestCount(
+        self._count = metrics.RequestCount(
             server.metrics, self._request, self._asked, server.time_s()
         )
 
@@ -94,7 +92,7 @@ class RequestLifecycle:
         except status_errors.StatusError as error:
             self._fail(error)
         except RecursionError:  # where Python's recursion ends differs by its version
-            self._fail(status_errors.bad_request(go_json_errors.TOO_DEEP))
+            self._fail(status_errors.bad_request(json_codec.TOO_DEEP))
         except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
             message = f"Internal error occurred: {type(error).__name__}: {error}"
             self._fail(status_errors.StatusError(500, "InternalError", message))
@@ -139,11 +137,9 @@ class RequestLifecycle:
 
     def _serve(self, user: authentication.User) -> None:
         target = self._asked.target
-        if target is None and self._request.path == server_families.PATH:
+        if target is None and self._request.path == metrics.PATH:
             self._respond(
-                server_families.answer(
-                    self._request.method, self._server.metrics, self._server.store
-                )
+                metrics.answer(self._request.method, self._server.metrics, self._server.store)
             )
         elif target is None:
             self._respond(non_resource.answer(self._request))
@@ -216,7 +212,7 @@ class RequestLifecycle:
         self._connection.block()
         self._has_head = True
         self._connection.write_head(answer.status, answer.content_type)
-        chunked_responses.Sending(self._connection, pieces, on_end=self._on_sent).go_on()
+        watch_streams.Sending(self._connection, pieces, on_end=self._on_sent).go_on()
 
     def _on_sent(self) -> None:
         if not self._incoming.keep_alive:

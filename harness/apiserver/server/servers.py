@@ -1,7 +1,7 @@
 """The state that all connections of one API server share: store, watches, limits, group commit.
 
 There is one thread and one event loop. A request is parsed by `http_parsing`, answered in one step
-by `request_lifecycle` with the modules of `endpoints`, and its response is sent by `group_commit`
+by `request_lifecycle` with the modules of `endpoints`, and its response is sent by `GroupCommit`
 once its commits are written. Watches buffer events in `watch_streams`.
 """
 
@@ -15,11 +15,77 @@ from harness.apiserver.endpoints import authentication, handlers
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import group_commit, http_framing, server_limits, stale_reads
+from harness.apiserver.server import http_framing, metrics, server_limits, stale_reads
 from harness.apiserver.server.audit import audit_log
-from harness.apiserver.server.metrics import request_metrics
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
+
+Show = Callable[[], None]
+
+
+class GroupCommit:
+    """The responses and events of the current loop iteration."""
+
+    def __init__(self, settle: Callable[[], bool], events_first: Callable[[], bool]) -> None:
+        """`settle` writes the commits and returns whether it could; `events_first` is the coin."""
+        self._settle, self._events_first = settle, events_first
+        self._answers: list[Show] = []
+        self._events: list[Show] = []
+        self._has_waited = False
+        """True if some of the events are from the iteration before."""
+        self._is_ending = False
+        """True if the end of the iteration is scheduled."""
+        self.is_settled = False
+        """True if all commits are written and responses and events are being sent."""
+        self._loop = asyncio.get_running_loop()
+
+    def show_answer(self, show: Show) -> None:
+        """Call `show`, which sends responses, after the commits are written."""
+        self._answers.append(show)
+        self.end_soon()
+
+    def show_events(self, show: Show) -> None:
+        """Call `show`, which sends events, after the commits are written, in either order."""
+        self._events.append(show)
+        self.end_soon()
+
+    def end_soon(self) -> None:
+        """Write the commits after all requests of this iteration, even with nothing to send."""
+        if not self._is_ending:
+            self._is_ending = True
+            self._loop.call_soon(self._end)
+
+    def _end(self) -> None:
+        self._is_ending = False
+        if not self._settle():
+            return
+        self.is_settled = True
+        try:
+            self._show()
+        finally:
+            self.is_settled = False
+
+    def _show(self) -> None:
+        answers, self._answers = self._answers, []
+        has_events_first = bool(self._events) and self._events_first()
+        if has_events_first:
+            self._show_events()
+        for show in answers:
+            show()
+        if has_events_first:
+            return
+        if self._has_waited or not answers:
+            self._show_events()
+        elif self._events:
+            self._has_waited = self._is_ending = True
+            # Not before the end of the next iteration, after the requests that it reads.
+            self._loop.call_soon(self._loop.call_soon, self._end)
+
+    def _show_events(self) -> None:
+        events, self._events, self._has_waited = self._events, [], False
+        for show in events:
+            show()
+
 
 EVENTS_FIRST_PROBABILITY = 0.5
 """Probability that the events of a write are sent before its response."""
@@ -77,9 +143,9 @@ class Server:
         self.overlooking_handler = handlers.Handler(store, now=now, overlooks_finalizers=True)
         """For deletions that a fault hits."""
         self.authenticator = authentication.Authenticator(token, read_only_token)
-        self.turn = group_commit.GroupCommit(self._settle, self.events_first)
+        self.turn = GroupCommit(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
-        self.metrics = request_metrics.RequestMetrics()
+        self.metrics = metrics.RequestMetrics()
         self.framer = http_framing.EventFramer()
         self.unread = server_limits.Unread(parts.limits)
         self._parts = parts

@@ -1,4 +1,6 @@
-"""Watches: each selects commits, buffers their event lines, and writes them once per iteration.
+"""Watches, and long lists in chunks: responses that are sent as fast as the client reads.
+
+A watch selects commits, buffers their event lines, and writes them once per iteration.
 
 Writing once per iteration of the event loop makes five watches nearly as cheap as one.
 """
@@ -15,7 +17,7 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import protobuf
-from harness.apiserver.server import event_faults, event_queues, servers
+from harness.apiserver.server import event_faults, http_framing, servers
 from harness.apiserver.storage import stored_objects, watch_cache
 
 BOOKMARK_INTERVAL_S = 10.0
@@ -78,7 +80,7 @@ class Watch:
         self._lines: list[bytes] = []
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
-        self._queue = event_queues.EventQueue(self._perform)
+        self._queue = event_faults.EventQueue(self._perform)
         self._faults: event_faults.EventFaults | None = None
         if server.faults is not None:
             self._faults = event_faults.EventFaults(
@@ -146,20 +148,20 @@ class Watch:
 
     # -------------------------------------------------------------- faults
 
-    def _item(self, seen: Seen, *, age_s: float = 0.0) -> event_queues.Item:
+    def _item(self, seen: Seen, *, age_s: float = 0.0) -> event_faults.Item:
         """Return what is sent of an event that happened `age_s` seconds ago."""
         line = self._line(seen)
         if self._faults is None:
-            return event_queues.Item(line)
+            return event_faults.Item(line)
         return self._faults.item(*seen, line, age_s=age_s)
 
-    def _on_due(self, item: event_queues.Item) -> None:
+    def _on_due(self, item: event_faults.Item) -> None:
         if self._is_over:
             self._note_end(item)
         else:
             self._queue.go_on()
 
-    def _note_end(self, item: event_queues.Item) -> None:
+    def _note_end(self, item: event_faults.Item) -> None:
         if item.applied is not None and self._faults is not None:
             self._faults.note_end(item.applied)
 
@@ -232,7 +234,7 @@ class Watch:
         line, item = self._bookmark_line(), None
         if self._faults is not None:
             item = self._faults.bookmark(self._server.store.resource_version, line)
-        self._put(item or event_queues.Item(line))
+        self._put(item or event_faults.Item(line))
         self._await_bookmark(left_s)
 
     def _bookmark_line(self, *, annotations: dict[str, str] | None = None) -> bytes:
@@ -248,12 +250,12 @@ class Watch:
         kind, stored = seen
         return self._frame(kind, self._rendering.event(stored))
 
-    def _put(self, item: event_queues.Item) -> None:
+    def _put(self, item: event_faults.Item) -> None:
         self._queue.put(item)
         if self._queue.size_bytes > self._server.limits.watch_unread_bytes_max:
             self._connection.abort()
 
-    def _perform(self, item: event_queues.Item) -> None:
+    def _perform(self, item: event_faults.Item) -> None:
         """Send an item, and end the watch if that is what its fault does."""
         if item.line:
             self._send_line(item.line)
@@ -261,12 +263,12 @@ class Watch:
             return
         self._note_end(item)
         match item.ending:
-            case event_queues.Ending.ABORT:
+            case event_faults.Ending.ABORT:
                 self.close()
                 self._connection.abort()
-            case event_queues.Ending.END:
+            case event_faults.Ending.END:
                 self.end()
-            case event_queues.Ending.RESET:
+            case event_faults.Ending.RESET:
                 self._flush()
                 self.close()
                 self._connection.reset()
@@ -280,3 +282,47 @@ class Watch:
         if self._lines:
             lines, self._lines = self._lines, []
             self._connection.write_chunk(self._server.framer.chunk(lines))
+
+
+_STEP_BYTES = 32 * 1024
+"""Approximate size of a chunk."""
+_PIECE_BYTES_MIN = 256
+"""Least size that a piece counts for: an empty one takes time to encode, too."""
+
+
+class Sending:
+    """One chunked response."""
+
+    def __init__(
+        self,
+        stream: ResponseStream,
+        pieces: Iterator[bytes],
+        *,
+        on_end: Callable[[], None],
+    ) -> None:
+        """`on_end` is called when all is sent, never if the client disconnects before."""
+        self._stream, self._pieces, self._on_end = stream, pieces, on_end
+
+    def go_on(self) -> None:
+        """Send a chunk, and the next one when the client has read most of it."""
+        try:
+            step = list(_some(self._pieces))
+        except Exception:
+            self._stream.abort()  # after 200, only this tells the client that the list is not whole
+            raise
+        if step:
+            if data := b"".join(step):
+                self._stream.write_chunk(http_framing.chunk(data))
+            self._stream.when_writable(self.go_on)
+        else:
+            self._stream.write_chunk(http_framing.LAST_CHUNK)
+            self._on_end()
+
+
+def _some(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    size = 0
+    for piece in pieces:
+        yield piece
+        size += max(len(piece), _PIECE_BYTES_MIN)
+        if size > _STEP_BYTES:
+            return

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver.registry import object_validation
+from harness.apiserver.registry import commit_pipeline
 from harness.client import apis
 from harness.subject.allocation import allocators
 from harness.subject.scheduling import schedulers
@@ -186,7 +186,7 @@ def _unreadable_slice() -> Object:
 def cluster() -> Iterator[Cluster]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("check_create", "check_update"):
-            patch.setattr(object_validation, name, lambda *_, **__: None)
+            patch.setattr(commit_pipeline, name, lambda *_, **__: None)
         patch.setattr(pod_reports, "HOLD_S", 0.0)
         patch.setattr(pod_reports, "WRITES_PER_S", 1000.0)
         patch.setattr(allocators, "FILTER_TIMEOUT_S", 1.0)

@@ -14,10 +14,9 @@ import msgspec
 from harness.apiserver.codec import json_codec, protobuf_wire
 from harness.apiserver.endpoints import (
     authentication,
-    content_types,
     negotiation,
-    request_attributes,
     request_info,
+    request_options,
     responses,
 )
 from harness.apiserver.errors import status_errors
@@ -37,7 +36,7 @@ class AuditEntry:
         self,
         log: audit_log.AuditLog,
         request: request_info.Request,
-        asked: request_attributes.Attributes,
+        asked: request_info.Attributes,
         *,
         uri: str,
         source: str,
@@ -134,7 +133,7 @@ _sent_decoder = msgspec.json.Decoder(_Sent)
 def _sent(request: request_info.Request) -> tuple[dict[str, Any], Any]:
     """Return name, uid and version in a body, and the object to log: the bytes if they can be."""
     body = request.body
-    if body and b"\n" not in body and content_types.content_type(request).endswith("json"):
+    if body and b"\n" not in body and request_options.content_type(request).endswith("json"):
         try:
             return msgspec.structs.asdict(_sent_decoder.decode(body).metadata), msgspec.Raw(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -148,7 +147,7 @@ def _decoded(request: request_info.Request) -> Any:
     """Return a JSON, YAML or protobuf body, decoded; None if it is empty or cannot be decoded."""
     if not request.body:
         return None
-    if content_types.content_type(request) == negotiation.PROTOBUF:
+    if request_options.content_type(request) == negotiation.PROTOBUF:
         return _from_protobuf(request.body)
     try:
         return json_codec.decode(request.body)

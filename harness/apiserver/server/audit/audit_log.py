@@ -19,7 +19,7 @@ import msgspec
 
 from harness import errors
 from harness.apiserver.codec import json_codec
-from harness.apiserver.endpoints import request_attributes
+from harness.apiserver.endpoints import request_info
 from harness.apiserver.persistence import commit_log
 from harness.apiserver.registry import object_deletion
 from harness.apiserver.storage import watch_cache
@@ -65,7 +65,7 @@ class AuditLog:
         """Return a new Audit-ID: a UUID of which only the last part differs, which is cheap."""
         return next(self._ids)
 
-    def wants(self, asked: request_attributes.Attributes) -> bool:
+    def wants(self, asked: request_info.Attributes) -> bool:
         """Return whether a request is logged if it succeeds."""
         if not self._writes_of:
             return True

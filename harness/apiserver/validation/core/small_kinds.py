@@ -1,11 +1,17 @@
-"""PriorityClasses, leases and namespaces."""
+"""PriorityClasses, leases, namespaces, nodes, ConfigMaps and Secrets."""
 
 from collections.abc import Iterator
 
+from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import field_rules, formats, object_meta
+from harness.apiserver.validation.field import (
+    field_rules,
+    formats,
+    object_meta,
+    resource_requirements,
+)
 
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 USER_VALUE_MAX = 1_000_000_000
@@ -71,3 +77,131 @@ def namespace(document: Document) -> Iterator[Cause]:
         yield from formats.check("spec.finalizers", name, formats.qualified_name)
         if "/" not in name and name not in object_meta.FINALIZERS:
             yield field_errors.invalid("spec.finalizers", name, object_meta.UNKNOWN_FINALIZER)
+
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_UNIQUE = "taints must be unique by key and effect pair"
+
+
+def node(document: Document) -> Iterator[Cause]:
+    """Validate a node."""
+    # kube-apiserver reports taints at `metadata.taints`.
+    spec, status = document.get("spec") or {}, document.get("status") or {}
+    yield from _taints(spec.get("taints") or [], "metadata.taints")
+    for key in ("capacity", "allocatable"):
+        for name, amount in (status.get(key) or {}).items():
+            yield from resource_requirements.amount(name, amount, f"status.{key}.{name}")
+    yield from _pod_cidrs(spec.get("podCIDRs") or [], "spec.podCIDRs")
+
+
+def node_change(document: Document, old: Document) -> Iterator[Cause]:
+    """Validate an updated node. Like kube-apiserver, report wrong taints twice."""
+    spec, before = document.get("spec") or {}, old.get("spec") or {}
+    yield from node(document)
+    yield from _taints(spec.get("taints") or [], "metadata.taints")
+    known = before.get("podCIDRs") or []
+    if known and (spec.get("podCIDRs") or []) != known:
+        why = 'node updates may not change podCIDR except from "" to valid'
+        yield field_errors.forbidden("spec.podCIDRs", why)
+    if (provider := before.get("providerID")) and (spec.get("providerID") or "") != provider:
+        why = 'node updates may not change providerID except from "" to valid'
+        yield field_errors.forbidden("spec.providerID", why)
+
+
+def _pod_cidrs(cidrs: list[str], at: str) -> Iterator[Cause]:
+    """Validate pod CIDRs: at most one of each IP family."""
+    for index, value in enumerate(cidrs):
+        yield from formats.check(f"{at}[{index}]", value, formats.cidr)
+    if len(cidrs) < 2:
+        return
+    if len(cidrs) > 2 or len({":" in value for value in cidrs}) == 1:
+        why = "may specify no more than one CIDR for each IP family"
+        yield field_errors.invalid(at, cidrs, why)
+    yield from field_rules.duplicates(cidrs, at)
+
+
+def _taints(taints: list[Document], at: str) -> Iterator[Cause]:
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        yield from _taint(taint, f"{at}[{index}]")
+        key = (taint.get("key") or "", taint.get("effect") or "")
+        if key in seen:
+            shown = go_values.struct("Taint", taint)
+            yield field_errors.duplicate_because(f"{at}[{index}]", shown, _UNIQUE)
+            return
+        seen.add(key)
+
+
+def _taint(taint: Document, at: str) -> Iterator[Cause]:
+    yield from formats.check(f"{at}.key", taint.get("key") or "", formats.qualified_name)
+    yield from formats.check(f"{at}.value", taint.get("value") or "", formats.label_value)
+    effect = taint.get("effect") or ""
+    if not effect:
+        yield field_errors.required(f"{at}.effect")
+    elif effect not in _EFFECTS:
+        yield field_errors.unsupported(f"{at}.effect", effect, _EFFECTS)
+
+
+BYTES_MAX = 1024 * 1024
+"""Total size in bytes of the values of one object, base64 decoded."""
+_FROZEN = "field is immutable when `immutable` is set"
+
+
+def config_map(document: Document) -> Iterator[Cause]:
+    """Validate a ConfigMap."""
+    data, binary = document.get("data") or {}, document.get("binaryData") or {}
+    size = 0
+    for key, value in data.items():
+        yield from formats.check(f"data[{key}]", key, formats.config_key)
+        if key in binary:
+            yield field_errors.invalid(
+                f"data[{key}]", key, "duplicate of key present in binaryData"
+            )
+        size += len((value or "").encode())
+    for key, value in binary.items():
+        yield from formats.check(f"binaryData[{key}]", key, formats.config_key)
+        size += _decoded_size(value)
+    if size > BYTES_MAX:
+        yield field_errors.too_long("[]", BYTES_MAX)
+
+
+def config_map_change(document: Document, old: Document) -> Iterator[Cause]:
+    """Validate an updated ConfigMap; an `immutable` one keeps its data."""
+    yield from _unchanged_if_immutable(document, old, ("data", "binaryData"))
+    yield from config_map(document)
+
+
+def secret(document: Document) -> Iterator[Cause]:
+    """Validate a Secret."""
+    size = 0
+    for key, value in (document.get("data") or {}).items():
+        yield from formats.check(f"data[{key}]", key, formats.config_key)
+        size += _decoded_size(value)
+    if size > BYTES_MAX:
+        yield field_errors.too_long("data", BYTES_MAX)
+
+
+def secret_change(document: Document, old: Document) -> Iterator[Cause]:
+    """Validate an updated Secret: its type never changes, an `immutable` one keeps its data."""
+    if (document.get("type") or "") != (old.get("type") or ""):
+        yield field_errors.immutable("type", document.get("type") or "")
+    yield from _unchanged_if_immutable(document, old, ("data",))
+    yield from secret(document)
+
+
+def _unchanged_if_immutable(
+    document: Document, old: Document, keys: tuple[str, ...]
+) -> Iterator[Cause]:
+    if not old.get("immutable"):
+        return
+    if not document.get("immutable"):
+        yield field_errors.forbidden("immutable", _FROZEN)
+    for key in keys:
+        if not field_rules.semantically_equal(document.get(key), old.get(key)):
+            yield field_errors.forbidden(key, _FROZEN)
+
+
+def _decoded_size(value: str | None) -> int:
+    """Return the size in bytes of a base64 text once decoded."""
+    text = (value or "").rstrip("=")
+    return len(text) * 3 // 4

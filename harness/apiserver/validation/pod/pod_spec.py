@@ -1,9 +1,10 @@
 """Specs of pods: new ones, and the fields that updates may change.
 
-Not checked: volumes, pod affinity, topology spread, DNS, readiness gates, namespaces of the host.
+Not checked: volumes, ports, environment, probes, security contexts, pod affinity, topology spread,
+DNS, readiness gates, namespaces of the host.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from harness.apiserver.codec import go_values, memoization
@@ -11,8 +12,13 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.core import small_kinds
-from harness.apiserver.validation.field import field_rules, formats, object_meta, selector_rules
-from harness.apiserver.validation.pod import containers
+from harness.apiserver.validation.field import (
+    field_rules,
+    formats,
+    object_meta,
+    resource_requirements,
+    selector_rules,
+)
 
 _POLICIES = {
     "restartPolicy": ("Always", "OnFailure", "Never"),
@@ -52,7 +58,7 @@ def spec_of(document: Document) -> Iterable[Cause]:
 def _spec(spec: Document) -> Iterator[Cause]:
     claims = spec.get("resourceClaims") or []
     yield from _claims(claims, "spec.resourceClaims")
-    yield from containers.all_containers(spec, [claim.get("name") or "" for claim in claims])
+    yield from all_containers(spec, [claim.get("name") or "" for claim in claims])
     for key, known in _POLICIES.items():
         yield from field_rules.required_enum_field(spec, "spec", key, known, "")
     yield from object_meta.labels(spec.get("nodeSelector"), "spec.nodeSelector")
@@ -222,3 +228,53 @@ _NAMES: dict[str, formats.Problems] = {
     "runtimeClassName": formats.subdomain,
 }
 _pod_spec = memoization.small_documents(_spec)
+
+
+_ENUMS = {
+    "restartPolicy": ("Always", "Never", "OnFailure"),
+    "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
+}
+_UNKNOWN_CLAIM = "must be one of the names in pod.spec.resourceClaims"
+
+
+def all_containers(spec: Document, claims: Sequence[str]) -> Iterator[Cause]:
+    """Validate containers and init containers; names are unique in the pod."""
+    if not spec.get("containers"):
+        yield field_errors.required("spec.containers")
+    seen: set[str] = set()
+    for key in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(key) or []):
+            at, name = f"spec.{key}[{index}]", container.get("name") or ""
+            yield from _container(container, at, claims)
+            if name in seen:
+                yield field_errors.duplicate(f"{at}.name", name)
+            seen.add(name)
+
+
+def _container(container: Document, at: str, claims: Sequence[str]) -> Iterator[Cause]:
+    yield from formats.check_required(f"{at}.name", container.get("name"), formats.label)
+    yield from field_rules.required(container, at, "image")
+    for key, known in _ENUMS.items():
+        yield from field_rules.enum_field(container, at, key, known)
+    if resources := container.get("resources"):
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        at = f"{at}.resources"
+        yield from resource_requirements.of_container(limits, requests, at)
+        yield from _container_claims(resources.get("claims") or [], f"{at}.claims", claims)
+
+
+def _container_claims(entries: list[Document], at: str, known: Sequence[str]) -> Iterator[Cause]:
+    names = ", ".join(f'"{name}"' for name in sorted(known))
+    why = f"{_UNKNOWN_CLAIM}: {names}" if known else f"{_UNKNOWN_CLAIM} which is empty"
+    seen: set[str] = set()
+    for index, entry in enumerate(entries):
+        name, request = entry.get("name") or "", entry.get("request") or ""
+        if not name:
+            yield field_errors.required(f"{at}[{index}]")
+            continue
+        key = f"{name}/{request}" if request else name
+        if key in seen:
+            yield field_errors.duplicate(f"{at}[{index}]", key)
+        seen.add(key)
+        if name not in known:
+            yield field_errors.not_found(f"{at}[{index}]", name, why)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.apiserver.codec import go_json_errors
+from harness.apiserver.codec import json_codec
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from harness.apiserver.codec import go_json_errors
     ],
 )
 def test_messages(text, message):
-    assert go_json_errors.error(text) == message
+    assert json_codec.error(text) == message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.apiserver.endpoints import request_attributes, request_info
+from harness.apiserver.endpoints import request_info
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -28,5 +28,5 @@ PODS = "/api/v1/namespaces/default/pods"
 )
 def test_verbs(method: str, path: str, query: dict[str, str], verb: str) -> None:
     request = request_info.Request(method=method, path=path, query=query, headers={}, body=b"")
-    found = request_attributes.of(request)
+    found = request_info.of(request)
     assert (found.verb, found.is_read) == (verb, verb in ("get", "list", "watch"))

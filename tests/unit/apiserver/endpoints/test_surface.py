@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.printers import columns, durations, pod_cells, printed_tables
+from harness.apiserver.printers import cells, columns, pod_cells, printed_tables
 from harness.apiserver.scheme import api_types, resources
 
 R = resources
@@ -120,7 +120,7 @@ def test_who_am_i_and_what_may_i_do(live: Any) -> None:
     ],
 )
 def test_durations(seconds: int, text: str) -> None:
-    assert durations.human(seconds) == text
+    assert cells.human(seconds) == text
 
 
 RUNNING: dict[str, Any] = {"running": {}}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.patch import patches
+from harness.apiserver.patch import json_patches
 from harness.apiserver.scheme import resources
 
 R = resources
@@ -29,7 +29,7 @@ R = resources
 def test_json_patch(operations: Any, expected: Any) -> None:
     document = {"a": {"b": 1}, "l": [1, 2]}
     before = copy.deepcopy(document)
-    assert patches.json_patch(document, operations) == expected
+    assert json_patches.json_patch(document, operations) == expected
     assert document == before
 
 
@@ -47,14 +47,14 @@ def test_json_patch(operations: Any, expected: Any) -> None:
 )
 def test_json_patches_that_do_not_fit(refuses: Any, operations: Any) -> None:
     with refuses(422, "Invalid"):
-        patches.json_patch({"a": {"b": 1}, "l": [1, 2]}, operations)
+        json_patches.json_patch({"a": {"b": 1}, "l": [1, 2]}, operations)
 
 
 def test_a_json_patch_is_a_list_of_bounded_length(refuses: Any) -> None:
     with refuses(400, "BadRequest"):
-        patches.json_patch({}, {"op": "add"})
+        json_patches.json_patch({}, {"op": "add"})
     with refuses(413):
-        patches.json_patch({}, [{"op": "add", "path": "/a", "value": 1}] * 10_001)
+        json_patches.json_patch({}, [{"op": "add", "path": "/a", "value": 1}] * 10_001)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_json_patch_is_a_list_of_bounded_length(refuses: Any) -> None:
 )
 def test_merge_patch(document: Any, patch: Any, expected: Any) -> None:
     before = copy.deepcopy(document)
-    assert patches.merge_patch(document, patch) == expected
+    assert json_patches.merge_patch(document, patch) == expected
     assert document == before
 
 
@@ -89,9 +89,9 @@ def test_merge_patch(document: Any, patch: Any, expected: Any) -> None:
 )
 def test_what_is_no_object_is_no_merge_patch(refuses: Any, patch: Any, message: str) -> None:
     with refuses(400, "BadRequest", message):
-        patches.merge_patch({}, patch)
+        json_patches.merge_patch({}, patch)
     with refuses(400, "BadRequest", "expected a JSON object"):
-        patches.strategic_patch(R.PODS, {}, patch)
+        json_patches.strategic_patch(R.PODS, {}, patch)
 
 
 def user(uid: str, **more: str) -> dict[str, str]:
@@ -117,7 +117,7 @@ RESERVED = [user("a", name="one"), user("b", name="two")]
 def test_strategic_patches_of_reservations_merge_by_uid(patch: Any, expected: Any) -> None:
     document = {"status": {"reservedFor": RESERVED, "allocation": {}}}
     before = copy.deepcopy(document)
-    result = patches.strategic_patch(R.CLAIMS, document, {"status": {"reservedFor": patch}})
+    result = json_patches.strategic_patch(R.CLAIMS, document, {"status": {"reservedFor": patch}})
     assert result == {"status": {"reservedFor": expected, "allocation": {}}}
     assert document == before
 
@@ -128,7 +128,7 @@ def test_results_of_an_allocation_are_one_value() -> None:
             "status": {"allocation": {"devices": {"results": [{"device": d} for d in devices]}}}
         }
 
-    assert patches.strategic_patch(R.CLAIMS, status("a", "b"), status("c")) == status("c")
+    assert json_patches.strategic_patch(R.CLAIMS, status("a", "b"), status("c")) == status("c")
 
 
 @pytest.mark.parametrize(
@@ -207,27 +207,27 @@ def test_results_of_an_allocation_are_one_value() -> None:
     ],
 )
 def test_strategic_patch(resource: Any, document: Any, patch: Any, expected: Any) -> None:
-    assert patches.strategic_patch(resource, document, patch) == expected
+    assert json_patches.strategic_patch(resource, document, patch) == expected
 
 
 def test_items_without_their_key_are_refused(refuses: Any) -> None:
     with refuses(500, "", "map: map[name:a] does not contain declared merge key: uid"):
         old = {"status": {"reservedFor": [{"uid": "u"}]}}
-        patches.strategic_patch(R.CLAIMS, old, {"status": {"reservedFor": [{"name": "a"}]}})
+        json_patches.strategic_patch(R.CLAIMS, old, {"status": {"reservedFor": [{"name": "a"}]}})
 
 
 def test_a_list_that_was_not_there_is_taken_as_it_is_but_for_directives() -> None:
     reserved = [{"name": "a"}, {"uid": "u", "$patch": "delete"}]
-    patched = patches.strategic_patch(R.CLAIMS, {}, {"status": {"reservedFor": reserved}})
+    patched = json_patches.strategic_patch(R.CLAIMS, {}, {"status": {"reservedFor": reserved}})
     assert patched == {"status": {"reservedFor": [{"name": "a"}]}}
 
 
 def test_directives_that_make_no_sense_are_refused(refuses: Any) -> None:
     with refuses(500, "", "unknown patch type: nonsense in map: map[$patch:nonsense]"):
-        patches.strategic_patch(R.CONFIGMAPS, {}, {"data": {"$patch": "nonsense"}})
+        json_patches.strategic_patch(R.CONFIGMAPS, {}, {"data": {"$patch": "nonsense"}})
     order = {"$setElementOrder/finalizers": ["b"], "finalizers": ["a"]}
     with refuses(500, "", "doesn't match $setElementOrder list"):
-        patches.strategic_patch(R.CONFIGMAPS, {}, {"metadata": order})
+        json_patches.strategic_patch(R.CONFIGMAPS, {}, {"metadata": order})
 
 
 @pytest.mark.parametrize(
@@ -242,5 +242,5 @@ def test_directives_that_make_no_sense_are_refused(refuses: Any) -> None:
 )
 def test_the_order_of_lists_that_merge(before: str, patch: Any, after: str) -> None:
     document = {"metadata": {"finalizers": list(before)}}
-    made = patches.strategic_patch(R.CONFIGMAPS, document, {"metadata": patch})
+    made = json_patches.strategic_patch(R.CONFIGMAPS, document, {"metadata": patch})
     assert "".join(made["metadata"]["finalizers"]) == after

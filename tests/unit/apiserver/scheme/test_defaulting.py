@@ -4,9 +4,10 @@ import copy
 
 import pytest
 
-from harness.apiserver.admission import pod_admission
+from harness.apiserver import admission
 from harness.apiserver.errors import status_errors
-from harness.apiserver.scheme import api_types, defaulting, defaults, qos, resources
+from harness.apiserver.registry.strategies import pods
+from harness.apiserver.scheme import api_types, defaulting, defaults, resources
 
 
 def filled(resource, document):
@@ -226,7 +227,7 @@ UNREACHABLE = NOT_READY | {"key": "node.kubernetes.io/unreachable"}
 )
 def test_tolerations(own, added):
     spec = {"tolerations": list(own)}
-    pod_admission.tolerate(spec)
+    admission.tolerate(spec)
 
     assert spec["tolerations"] == own + added
 
@@ -239,7 +240,7 @@ CLASSES = {
 
 def _prioritised(spec, classes):
     pod = {"metadata": {"name": "p"}, "spec": spec}
-    pod_admission.prioritise(pod, find_class=classes.get, classes=classes.values)
+    admission.prioritise(pod, find_class=classes.get, classes=classes.values)
     return pod["spec"]
 
 
@@ -279,7 +280,7 @@ def test_refused_priorities(spec, why):
 
 def test_an_update_keeps_the_priority():
     spec = {}
-    pod_admission.keep_priority(spec, {"priority": 3, "preemptionPolicy": "Never"})
+    admission.keep_priority(spec, {"priority": 3, "preemptionPolicy": "Never"})
 
     assert spec == {"priority": 3, "preemptionPolicy": "Never"}
 
@@ -301,7 +302,7 @@ FULL = {"cpu": "1", "memory": "1Gi"}
     ],
 )
 def test_quality_of_service(containers, wanted):
-    assert qos.of({"containers": [{"resources": item} for item in containers]}) == wanted
+    assert pods.of({"containers": [{"resources": item} for item in containers]}) == wanted
 
 
 @pytest.mark.parametrize(

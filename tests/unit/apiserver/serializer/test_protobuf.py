@@ -12,7 +12,7 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.serializer import protobuf, protobuf_encoder, protobuf_field_numbers
+from harness.apiserver.serializer import protobuf, protobuf_decoder, protobuf_encoder
 
 SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
@@ -239,8 +239,8 @@ def test_every_field_of_every_served_kind_has_a_number() -> None:
         types_in(kind, seen)
     missing = {}
     for name, kind in seen.items():
-        named = set() if "kind" in protobuf_field_numbers.paths(name) else {"kind", "apiVersion"}
-        if absent := set(kind.fields) - set(protobuf_field_numbers.paths(name)) - named:
+        named = set() if "kind" in protobuf_decoder.paths(name) else {"kind", "apiVersion"}
+        if absent := set(kind.fields) - set(protobuf_decoder.paths(name)) - named:
             missing[name.rpartition(".")[2]] = absent
     assert not missing
     assert len(seen) > 400

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import chunked_responses, http_framing
+from harness.apiserver.server import http_framing, watch_streams
 from harness.apiserver.storage import stored_objects
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -167,7 +167,7 @@ def test_no_more_is_made_than_is_read() -> None:
             yield b"x" * 10_000
 
     stream, ends = Slow(), [0]
-    chunked_responses.Sending(stream, pieces(), on_end=lambda: ends.append(1)).go_on()  # type: ignore[arg-type]
+    watch_streams.Sending(stream, pieces(), on_end=lambda: ends.append(1)).go_on()  # type: ignore[arg-type]
     steps = [len(made)]
     while ends == [0]:
         stream.read()

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from harness.apiserver.server import event_queues
+from harness.apiserver.server import event_faults
 
-Item = event_queues.Item
+Item = event_faults.Item
 
 
 class Sent(list[bytes]):
@@ -23,12 +23,12 @@ def sent() -> Sent:
 
 
 @pytest.fixture
-def queue(sent: Sent) -> event_queues.EventQueue:
-    return event_queues.EventQueue(sent.perform)
+def queue(sent: Sent) -> event_faults.EventQueue:
+    return event_faults.EventQueue(sent.perform)
 
 
 def test_while_the_past_is_sent_everything_waits(
-    queue: event_queues.EventQueue, sent: Sent
+    queue: event_faults.EventQueue, sent: Sent
 ) -> None:
     queue.put(Item(b"a"))
     queue.put(Item(b"bc"))
@@ -38,7 +38,7 @@ def test_while_the_past_is_sent_everything_waits(
 
 
 def test_nothing_is_sent_of_a_queue_that_is_cleared(
-    queue: event_queues.EventQueue, sent: Sent
+    queue: event_faults.EventQueue, sent: Sent
 ) -> None:
     late = Item(b"a", is_due=False)
     queue.open()
@@ -52,7 +52,7 @@ def test_nothing_is_sent_of_a_queue_that_is_cleared(
 
 @pytest.mark.parametrize("seed", range(50))
 def test_the_order_of_events_is_kept_whenever_they_come_due(
-    queue: event_queues.EventQueue, sent: Sent, seed: int
+    queue: event_faults.EventQueue, sent: Sent, seed: int
 ) -> None:
     dice, waiting, put = random.Random(seed), list[Item](), list[Item]()
     queue.open()

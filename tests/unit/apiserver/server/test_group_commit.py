@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
-from harness.apiserver.server import group_commit
+from harness.apiserver.server import servers
 
 
 def shown(
-    work: Callable[[group_commit.GroupCommit, list[str]], None],
+    work: Callable[[servers.GroupCommit, list[str]], None],
     coin: Iterable[bool],
     *,
     settles: bool = True,
@@ -26,7 +26,7 @@ def shown(
         return settles
 
     async def run() -> None:
-        turn = group_commit.GroupCommit(settle, lambda: next(sides))
+        turn = servers.GroupCommit(settle, lambda: next(sides))
         work(turn, noted)
         for _ in range(turns_max):
             await asyncio.sleep(0)
@@ -35,7 +35,7 @@ def shown(
     return noted
 
 
-def answer_and_event(turn: group_commit.GroupCommit, noted: list[str]) -> None:
+def answer_and_event(turn: servers.GroupCommit, noted: list[str]) -> None:
     turn.show_events(lambda: noted.append("event"))
     turn.show_answer(lambda: noted.append("answer"))
 
@@ -52,7 +52,7 @@ def test_the_coin_decides(events_first: bool, expected: list[str]) -> None:
 
 
 def test_events_wait_once_and_are_joined_by_those_of_the_next_turn() -> None:
-    def work(turn: group_commit.GroupCommit, noted: list[str]) -> None:
+    def work(turn: servers.GroupCommit, noted: list[str]) -> None:
         answer_and_event(turn, noted)
         loop = asyncio.get_running_loop()
         loop.call_soon(lambda: loop.call_soon(answer_and_event, turn, noted))
@@ -62,7 +62,7 @@ def test_events_wait_once_and_are_joined_by_those_of_the_next_turn() -> None:
 
 
 def test_events_alone_do_not_wait() -> None:
-    def work(turn: group_commit.GroupCommit, noted: list[str]) -> None:
+    def work(turn: servers.GroupCommit, noted: list[str]) -> None:
         turn.show_events(lambda: noted.append("event"))
 
     assert shown(work, [False]) == ["settled", "event"]
@@ -73,7 +73,7 @@ def test_what_is_not_settled_is_not_shown() -> None:
 
 
 def test_what_is_shown_may_ask_for_more() -> None:
-    def work(turn: group_commit.GroupCommit, noted: list[str]) -> None:
+    def work(turn: servers.GroupCommit, noted: list[str]) -> None:
         def more() -> Iterator[None]:
             noted.append(f"first, settled: {turn.is_settled}")
             turn.show_answer(lambda: noted.append("second"))

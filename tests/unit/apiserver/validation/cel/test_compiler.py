@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.apiserver.scheme import feature_gates
-from harness.apiserver.validation.cel import cel_selectors, compiler, cost_estimator
+from harness.apiserver.validation.cel import cel_selectors, compiler
 from harness.cel import declarations, syntax_trees
 
 GOOD = [
@@ -105,7 +105,7 @@ def test_nested_loops_multiply(depth: int, too_complex: bool) -> None:
 
 def cost(text: str) -> int:
     environment = declarations.environment(with_lists=False)
-    return cost_estimator.max_cost(syntax_trees.decode(environment.compile(text).serialize()))
+    return compiler.max_cost(syntax_trees.decode(environment.compile(text).serialize()))
 
 
 ATTRIBUTES = 'device.attributes["dra.example.com"]'
@@ -148,7 +148,7 @@ def test_macros_with_two_variables_cost_as_their_range() -> None:
 
 
 def test_a_text_of_unknown_length_costs_without_bound() -> None:
-    assert cost('dyn("x").find(dyn("a")) == ""') == cost_estimator.UNBOUNDED
+    assert cost('dyn("x").find(dyn("a")) == ""') == compiler.UNBOUNDED
 
 
 def test_an_expression_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:

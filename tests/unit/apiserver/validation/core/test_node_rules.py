@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.validation.core import node_rules
+from harness.apiserver.validation.core import small_kinds
 
 Document = dict[str, Any]
 
@@ -30,27 +30,27 @@ CASES = [
 
 @pytest.mark.parametrize(("document", "wrong"), CASES)
 def test_new_nodes(fields: Any, document: Document, wrong: list[Any]) -> None:
-    assert fields(node_rules.node(document)) == wrong
+    assert fields(small_kinds.node(document)) == wrong
 
 
 def test_ranges_are_given_once(fields: Any) -> None:
     old = node("10.0.0.0/24")
-    assert fields(node_rules.node_change(old, node())) == []
+    assert fields(small_kinds.node_change(old, node())) == []
     wrong = [("spec.podCIDRs", "Forbidden")]
-    assert fields(node_rules.node_change(node("10.1.0.0/24"), old)) == wrong
-    assert fields(node_rules.node_change(node(), old)) == wrong
+    assert fields(small_kinds.node_change(node("10.1.0.0/24"), old)) == wrong
+    assert fields(small_kinds.node_change(node(), old)) == wrong
 
 
 def test_nodes(lines: Any) -> None:
     twice = {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}] * 2}}
-    assert lines(node_rules.node(twice)) == [
+    assert lines(small_kinds.node(twice)) == [
         (
             'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"","Effect":"NoSchedule",'
             '"TimeAdded":null}: taints must be unique by key and effect pair'
         )
     ]
     known = {"spec": {"providerID": "a"}}
-    assert lines(node_rules.node_change({"spec": {"providerID": "b"}}, known)) == [
+    assert lines(small_kinds.node_change({"spec": {"providerID": "b"}}, known)) == [
         'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid'
     ]
-    assert lines(node_rules.node_change(known, {"spec": {}})) == []
+    assert lines(small_kinds.node_change(known, {"spec": {}})) == []
