@@ -50,6 +50,7 @@ def test_the_programs_are_named() -> None:
         "tools/man_page.py",
         "tools/mutations.py",
         "tools/protobuf_numbers.py",
+        "tools/report_picture.py",
         "tools/result_schemas.py",
         "tools/schemas.py",
         "tools/track_record.py",
