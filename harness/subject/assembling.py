@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from harness.extensions import replacements
 from harness.subject import defects, releases, remedies
-from harness.subject.claim_control import controller_parts
+from harness.subject.claim_control import claim_controllers
 from harness.subject.scheduling import schedulers
 
 
@@ -26,10 +26,10 @@ def claim_controller_parts(
     chosen_defects: Iterable[str] = (),
     chosen_remedies: Iterable[str] = (),
     release: str | None = None,
-) -> controller_parts.ControllerParts:
+) -> claim_controllers.ControllerParts:
     """Return the claim controller's parts, likewise; those of the scheduler do not change it."""
     chosen = _chosen(chosen_defects, chosen_remedies, release)
-    return replacements.replaced(controller_parts.ControllerParts(), chosen)
+    return replacements.replaced(claim_controllers.ControllerParts(), chosen)
 
 
 def _chosen(

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from harness.subject.claim_control import controller_parts
+from harness.subject.claim_control import claim_controllers
 from harness.subject.scheduling import schedulers
 
 OF_PROCESSES: Mapping[str, type[Any]] = {
     "scheduler": schedulers.SchedulerParts,
-    "claim-controller": controller_parts.ControllerParts,
+    "claim-controller": claim_controllers.ControllerParts,
 }

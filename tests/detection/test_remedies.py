@@ -14,12 +14,7 @@ from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
 from harness.subject import remedies
 from harness.subject.plugin import claim_binding
-from harness.subject.remedies import (
-    fence_predecessor,
-    fenced_writes,
-    keep_in_flight,
-    settled_claims,
-)
+from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 SCHEDULES = 1500
@@ -168,7 +163,7 @@ def test_a_released_claim_must_be_assumed_first(monkeypatch: pytest.MonkeyPatch)
     ("whole", "half", "left_out"),
     [
         (fence_predecessor.FencingLeadership, "_unbound_pods", lambda *_: set()),
-        (fenced_writes, "_takes_back", lambda _: False),
+        (fence_predecessor, "_takes_back", lambda _: False),
     ],
     ids=["the successor fences no reservations", "the predecessor's patch has no version"],
 )

@@ -5,7 +5,9 @@ Every request and every watch event is a choice point.
 
 import collections
 import contextlib
+import zlib
 from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
 
 from harness import concurrency
 from harness.apiserver.endpoints import handlers, request_decoding, request_info, responses
@@ -15,8 +17,65 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import transports
 from harness.explore.runtime import scheduler, tasks
-from harness.explore.worlds import local_watches, server_objects, world_fixtures
+from harness.explore.worlds import local_watches, world_fixtures
 from harness.model.objects import Object
+
+_RELATED = ""
+
+
+class UsesRuntime(Protocol):
+    """The part of the runtime that records uses."""
+
+    def first_past(self) -> int:
+        """Return the past of a new shared object."""
+
+    def touch(self, shared: tasks.Shared, more: int = 0) -> None:
+        """Record that the running task changes, or may change, a shared object."""
+
+    def observe(self, shared: tasks.Shared, more: int = 0) -> None:
+        """Record that the running task reads a shared object."""
+
+
+class ServerObjects:
+    """The objects of one API server, by resource."""
+
+    def __init__(self, runtime: UsesRuntime, related: Collection[str] | None) -> None:
+        """`related`: plural names of resources; between the commits of two of them the order
+        matters to the world or to its oracles. None: of all resources.
+        """
+        self._runtime, self._related = runtime, related
+        self._all = tasks.Shared(runtime.first_past())
+        self._by_resource: dict[str, tasks.Shared] = {}
+
+    def read(self, plural: str) -> None:
+        """Record a read of the objects of one resource."""
+        self._runtime.observe(self._all)
+        self._runtime.observe(self._of(plural))
+
+    def change_by(self, commit: watch_cache.Commit) -> None:
+        """Record what a commit changes."""
+        if commit.type == "MODIFIED":
+            self.change(commit.resource.plural)
+        else:
+            self.change_all()
+
+    def change(self, plural: str) -> None:
+        """Record a change of the objects of one resource, or of their watches."""
+        self._runtime.observe(self._all)
+        self._runtime.touch(self._of(plural))
+
+    def change_all(self) -> None:
+        """Record a change on which every request depends."""
+        self._runtime.touch(self._all)
+
+    def _of(self, plural: str) -> tasks.Shared:
+        key = _RELATED if self._related is None or plural in self._related else plural
+        if key not in self._by_resource:
+            # crc32 is the same in every process
+            past = hash((self._all.identity, zlib.crc32(key.encode())))
+            self._by_resource[key] = tasks.Shared(past)
+        return self._by_resource[key]
+
 
 LOST_RESPONSE, LOST_REQUEST, LATE_REQUEST = "lose-response", "lose-request", "delay-request"
 """Faults of a write: it is committed without an answer, never arrives, or arrives some time after
@@ -77,7 +136,7 @@ class LocalServer:
         self._is_writing = False
         """True while a request of a client is committed."""
         self._undelivered = local_watches.UndeliveredCommits() if answers_first else None
-        self._objects = server_objects.ServerObjects(runtime, None if answers_first else related)
+        self._objects = ServerObjects(runtime, None if answers_first else related)
         self._faults = tasks.Shared(runtime.first_past())
         store.listen(self._on_commit)
 

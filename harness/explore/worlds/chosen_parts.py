@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from harness.cluster.dra import kubelet_defects, kubelet_parts
 from harness.subject import assembling
-from harness.subject.claim_control import controller_parts
+from harness.subject.claim_control import claim_controllers
 from harness.subject.scheduling import schedulers
 
 
@@ -14,7 +14,7 @@ class ChosenParts:
     """The classes that the actors of a world are made of."""
 
     scheduler: schedulers.SchedulerParts
-    controller: controller_parts.ControllerParts
+    controller: claim_controllers.ControllerParts
     kubelet: kubelet_parts.KubeletParts
 
 

@@ -5,13 +5,47 @@ those that several nodes may see are looked at for every node. The view of a nod
 until one of its pools, or the node's labels, change.
 """
 
+import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject.allocation import device_sets, devices, pools, possible_failures
+from harness.subject.allocation import device_sets, devices, expressions, pools
+
+
+class PossibleFailures:
+    """Answers for some pools, whatever devices are in use."""
+
+    def __init__(self, known: Collection[pools.Pool]) -> None:
+        self._pools = known
+        self._of_selectors: dict[tuple[str, ...], bool] = {}
+
+    def of_selectors(self, selectors: tuple[str, ...]) -> bool:
+        """Return whether the CEL selectors of a request cannot be evaluated on some device."""
+        if selectors not in self._of_selectors:
+            if len(self._of_selectors) >= expressions.CACHE_SIZE:
+                self._of_selectors.clear()
+            self._of_selectors[selectors] = bool(selectors) and any(
+                device.fails(selectors) for pool in self._pools for device in pool.every_device()
+            )
+        return self._of_selectors[selectors]
+
+    @functools.cached_property
+    def has_faults(self) -> bool:
+        """A pool may be incomplete or invalid for some node."""
+        return any(pool.may_be_faulty() for pool in self._pools)
+
+    @functools.cached_property
+    def devices_on_a_node_max(self) -> int:
+        """No node sees more devices than these."""
+        counts: collections.Counter[str | None] = collections.Counter()
+        for pool in self._pools:
+            counts[pool.node_name] += sum(1 for _ in pool.every_device())
+        shared = counts.pop(None, 0)
+        return shared + max(counts.values(), default=0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +71,7 @@ class Snapshot:
     """An immutable state of all pools."""
 
     by_key: device_sets.PartedMap[devices.PoolKey, pools.Pool]
-    failures: possible_failures.PossibleFailures
+    failures: PossibleFailures
     _local: Mapping[str, frozenset[devices.PoolKey]]
     """Pools that one node sees, by its name."""
     _views: dict[str, NodeView]
@@ -90,7 +124,7 @@ class Inventory:
                     self._rebuild(key)
                 self._changed.clear()
                 known = self._pools.copy()
-                failures = possible_failures.PossibleFailures(known.values())
+                failures = PossibleFailures(known.values())
                 self._snapshot = Snapshot(known, failures, self._local.copy(), self._views)
             return self._snapshot
 

@@ -31,15 +31,27 @@ from harness.metrics import metric_families
 from harness.subject.claim_control import (
     controller_contexts,
     controller_metrics,
-    controller_parts,
     created_claims,
     enqueuing,
     event_recording,
     feature_gates,
+    generating,
     pod_syncing,
     releasing,
     work_queues,
 )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerParts:
+    """The parts; the defaults are the correct ones."""
+
+    created: type[created_claims.CreatedClaims] = created_claims.CreatedClaims
+    generator: type[generating.ClaimGenerator] = generating.ClaimGenerator
+    pod_syncer: type[pod_syncing.PodSyncer] = pod_syncing.PodSyncer
+    releaser: type[releasing.Releaser] = releasing.Releaser
+    enqueuer: type[enqueuing.Enqueuer] = enqueuing.Enqueuer
+
 
 SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list of each informer, in seconds."""
@@ -73,10 +85,10 @@ class ClaimController:
         self,
         api: apis.Api,
         options: ControllerOptions,
-        parts: controller_parts.ControllerParts | None = None,
+        parts: ControllerParts | None = None,
     ) -> None:
         """`parts` None: the correct ones."""
-        parts = parts or controller_parts.ControllerParts()
+        parts = parts or ControllerParts()
         self._api, self._options = api, options
         self._threads: list[concurrency.Thread] = []
         self._context = self._new_context(parts.created())

@@ -17,13 +17,7 @@ from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.objects import claims
-from harness.subject.queueing import (
-    cluster_events,
-    in_flight_events,
-    queue_parts,
-    queued_pods,
-    queueing_hints,
-)
+from harness.subject.queueing import cluster_events, queue_parts, queued_pods, queueing_hints
 
 _DOUBLINGS_MAX = 64
 """Doublings of the first backoff; far more than any maximum needs, and no overflow."""
@@ -56,7 +50,7 @@ class SchedulingQueue:
         self._active: collections.deque[queued_pods.QueuedPod] = collections.deque()
         self._timers: list[tuple[float, int, queued_pods.QueuedPod]] = []
         self._order = itertools.count()
-        self._missed = in_flight_events.InFlightEvents()
+        self._missed = queue_parts.InFlightEvents()
         self._incoming: collections.Counter[tuple[str, str]] = collections.Counter()
         self._closed = False
 

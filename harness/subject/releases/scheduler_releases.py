@@ -5,17 +5,86 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that rel
 gates of DRA are on, also those that are off by default in 1.34: so the releases were recorded.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from harness.client import apis
 from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.allocation import allocators
-from harness.subject.defects import queueing_defects
+from harness.subject.defects import panics, queueing_defects
 from harness.subject.objects import claims
-from harness.subject.plugin import claim_binding, dynamic_resources, scheduling_attempts
+from harness.subject.plugin import (
+    binding_conditions,
+    claim_binding,
+    dynamic_resources,
+    scheduling_attempts,
+)
 from harness.subject.queueing import cluster_events, queueing_hints
+from harness.subject.slice_tracking import slice_trackers
 from harness.subject.tracking import assume_caches
+
+
+class SelectorlessRulesTracker(slice_trackers.SliceTracker):
+    """A rule without `deviceSelector` taints every device, as an empty one does.
+
+    It is documented to select no device. Up to 1.37; fixed later (kubernetes#141648).
+    """
+
+    facts = replacements.Facts(
+        name="selectorless-rules",
+        releases=replacements.Releases(last="1.37"),
+    )
+
+    def _may_select(self, rule: Object, obj: Object) -> bool:
+        return rule["spec"].get("deviceSelector") is None or super()._may_select(rule, obj)
+
+
+class WaitingForeverConditions(binding_conditions.BindingConditions):
+    """A claim that has lost its allocation is waited for until the time is up.
+
+    As up to 1.36.2 and later: its conditions are looked for in an allocation that is not there. By
+    default the wait ends, and the pod is tried again.
+    """
+
+    facts = replacements.Facts(
+        name="lost-allocation-awaited",
+        releases=replacements.Releases(first="1.35", last="1.36.2", is_open=True),
+    )
+
+    def _on_lost_allocation(self, key: str) -> None:
+        del key
+
+    def _is_ready(self, claim: Object) -> bool:
+        return claims.allocation_of(claim) is not None and super()._is_ready(claim)
+
+
+class PanickingConditions(binding_conditions.BindingConditions):
+    """A claim that has lost its allocation ends the process by a nil dereference.
+
+    As in 1.34.2: isPodReadyForBinding reads the results of an allocation that is not there. And the
+    time limit is a constant of 600 s: the argument bindingTimeout came with 1.35
+    (kubernetes#134905).
+    """
+
+    facts = replacements.Facts(
+        name="lost-allocation-panics",
+        releases=replacements.Releases(last="1.34"),
+    )
+
+    def __init__(
+        self,
+        claim_of: Callable[[str], Object | None],
+        *,
+        timeout_s: float = binding_conditions.TIMEOUT_S,
+        announce: Callable[[Object, str], None] = lambda _pod, _node: None,
+    ) -> None:
+        del timeout_s
+        super().__init__(claim_of, announce=announce)
+
+    def _on_lost_allocation(self, key: str) -> None:
+        raise panics.nil_dereference(key)
+
 
 # ------------------------------------------------------------------ up to 1.36.2
 

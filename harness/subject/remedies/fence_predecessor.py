@@ -1,23 +1,98 @@
 """A remedy for H3 and H18: a write of the predecessor lands after the successor's first list."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from harness import concurrency, errors
-from harness.client import apis
+from harness.client import apis, transports
 from harness.extensions import replacements
 from harness.model.objects import Object
-from harness.subject.leadership import leaderships
+from harness.subject.leadership import leader_election
 from harness.subject.objects import claims
-from harness.subject.remedies import fenced_writes, settled_claims
+from harness.subject.remedies import settled_claims
 from harness.subject.tracking import assume_caches
+
+TRIES = 5
+"""Attempts to take a reservation back before giving up on 409 conflicts."""
+
+
+class FencedApi(apis.Api):
+    """An API whose patches that take a reservation back carry the version of the claim.
+
+    The claim is read before each of them. The other writes of claims carry a version already, or
+    harm nothing if they come late: a patch that reserves a claim adds what the pod needs.
+    """
+
+    def patch(self, resource: apis.Resource, name: str, patch: Any, **options: Any) -> Object:
+        """Patch an object; after a conflict a reservation is taken back from what is there now."""
+        if resource is not apis.CLAIMS or not _takes_back(patch):
+            return super().patch(resource, name, patch, **options)
+        for _ in range(TRIES - 1):
+            try:
+                return self._take_back(name, patch, options)
+            except apis.ApiError as error:
+                if not error.is_conflict:
+                    raise
+        return self._take_back(name, patch, options)
+
+    def _take_back(self, name: str, patch: Object, options: dict[str, Any]) -> Object:
+        claim = self.get(apis.CLAIMS, name, namespace=options["namespace"])
+        concurrency.step("remedy.read", claim=claims.uid_of(claim))
+        version = claim["metadata"]["resourceVersion"]
+        as_read = claims.with_metadata(patch, resourceVersion=version)
+        return super().patch(apis.CLAIMS, name, as_read, **options)
+
+
+def _takes_back(patch: Object) -> bool:
+    """Return whether a patch removes entries of `reservedFor`."""
+    entries = patch.get("status", {}).get("reservedFor") or ()
+    return any(entry.get("$patch") == "delete" for entry in entries)
+
+
+class WriteGate:
+    """A transport that sends no writes once it is closed for them, or when the lease is over."""
+
+    def __init__(self, transport: transports.Transport, *, still_leads: Callable[[], bool]) -> None:
+        self._transport, self._still_leads = transport, still_leads
+        self._guard = concurrency.lock("write-gate")
+        self._is_closed = False
+
+    def close_for_writes(self) -> None:
+        """Send no further write."""
+        with self._guard:
+            self._is_closed = True
+
+    def send(self, request: transports.Request) -> transports.Response:
+        """Return the response. Raises TransportError, also for a write that is not sent."""
+        if request.method != "GET":
+            self._require_open(request)
+        return self._transport.send(request)
+
+    def _require_open(self, request: transports.Request) -> None:
+        with self._guard:
+            is_closed = self._is_closed
+        if is_closed or not self._still_leads():
+            concurrency.step("remedy.write-refused", method=request.method, path=request.path)
+            raise transports.TransportError(
+                f"{request.method} {request.path}: not sent, because this scheduler has stopped or lost its lease",
+                sent=False,
+            )
+
+    def watch(self, request: transports.Request) -> transports.Watch:
+        """Open a watch."""
+        return self._transport.watch(request)
+
+    def close(self) -> None:
+        """Close the connection of the calling thread."""
+        self._transport.close()
+
 
 T = TypeVar("T")
 TIMEOUT_S = 30.0
 """Time limit for settling all claims at the start, in seconds."""
 
 
-class FencingLeadership(leaderships.Leadership):
+class FencingLeadership(leader_election.Leadership):
     """A scheduler that takes over fences what its predecessor left under way, before its first pod.
 
     Hypotheses H3 and H18. The leader's lease ends, or the leader dies, while one of its writes is
@@ -78,12 +153,12 @@ class FencingLeadership(leaderships.Leadership):
         self, api: apis.Api, cache: assume_caches.AssumeCache, *, namespace: str | None = None
     ) -> None:
         super().__init__(api, cache, namespace=namespace)
-        self._gate = fenced_writes.WriteGate(api.transport, still_leads=self.still_leads)
+        self._gate = WriteGate(api.transport, still_leads=self.still_leads)
 
     @property
     def writing_api(self) -> apis.Api:
         """The API through which the scheduler writes, for as long as it leads."""
-        return fenced_writes.FencedApi(self._gate)
+        return FencedApi(self._gate)
 
     def on_started_leading(self) -> None:
         """Settle every claim that a predecessor may be about to allocate, or to take back.

@@ -14,7 +14,7 @@ from harness.client import apis, informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocators, inventories
 from harness.subject.extended_resources import demands
-from harness.subject.leadership import leaderships
+from harness.subject.leadership import leader_election
 from harness.subject.plugin import (
     binding_conditions,
     claim_binding,
@@ -35,7 +35,7 @@ from harness.subject.scheduling import (
     node_search,
     scheduling_cycles,
 )
-from harness.subject.slice_tracking import rule_informers, slice_trackers
+from harness.subject.slice_tracking import slice_trackers, taint_rules
 from harness.subject.telemetry import pod_messages, pod_reports
 from harness.subject.tracking import (
     allocated_devices,
@@ -61,7 +61,7 @@ class SchedulerParts:
     claim_binder: type[claim_binding.ClaimBinder] = claim_binding.ClaimBinder
     conditions: type[binding_conditions.BindingConditions] = binding_conditions.BindingConditions
     hints: type[queueing_hints.QueueingHints] = queueing_hints.QueueingHints
-    leadership: type[leaderships.Leadership] = leaderships.Leadership
+    leadership: type[leader_election.Leadership] = leader_election.Leadership
     allocator: type[allocators.Allocator] = allocators.Allocator
     slice_tracker: type[slice_trackers.SliceTracker] = slice_trackers.SliceTracker
     queue: type[scheduling_queue.SchedulingQueue] = scheduling_queue.SchedulingQueue
@@ -289,7 +289,7 @@ class Scheduler:
             )
             for resource, handlers in followed
         ]
-        self._rule_informer = rule_informers.RuleInformer(
+        self._rule_informer = taint_rules.RuleInformer(
             self._api, [self._tracker.rules], lists_cached=cached
         )
 

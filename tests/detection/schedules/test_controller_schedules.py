@@ -14,7 +14,7 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.run import known_defects
 from harness.subject import assembling
-from harness.subject.defects import mutation_cache
+from harness.subject.defects import controller_defects
 from harness.subject.objects import claims
 from tests.detection import claim_plays
 from tests.support import api_objects, controller_worlds, local_servers
@@ -100,7 +100,7 @@ def test_a_schedule_shows_the_defect_and_nothing_without_it(
 def test_more_claims_are_created_than_the_cache_holds(defect: str) -> None:
     """The informer delivers none of them; a retry looks for the first one."""
     created = assembling.claim_controller_parts([defect] if defect else []).created()
-    for number in range(mutation_cache.CLAIMS_MAX + 1):
+    for number in range(controller_defects.CLAIMS_MAX + 1):
         owner = {
             "apiVersion": "v1",
             "kind": "Pod",

@@ -8,12 +8,7 @@ from typing import Any, Protocol, cast
 from harness.client import apis
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import world_fixtures
-from harness.explore.worlds.random_worlds import (
-    device_drawing,
-    drawings,
-    moments,
-    pod_drawing,
-)
+from harness.explore.worlds.random_worlds import device_drawing, drawings, pod_drawing
 from harness.model.objects import Object
 from harness.subject.claim_control import claim_controllers
 from harness.subject.scheduling import schedulers
@@ -36,7 +31,7 @@ class World(Protocol):
     """The part of a world that the actions need."""
 
     drawing: drawings.Drawing
-    moments: moments.Moments
+    moments: drawings.Moments
     clients: apis.Api
     runtime: scheduler.ControlledRuntime
     sizes: Any

@@ -5,7 +5,25 @@ from collections.abc import Sequence
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import world_specs
 from harness.explore.worlds.lifecycles import node_preparations
-from harness.explore.worlds.random_worlds import drawings, node_drawing
+from harness.explore.worlds.random_worlds import drawing_streams, drawings
+
+Stream = drawing_streams.DrawingStream
+REFUSED, REBOOTED, RESTARTED = "refused-pod", "rebooted-node", "restarted-kubelet"
+
+
+def draw(stream: Stream) -> drawings.Drawing:
+    """Return a world without a scheduler, whose claims are allocated."""
+    parts = []
+    if stream.chance(0.5, "node: a pod is refused"):
+        parts.append(drawings.Part(name=REFUSED, kind="actor"))
+    if stream.chance(0.5, "node: rebooted"):
+        parts.append(drawings.Part(name=REBOOTED, kind="actor"))
+    if stream.chance(0.5, "node: kubelet restarts"):
+        parts.append(drawings.Part(name=RESTARTED, kind="actor"))
+    numbers = {"pods": stream.number(2, 4), "binders": 1}
+    return drawings.Drawing(
+        parts=tuple(parts), numbers=numbers, features=stream.features, is_of_node=True
+    )
 
 
 class RandomNode(
@@ -30,14 +48,14 @@ class RandomNode(
 
     def checkpoint_before(self) -> bytes | None:
         """Return the checkpoint of before the reboot, if there was one."""
-        if self._drawing.has((node_drawing.REBOOTED,)):
+        if self._drawing.has((REBOOTED,)):
             return super().checkpoint_before()
         return None
 
     def begin(self) -> None:
         """Start a thread for each pod, and those of what else happens."""
         node_preparations.NodePreparations.begin(self)
-        if self._drawing.has((node_drawing.REFUSED,)):
+        if self._drawing.has((REFUSED,)):
             self.refuse()
-        if self._drawing.has((node_drawing.RESTARTED,)):
+        if self._drawing.has((RESTARTED,)):
             self.restart()

@@ -29,7 +29,6 @@ from harness.explore.worlds.random_worlds import (
     actions,
     drawings,
     known_hazards,
-    moments,
     pod_drawing,
 )
 from harness.explore.worlds.scheduling import tried_devices
@@ -61,7 +60,7 @@ class RandomWorld(small_world.SmallWorld):
     ) -> None:
         """Create the world of a single run."""
         self.drawing = drawing.included(spec.values)
-        self.moments = moments.Moments()
+        self.moments = drawings.Moments()
         self._trackers: list[slice_trackers.SliceTracker] = []
         """Those of all schedulers, also of the ones that have stopped."""
         self._rules: list[Object] = []

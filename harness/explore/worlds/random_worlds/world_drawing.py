@@ -9,8 +9,8 @@ from harness.explore.worlds.random_worlds import (
     device_drawing,
     drawing_streams,
     drawings,
-    node_drawing,
     pod_drawing,
+    random_node,
 )
 
 Stream = drawing_streams.DrawingStream
@@ -23,7 +23,7 @@ def draw(number: int) -> drawings.Drawing:
     """Return the world of this number."""
     stream = Stream(seeds.Seeds(number).stream("random-world"))
     if stream.chance(0.05, "node"):
-        return node_drawing.draw(stream)
+        return random_node.draw(stream)
     is_small = stream.chance(0.18, "pods compete for few devices")
     supply = device_drawing.few(stream) if is_small else device_drawing.supply(stream)
     is_controlled = stream.chance(0.7 if is_small else 0.5, "claim controller")

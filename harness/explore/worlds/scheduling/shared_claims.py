@@ -1,17 +1,74 @@
 """Several pods use one claim, and reserve it concurrently."""
 
 import dataclasses
-from collections.abc import Iterable
+import random
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from harness import concurrency
+from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.registry import store as stores
-from harness.apiserver.storage import watch_cache
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import stored_objects, watch_cache
 from harness.client import apis
-from harness.explore.worlds import limited_store, small_world, world_fixtures, world_specs
+from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
 from harness.model.objects import Object
 from harness.subject.scheduling import schedulers
+
+
+def new(past: watch_cache.Past, *, reservations_max: int) -> "LimitedStore":
+    """Return a store of a world with this limit of reservations."""
+    store = LimitedStore(
+        now=lambda: world_fixtures.NOW,
+        stream=random.Random(2),
+        past=past,
+        track_managers=False,
+    )
+    store.reservations_max = reservations_max
+    return store
+
+
+class LimitedStore(stores.Store):
+    """Refuses a claim with too many reservations, as the API server does beyond 256."""
+
+    reservations_max = 0
+
+    def update(
+        self,
+        resource: resources.ResourceType,
+        namespace: str,
+        name: str,
+        document: Object,
+        **options: Any,
+    ) -> stored_objects.Stored:
+        """Replace an object. Raises StatusError 422 beyond the limit."""
+        self._require_few(resource, document)
+        return super().update(resource, namespace, name, document, **options)
+
+    def patch(
+        self,
+        resource: resources.ResourceType,
+        namespace: str,
+        name: str,
+        change: Callable[[Object], Object],
+        **options: Any,
+    ) -> stored_objects.Stored:
+        """Change an object. Raises StatusError 422 beyond the limit."""
+
+        def checked(document: Object) -> Object:
+            changed = change(document)
+            self._require_few(resource, changed)
+            return changed
+
+        return super().patch(resource, namespace, name, checked, **options)
+
+    def _require_few(self, resource: resources.ResourceType, document: Object) -> None:
+        count = len(document.get("status", {}).get("reservedFor") or ())
+        if resource is resources.CLAIMS and count > self.reservations_max:
+            cause = field_errors.too_many("status.reservedFor", count, self.reservations_max)
+            raise status_errors.invalid(resource, document["metadata"]["name"], [cause])
+
 
 CLAIM = "claim-1"
 LIMIT = 3
@@ -65,7 +122,7 @@ class LimitedClaim(SharedClaim):
 
     def new_store(self, past: watch_cache.Past) -> stores.Store:
         """Return a store whose claims have few places."""
-        return limited_store.new(past, reservations_max=LIMIT)
+        return new(past, reservations_max=LIMIT)
 
     def oracles(self) -> Iterable[panels.Oracle]:
         """Return those of devices and reservations, with the limit of this world."""

@@ -18,7 +18,7 @@ from harness.subject.plugin import (
     dynamic_resources,
     scheduling_attempts,
 )
-from harness.subject.queueing import in_flight_events
+from harness.subject.queueing import queue_parts
 from harness.subject.releases import scheduler_releases
 from harness.subject.tracking import assume_caches
 
@@ -234,7 +234,7 @@ def test_a_change_that_is_forgotten_during_an_attempt_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The queue moves the pods that wait, but not the one that is in flight."""
-    monkeypatch.setattr(in_flight_events.InFlightEvents, "missed", lambda *_: [])
+    monkeypatch.setattr(queue_parts.InFlightEvents, "missed", lambda *_: [])
     assert finding("new-generation").startswith("stuck: pod-")
 
 

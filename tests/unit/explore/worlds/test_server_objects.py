@@ -8,17 +8,17 @@ from harness.client import apis
 from harness.explore.runtime import observing, scheduler
 from harness.explore.search import random_strategies
 from harness.explore.search.whole import covering, turns
-from harness.explore.worlds import server_objects
+from harness.explore.worlds import api_server
 
 PODS, CLAIMS, SLICES = apis.PODS.plural, apis.CLAIMS.plural, apis.SLICES.plural
-Use = Callable[[server_objects.ServerObjects], None]
+Use = Callable[[api_server.ServerObjects], None]
 
 
 def used(first: Use, second: Use, related: tuple[str, ...] | None) -> list[turns.Uses]:
     """Return what two tasks use."""
     observer = covering.Covering([])
     runtime = scheduler.ControlledRuntime(random_strategies.Replay(()), observer=observer)
-    objects = server_objects.ServerObjects(runtime, related)
+    objects = api_server.ServerObjects(runtime, related)
     for use in (first, second):
         runtime.spawn("task", lambda use=use: use(objects))  # type: ignore[misc]
     runtime.run(explore=True)
@@ -34,7 +34,7 @@ def change(plural: str) -> Use:
     return lambda objects: objects.change(plural)
 
 
-def change_all(objects: server_objects.ServerObjects) -> None:
+def change_all(objects: api_server.ServerObjects) -> None:
     objects.change_all()
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from harness.subject.claim_control import created_claims
-from harness.subject.defects import mutation_cache
+from harness.subject.defects import controller_defects
 from tests.support import api_objects, controlled_runtimes
 
 POD = api_objects.known_pod("p")
@@ -122,7 +122,7 @@ def test_a_claim_that_lost_its_owner_is_not_found_for_it() -> None:
 
 
 def test_the_mutation_cache_finds_a_deleted_claim() -> None:
-    cache = mutation_cache.MutationCache()
+    cache = controller_defects.MutationCache()
     cache.add(claim())
     cache.on_add(claim(), initial=False)
     cache.on_delete(claim(version=2))
@@ -131,7 +131,7 @@ def test_the_mutation_cache_finds_a_deleted_claim() -> None:
 
 
 def test_the_mutation_cache_holds_a_hundred_claims() -> None:
-    cache = mutation_cache.MutationCache()
+    cache = controller_defects.MutationCache()
     for number in range(101):
         cache.add(claim(f"c{number}", version=number + 1))
     assert len(known(cache)) == 100
@@ -147,7 +147,7 @@ def created_of(count: int) -> int:
 
 
 def test_the_mutation_cache_forgets_what_the_informer_has_newer() -> None:
-    cache = mutation_cache.MutationCache()
+    cache = controller_defects.MutationCache()
     cache.add(claim())
     cache.on_add(claim(), initial=False)
     cache.on_update(claim(), claim(version=2))
@@ -157,14 +157,14 @@ def test_the_mutation_cache_forgets_what_the_informer_has_newer() -> None:
 
 
 def test_the_mutation_cache_prefers_what_it_has_newer() -> None:
-    cache = mutation_cache.MutationCache()
+    cache = controller_defects.MutationCache()
     cache.on_add(claim(), initial=False)
     cache.add(claim(version=2))
     assert known(cache) == [("c", "2")]
 
 
 def test_the_mutation_cache_remembers_for_an_hour(time: controlled_runtimes.VirtualTime) -> None:
-    cache = mutation_cache.MutationCache()
+    cache = controller_defects.MutationCache()
     cache.add(claim())
     time.sleep(3599)
     assert known(cache) == [("c", "1")]

@@ -7,7 +7,7 @@ import pytest
 from harness import concurrency
 from harness.extensions import replacements
 from harness.subject import releases
-from harness.subject.claim_control import controller_parts, generating
+from harness.subject.claim_control import claim_controllers, generating
 from tests.support import api_objects
 
 POD = api_objects.known_pod("p")
@@ -61,6 +61,6 @@ def test_only_in_1_34_2_the_claim_blocks_the_deletion_of_its_owner(
     assert claim["metadata"]["ownerReferences"][0].get("blockOwnerDeletion") is blocks
 
 
-def parts_of(release: str | None) -> controller_parts.ControllerParts:
+def parts_of(release: str | None) -> claim_controllers.ControllerParts:
     chosen = releases.replacements_of(release)
-    return replacements.replaced(controller_parts.ControllerParts(), chosen)
+    return replacements.replaced(claim_controllers.ControllerParts(), chosen)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.subject.extended_resources import request_mappings, resource_amounts
+from harness.subject.extended_resources import node_variants, resource_amounts
 
 Object = dict[str, Any]
 GPU, NIC = "example.com/gpu", "example.com/nic"
@@ -24,14 +24,14 @@ def pod(*containers: Object, init: tuple[Object, ...] = ()) -> Object:
 
 def requests_of(made: Object) -> dict[str, int]:
     """Devices by name of the request."""
-    requests, _ = request_mappings.of_pod(made, CLASSES, [GPU])
+    requests, _ = node_variants.of_pod(made, CLASSES, [GPU])
     return {item["name"]: item["exactly"]["count"] for item in requests}
 
 
 def users_of(made: Object) -> dict[str, list[str]]:
     """Requests by name of the container."""
     users: dict[str, list[str]] = {}
-    for mapping in request_mappings.of_pod(made, CLASSES, [GPU])[1]:
+    for mapping in node_variants.of_pod(made, CLASSES, [GPU])[1]:
         users.setdefault(mapping["containerName"], []).append(mapping["requestName"])
     return users
 
@@ -66,7 +66,7 @@ def test_what_a_pod_needs_at_once() -> None:
 def test_each_container_has_a_request_of_its_own() -> None:
     """The name has the indexes of the container and of the resource among all its requests."""
     made = pod(container("a", gpu=1), container("b"), container("c", gpu=2, nic=1))
-    requests, mappings = request_mappings.of_pod(made, CLASSES, [NIC, GPU])
+    requests, mappings = node_variants.of_pod(made, CLASSES, [NIC, GPU])
     exact = {"allocationMode": "ExactCount"}
     assert requests == [
         {

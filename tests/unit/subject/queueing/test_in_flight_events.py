@@ -4,14 +4,14 @@ import random
 
 import pytest
 
-from harness.subject.queueing import cluster_events, in_flight_events
+from harness.subject.queueing import cluster_events, queue_parts
 
 
 def event(name: str) -> cluster_events.ClusterEvent:
     return cluster_events.ClusterEvent("", name)
 
 
-def ended(known: in_flight_events.InFlightEvents, uid: str) -> list[str]:
+def ended(known: queue_parts.InFlightEvents, uid: str) -> list[str]:
     """End a pod's flight; return what it has missed."""
     missed = known.missed(uid)
     known.end(uid)
@@ -19,7 +19,7 @@ def ended(known: in_flight_events.InFlightEvents, uid: str) -> list[str]:
 
 
 def test_each_pod_has_missed_what_came_after_it() -> None:
-    known = in_flight_events.InFlightEvents()
+    known = queue_parts.InFlightEvents()
     known.add(event("before"))
     known.begin("a")
     known.add(event("x"))
@@ -31,7 +31,7 @@ def test_each_pod_has_missed_what_came_after_it() -> None:
 
 
 def test_agrees_with_a_list_for_each_pod_and_keeps_no_more() -> None:
-    stream, known = random.Random(3), in_flight_events.InFlightEvents()
+    stream, known = random.Random(3), queue_parts.InFlightEvents()
     expected: dict[str, list[str]] = {}
     for number in range(5000):
         uid = stream.choice("abcd")
@@ -49,8 +49,8 @@ def test_agrees_with_a_list_for_each_pod_and_keeps_no_more() -> None:
 
 
 def test_a_pod_that_has_missed_too_many_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_flight_events, "EVENTS_MAX", 2)
-    known = in_flight_events.InFlightEvents()
+    monkeypatch.setattr(queue_parts, "EVENTS_MAX", 2)
+    known = queue_parts.InFlightEvents()
     known.begin("a")
     known.add(event("x"))
     known.begin("b")

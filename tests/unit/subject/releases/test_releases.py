@@ -4,9 +4,9 @@ import pytest
 
 from harness import errors
 from harness.subject import assembling, defects, releases
-from harness.subject.claim_control import controller_parts, feature_gates
+from harness.subject.claim_control import claim_controllers, feature_gates
 
-CORRECT = controller_parts.ControllerParts()
+CORRECT = claim_controllers.ControllerParts()
 
 
 def changed(release: str | None) -> set[str]:

@@ -7,7 +7,7 @@ import pytest
 from harness import errors
 from harness.client import apis, transports
 from harness.subject.objects import claim_writes, claims
-from harness.subject.remedies import fence_predecessor, fenced_writes, settled_claims
+from harness.subject.remedies import fence_predecessor, settled_claims
 from harness.subject.tracking import allocated_devices, assume_caches
 from tests.support import api_objects, controlled_runtimes, local_servers
 
@@ -175,7 +175,7 @@ def test_a_removal_that_always_conflicts_is_given_up(successor: Successor, steps
     claim = successor.reserved("c", pod)
     successor.server.refuse("PATCH", "resourceclaims/c", status=409, times=100)
     assert claim_writes.remove_reservation(successor.leadership.writing_api, claim, pod) is None
-    assert successor.server.count("PATCH") == fenced_writes.TRIES
+    assert successor.server.count("PATCH") == fence_predecessor.TRIES
     assert "unreserve.failed" in [name for name, _ in steps]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness import errors
 from harness.subject import assembling, defects, remedies
-from harness.subject.claim_control import controller_parts
+from harness.subject.claim_control import claim_controllers
 from harness.subject.scheduling import schedulers
 
 HYPOTHESES = {
@@ -25,7 +25,7 @@ HYPOTHESES = {
 def test_a_remedy_replaces_one_part_by_a_kind_of_it(name: str) -> None:
     pairs: list[tuple[Any, Any]] = [
         (schedulers.SchedulerParts(), assembling.parts((), [name])),
-        (controller_parts.ControllerParts(), assembling.claim_controller_parts((), [name])),
+        (claim_controllers.ControllerParts(), assembling.claim_controller_parts((), [name])),
     ]
     changed = [
         (getattr(correct, part), getattr(replaced, part))

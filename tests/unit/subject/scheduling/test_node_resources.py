@@ -7,7 +7,7 @@ import pytest
 
 from harness.subject.objects import nodes
 from harness.subject.queueing import cluster_events, queueing_hints
-from harness.subject.scheduling import assigned_pods, node_groups, node_resources
+from harness.subject.scheduling import assigned_pods, node_resources
 from tests.support import api_objects
 
 Object = dict[str, Any]
@@ -195,7 +195,7 @@ def fresh_score(
 
 
 def test_a_node_that_is_gone_is_neither_scored_nor_refused() -> None:
-    groups, request = node_groups.NodeGroups(), node_resources.of_pod(pod())
+    groups, request = assigned_pods.NodeGroups(), node_resources.of_pod(pod())
     assert groups.score(node("n"), request) == 0
     assert groups.refusal(node("n"), request) is None
 

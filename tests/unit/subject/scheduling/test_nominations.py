@@ -6,7 +6,7 @@ import pytest
 
 from harness.client import apis
 from harness.subject.plugin import scheduling_attempts
-from harness.subject.scheduling import nominations
+from harness.subject.scheduling import binding_cycle
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import World
 
@@ -39,7 +39,7 @@ def nominated(world: World, name: str = "p") -> str | None:
 
 def test_a_pod_that_will_wait_gets_its_node_before_anything_is_allocated(world: World) -> None:
     attempt = attempt_of(world)
-    assert nominations.Nominations(world.api).nominate(attempt, "worker-0")
+    assert binding_cycle.Nominations(world.api).nominate(attempt, "worker-0")
     assert nominated(world) == "worker-0"
     assert "allocation" not in world.stored().get("status", {})
 
@@ -49,7 +49,7 @@ def test_a_second_pod_of_a_claim_that_is_not_ready_gets_its_node(world: World) -
     allocated["devices"]["results"][0] |= CONDITIONS
     world.claim("d", allocated=allocated)
     attempt = world.plugin.pre_filter(world.pod("q", "d"))
-    assert nominations.Nominations(world.api).nominate(attempt, "worker-0")
+    assert binding_cycle.Nominations(world.api).nominate(attempt, "worker-0")
     assert nominated(world, "q") == "worker-0"
 
 
@@ -58,13 +58,13 @@ def test_a_pod_whose_devices_need_nothing_costs_no_write(
 ) -> None:
     world = World(server)
     attempt = attempt_of(world)
-    assert not nominations.Nominations(world.api).nominate(attempt, "worker-0")
+    assert not binding_cycle.Nominations(world.api).nominate(attempt, "worker-0")
     assert nominated(world) is None
 
 
 def test_the_node_of_a_pod_that_could_not_be_bound_is_removed(world: World) -> None:
     attempt = attempt_of(world)
-    nominating = nominations.Nominations(world.api)
+    nominating = binding_cycle.Nominations(world.api)
     nominating.nominate(attempt, "worker-0")
     nominating.clear(attempt.pod)
     assert nominated(world) is None
@@ -72,7 +72,7 @@ def test_the_node_of_a_pod_that_could_not_be_bound_is_removed(world: World) -> N
 
 def test_the_api_server_removes_the_node_of_a_bound_pod(world: World) -> None:
     attempt = attempt_of(world)
-    nominations.Nominations(world.api).nominate(attempt, "worker-0")
+    binding_cycle.Nominations(world.api).nominate(attempt, "worker-0")
     world.api.bind(attempt.pod, "worker-0")
     assert nominated(world) is None
 
@@ -82,6 +82,6 @@ def test_another_pod_of_the_same_name_is_left_alone(
 ) -> None:
     attempt = attempt_of(world)
     attempt.pod["metadata"]["uid"] = "that-of-a-pod-that-is-gone"
-    assert nominations.Nominations(world.api).nominate(attempt, "worker-0")
+    assert binding_cycle.Nominations(world.api).nominate(attempt, "worker-0")
     assert nominated(world) is None
     assert "nominate.failed" in [name for name, _ in steps]

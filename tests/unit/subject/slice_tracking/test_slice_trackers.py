@@ -7,7 +7,7 @@ import pytest
 
 from harness.client import apis, transports
 from harness.subject import assembling
-from harness.subject.slice_tracking import rule_informers, slice_trackers, taint_rules
+from harness.subject.slice_tracking import slice_trackers, taint_rules
 from tests.support import api_objects
 
 Object = dict[str, Any]
@@ -218,7 +218,7 @@ class Serving:
 def test_the_newest_served_version_is_followed(
     versions: tuple[str, ...], expected: apis.Resource | None
 ) -> None:
-    assert rule_informers.served(Serving(*versions)) is expected  # type: ignore[arg-type]
+    assert taint_rules.served(Serving(*versions)) is expected  # type: ignore[arg-type]
 
 
 class Discovery:
