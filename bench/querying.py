@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from harness.tables import database, exports, parquet_parts, views
+from harness.tables import database, definitions, exporting, exports
 from tests.histories import large
 
 HOLDS, DEVICES = 10_000_000, 10_000
@@ -57,14 +57,14 @@ def measure() -> Iterator[tuple[str, float, str]]:
 
 
 def _write(folder: pathlib.Path, one_of: int) -> None:
-    """Write an export; its views but for the holds are empty."""
+    """Write an export; its tables but for the holds are empty."""
     more = f"CASE WHEN i % {one_of - 1} = 0 THEN 5 ELSE 0 END" if one_of else "0"
-    with database.connected() as connection:
-        for view in views.EXPORTED:
-            source = f"SELECT * FROM {view}"
-            if view == "holds":
+    with database.connected(database.views()) as connection:
+        for name in definitions.TABLES:
+            source = f"SELECT * FROM {name}"
+            if name == "holds":
                 source = _HOLDS.format(devices=DEVICES, holds=HOLDS, more=more)
-            parquet_parts.copy(connection, source, views.file_of(folder, view))
+            exporting.copy(connection, source, exports.file_of(folder, name))
     contents = exports.Contents(version="bench", runs=["run"])
     (folder / exports.NAME).write_bytes(msgspec.json.encode(contents))
 

@@ -27,6 +27,7 @@ from harness.extensions import contracts
 if TYPE_CHECKING:
     from harness.checks import verdict_files
     from harness.history import directories
+    from harness.tables import columns
 
 Error = errors.HarnessError
 """Base of all errors; a violation is never one."""
@@ -148,6 +149,18 @@ def records(directory: pathlib.Path | str) -> Iterator[tuple[str, dict[str, Any]
                 yield header.process, msgspec.to_builtins(header)
             if header is not None:
                 yield header.process, msgspec.json.decode(msgspec.json.encode(record))
+
+
+def tables(run: Run | pathlib.Path | str) -> "columns.Tables":
+    """Return the record of a run as tables of pandas: `api.tables(run).holds`.
+
+    `run` is a run, or its directory; docs/reference/tables.md has the names and columns. Each table
+    is read when it is asked for, which raises Error if its journal is damaged. Raises Error if the
+    directory is no run.
+    """
+    from harness.tables import columns
+
+    return columns.Tables(run.directory if isinstance(run, Run) else pathlib.Path(run))
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Reference pages of the documentation site, generated: every command, and every key of a file.
+"""Reference pages of the documentation site, generated: every command, key of a file, and table.
 
 `site_pages.py` adds them to the site. The commands are written by typer's own generator; the keys
 come from the JSON Schemas of scenarios and cluster profiles. `catalogue_pages.py` has the pages
@@ -42,11 +42,19 @@ def cluster_keys() -> str:
     return _keys("Keys of a cluster profile", "cluster")
 
 
+def tables() -> str:
+    """Return the page of all tables of a run's record, with their columns."""
+    from harness.tables import definitions
+
+    return definitions.reference()
+
+
 PAGES = {
     "docs/reference/commands.md": commands,
     "docs/reference/scenario-keys.md": scenario_keys,
     "docs/reference/cluster-keys.md": cluster_keys,
     "docs/reference/scenarios.md": catalogue_pages.scenarios,
+    "docs/reference/tables.md": tables,
     "docs/reference/fault-kinds.md": catalogue_pages.fault_kinds,
     "docs/reference/checks.md": catalogue_pages.checks,
     "docs/reference/defects.md": catalogue_pages.defects,

@@ -1,6 +1,6 @@
-"""Run directories as SQL views, and an independent second judge of exclusivity in SQL.
+"""The record of a run as a few tables, defined once: for pandas, SQL and Parquet files.
 
-DuckDB reads the files, and writes the views as Parquet (an export); it is imported only when a
-query runs (the extra `analysis` installs it). Memory is limited: the rest is on disk.
-Code of the checks does not belong here: the second judge folds the holds by itself.
+An independent second judge of exclusivity counts in SQL; it reads the journals by itself. DuckDB is
+imported only when a query runs or an export is written (the extra `analysis` installs it), pandas
+when a table is asked for. Judging and code of the checks do not belong here.
 """

@@ -1,25 +1,33 @@
-"""A DuckDB database with the views of runs and exports; a query reads them and nothing else."""
+"""A DuckDB database with the tables of runs and exports as views; a query reads them alone."""
 
 import contextlib
 import importlib
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent import futures
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from harness import errors
 from harness.history import directories
-from harness.tables import exports, interrupting, loading, views
+from harness.tables import columns, definitions, exports, reading, second_views
 
+T = TypeVar("T")
 EXTRA = "analysis"
 """Extra of the package that installs DuckDB."""
 MEMORY_MIB = 512
 """Default memory for tables, sorting and joining; the process needs up to 200 MiB more."""
 THREADS_MAX = 4
 """Each thread needs a share of the memory; DuckDB recommends 125 MB for each."""
+EXCLUSIVITY = "exclusivity"
+"""The view that counts double allocations among the table `holds`."""
+_BEHIND_EXCLUSIVITY = ("holds", "devices")
+_AGAIN_S = 0.05
+"""Seconds after which an interruption is repeated that came before DuckDB had begun."""
 _LOCK = """
 SET enable_external_access = false;
 SET lock_configuration = true;
@@ -43,11 +51,25 @@ def require_duckdb() -> Any:
         raise errors.MissingExtraError("DuckDB", EXTRA) from error
 
 
+def interruptible(connection: Any, work: Callable[[], T]) -> T:
+    """Return what the work with a connection returns; a KeyboardInterrupt ends it soon.
+
+    While DuckDB works, no signal handler of Python is called.
+    """
+    with futures.ThreadPoolExecutor(max_workers=1) as pool:
+        future = pool.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            while not future.done():
+                connection.interrupt()
+                futures.wait([future], timeout=_AGAIN_S)
+            raise
+
+
 @contextlib.contextmanager
-def connected(
-    exported: Sequence[exports.Export] = (), *, memory_mib: int = MEMORY_MIB
-) -> Iterator[Any]:
-    """Yield a connection to a database with empty tables and all views, also of exports.
+def connected(statements: Iterable[str] = (), *, memory_mib: int = MEMORY_MIB) -> Iterator[Any]:
+    """Yield a connection to an empty database in which these statements were executed.
 
     Data beyond the memory is in a folder for temporary files (TMPDIR), which is removed
     afterwards.
@@ -60,69 +82,70 @@ def connected(
         connection.execute("SET autoinstall_known_extensions = false")
         connection.execute(f"SET memory_limit = '{memory_mib}MiB'")
         connection.execute(f"SET threads = {min(os.cpu_count() or 1, THREADS_MAX)}")
-        connection.execute(f"SET temp_directory = {views.text(folder)}")
-        connection.execute(loading.TABLES)
-        for statement in views.statements([export.path for export in exported]):
+        connection.execute(f"SET temp_directory = {exports.text(folder)}")
+        for statement in statements:
             connection.execute(statement)
         yield connection
 
 
-@contextlib.contextmanager
-def opened(
-    runs: Iterable[directories.RunDirectory],
-    tables: Sequence[str],
-    exported: Sequence[exports.Export] = (),
-    *,
-    memory_mib: int = MEMORY_MIB,
-) -> Iterator[Any]:
-    """Yield a connection to a database with these tables of the runs, and with all views.
+def views(exported: Sequence[exports.Export] = ()) -> Iterator[str]:
+    """Yield the statements that make an empty table of runs and a view for each table.
 
-    It reads no file any more but those of the exports, and its settings cannot be changed. Raises
-    UsageError without DuckDB and for a file that cannot be read.
+    A view has the rows of that table and of exports; NULL where an older export lacks a column.
     """
-    with connected(exported, memory_mib=memory_mib) as connection:
-        for run in runs:
-            fill(connection, run, tables)
-        # DuckDB looks for the pattern of a file, too, before it looks for the file.
-        allowed = ", ".join(
-            views.text(form)
-            for export in exported
-            for view in views.EXPORTED
-            for path in [views.file_of(export.path, view)]
-            for form in {str(path), loading.exactly(path)}
-        )
-        connection.execute(f"SET allowed_paths = [{allowed}]")
-        connection.execute(_LOCK)
-        yield connection
+    for name, table in definitions.TABLES.items():
+        types = ", ".join(f'"{column.name}" {column.kind.sql}' for column in table.columns)
+        yield f"CREATE TABLE of_runs_{name} ({types})"
+        paths = [exports.exactly(export.file(name)) for export in exported if export.has(name)]
+        sources = [f"SELECT * FROM of_runs_{name}"]
+        if paths:
+            files = ", ".join(map(exports.text, paths))
+            sources.append(f"SELECT * FROM read_parquet([{files}], union_by_name = true)")
+        yield f"CREATE VIEW {name} AS {' UNION ALL BY NAME '.join(sources)}"
+    yield second_views.EXCLUSIVITY
+
+
+def tables_of(statement: str) -> list[str]:
+    """Return the tables that a query can read: those whose names are in it."""
+    words = set(re.findall(r"\w+", statement.lower()))
+    words |= set(_BEHIND_EXCLUSIVITY if EXCLUSIVITY in words else ())
+    return [name for name in definitions.TABLES if name in words]
 
 
 def fill(connection: Any, run: directories.RunDirectory, tables: Sequence[str]) -> None:
-    """Add a run to these tables. Raises UsageError for a file that cannot be read."""
-    duckdb = require_duckdb()
+    """Add a run to these tables. Raises UsageError for a journal that is damaged."""
+    for table, rows in reading.read(run, tables):
+        with registered(connection, table, rows) as source:
+            connection.execute(f"INSERT INTO of_runs_{table.name} {source}")
+
+
+@contextlib.contextmanager
+def registered(connection: Any, table: definitions.Table, rows: reading.Rows) -> Iterator[str]:
+    """Yield a SELECT of rows that were read."""
+    connection.register("batch", columns.arrays(table, rows))
     try:
-        interrupting.run(connection, lambda: loading.load(connection, run, tables))
-    except errors.HistoryError as error:
-        raise errors.UsageError(f"expected the files of a run in {run.path}: {error}") from error
-    except duckdb.Error as error:
-        raise errors.UsageError(
-            f"expected the files of a run in {run.path}, but DuckDB cannot read them: "
-            f"{first_paragraph(error)}"
-        ) from error
+        yield columns.selection(table, "batch")
+    finally:
+        connection.unregister("batch")
 
 
 def query(paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB) -> QueryResult:
     """Return what a query finds in run directories and exports.
 
-    Raises UsageError if it is not a single SELECT, or if DuckDB cannot execute it, and
+    It reads no file but those of the exports, and cannot change settings. Raises UsageError if it
+    is not a single SELECT, if DuckDB cannot execute it, or if a journal is damaged, and
     RunDirectoryError if a path is neither a run directory nor an export.
     """
     duckdb = require_duckdb()
     exported, runs = exports.divided(paths)
     try:
         _require_select(duckdb, statement)
-        tables = views.tables_of(statement)
-        with opened(runs, tables, exported, memory_mib=memory_mib) as connection:
-            return interrupting.run(connection, lambda: _found(connection, statement))
+        tables = tables_of(statement)
+        with connected(views(exported), memory_mib=memory_mib) as connection:
+            for run in runs:
+                fill(connection, run, tables)
+            _lock(connection, exported)
+            return interruptible(connection, lambda: _found(connection, statement))
     except duckdb.OutOfMemoryException as error:
         raise errors.UsageError(
             f"the query needs more than {memory_mib} MiB of memory: allow more with --memory"
@@ -133,11 +156,23 @@ def query(paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB
         ) from error
 
 
+def _lock(connection: Any, exported: Sequence[exports.Export]) -> None:
+    # DuckDB looks for the pattern of a file, too, before it looks for the file.
+    allowed = ", ".join(
+        exports.text(form)
+        for export in exported
+        for name in definitions.TABLES
+        for form in {str(export.file(name)), exports.exactly(export.file(name))}
+    )
+    connection.execute(f"SET allowed_paths = [{allowed}]")
+    connection.execute(_LOCK)
+
+
 def _found(connection: Any, statement: str) -> QueryResult:
     found = connection.execute(statement)
-    columns = [item[0] for item in found.description]
+    names = [item[0] for item in found.description]
     rows = [[_plain(value) for value in row] for row in found.fetchall()]
-    return QueryResult(columns=columns, rows=rows)
+    return QueryResult(columns=names, rows=rows)
 
 
 def first_paragraph(error: Exception) -> str:

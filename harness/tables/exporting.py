@@ -1,20 +1,22 @@
-"""Writes the views of runs to a folder of Parquet files, in memory that does not grow with them."""
+"""Writes the tables of runs to a folder of Parquet files, in memory that does not grow with them.
 
+DuckDB writes the files: it is needed to query them, and pyarrow would add 150 MB.
+"""
+
+import collections
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from harness import errors, writing
 from harness.history import directories
-from harness.tables import database, exports, loading, parquet_parts, views
+from harness.tables import database, definitions, exports, reading
 
-GROUP_MAX = 64 * 2**20
-"""Bytes of the journals of runs that are loaded at once; a larger run is loaded alone."""
-_FOLDED = ("holds", "devices")
-"""Views that are folded from the observations one by one; SQL makes the others."""
+_FORMAT = f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {reading.ROWS_AT_ONCE})"
 
 
 def export(
@@ -24,10 +26,10 @@ def export(
     version: str,
     memory_mib: int = database.MEMORY_MIB,
 ) -> dict[str, int]:
-    """Write the views of runs to a new folder, and return how many rows each of them has.
+    """Write the tables of runs to a new folder, and return how many rows each of them has.
 
     The folder appears when all is written. Raises UsageError if it exists, if DuckDB is missing,
-    or if observations are damaged, and StorageError or UnwritableError if it cannot be written.
+    or if a journal is damaged, and StorageError or UnwritableError if it cannot be written.
     """
     duckdb = database.require_duckdb()
     if folder.exists() or folder.is_symlink():
@@ -36,11 +38,13 @@ def export(
         )
     draft = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
     with writing.explained(folder):
-        draft.mkdir(parents=True)
+        (draft / "parts").mkdir(parents=True)
     try:
-        written = _write(runs, draft, memory_mib=memory_mib)
+        with database.connected(memory_mib=memory_mib) as connection:
+            written = _write(connection, runs, draft)
         contents = exports.Contents(version=version, runs=[str(run.path) for run in runs])
         with writing.explained(folder):
+            shutil.rmtree(draft / "parts")
             (draft / exports.NAME).write_bytes(msgspec.json.encode(contents) + b"\n")
             draft.rename(folder)
     except duckdb.Error as error:
@@ -53,41 +57,43 @@ def export(
 
 
 def _write(
-    runs: Sequence[directories.RunDirectory], draft: Path, *, memory_mib: int
+    connection: Any, runs: Sequence[directories.RunDirectory], draft: Path
 ) -> dict[str, int]:
-    folder = draft / "parts"
-    with writing.explained(folder):
-        folder.mkdir()
-    parts = parquet_parts.Parts(folder)
-    for group in _grouped(runs):
-        # A database for each group, so that what is loaded is not more than that.
-        with database.connected(memory_mib=memory_mib) as connection:
-            parts.write_folded(connection, group)
-            for run in group:
-                database.fill(connection, run, loading.NAMES)
-            for view in views.EXPORTED:
-                if view not in _FOLDED:
-                    parts.write(connection, view, f"SELECT * FROM {view}")
-    with database.connected(memory_mib=memory_mib) as connection:
-        written = {
-            view: parts.joined(connection, view, views.file_of(draft, view))
-            for view in views.EXPORTED
-        }
-    shutil.rmtree(folder)
+    """Write each table in parts, and then the parts of each to one file."""
+    waiting: dict[str, reading.Rows] = {name: [] for name in definitions.TABLES}
+    counts: collections.Counter[str] = collections.Counter()
+    for run in runs:
+        for table, rows in reading.read(run, list(definitions.TABLES)):
+            waiting[table.name] += rows
+            if len(waiting[table.name]) >= reading.ROWS_AT_ONCE:
+                _write_part(connection, draft, table.name, waiting, counts)
+    written = {}
+    for name in definitions.TABLES:
+        _write_part(connection, draft, name, waiting, counts)
+        parts = exports.text(f"{exports.exactly(draft / 'parts')}/{name}-*.parquet")
+        source = f"SELECT * FROM read_parquet({parts})"
+        written[name] = copy(connection, source, exports.file_of(draft, name))
     return written
 
 
-def _grouped(
-    runs: Sequence[directories.RunDirectory],
-) -> Iterator[list[directories.RunDirectory]]:
-    """Yield the runs in order, as many at once as their journals have GROUP_MAX bytes."""
-    group: list[directories.RunDirectory] = []
-    size = 0
-    for run in runs:
-        more = sum(path.stat().st_size for path in run.journals() if path.is_file())
-        if group and size + more > GROUP_MAX:
-            yield group
-            group, size = [], 0
-        group.append(run)
-        size += more
-    yield group
+def _write_part(
+    connection: Any,
+    draft: Path,
+    name: str,
+    waiting: dict[str, reading.Rows],
+    counts: "collections.Counter[str]",
+) -> None:
+    rows, waiting[name] = waiting[name], []
+    with database.registered(connection, definitions.TABLES[name], rows) as source:
+        copy(connection, source, draft / "parts" / f"{name}-{counts[name]:08}.parquet")
+    counts[name] += 1
+
+
+def copy(connection: Any, source: str, path: Path) -> int:
+    """Write what a SELECT finds to a Parquet file, and return the number of rows.
+
+    Raises duckdb.Error.
+    """
+    statement = f"COPY ({source}) TO {exports.text(path)} {_FORMAT}"
+    found = database.interruptible(connection, lambda: connection.execute(statement).fetchone())
+    return int(found[0])

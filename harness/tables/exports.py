@@ -1,4 +1,4 @@
-"""Exports: folders with one Parquet file for each view, and a file that says of which runs."""
+"""Exports: folders with a Parquet file for each table, and a file that says of which runs."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -8,11 +8,12 @@ import msgspec
 
 from harness import errors
 from harness.history import directories, files
-from harness.tables import views
+from harness.tables import definitions
 
 NAME = "export.json"
 """The file of an export that is written last."""
-SCHEMA = 1
+SCHEMA = 2
+"""Exports of the first version are read, too; some tables and columns are missing in them."""
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_version": "schema"}):
@@ -32,6 +33,30 @@ class Export:
     path: Path
     """Absolute."""
     runs: list[str]
+    schema: int
+
+    def has(self, table: str) -> bool:
+        """Return whether an export of its version has a table."""
+        return self.schema > 1 or table not in definitions.SINCE_SECOND
+
+    def file(self, table: str) -> Path:
+        """Return the Parquet file of a table."""
+        return file_of(self.path, table)
+
+
+def file_of(folder: Path, table: str) -> Path:
+    """Return the Parquet file of a table in an export."""
+    return folder / f"{table}.parquet"
+
+
+def text(value: object) -> str:
+    """Return a value as a text of SQL."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def exactly(path: Path) -> str:
+    """Return the path as a pattern of DuckDB that matches this file alone."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in str(path))
 
 
 def divided(paths: Iterable[Path]) -> tuple[list[Export], list[directories.RunDirectory]]:
@@ -64,15 +89,16 @@ def _read(path: Path) -> Export:
             f"expected an export in {path}, but {NAME} cannot be read ({error}): write it again "
             "with `flake-hunt export`"
         ) from error
-    if contents.schema_version != SCHEMA:
+    if not 1 <= contents.schema_version <= SCHEMA:
         raise errors.UsageError(
             f"expected an export of version {SCHEMA}, but {path} has version "
             f"{contents.schema_version}: write it again with `flake-hunt export`"
         )
-    for view in views.EXPORTED:
-        if not views.file_of(path, view).is_file():
+    found = Export(path.resolve(), contents.runs, contents.schema_version)
+    for table in definitions.TABLES:
+        if found.has(table) and not found.file(table).is_file():
             raise errors.UsageError(
-                f"expected a whole export, but {views.file_of(path, view)} is missing: write it "
+                f"expected a whole export, but {file_of(path, table)} is missing: write it "
                 "again with `flake-hunt export`"
             )
-    return Export(path.resolve(), contents.runs)
+    return found

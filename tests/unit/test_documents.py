@@ -43,6 +43,7 @@ GENERATED = {
     "packages.md",
     "scenario-keys.md",
     "scenarios.md",
+    "tables.md",
     "worlds.md",
 }
 """Pages of the site that tools/reference_pages.py writes."""

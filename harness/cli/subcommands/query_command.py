@@ -1,4 +1,4 @@
-"""`flake-hunt query` and `export`: a SELECT over many runs, and their views as Parquet files."""
+"""`flake-hunt query` and `export`: a SELECT over tables of many runs, and these as Parquet."""
 
 import csv
 import pathlib
@@ -10,17 +10,16 @@ import typer
 from harness.cli import run_paths
 from harness.cli.subcommands import check_command
 from harness.cli.terminal import outputs
-from harness.tables import database, views
+from harness.tables import database, definitions
 
-_COLUMNS = "\n\n".join(f"{view}: {columns}" for view, columns in views.COLUMNS.items())
 HELP = {
     "query": f"""Query run directories and exports with one SELECT of SQL (DuckDB); nothing is written.
 
 Views and their columns:
 
-{_COLUMNS}
+{definitions.summary()}
 
-{views.UNITS}.
+{definitions.UNITS}.
 
 Needs the extra `analysis`: pip install 'flake-hunt\\[analysis]'.
 """
@@ -82,7 +81,7 @@ def export(
     ],
     memory: Memory = database.MEMORY_MIB,
 ) -> int:
-    """Write the views of runs as Parquet files, for `flake-hunt query` and other programs.
+    """Write the tables of runs as Parquet files, for `flake-hunt query` and other programs.
 
     Holds are written as they end, so that memory does not grow with their number. Needs the extra
     `analysis`: pip install 'flake-hunt\\[analysis]'.
@@ -95,7 +94,7 @@ def export(
     runs = [directories.existing(path) for path in run_paths.with_evidence(directory)]
     version = metadata.version("flake-hunt")
     written = exporting.export(runs, output, version=version, memory_mib=memory)
-    shown = [["view", "rows"], *([view, f"{rows:,}"] for view, rows in written.items())]
+    shown = [["table", "rows"], *([name, f"{rows:,}"] for name, rows in written.items())]
     for line in outputs.aligned(shown):
         print(line)
     print(output.resolve())

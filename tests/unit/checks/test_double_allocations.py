@@ -18,7 +18,7 @@ import pytest
 from harness.checks import device_exclusivity
 from harness.checks.holds import hold_columns, hold_history, overlapping
 from harness.checks.observed import claim_results
-from harness.tables import hold_views
+from harness.tables import second_views
 from tests.support import numpy_conflicts
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
@@ -119,7 +119,7 @@ def by_sql(histories: list[list[hold_history.Hold]]) -> dict[int, tuple[int, int
             "CREATE TABLE holds (run INT, device TEXT, uid TEXT, kind TEXT, from_rv INT, until_rv INT);"
             "CREATE TABLE devices (run INT, device TEXT, shareable BOOL);"
         )
-        connection.execute(hold_views.EXCLUSIVITY)
+        connection.execute(second_views.EXCLUSIVITY)
         connection.executemany("INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?)", rows)
         for device, offered in OFFERED.items():
             if offered is not None:

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from harness.history import compressed_files
-from harness.tables import interrupting, second_judge, views
+from harness.tables import database, definitions, second_judge
 from tests.histories import building
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
@@ -39,15 +39,13 @@ def test_csv(run: pathlib.Path, ask) -> None:
     assert out == "name,node\np,n\n"
 
 
-@pytest.mark.parametrize("view", views.COLUMNS)
-def test_every_view_has_the_columns_of_the_help(view: str, run: pathlib.Path, ask) -> None:
-    code, out, err = ask("query", run, f"select * from {view}", "--output", "json")
+@pytest.mark.parametrize("name", definitions.TABLES)
+def test_every_view_has_the_columns_and_types_of_its_definition(name: str, run, ask) -> None:
+    code, out, err = ask("query", run, f"describe {name}", "--output", "json")
     assert code == 0, err
-    described = views.COLUMNS[view]
-    while "(" in described:
-        before, _, after = described.partition("(")
-        described = before + after.partition(")")[2]
-    assert json.loads(out)["columns"] == [name.strip() for name in described.split(",")]
+    described = [(row[0], row[1]) for row in json.loads(out)["rows"]]
+    columns = definitions.TABLES[name].columns
+    assert described == [(column.name, column.kind.sql) for column in columns]
 
 
 def test_a_run_with_compressed_observations(tmp_path: pathlib.Path, run, ask) -> None:
@@ -147,6 +145,6 @@ def test_an_interruption_ends_a_long_query() -> None:
         timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
         timer.start()
         with pytest.raises(KeyboardInterrupt):
-            interrupting.run(connection, lambda: connection.execute(endless).fetchall())
+            database.interruptible(connection, lambda: connection.execute(endless).fetchall())
         timer.join()
         assert connection.execute("select 1").fetchall() == [(1,)]

@@ -1,4 +1,4 @@
-"""Holds that are folded one by one: the same as those of SQL, whatever claims do."""
+"""Rows that are folded one by one: holds are the same as those of SQL, whatever claims do."""
 
 import pathlib
 import random
@@ -9,13 +9,13 @@ import pytest
 from harness.checks import device_exclusivity
 from harness.checks.consumption import declared_devices
 from harness.checks.holds import hold_history
-from harness.history import histories, records
-from harness.tables import closed_holds, database, exporting, exports, parquet_parts
+from harness.history import directories, histories, records
+from harness.tables import database, exporting, exports, observed_rows, reading, second_judge
 from tests.histories import building, dense_histories, rewound, shared_devices
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
 HISTORIES = 20
-HOLDS = "SELECT * FROM holds ORDER BY ALL"
+HOLDS = "SELECT * EXCLUDE (request, share, amounts) FROM holds ORDER BY ALL"
 COUNTS = "SELECT run, examined, double_allocations FROM exclusivity ORDER BY ALL"
 
 
@@ -75,6 +75,11 @@ def _checked(run: pathlib.Path) -> tuple[int, int]:
     return found.examined_count, found.violation_count
 
 
+def _by_sql(runs: list[directories.RunDirectory]) -> list[list[object]]:
+    with second_judge.judging(runs) as connection:
+        return list(map(list, connection.execute("FROM holds ORDER BY ALL").fetchall()))
+
+
 def test_two_histories_are_not_put_in_one_order(tmp_path: pathlib.Path) -> None:
     runs = [
         building.build(tmp_path / str(number), "", observations=rewound.whole(body)).path
@@ -83,19 +88,18 @@ def test_two_histories_are_not_put_in_one_order(tmp_path: pathlib.Path) -> None:
     _, of_runs = exports.divided(runs)
     exporting.export(of_runs, tmp_path / "exported", version="1")
     folded = database.query([tmp_path / "exported"], HOLDS).rows
-    assert folded == database.query(runs, HOLDS).rows
+    assert folded == database.query(runs, HOLDS).rows == _by_sql(of_runs)
     assert [row[2] for row in folded] == ["uid-a"] * len(runs)
 
 
 def test_random_histories(
     tmp_path: pathlib.Path, runs: list[pathlib.Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_parts, "ROWS_OF_GROUP", 7)
-    monkeypatch.setattr(exporting, "GROUP_MAX", 150_000)
+    monkeypatch.setattr(reading, "ROWS_AT_ONCE", 7)
     exported, of_runs = exports.divided(runs)
     exporting.export(of_runs, tmp_path / "exported", version="1")
     folded = database.query([tmp_path / "exported"], HOLDS).rows
-    assert folded == database.query(runs, HOLDS).rows
+    assert folded == database.query(runs, HOLDS).rows == _by_sql(of_runs)
     kinds = {row[5] for row in folded}
     assert kinds == {"exclusive", "share", "admin"}
     counted = {
@@ -113,6 +117,11 @@ def test_closed_holds_are_forgotten() -> None:
             yield shared_devices.claim(rv, f"c{rv}", {"X": None})
             yield shared_devices.gone(rv + 1, f"c{rv}")
 
-    fold = closed_holds.HoldFold()
-    kept = [len(fold._holders) for _ in fold.closed(body())]
-    assert (len(kept), max(kept)) == (1_000, 1)
+    fold = observed_rows.ObservedRows()
+    kept = []
+    for record in body():
+        fold.see(record)
+        kept.append((len(fold._holders), sum(map(len, fold._lives.values()))))
+    assert max(kept) == (1, 1)
+    assert len(fold.taken()["holds"]) == 1_000
+    assert fold.size == 0

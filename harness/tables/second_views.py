@@ -1,4 +1,4 @@
-"""The holds, folded from the observations by SQL alone, and the pairs that exclude each other.
+"""The second judge in SQL: holds are folded from the observations, and pairs of them counted.
 
 The definition is that of the README and not the code of the checks: a claim holds a device from the
 version that writes the device into `status.allocation` to the one that removes it or deletes the
@@ -7,6 +7,31 @@ Where the revisions go back, a second history begins, which cannot be put in ord
 one: all holds end there, and none begins afterwards.
 """
 
+OBSERVED = """
+CREATE TABLE observed (
+    run VARCHAR, position BIGINT, record VARCHAR, resource VARCHAR, type VARCHAR,
+    purpose VARCHAR, rv BIGINT, count BIGINT, ts_ns BIGINT, uid VARCHAR, namespace VARCHAR,
+    name VARCHAR, content JSON
+)
+"""
+"""`position` orders the records of one run as the recorder wrote them."""
+READ = """
+INSERT INTO observed
+SELECT ?, row_number() OVER (), record, resource, type, purpose,
+    coalesce(resource_version, after_resource_version), count, ts_ns,
+    json_extract_string(object, '$.metadata.uid'),
+    json_extract_string(object, '$.metadata.namespace'),
+    json_extract_string(object, '$.metadata.name'),
+    CASE resource
+        WHEN 'resourceslices' THEN json_extract(object, '$.spec')
+        WHEN 'resourceclaims' THEN json_extract(object, '$.status')
+    END
+FROM read_json(?, format = 'newline_delimited', ignore_errors = true,
+    compression = ?, maximum_object_size = 67108864, columns = {
+        record: 'VARCHAR', resource: 'VARCHAR', type: 'VARCHAR', purpose: 'VARCHAR',
+        resource_version: 'BIGINT', after_resource_version: 'BIGINT', count: 'BIGINT',
+        ts_ns: 'BIGINT', object: 'JSON'})
+"""
 RELISTS = """
 CREATE VIEW relists AS
 WITH listed AS (
@@ -94,7 +119,7 @@ FROM (SELECT * FROM told UNION ALL SELECT * FROM vanished)
 """
 """The versions of each claim in order; a claim that a list lacks has one without devices."""
 HOLDS = """
-CREATE VIEW run_holds AS
+CREATE VIEW holds AS
 WITH results AS (
     SELECT run, uid, step, unnest(from_json(results, '["JSON"]')) AS result,
         generate_subscripts(from_json(results, '["JSON"]'), 1) AS number
@@ -144,7 +169,7 @@ LEFT JOIN claim_versions e ON e.run = i.run AND e.uid = i.uid AND e.step = i.las
 LEFT JOIN names n ON n.run = i.run AND n.uid = i.uid
 """
 DEVICES = """
-CREATE VIEW run_devices AS
+CREATE VIEW devices AS
 WITH slices AS (
     SELECT run, json_extract_string(content, '$.driver') AS driver,
         json_extract_string(content, '$.pool.name') AS pool,
@@ -219,3 +244,5 @@ that it may overlap with as a share. Holds that overlap with none are left out b
 others are sorted twice: first those of devices whose holds, in order, all end before the next one
 begins, then those that begin when all before them have ended, and end before the next one begins.
 """
+STATEMENTS = (OBSERVED, RELISTS, REWINDS, VERSIONS, HOLDS, DEVICES, EXCLUSIVITY)
+"""What makes the table of observations, and the views over it."""

@@ -1,0 +1,110 @@
+"""Rows as columns of their types: for DataFrames, and for DuckDB, which makes Parquet of them."""
+
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness import errors
+from harness.history import directories
+from harness.tables import definitions, reading
+
+if TYPE_CHECKING:  # commands that read no table would wait for them
+    import numpy.typing as npt
+    import pandas as pd
+
+_NEVER = -(2**63)
+"""An integer that there is not, on its way to DuckDB: NULL in a table."""
+
+
+def arrays(table: definitions.Table, rows: reading.Rows) -> "dict[str, npt.NDArray[Any]]":
+    """Return the columns of rows, with their `run`, as DuckDB reads them."""
+    values = zip(*rows, strict=True) if rows else ((),) * len(table.columns)
+    return {
+        column.name: _array(column, content)
+        for column, content in zip(table.columns, values, strict=True)
+    }
+
+
+def _array(column: definitions.Column, values: Sequence[Any]) -> "npt.NDArray[Any]":
+    import numpy as np
+
+    kind = column.kind
+    if column.is_optional and kind is definitions.Kind.INTEGER:
+        values = [_NEVER if value is None else value for value in values]
+    elif column.is_optional or kind.array == "object":
+        found = np.empty(len(values), dtype=object)  # lists would become a second dimension
+        found[:] = values
+        return found
+    return np.array(values, dtype=kind.array)
+
+
+def selection(table: definitions.Table, source: str) -> str:
+    """Return the SELECT that gives `arrays` the types of their columns."""
+    return f"SELECT {', '.join(map(_typed, table.columns))} FROM {source}"
+
+
+def _typed(column: definitions.Column) -> str:
+    value = f'"{column.name}"::{column.kind.sql}'
+    if column.is_optional and column.kind is definitions.Kind.INTEGER:
+        value = f"nullif({value}, {_NEVER})"
+    return f'{value} AS "{column.name}"'
+
+
+class Tables(Mapping[str, "pd.DataFrame"]):
+    """The tables of a run by their names, each read when it is asked for: `tables.holds`.
+
+    Raises UsageError for a journal that is damaged.
+    """
+
+    def __init__(self, path: pathlib.Path) -> None:
+        """Raises RunDirectoryError if the path is not a run directory."""
+        self._run = directories.existing(path)
+        self._frames: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> "pd.DataFrame":
+        """Return a table. Raises UsageError for a name that is none."""
+        if name not in definitions.TABLES:
+            raise errors.UsageError(
+                f"expected one of the tables {', '.join(definitions.TABLES)}, got {name}"
+            )
+        if name not in self._frames:
+            self._frames |= _frames(self._run, reading.beside(name))
+        return self._frames[name]
+
+    def __getattr__(self, name: str) -> "pd.DataFrame":
+        """Return a table. Raises AttributeError for a name that is none."""
+        try:
+            return self[name]
+        except errors.UsageError as error:
+            raise AttributeError(str(error)) from error
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the tables."""
+        return iter(definitions.TABLES)
+
+    def __len__(self) -> int:
+        """Return the number of tables."""
+        return len(definitions.TABLES)
+
+    def __dir__(self) -> list[str]:
+        """Return the names of the tables, too: notebooks complete them."""
+        return [*super().__dir__(), *definitions.TABLES]
+
+
+def _frames(run: directories.RunDirectory, names: Sequence[str]) -> "dict[str, pd.DataFrame]":
+    import pandas as pd
+
+    parts: dict[str, reading.Rows] = {name: [] for name in names}
+    for table, rows in reading.read(run, names):
+        parts[table.name] += rows
+    found = {}
+    for name, rows in parts.items():
+        table = definitions.TABLES[name]
+        values = zip(*rows, strict=True) if rows else ((),) * len(table.columns)
+        found[name] = pd.DataFrame(
+            {
+                column.name: pd.Series(content, dtype=column.dtype)
+                for column, content in zip(table.columns, values, strict=True)
+            }
+        )
+    return found
