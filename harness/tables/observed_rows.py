@@ -91,7 +91,7 @@ class _How(NamedTuple):
     is_exclusive: bool = False
     is_shared: bool = False
     consumed: str = ""
-    """What its shares consume, as JSON."""
+    """Consumed capacity of its shares, as JSON."""
     request: str = ""
     share: str = ""
 

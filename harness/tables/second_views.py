@@ -245,4 +245,4 @@ others are sorted twice: first those of devices whose holds, in order, all end b
 begins, then those that begin when all before them have ended, and end before the next one begins.
 """
 STATEMENTS = (OBSERVED, RELISTS, REWINDS, VERSIONS, HOLDS, DEVICES, EXCLUSIVITY)
-"""What makes the table of observations, and the views over it."""
+"""The table of observations, and the views over it."""
