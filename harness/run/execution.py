@@ -19,7 +19,7 @@ from harness.run import (
     spotting,
     subjects,
 )
-from harness.run.faulting import conductor, staging
+from harness.run.faulting import injections, injector
 from harness.run.supervision import memory_sampling, supervising
 from harness.scenario import possibility, profiles, subject_specs, traffic_specs
 from harness.traffic import claim_requests, launching, objects
@@ -60,7 +60,7 @@ class Execution:
         )
         """Pods that must be Running in the end; None: the traffic deletes its pods."""
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
-        self._faults: conductor.Conductor | None = None
+        self._faults: injector.Injector | None = None
         """None: there are none, or they are not prepared yet."""
         self._enough = goals.pods_for_load(self._scenario)
         self._changes = goals.PoolChangeGoal(plan, directory)
@@ -172,9 +172,14 @@ class Execution:
         self._phase("preparing the faults")
         for fault in self._plan.faults:
             self._progress.note(f"{fault.name}: {fault.text}")
-        self._faults = staging.Stage(
-            self._plan, self._directory, self._cluster, self._supervisor, self._processes
-        ).prepare(has_load=lambda: self._pods.present + self._pods.ran > 0)
+        self._faults = injections.prepare(
+            self._plan,
+            self._directory,
+            self._cluster,
+            self._supervisor,
+            self._processes,
+            has_load=lambda: self._pods.present + self._pods.ran > 0,
+        )
 
     def _heal_faults(self) -> None:
         """End all faults; progress is owed from then on."""

@@ -1,17 +1,23 @@
-"""Clients of the carriers of faults: they add and remove rules and ask what these have hit."""
+"""Faults of API calls and watch events: rules of a carrier, switched on, read and switched off.
+
+A carrier is the embedded API server or the fault proxy. Its restart is survived.
+"""
 
 import json
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from harness import clocks, errors
+from harness import clocks, concurrency, errors
 from harness.client import apis, transports
 from harness.faults import admin_api, injection
+from harness.history import plans, records
+from harness.run.faulting import fault_journal, injecting
 
 T = TypeVar("T")
+Rule = Mapping[str, Any]
 TIMEOUT_S = 5.0
 """Time limit for each call of a carrier, in seconds."""
 
@@ -104,3 +110,222 @@ def _decoded(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
         return decoder.decode(body)
     except msgspec.DecodeError as error:
         raise errors.FaultError(f"the carrier answered something else ({error})") from error
+
+
+# ------------------------------------------------------------------- during one run
+
+
+class CarrierSession:
+    """The rules that a run has switched on, and the reader of their applications.
+
+    Threads may share it.
+    """
+
+    def __init__(
+        self,
+        carrier: Carrier,
+        journal: fault_journal.FaultJournal,
+        *,
+        kinds: Mapping[str, str],
+    ) -> None:
+        """Switch off what an earlier run has left; `kinds` of the faults by their names.
+
+        Raises FaultError if the carrier does not answer.
+        """
+        carrier.clear()
+        self._carrier, self._journal = carrier, journal
+        self._reader = _ApplicationReader(
+            carrier, journal, kinds=kinds, after=carrier.last_sequence()
+        )
+        self._guard = concurrency.lock("fault-carrier")
+        self._on: dict[str, Rule] = {}
+        self.problem = ""
+        """Why applications may be missing in the journal; empty: they are complete."""
+
+    def switch_on(self, rule: Rule) -> None:
+        """Add a rule. Raises FaultError if the carrier does not accept it."""
+        with self._guard:
+            self._carrier.add(rule)
+            self._on[rule["name"]] = rule
+
+    def switch_off(self, name: str) -> None:
+        """Remove a rule, which lets go what it holds or delays. Raises FaultError on failure."""
+        with self._guard:
+            self._on.pop(name, None)
+            self._carrier.remove(name)
+
+    def read(self, *, is_last: bool = False) -> None:
+        """Journal new applications; `is_last`: also those that have not ended."""
+        with self._guard:
+            self._read(is_last=is_last)
+
+    @property
+    def lasting(self) -> int:
+        """The number of applications that had not ended at the last reading."""
+        return self._reader.lasting
+
+    def across_restart(self, restart: Callable[[], None]) -> None:
+        """Call `restart`, which ends the carrier and starts it again; then switch the rules on.
+
+        A rule that may hit a number of calls gets what is left of it.
+        """
+        with self._guard:
+            for name in self._on:
+                self._carrier.remove(name)
+            self._read(is_last=True)
+            restart()
+            self._reader.carrier_was_restarted()
+            for rule in self._on.values():
+                self._switch_on_again(rule)
+
+    def _switch_on_again(self, rule: Rule) -> None:
+        count = rule["count"]
+        left = None if count is None else count - self._journal.count(rule["name"])
+        if left is None or left > 0:
+            self._carrier.add({**rule, "count": left})
+
+    def _read(self, *, is_last: bool = False) -> None:
+        try:
+            self._reader.read(is_last=is_last)
+        except errors.FaultError as error:
+            self.problem = self.problem or f"its effects may not be complete: {error}"
+
+
+class _ApplicationReader:
+    """Follows a carrier's record of applications. Not thread-safe."""
+
+    def __init__(
+        self,
+        carrier: Carrier,
+        journal: fault_journal.FaultJournal,
+        *,
+        kinds: Mapping[str, str],
+        after: int,
+    ) -> None:
+        """`kinds` of the faults by their names; `after`: the last application before the run."""
+        self._carrier, self._journal, self._kinds = carrier, journal, kinds
+        self._after = after
+        """Sequence number up to which all applications are journaled."""
+        self._lasting: set[int] = set()
+        """Applications that were counted, but had not ended."""
+        self._written: set[int] = set()
+        """Applications after `_after` that are journaled."""
+
+    @property
+    def lasting(self) -> int:
+        """The number of applications that had not ended at the last reading."""
+        return len(self._lasting)
+
+    def read(self, *, is_last: bool = False) -> None:
+        """Count new applications and journal those that have ended; `is_last`: all of them.
+
+        Raises FaultError if the carrier does not answer, or has dropped some.
+        """
+        items = self._carrier.applied(self._after)
+        if items and items[0].sequence > self._after + 1:
+            raise errors.FaultError(
+                f"the carrier has dropped {items[0].sequence - self._after - 1} applications"
+            )
+        for item in items:
+            self._note(item, is_last=is_last)
+        while self._after + 1 in self._written:
+            self._after += 1
+            self._written.remove(self._after)
+
+    def carrier_was_restarted(self) -> None:
+        """Begin with the first application again, because the carrier counts from 1."""
+        self._after = 0
+        self._lasting.clear()
+        self._written.clear()
+
+    def _note(self, item: injection.Applied, *, is_last: bool) -> None:
+        if item.sequence in self._written:
+            return
+        if item.sequence not in self._lasting:
+            self._journal.took_effect(item.fault)
+            self._lasting.add(item.sequence)
+        if item.ended is not None or is_last:
+            self._journal.write(_record(item, self._kinds.get(item.fault, "")))
+            self._lasting.remove(item.sequence)
+            self._written.add(item.sequence)
+
+
+def _record(item: injection.Applied, kind: str) -> records.FaultApplied:
+    """Return the record of an application; `kind` is that of its fault."""
+    facts = item.facts
+    return records.FaultApplied(
+        fault=item.fault,
+        kind=kind,
+        client=facts.client,
+        verb=facts.verb,
+        resource=facts.resource,
+        subresource=facts.subresource,
+        namespace=facts.namespace,
+        name=facts.name,
+        uid=facts.uid,
+        event_type=facts.event_type,
+        resource_version=facts.resource_version,
+        begun_ns=item.begun.monotonic_ns,
+        ended_ns=item.ended.monotonic_ns if item.ended else None,
+        detail=_effect(item),
+    )
+
+
+def _effect(item: injection.Applied) -> str:
+    """Return in words what was done."""
+    match item.action:
+        case injection.Lose() if item.point == "response":
+            return "carried out; the answer was lost"
+        case injection.Delay(seconds=seconds):
+            return f"{_DELAYED[item.point]} {seconds:g} s late"
+        case injection.Reject(code=code):
+            return f"answered {code}"
+        case injection.Stale(seconds=seconds):
+            return f"answered with the state of {seconds:g} s ago"
+        case injection.Overlook():
+            return "the object was removed in spite of its finalizers"
+        case action:
+            return _DONE[type(action)]
+
+
+_DELAYED = {"request": "carried out", "response": "answered", "event": "sent"}
+_DONE: Mapping[type[injection.Action], str] = {
+    injection.Block: "held",
+    injection.Lose: "lost before it was carried out",
+    injection.Truncate: "broken off in the middle",
+    injection.Drop: "the watch's connection was closed before the event",
+    injection.Gone: "the watch was ended by 410 before the event",
+    injection.Omit: "the bookmark was left out",
+}
+
+
+class TrafficFault:
+    """A fault of traffic."""
+
+    needs_subject = False
+
+    def __init__(
+        self,
+        fault: plans.PlannedFault,
+        session: CarrierSession,
+        journal: fault_journal.FaultJournal,
+    ) -> None:
+        self._fault, self._session, self._journal = fault, session, journal
+
+    def begin(self) -> None:
+        """Switch the rule on."""
+        self._session.switch_on(self._fault.rule)
+
+    def last(self, ending: injecting.Ending) -> None:
+        """Wait for its time to pass, or until it is used up."""
+        injecting.wait_for_end(ending, duration_s=self._fault.duration_s, is_done=self._is_used_up)
+
+    def heal(self, ending: injecting.Ending) -> None:
+        """Switch the rule off, which lets go what it holds or delays."""
+        del ending
+        self._session.switch_off(self._fault.name)
+
+    def _is_used_up(self) -> bool:
+        """Return whether the rule has hit all that it may, and none of that still lasts."""
+        count = self._fault.rule["count"]
+        return count is not None and self._journal.ended_count(self._fault.name) >= count

@@ -1,4 +1,4 @@
-"""The process in which a plug-in injects a fault, and the words between it and the run.
+"""The process in which a kind or a plug-in injects a fault, and its messages to the run.
 
 It reads one line, the order, and then only the end of its standard input, which tells it to end. On
 standard output it writes a line for each effect, and one at the end.
@@ -17,7 +17,9 @@ import msgspec
 from harness import errors
 from harness.client import apis, transports
 from harness.extensions import entry_points, loading
-from harness.extensions.contracts import FaultTarget
+from harness.extensions.contracts import Fault, FaultTarget
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds import client_fault
 
 GRACE_S = 20.0
 """Seconds in which a fault has to undo what it has done, when it has to end."""
@@ -27,11 +29,25 @@ _Word = Annotated[str, msgspec.Meta(max_length=400)]
 class Order(msgspec.Struct, frozen=True, kw_only=True):
     """The fault to inject."""
 
-    plugin: entry_points.Plugin
+    plugin: entry_points.Plugin | None
+    """None: the kind itself injects it."""
+    kind: str
     kubeconfig: str
     namespace: str
     seed: int
     parameters: dict[str, Any]
+    """Those of the plug-in, or the keys of the kind."""
+
+    def fault(self) -> Fault:
+        """Return the fault. Raises PluginError if it cannot be loaded."""
+        if self.plugin is None:
+            found = fault_kinds.one({"kind": self.kind, **self.parameters})
+            if not isinstance(found, client_fault.ClientFault):
+                raise errors.PluginError(f"expected a fault that is a client, got {self.kind}")
+            return found
+        loaded = loading.load(self.plugin)
+        made: Fault = loaded() if isinstance(loaded, type) else loaded
+        return made
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True, tag="effect"):
@@ -53,15 +69,15 @@ class End(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
 
 
 def inject(order: Order, is_over: threading.Event, output: TextIO) -> None:
-    """Inject the fault until it is done; errors of the plug-in become its end."""
+    """Inject the fault until it is done; its errors become its end."""
     try:
-        found = loading.load(order.plugin)
-        fault = found() if isinstance(found, type) else found
-        fault.inject(_target(order, is_over, output))
+        order.fault().inject(_target(order, is_over, output))
     except errors.PluginError as error:
         _write(output, End(failure=str(error)))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plug-in raises is told
-        failure = f"expected {order.plugin} to inject, but it failed: {loading.told(error)}"
+        failure = (
+            f"expected {order.plugin or order.kind} to inject, but it failed: {loading.told(error)}"
+        )
         _write(output, End(failure=failure))
     else:
         _write(output, End())

@@ -288,3 +288,11 @@ class TakenOverScheduler(ProcessFault):
                 self._processes.terminate(process, fault=self._fault.name)
             case _:
                 self._pause(process)
+
+
+BY_KIND: Mapping[str, type[ProcessFault]] = {
+    "kill-process": EndedProcess,
+    "restart-process": EndedProcess,
+    "pause-process": PausedProcess,
+    "take-over": TakenOverScheduler,
+}

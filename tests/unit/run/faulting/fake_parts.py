@@ -1,4 +1,4 @@
-"""A carrier, processes and planned faults for tests of the conductor."""
+"""A carrier, processes and planned faults for tests of the injector."""
 
 import itertools
 import pathlib

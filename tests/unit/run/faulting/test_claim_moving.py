@@ -12,8 +12,7 @@ from harness.cluster.fixtures import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import journal_reader, plans, records
 from harness.model.objects import Object
-from harness.run.faulting import fault_journal
-from harness.run.faulting.object_faults import claim_moving
+from harness.run.faulting import claim_moving, fault_journal
 from harness.scenario import pool_specs
 
 NAMESPACE = "flake-hunt-moving"

@@ -12,8 +12,7 @@ from harness.cluster import embedded_cluster
 from harness.cluster.fixtures import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import records
-from harness.run.faulting import fault_journal
-from harness.run.faulting.object_faults import node_losses
+from harness.run.faulting import fault_journal, node_losses
 from harness.scenario import pool_specs
 from tests.support import api_objects
 from tests.unit.run.faulting import fake_parts

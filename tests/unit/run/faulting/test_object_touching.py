@@ -7,8 +7,7 @@ import pytest
 from harness import concurrency, errors
 from harness.client import apis, transports
 from harness.history import plans
-from harness.run.faulting import fault_journal, injecting
-from harness.run.faulting.object_faults import object_touching
+from harness.run.faulting import fault_journal, injecting, object_touching
 
 
 class DeadTransport:

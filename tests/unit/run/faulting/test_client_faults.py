@@ -8,7 +8,7 @@ import pytest
 from harness import clocks, concurrency, errors
 from harness.history import journal_reader, plans, records
 from harness.run import run_plan
-from harness.run.faulting import fault_journal, fault_process, injecting, plugin_faults
+from harness.run.faulting import client_faults, fault_journal, fault_process, injecting
 from harness.scenario import loading
 from tests.support import plugin_packages
 
@@ -53,7 +53,7 @@ def injected(tmp_path: pathlib.Path, name: str) -> list[records.Body]:
         parameters={"plugin": name, "parameters": {"seconds": 0.5}},
     )
     journal = fault_journal.FaultJournal(tmp_path / f"{name}.jsonl", run_id=RUN_ID)
-    made = plugin_faults.PluginFault(
+    made = client_faults.ClientFault(
         fault,
         journal,
         kubeconfig=tmp_path / "kubeconfig",

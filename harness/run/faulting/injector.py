@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from harness import clocks, concurrency
 from harness.history import plans
-from harness.run.faulting import carrier_sessions, fault_journal, injecting
+from harness.run.faulting import carriers, fault_journal, injecting
 
 POLL_S = 0.1
 """Seconds between two readings of the carrier's applications."""
@@ -20,7 +20,7 @@ LASTING_TIMEOUT_S = 5.0
 """Time limit for delayed calls and events to go on after everything was healed, in seconds."""
 
 
-class Conductor:
+class Injector:
     """The faults of one run."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Conductor:
         faults: Sequence[plans.PlannedFault],
         injections: Mapping[str, injecting.Injection],
         journal: fault_journal.FaultJournal,
-        session: carrier_sessions.CarrierSession | None = None,
+        session: carriers.CarrierSession | None = None,
         *,
         has_load: Callable[[], bool],
     ) -> None:

@@ -9,18 +9,17 @@ import pytest
 from harness import clocks, concurrency
 from harness.history import plans
 from harness.run.faulting import (
-    carrier_sessions,
-    conductor,
+    carriers,
     fault_journal,
     injecting,
+    injector,
     process_faults,
-    traffic_faults,
 )
 from tests.unit.run.faulting import fake_parts
 
 
 class Run:
-    """A conductor over fake parts."""
+    """An injector over fake parts."""
 
     def __init__(
         self,
@@ -33,15 +32,15 @@ class Run:
         self.path, self.has_load = folder / "faults.jsonl", True
         self.journal = fault_journal.FaultJournal(self.path, run_id="r")
         kinds = {item.name: item.kind for item in faults}
-        self.session = carrier_sessions.CarrierSession(self.carrier, self.journal, kinds=kinds)
+        self.session = carriers.CarrierSession(self.carrier, self.journal, kinds=kinds)
         injections = {item.name: self._injection(item) for item in faults}
-        self.conductor = conductor.Conductor(
+        self.injector = injector.Injector(
             faults, injections, self.journal, self.session, has_load=lambda: self.has_load
         )
 
     def _injection(self, planned: plans.PlannedFault) -> injecting.Injection:
         if planned.rule:
-            return traffic_faults.TrafficFault(planned, self.session, self.journal)
+            return carriers.TrafficFault(planned, self.session, self.journal)
         if planned.kind == "restart-api-server":
             return process_faults.ApiServerRestart(
                 planned, self.journal, self._restart, self.session.across_restart
@@ -60,8 +59,8 @@ class Run:
 
     def start(self) -> None:
         """Start with a subject that is ready."""
-        self.conductor.start()
-        self.conductor.subject_is_ready()
+        self.injector.start()
+        self.injector.subject_is_ready()
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def begin(tmp_path: pathlib.Path) -> Iterator[Callable[..., Run]]:
 
     yield make
     for run in runs:
-        run.conductor.heal()
+        run.injector.heal()
 
 
 def wait(condition: Callable[[], object], why: str) -> None:
@@ -94,11 +93,11 @@ def test_a_fault_is_on_before_the_load_and_off_when_it_has_ended(begin: Any) -> 
     run.has_load = False
     run.start()
     assert run.carrier.calls == ["clear", "add lost"]
-    assert run.conductor.active() == ["lost"]
+    assert run.injector.active() == ["lost"]
     run.carrier.apply("lost")
-    run.conductor.heal()
+    run.injector.heal()
     assert run.carrier.calls == ["clear", "add lost", "remove lost"]
-    assert run.conductor.active() == []
+    assert run.injector.active() == []
     applied, found = fake_parts.read(run.path)
     assert [(item.fault, item.kind, item.client, item.name) for item in applied] == [
         ("lost", "lose-response", "scheduler", "claim-1")
@@ -120,9 +119,9 @@ def test_a_delay_under_way_keeps_a_used_up_fault_on(begin: Any) -> None:
     run.start()
     item = run.carrier.apply("late", lasts=True)
     wait(lambda: run.journal.count("late"), "it to be counted")
-    assert run.conductor.active() == ["late"]
+    assert run.injector.active() == ["late"]
     item.ended = fake_parts.now()
-    wait(lambda: not run.conductor.active(), "its end")
+    wait(lambda: not run.injector.active(), "its end")
 
 
 def test_its_time_counts_from_the_first_pod(begin: Any) -> None:
@@ -130,16 +129,16 @@ def test_its_time_counts_from_the_first_pod(begin: Any) -> None:
     run.has_load = False
     run.start()
     clocks.sleep(0.3)
-    assert run.conductor.active() == ["lost"]
+    assert run.injector.active() == ["lost"]
     run.has_load = True
-    wait(lambda: not run.conductor.active(), "its end")
+    wait(lambda: not run.injector.active(), "its end")
 
 
 def test_what_is_let_go_by_healing_is_recorded_with_its_end(begin: Any) -> None:
     run = begin(fake_parts.fault("late", "delay-response", seconds=9))
     run.start()
     run.carrier.apply("late", lasts=True)
-    run.conductor.heal()
+    run.injector.heal()
     (applied,), _ = fake_parts.read(run.path)
     assert applied.ended_ns is not None
 
@@ -149,7 +148,7 @@ def test_what_another_run_left_in_the_carrier_is_not_of_this_run(begin: Any) -> 
     carrier.apply("lost")
     run = begin(fake_parts.fault("lost"), carrier=carrier)
     run.start()
-    run.conductor.heal()
+    run.injector.heal()
     assert fake_parts.read(run.path)[0] == []
 
 
@@ -161,15 +160,15 @@ def test_a_fault_begins_after_the_nth_effect_of_another_one(begin: Any) -> None:
     run.start()
     run.carrier.apply("lost")
     clocks.sleep(0.3)
-    assert run.conductor.active() == ["lost"]
+    assert run.injector.active() == ["lost"]
     run.carrier.apply("lost")
-    wait(lambda: run.conductor.active() == ["lost", "second"], "the second one")
+    wait(lambda: run.injector.active() == ["lost", "second"], "the second one")
 
 
 def test_a_fault_that_never_began_has_no_window(begin: Any) -> None:
     run = begin(fake_parts.fault("lost"), fake_parts.fault("never", "drop-watch", start_s=60))
     run.start()
-    run.conductor.heal()
+    run.injector.heal()
     assert set(windows(run)) == {"lost"}
 
 
@@ -177,7 +176,7 @@ def test_a_carrier_that_is_gone_makes_the_record_incomplete(begin: Any) -> None:
     run = begin(fake_parts.fault("lost"))
     run.start()
     run.carrier.is_gone = True
-    run.conductor.heal()
+    run.injector.heal()
     text = windows(run)["lost"].error
     assert "it could not be healed: the carrier does not answer" in text
     assert "its effects may not be complete: the carrier does not answer" in text
@@ -188,7 +187,7 @@ def test_a_rule_that_the_carrier_refuses(begin: Any) -> None:
     run.carrier.is_gone = True
     run.start()
     run.carrier.is_gone = False
-    run.conductor.heal()
+    run.injector.heal()
     for name in ("lost", "second"):
         assert "it could not be injected as planned" in windows(run)[name].error
 
@@ -199,16 +198,16 @@ def test_applications_that_the_carrier_has_dropped_are_missed(begin: Any) -> Non
         run.carrier.apply("lost")
     run.carrier.drop(2)
     run.start()
-    run.conductor.heal()
+    run.injector.heal()
     assert "the carrier has dropped 2 applications" in windows(run)["lost"].error
 
 
 def test_a_second_healing_does_nothing(begin: Any) -> None:
     run = begin(fake_parts.fault("lost"))
     run.start()
-    run.conductor.heal()
+    run.injector.heal()
     text = run.path.read_text()
-    run.conductor.heal(is_abandoned=True)
+    run.injector.heal(is_abandoned=True)
     assert run.path.read_text() == text
 
 
@@ -226,7 +225,7 @@ def test_a_restart_of_the_api_server_keeps_the_faults_that_it_carries(begin: Any
     assert run.carrier.calls == ["clear", "add lost", "remove lost", "restart", "add lost"]
     assert run.carrier.rules["lost"]["count"] == 2
     run.carrier.apply("lost", "claim-2")
-    run.conductor.heal()
+    run.injector.heal()
     applied, found = fake_parts.read(run.path)
     assert [item.name for item in applied if item.fault == "lost"] == ["claim-1", "claim-2"]
     assert [(item.process, item.detail) for item in applied if item.fault == "again"] == [
@@ -259,8 +258,8 @@ def test_a_restart_of_the_api_server_keeps_the_faults_that_it_carries(begin: Any
 def test_faults_of_a_process(begin: Any, kind: str, keys: dict[str, Any], calls: list[str]) -> None:
     run = begin(fake_parts.fault("it", kind, **keys))
     run.start()
-    wait(lambda: run.processes.calls == calls and not run.conductor.active(), "all of it")
-    run.conductor.heal()
+    wait(lambda: run.processes.calls == calls and not run.injector.active(), "all of it")
+    run.injector.heal()
     applied, found = fake_parts.read(run.path)
     assert {(item.process, item.ended_ns is not None) for item in applied} == {("scheduler", True)}
     assert (found[0].applied_count, found[0].error) == (len(applied), "")
@@ -268,10 +267,10 @@ def test_faults_of_a_process(begin: Any, kind: str, keys: dict[str, Any], calls:
 
 def test_a_process_is_not_touched_before_the_subject_is_ready(begin: Any) -> None:
     run = begin(fake_parts.fault("it", "kill-process"))
-    run.conductor.start()
+    run.injector.start()
     clocks.sleep(0.3)
     assert run.processes.calls == []
-    run.conductor.heal()
+    run.injector.heal()
     assert run.processes.calls == []
 
 
@@ -283,7 +282,7 @@ def test_healing_in_mid_fault(begin: Any, is_abandoned: bool) -> None:
     )
     run.start()
     wait(lambda: len(run.processes.calls) == 2, "both to begin")
-    run.conductor.heal(is_abandoned=is_abandoned)
+    run.injector.heal(is_abandoned=is_abandoned)
     assert "resume scheduler" in run.processes.calls
     assert ("start scheduler" in run.processes.calls) == (not is_abandoned)
 
@@ -292,8 +291,8 @@ def test_a_scheduler_that_is_only_paused_goes_on_in_the_end(begin: Any) -> None:
     run = begin(fake_parts.fault("it", "take-over", ends="pause"))
     run.start()
     wait(lambda: len(run.processes.calls) == 2, "the successor")
-    assert run.conductor.active() == ["it"]
-    run.conductor.heal()
+    assert run.injector.active() == ["it"]
+    run.injector.heal()
     assert run.processes.calls == ["pause scheduler for it", "start scheduler", "resume scheduler"]
 
 
@@ -301,8 +300,8 @@ def test_a_process_that_is_gone_or_does_not_start_is_an_error_in_the_record(begi
     run = begin(fake_parts.fault("it", "kill-process", down_s=0))
     run.processes.fails = True
     run.start()
-    wait(lambda: run.journal.count("it") and not run.conductor.active(), "its end")
-    run.conductor.heal()
+    wait(lambda: run.journal.count("it") and not run.injector.active(), "its end")
+    run.injector.heal()
     text = windows(run)["it"].error
     assert "it could not be injected as planned: expected to start scheduler" in text
     assert "it could not be healed: expected to start scheduler" in text
@@ -312,7 +311,7 @@ def test_a_process_that_has_ended_before(begin: Any) -> None:
     run = begin(fake_parts.fault("it", "kill-process"))
     run.processes.is_dead = True
     run.start()
-    wait(lambda: "it" in run.journal.begun() and not run.conductor.active(), "its end")
-    run.conductor.heal()
+    wait(lambda: "it" in run.journal.begun() and not run.injector.active(), "its end")
+    run.injector.heal()
     assert "expected scheduler to run, but it has ended" in windows(run)["it"].error
     assert windows(run)["it"].applied_count == 0

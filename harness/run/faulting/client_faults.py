@@ -1,4 +1,4 @@
-"""Faults of other packages, each in a process of its own, as a client of the cluster."""
+"""Faults that act as clients of the cluster, ours and those of plug-ins, each in a process."""
 
 import contextlib
 import pathlib
@@ -14,8 +14,8 @@ from harness.run.faulting import fault_journal, fault_process, injecting
 _Line = fault_process.Effect | fault_process.End
 
 
-class PluginFault:
-    """A fault that a plug-in injects and undoes."""
+class ClientFault:
+    """A fault that its kind or a plug-in injects and undoes (see `contracts.Fault`)."""
 
     needs_subject = False
 
@@ -31,13 +31,17 @@ class PluginFault:
     ) -> None:
         """`log`: file for what the plug-in prints. Raises PluginError if it is missing."""
         self._fault, self._journal, self._log = fault, journal, log
-        self._plugin = discovery.require("faults", fault.parameters["plugin"])
+        chosen = fault.parameters.get("plugin", "")
+        plugin = discovery.require("faults", chosen) if chosen else None
+        self._client = f"the plug-in {plugin.name}" if plugin else f"the fault {fault.name}"
+        self._source = str(plugin or self._client)
         self._order = fault_process.Order(
-            plugin=self._plugin,
+            plugin=plugin,
+            kind=fault.kind,
             kubeconfig=str(kubeconfig.resolve()),
             namespace=namespace,
             seed=seed,
-            parameters=fault.parameters["parameters"],
+            parameters=fault.parameters["parameters"] if plugin else fault.parameters,
         )
         self._child: subprocess.Popen[bytes] | None = None
         self._reading: concurrency.Thread | None = None
@@ -88,11 +92,11 @@ class PluginFault:
 
     def _failure(self, *, is_late: bool) -> str:
         if is_late:
-            return f"{self._plugin} did not end within {fault_process.GRACE_S:g} s"
+            return f"{self._source} did not end within {fault_process.GRACE_S:g} s"
         if self._wrong:
-            return f"{self._plugin} has told an effect that is none: {self._wrong}"
+            return f"{self._source} has told an effect that is none: {self._wrong}"
         if self._end is None:
-            return f"{self._plugin} ended without a word"
+            return f"{self._source} ended without a word"
         return self._end.failure
 
     def _is_done(self) -> bool:
@@ -125,7 +129,7 @@ class PluginFault:
         return records.FaultApplied(
             fault=self._fault.name,
             kind=self._fault.kind,
-            client=f"the plug-in {self._plugin.name}",
+            client=self._client,
             verb="change",
             resource=told.kind,
             namespace=told.namespace,

@@ -1,0 +1,164 @@
+"""Prepares the faults of a run: routes through a carrier, and an injection for each fault."""
+
+from collections.abc import Callable, Mapping
+
+from harness import concurrency, seeds
+from harness.client import apis, transports
+from harness.cluster import interfaces, providers
+from harness.history import directories, plans
+from harness.run import run_processes
+from harness.run.faulting import (
+    carriers,
+    claim_moving,
+    client_faults,
+    fault_journal,
+    injecting,
+    injector,
+    node_losses,
+    object_touching,
+    process_faults,
+    routes,
+)
+from harness.run.supervision import leaders, supervising
+from harness.scenario import profiles
+
+
+def prepare(
+    plan: plans.Plan,
+    directory: directories.RunDirectory,
+    cluster: interfaces.Cluster,
+    supervisor: supervising.Supervisor,
+    processes: run_processes.RunProcesses,
+    *,
+    has_load: Callable[[], bool],
+) -> injector.Injector:
+    """Lead the faulty clients through the carrier and return the injector of all faults.
+
+    `has_load` returns whether the load has made its first pod. Called before the clients start.
+    Raises HarnessError if the carrier does not start or answer, OSError if a file cannot be
+    written.
+    """
+    journal = fault_journal.FaultJournal(directory.faults, run_id=plan.run_id)
+    session = None
+    if plan.carrier:
+        if plan.carrier == "server":
+            routed = routes.through_server(plan, cluster, tls=processes.foreign_clients())
+        else:
+            routed = routes.through_proxy(plan, cluster, directory, supervisor)
+        processes.lead_through(routed.kubeconfigs)
+        kinds = {fault.name: fault.kind for fault in plan.faults}
+        session = carriers.CarrierSession(routed.carrier, journal, kinds=kinds)
+    made = _Injections(plan, directory, cluster, supervisor, processes, journal, session)
+    found = {fault.name: made.of(fault) for fault in plan.faults}
+    return injector.Injector(plan.faults, found, journal, session, has_load=has_load)
+
+
+class _Injections:
+    """Makes the injections, from the parts of a run that faults act on."""
+
+    def __init__(
+        self,
+        plan: plans.Plan,
+        directory: directories.RunDirectory,
+        cluster: interfaces.Cluster,
+        supervisor: supervising.Supervisor,
+        processes: run_processes.RunProcesses,
+        journal: fault_journal.FaultJournal,
+        session: carriers.CarrierSession | None,
+    ) -> None:
+        self._plan, self._directory, self._cluster = plan, directory, cluster
+        self._supervisor, self._processes = supervisor, processes
+        self._journal, self._session = journal, session
+        self._guards = {
+            client: concurrency.lock(f"faults-of-{client}")
+            for fault in plan.faults
+            for client in fault.clients
+        }
+
+    def of(self, fault: plans.PlannedFault) -> injecting.Injection:
+        """Return the injection of a fault; kinds that need nothing of the run are clients."""
+        if fault.rule and self._session is not None:
+            return carriers.TrafficFault(fault, self._session, self._journal)
+        return _BY_KIND.get(fault.kind, _Injections.client)(self, fault)
+
+    def client(self, fault: plans.PlannedFault) -> injecting.Injection:
+        """A fault that its kind or a plug-in injects, in a process of its own."""
+        return client_faults.ClientFault(
+            fault,
+            self._journal,
+            kubeconfig=self._cluster.user_kubeconfig,
+            namespace=self._plan.namespace,
+            log=self._directory.logs / f"fault-{fault.name}.log",
+            seed=seeds.Seeds(self._plan.seed).derive("fault", fault.name),
+        )
+
+    def touching(self, fault: plans.PlannedFault) -> injecting.Injection:
+        """Objects are changed."""
+        return object_touching.ObjectTouching(
+            fault,
+            self._own_api(),
+            self._journal,
+            namespace=self._plan.namespace,
+            run_id=self._plan.run_id,
+        )
+
+    def moving(self, fault: plans.PlannedFault) -> injecting.Injection:
+        """Claims get other devices."""
+        return claim_moving.ClaimMoving(
+            fault, self._own_api(), self._journal, namespace=self._plan.namespace
+        )
+
+    def restarting(self, fault: plans.PlannedFault) -> injecting.Injection:
+        """The API server starts again; a proxy survives that, the server's own rules do not."""
+        across: Callable[[Callable[[], None]], None] = lambda restart: restart()  # noqa: E731
+        if self._session is not None and self._plan.carrier == "server":
+            across = self._session.across_restart
+        restart = self._cluster.restart_api_server
+        return process_faults.ApiServerRestart(fault, self._journal, restart, across)
+
+    def losing(self, fault: plans.PlannedFault) -> injecting.Injection:
+        """A node is lost."""
+        return node_losses.LostNode(
+            fault,
+            self._journal,
+            process_faults.RunProcesses(self._supervisor, self._processes),
+            self._guards[fault.clients[0]],
+            api=self._own_api(),
+            namespace=self._plan.namespace,
+            node=self._processes.lost_node,
+        )
+
+    def ending(self, fault: plans.PlannedFault) -> injecting.Injection:
+        """A process ends, stands still, or is replaced."""
+        process = fault.clients[0]
+        kind = process_faults.BY_KIND[fault.kind]
+        return kind(fault, self._journal, self._acting(process), self._guards[process])
+
+    def _acting(self, process: str) -> process_faults.Processes:
+        """Return what ends, pauses and starts a process: the run, or the cluster."""
+        on = providers.of(profiles.restore(self._plan.cluster_profile)).capabilities
+        if process == on.claim_controller_process and isinstance(
+            self._cluster, interfaces.ControlsProcesses
+        ):
+            return process_faults.ClusterProcess(self._cluster.process(process))
+        return process_faults.RunProcesses(self._supervisor, self._processes, self._leader_pid())
+
+    def _leader_pid(self) -> Callable[[], int | None] | None:
+        subject = self._plan.settings["subject"]
+        if not subject["leader_election"]:
+            return None
+        name = subject["schedulers"][0]["scheduler_name"]
+        return leaders.Leaders(self._own_api(), namespace=self._plan.namespace, name=name).pid
+
+    def _own_api(self) -> apis.Api:
+        return apis.Api(transports.connect(self._cluster.kubeconfig.resolve()))
+
+
+_BY_KIND: Mapping[str, Callable[[_Injections, plans.PlannedFault], injecting.Injection]] = {
+    "touch-objects": _Injections.touching,
+    "reallocate-claims": _Injections.moving,
+    "restart-api-server": _Injections.restarting,
+    "lose-node": _Injections.losing,
+    **dict.fromkeys(process_faults.BY_KIND, _Injections.ending),
+}
+"""Kinds that need parts of the run, which a client of the cluster does not have."""

@@ -1,1 +1,0 @@
-"""Faults that the run injects by changing objects of the API, as another client of it."""
