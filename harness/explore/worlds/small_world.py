@@ -5,7 +5,7 @@ happens, and which oracles judge it.
 """
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from harness import concurrency
 from harness.apiserver.registry import store as stores
@@ -29,6 +29,13 @@ BACKOFF_S = 0.1
 
 class SmallWorld:
     """One world, created for a single run; with one scheduler and no other actor."""
+
+    device_count, claim_count = 1, 1
+    """Number of devices of the node, and of claims, where the world has no size for it."""
+    schedulers_named: Sequence[str] = (world_fixtures.SCHEDULER,)
+    """Names of the schedulers, one for each."""
+    judged_by: Sequence[Callable[[], panels.Oracle]] = (device_exclusivity.DeviceExclusivity,)
+    """The oracles that judge every commit."""
 
     def __init__(
         self,
@@ -61,16 +68,23 @@ class SmallWorld:
     # ----------------------------------------------------------------- what is in the world
 
     def objects(self) -> Iterable[Object]:
-        """Return the initial objects, in the order of their creation."""
-        raise NotImplementedError
+        """Return the initial objects, in the order of their creation.
+
+        They are a node with devices, and claims: as many as the sizes of the world say, or these
+        attributes.
+        """
+        return world_fixtures.one_node(
+            self.sizes.get("devices", self.device_count),
+            claims=self.sizes.get("claims", self.claim_count),
+        )
 
     def scheduler_names(self) -> Sequence[str]:
         """Return the names of the schedulers, one for each."""
-        return (world_fixtures.SCHEDULER,)
+        return self.schedulers_named
 
     def oracles(self) -> Iterable[panels.Oracle]:
         """Return the oracles that judge every commit."""
-        return (device_exclusivity.DeviceExclusivity(),)
+        return [make() for make in self.judged_by]
 
     def spared_writes(self) -> str | None:
         """Return the end of the paths whose writes have no fault; None: none has."""

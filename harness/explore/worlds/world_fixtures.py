@@ -6,7 +6,7 @@ The initial objects of a world are the same for every run, so they are created o
 import functools
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.apiserver.registry import store as stores
@@ -136,6 +136,14 @@ def pool(
 def devices(count: int) -> list[Object]:
     """Return devices that differ in nothing but their names."""
     return [{"name": f"device-{index}"} for index in range(count)]
+
+
+def one_node(device_count: int, *, claims: int = 0) -> Iterator[Object]:
+    """Yield a node with devices, their class, and claims for one device: `claim-1`, `claim-2`, …"""
+    yield node()
+    yield device_class()
+    yield pool(devices(device_count))
+    yield from (claim(f"claim-{index + 1}") for index in range(claims))
 
 
 # --------------------------------------------------------------------------- claims and pods

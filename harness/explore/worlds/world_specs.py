@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from harness.apiserver.storage import watch_cache
 from harness.explore.runtime import scheduler
@@ -34,8 +34,7 @@ def contended(*locks: str) -> tuple[str, ...]:
     return tuple(name for name in PRIVATE_LOCKS if name not in locks)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """A number that the user of a world can change."""
 
     value: int
@@ -135,7 +134,7 @@ class WorldSpec:
     def with_sizes(self, values: Mapping[str, int]) -> "WorldSpec":
         """Return the spec with other values of some sizes."""
         changed = {
-            name: dataclasses.replace(size, value=values.get(name, size.value))
+            name: Size(values.get(name, size.value), size.least)
             for name, size in self.sizes.items()
         }
         return dataclasses.replace(self, sizes=changed)
@@ -158,3 +157,25 @@ class WorldSpec:
     def is_known_to_fail(self, remedies: Sequence[str]) -> bool:
         """Return whether the correct subject fails with these remedies."""
         return self.hazard is not None and self.hazard.remedy not in remedies
+
+
+def spec(
+    make: Make,
+    title: str,
+    *,
+    faults: tuple[str, ...] = (),
+    answers_first: bool = False,
+    private_locks: tuple[str, ...] = PRIVATE_LOCKS,
+    choices_max: int = CHOICES_MAX,
+    **sizes: tuple[int, int],
+) -> WorldSpec:
+    """Return the spec of a world; each size is given as its value and its minimum."""
+    return WorldSpec(
+        title=title,
+        make=make,
+        sizes={name: Size(*size) for name, size in sizes.items()},
+        faults=faults,
+        answers_first=answers_first,
+        private_locks=private_locks,
+        choices_max=choices_max,
+    )

@@ -1,5 +1,8 @@
 """Worlds with a claim controller."""
 
+import functools
+from collections.abc import Callable, Sequence
+
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import small_world, world_fixtures, world_specs
@@ -9,20 +12,18 @@ from harness.subject.claim_control import claim_controllers
 
 WORKERS = 2
 """Number of the claim controller's workers."""
-PRIVATE_LOCKS = world_specs.contended(".objects")
-"""Locks without contention: the controller's workers read the objects of its informers."""
+spec = functools.partial(world_specs.spec, private_locks=world_specs.contended(".objects"))
+"""Spec of a world with a controller, whose workers read the objects of its informers."""
 
 
 class ControlledWorld(small_world.SmallWorld):
     """A world with a claim controller beside the schedulers."""
 
-    def oracles(self) -> tuple[panels.Oracle, ...]:
-        """Return those of devices, reservations and generated claims."""
-        return (
-            device_exclusivity.DeviceExclusivity(),
-            reservations.Reservations(),
-            claim_entries.ClaimEntries(),
-        )
+    judged_by: Sequence[Callable[[], panels.Oracle]] = (
+        device_exclusivity.DeviceExclusivity,
+        reservations.Reservations,
+        claim_entries.ClaimEntries,
+    )
 
     def start(self) -> None:
         """Start the schedulers, then the others."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from harness import concurrency
@@ -29,16 +29,14 @@ class ForcedDeletion(small_world.SmallWorld):
     of the second pod gets it, as claim controller and scheduler would have it.
     """
 
+    schedulers_named = ()
+
     def __init__(self, *args: Any, is_exclusive: bool = True, **options: Any) -> None:
         """`is_exclusive`: the driver refuses a device that another claim holds prepared."""
         self._is_exclusive = is_exclusive
         self._judge = preparations.Preparations(unprepare_s=UNPREPARE_S)
         self._running: dict[str, concurrency.Event] = {}
         super().__init__(*args, **options)
-
-    def scheduler_names(self) -> Sequence[str]:
-        """Return no name."""
-        return ()
 
     def oracles(self) -> Iterable[panels.Oracle]:
         """Return those of devices and of the node."""
@@ -112,16 +110,14 @@ class ForcedDeletion(small_world.SmallWorld):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "forced-deletion": world_specs.WorldSpec(
-        title="a pod is deleted by force and runs on, while another claim gets its device",
-        make=ForcedDeletion,
-        sizes={},
+    "forced-deletion": world_specs.spec(
+        ForcedDeletion,
+        "a pod is deleted by force and runs on, while another claim gets its device",
         private_locks=world_specs.contended(".objects"),
     ),
-    "forced-deletion-unguarded": world_specs.WorldSpec(
-        title="kubernetes#141471: the same with a driver that does not refuse a device in use",
-        make=functools.partial(ForcedDeletion, is_exclusive=False),
-        sizes={},
+    "forced-deletion-unguarded": world_specs.spec(
+        functools.partial(ForcedDeletion, is_exclusive=False),
+        "kubernetes#141471: the same with a driver that does not refuse a device in use",
         private_locks=world_specs.contended(".objects"),
     ),
 }

@@ -1,6 +1,5 @@
 """The claim controller frees a claim, and the next pod gets it allocated at once."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from harness import concurrency
@@ -10,7 +9,6 @@ from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
 from harness.explore.worlds.oracles import allocation_finalizers, panels
-from harness.model.objects import Object
 
 FIRST, NEXT = "pod-1", "pod-2"
 PODS = (1, 2)
@@ -26,13 +24,6 @@ class FreedClaim(controlled_world.ControlledWorld):
         super().__init__(*arguments, **options)
         self._bound = concurrency.Event("bound")
         self._was_allocated = False
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device, and the claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
-        yield world_fixtures.claim("claim-1")
 
     def oracles(self) -> tuple[panels.Oracle, ...]:
         """Return those of a world with a controller, and that of finalizers."""
@@ -65,13 +56,6 @@ class FreedClaim(controlled_world.ControlledWorld):
 class OverlookedFinalizer(controlled_world.ControlledWorld):
     """A user deletes a claim while the scheduler adds the finalizer and allocates it for a pod."""
 
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device, and the claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
-        yield world_fixtures.claim("claim-1")
-
     def oracles(self) -> tuple[panels.Oracle, ...]:
         """Return that of finalizers first, because what comes of it is no one else's."""
         return (allocation_finalizers.AllocationFinalizers(), *super().oracles())
@@ -92,17 +76,11 @@ class FreedUnseen(controlled_world.ControlledWorld):
     A watch that has to list again may never tell that the claim was allocated.
     """
 
+    claim_count = 2
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._bound: concurrency.Queue[str] = concurrency.Queue("bound")
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device, and two claims."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
-        for number in PODS:
-            yield world_fixtures.claim(f"claim-{number}")
 
     def begin(self) -> None:
         """Create the pods, and start the other client."""
@@ -125,24 +103,21 @@ class FreedUnseen(controlled_world.ControlledWorld):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "claim-freed-and-taken": world_specs.WorldSpec(
-        title="the next pod takes a claim while the controller is freeing it",
-        make=FreedClaim,
-        sizes={"binders": world_specs.Size(1, 1)},
-        private_locks=controlled_world.PRIVATE_LOCKS,
+    "claim-freed-and-taken": controlled_world.spec(
+        FreedClaim, "the next pod takes a claim while the controller is freeing it", binders=(1, 1)
     ),
-    "finalizer-overlooked": world_specs.WorldSpec(
-        title="H20: a claim is deleted as it was before it got its finalizer and an allocation",
-        make=OverlookedFinalizer,
-        sizes={"binders": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
+    "finalizer-overlooked": controlled_world.spec(
+        OverlookedFinalizer,
+        "H20: a claim is deleted as it was before it got its finalizer and an allocation",
         faults=("overlook-finalizers",),
-        private_locks=controlled_world.PRIVATE_LOCKS,
+        binders=(1, 1),
+        faults_max=(1, 0),
     ),
-    "freed-unseen": world_specs.WorldSpec(
-        title="a claim is allocated and freed while the watch of claims is broken",
-        make=FreedUnseen,
-        sizes={"binders": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
+    "freed-unseen": controlled_world.spec(
+        FreedUnseen,
+        "a claim is allocated and freed while the watch of claims is broken",
         faults=("expire-claim-watch",),
-        private_locks=controlled_world.PRIVATE_LOCKS,
+        binders=(1, 1),
+        faults_max=(1, 0),
     ),
 }

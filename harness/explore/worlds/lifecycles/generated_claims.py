@@ -1,6 +1,6 @@
 """The claim controller generates claims: exactly one for each entry of a pod."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
@@ -15,12 +15,10 @@ class GeneratedClaims(controlled_world.ControlledWorld):
     Events are late wherever the informers' threads are.
     """
 
+    schedulers_named = ()
+
     def objects(self) -> Iterable[Object]:
         """Return nothing: no claim is allocated here."""
-        return ()
-
-    def scheduler_names(self) -> Sequence[str]:
-        """Return no name."""
         return ()
 
     def begin(self) -> None:
@@ -55,24 +53,23 @@ class AnnotatedTemplate(GeneratedClaims):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "one-claim-per-entry": world_specs.WorldSpec(
-        title="a controller with two workers generates the claims of a pod; events are late",
-        make=GeneratedClaims,
-        sizes={"entries": world_specs.Size(2, 1), "faults_max": world_specs.Size(2, 0)},
+    "one-claim-per-entry": controlled_world.spec(
+        GeneratedClaims,
+        "a controller with two workers generates the claims of a pod; events are late",
         faults=("touch-objects",),
-        private_locks=controlled_world.PRIVATE_LOCKS,
+        entries=(2, 1),
+        faults_max=(2, 0),
     ),
-    "annotated-template": world_specs.WorldSpec(
-        title="two workers generate claims from one template that has annotations",
-        make=AnnotatedTemplate,
-        sizes={"pods": world_specs.Size(2, 2)},
-        private_locks=controlled_world.PRIVATE_LOCKS,
+    "annotated-template": controlled_world.spec(
+        AnnotatedTemplate,
+        "two workers generate claims from one template that has annotations",
+        pods=(2, 2),
     ),
-    "creation-without-answer": world_specs.WorldSpec(
-        title="H8: the answer to the creation of a claim is lost, and its event is late",
-        make=GeneratedClaims,
-        sizes={"entries": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
+    "creation-without-answer": controlled_world.spec(
+        GeneratedClaims,
+        "H8: the answer to the creation of a claim is lost, and its event is late",
         faults=CONTROLLER_FAULTS,
-        private_locks=controlled_world.PRIVATE_LOCKS,
+        entries=(1, 1),
+        faults_max=(1, 0),
     ),
 }

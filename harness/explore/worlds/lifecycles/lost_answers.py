@@ -13,7 +13,6 @@ from harness.explore.worlds.lifecycles import controlled_world
 from harness.explore.worlds.oracles import (
     device_exclusivity,
     leftovers,
-    panels,
     reservations,
 )
 from harness.explore.worlds.scheduling import extended_claims
@@ -25,17 +24,13 @@ POD = "pod-1"
 class _OnePod(small_world.SmallWorld):
     """A pod with as many claims as the size says, and a device for each."""
 
+    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
+
     def objects(self) -> Iterable[Object]:
         """Return a node with its devices, and the claims."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(self.sizes["claims"]))
+        yield from world_fixtures.one_node(self.sizes["claims"])
         for name in self._claims():
             yield world_fixtures.claim(name)
-
-    def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices and reservations."""
-        return device_exclusivity.DeviceExclusivity(), reservations.Reservations()
 
     def begin(self) -> None:
         """Create the pod."""
@@ -70,11 +65,7 @@ class LeftOverClaim(small_world.SmallWorld):
     name it.
     """
 
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device; there is no claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
+    claim_count = 0
 
     def begin(self) -> None:
         """Create the pod."""
@@ -92,15 +83,12 @@ class LeftOverClaim(small_world.SmallWorld):
 class _BoundPod(controlled_world.ControlledWorld):
     """A pod that another client changes when it is bound."""
 
+    device_count = 2
+    claim_count = 0
+
     def __init__(self, *arguments: object, **options: object) -> None:
         self._bound = concurrency.Event("bound")
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with two devices; there is no claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(2))
 
     def begin(self) -> None:
         """Create the pod, and start the other client."""
@@ -152,9 +140,7 @@ class PodEndedWithTwoClaims(_BoundPod):
     names only that. When the pod ends, the first claim is not synced.
     """
 
-    def oracles(self) -> tuple[panels.Oracle, ...]:
-        """Return that of reservations: a lost answer gives a device away twice, as in H1."""
-        return (reservations.Reservations(),)
+    judged_by = (reservations.Reservations,)
 
     def spared_writes(self) -> str:
         """Return the path of bindings, which are another hazard."""
@@ -169,49 +155,46 @@ class PodEndedWithTwoClaims(_BoundPod):
         self.finish(POD)
 
 
-_ONE, _TWO = world_specs.Size(1, 0), world_specs.Size(2, 0)
+_ONE, _TWO = (1, 0), (2, 0)
 _LOST = ("lose-response", "lose-request", "delay-request")
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "reservation-taken-back": world_specs.WorldSpec(
-        title="H10: a reservation is taken back, and the pod is tried again before the event comes",
-        make=ReservationTakenBack,
-        sizes={
-            "claims": world_specs.Size(2, 1),
-            "binders": world_specs.Size(1, 1),
-            "faults_max": _TWO,
-        },
+    "reservation-taken-back": world_specs.spec(
+        ReservationTakenBack,
+        "H10: a reservation is taken back, and the pod is tried again before the event comes",
         faults=_LOST,
+        claims=(2, 1),
+        binders=(1, 1),
+        faults_max=_TWO,
     ),
-    "binding-without-answer": world_specs.WorldSpec(
-        title="H11: the binding of a pod gets no answer, and its reservation is taken back",
-        make=BindingWithoutAnswer,
-        sizes={
-            "claims": world_specs.Size(1, 1),
-            "binders": world_specs.Size(1, 1),
-            "faults_max": _ONE,
-        },
+    "binding-without-answer": world_specs.spec(
+        BindingWithoutAnswer,
+        "H11: the binding of a pod gets no answer, and its reservation is taken back",
         faults=_LOST,
+        claims=(1, 1),
+        binders=(1, 1),
+        faults_max=_ONE,
     ),
-    "left-over-claim": world_specs.WorldSpec(
-        title="H12: a claim for extended resources is left over, and its deletion retries no pod",
-        make=LeftOverClaim,
-        sizes={"binders": world_specs.Size(1, 1), "faults_max": _TWO},
+    "left-over-claim": world_specs.spec(
+        LeftOverClaim,
+        "H12: a claim for extended resources is left over, and its deletion retries no pod",
         faults=_LOST,
+        binders=(1, 1),
+        faults_max=_TWO,
     ),
-    "pod-last-seen-without-claims": world_specs.WorldSpec(
-        title="H13: a pod is gone before the controller hears which claims were made for it",
-        make=PodLastSeenWithoutClaims,
-        sizes={"binders": world_specs.Size(1, 1), "faults_max": _ONE},
+    "pod-last-seen-without-claims": controlled_world.spec(
+        PodLastSeenWithoutClaims,
+        "H13: a pod is gone before the controller hears which claims were made for it",
         faults=("expire-watch",),
-        private_locks=controlled_world.PRIVATE_LOCKS,
+        binders=(1, 1),
+        faults_max=_ONE,
     ),
-    "pod-ended-with-two-claims": world_specs.WorldSpec(
-        title="H13: a pod ends that has two claims for extended resources and names one",
-        make=PodEndedWithTwoClaims,
-        sizes={"binders": world_specs.Size(1, 1), "faults_max": _TWO},
+    "pod-ended-with-two-claims": controlled_world.spec(
+        PodEndedWithTwoClaims,
+        "H13: a pod ends that has two claims for extended resources and names one",
         faults=("lose-response",),
-        private_locks=controlled_world.PRIVATE_LOCKS,
+        binders=(1, 1),
+        faults_max=_TWO,
     ),
 }

@@ -20,18 +20,14 @@ class LostClaim(controlled_world.ControlledWorld):
     The pod must be tried again when its status names the next one.
     """
 
+    claim_count = 0
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._recorded: concurrency.Queue[str] = concurrency.Queue("recorded")
         self._names: set[str] = set()
         self._other_client = apis.Api(api_server.LocalServer(self.store, self.runtime))
         """Its calls have no faults."""
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
 
     def begin(self) -> None:
         """Create the pod, and start the other client."""
@@ -67,15 +63,13 @@ class LateCreation(LostClaim):
     that claim is deleted finds its name free again.
     """
 
+    schedulers_named = ()
+
     def __init__(self, *args: Any, remedies: Sequence[str], **options: Any) -> None:
         super().__init__(*args, remedies=[*{*remedies, "derive-claim-names"}], **options)
 
     def objects(self) -> Iterable[Object]:
         """Return nothing: no claim is allocated here."""
-        return ()
-
-    def scheduler_names(self) -> Sequence[str]:
-        """Return no name."""
         return ()
 
     def unfinished(self) -> str | None:
@@ -84,28 +78,25 @@ class LateCreation(LostClaim):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "claim-lost-while-pod-waits": world_specs.WorldSpec(
-        title="the generated claim of a waiting pod is deleted, and made again",
-        make=LostClaim,
-        sizes={"losses": world_specs.Size(1, 0), "binders": world_specs.Size(1, 1)},
-        private_locks=controlled_world.PRIVATE_LOCKS,
+    "claim-lost-while-pod-waits": controlled_world.spec(
+        LostClaim,
+        "the generated claim of a waiting pod is deleted, and made again",
+        losses=(1, 0),
+        binders=(1, 1),
     ),
-    "lost-claim-unseen": world_specs.WorldSpec(
-        title="H14: a generated claim comes and goes between two lists of the controller",
-        make=LostClaim,
-        sizes={
-            "losses": world_specs.Size(1, 0),
-            "binders": world_specs.Size(1, 1),
-            "faults_max": world_specs.Size(1, 0),
-        },
+    "lost-claim-unseen": controlled_world.spec(
+        LostClaim,
+        "H14: a generated claim comes and goes between two lists of the controller",
         faults=("expire-claim-watch",),
-        private_locks=controlled_world.PRIVATE_LOCKS,
+        losses=(1, 0),
+        binders=(1, 1),
+        faults_max=(1, 0),
     ),
-    "late-creation": world_specs.WorldSpec(
-        title="H17: a creation arrives when the claim of its retry was recorded and deleted",
-        make=LateCreation,
-        sizes={"losses": world_specs.Size(1, 0), "faults_max": world_specs.Size(1, 0)},
+    "late-creation": controlled_world.spec(
+        LateCreation,
+        "H17: a creation arrives when the claim of its retry was recorded and deleted",
         faults=("delay-request",),
-        private_locks=controlled_world.PRIVATE_LOCKS,
+        losses=(1, 0),
+        faults_max=(1, 0),
     ),
 }

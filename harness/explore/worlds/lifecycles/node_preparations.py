@@ -34,6 +34,8 @@ class NodePreparations(small_world.SmallWorld):
     deallocation that the node does not know of yet: the driver refuses it until the device is free.
     """
 
+    schedulers_named = ()
+
     def __init__(self, *args: Any, **options: Any) -> None:
         self._judge = preparations.Preparations(unprepare_s=UNPREPARE_S)
         self._done = 0
@@ -62,10 +64,6 @@ class NodePreparations(small_world.SmallWorld):
     def checkpoint_before(self) -> bytes | None:
         """Return what the checkpoint file of the node has at first; None: there is none."""
         return None
-
-    def scheduler_names(self) -> Sequence[str]:
-        """Return no name: the claims are allocated already."""
-        return ()
 
     def oracles(self) -> Iterable[panels.Oracle]:
         """Return that of the node."""
@@ -211,24 +209,22 @@ def _is_first(claim: Object) -> bool:
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "prepare-against-unprepare": world_specs.WorldSpec(
-        title="a node prepares a claim for one pod while it unprepares it after another",
-        make=NodePreparations,
-        sizes={"pods": world_specs.Size(3, 2)},
+    "prepare-against-unprepare": world_specs.spec(
+        NodePreparations,
+        "a node prepares a claim for one pod while it unprepares it after another",
+        pods=(3, 2),
     ),
-    "refused-pod-ends": world_specs.WorldSpec(
-        title="a pod that may not use a claim ends while another one uses it",
-        make=RefusedPod,
-        sizes={"pods": world_specs.Size(3, 2)},
+    "refused-pod-ends": world_specs.spec(
+        RefusedPod, "a pod that may not use a claim ends while another one uses it", pods=(3, 2)
     ),
-    "kubelet-restarted": world_specs.WorldSpec(
-        title="a kubelet and its driver are started again while pods use claims",
-        make=RestartedKubelet,
-        sizes={"pods": world_specs.Size(3, 2)},
+    "kubelet-restarted": world_specs.spec(
+        RestartedKubelet,
+        "a kubelet and its driver are started again while pods use claims",
+        pods=(3, 2),
     ),
-    "node-rebooted": world_specs.WorldSpec(
-        title="a kubelet starts with a checkpoint of claims that are not prepared any more",
-        make=RebootedNode,
-        sizes={"pods": world_specs.Size(3, 2)},
+    "node-rebooted": world_specs.spec(
+        RebootedNode,
+        "a kubelet starts with a checkpoint of claims that are not prepared any more",
+        pods=(3, 2),
     ),
 }

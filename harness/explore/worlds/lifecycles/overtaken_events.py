@@ -1,6 +1,6 @@
 """A scheduler learns of a claim's freeing by its own write only, which overtakes the events."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from harness import concurrency
@@ -24,13 +24,11 @@ class OvertakenEvents(controlled_world.ControlledWorld):
     old. Then its next pod needs a device of its node. No watch breaks, and no answer is lost.
     """
 
+    schedulers_named = two_schedulers.NAMES
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._bound = {name: concurrency.Event(f"{name}-bound") for name in ("pod-1", "pod-2")}
         super().__init__(*arguments, **options)
-
-    def scheduler_names(self) -> Sequence[str]:
-        """Return both names."""
-        return two_schedulers.NAMES
 
     def objects(self) -> Iterable[Object]:
         """Return two nodes with one device each, and two claims."""
@@ -71,10 +69,9 @@ class OvertakenEvents(controlled_world.ControlledWorld):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "reallocation-overtaken": world_specs.WorldSpec(
-        title="H2: a scheduler's write overtakes the events of a claim that was freed",
-        make=OvertakenEvents,
-        sizes={"binders": world_specs.Size(1, 1)},
-        private_locks=controlled_world.PRIVATE_LOCKS,
+    "reallocation-overtaken": controlled_world.spec(
+        OvertakenEvents,
+        "H2: a scheduler's write overtakes the events of a claim that was freed",
+        binders=(1, 1),
     ),
 }

@@ -1,6 +1,5 @@
 """Claims that the controller must keep for pods that run, and free after those that do not."""
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness import concurrency
@@ -10,7 +9,6 @@ from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
 from harness.explore.worlds.scheduling import extended_claims
-from harness.model.objects import Object
 
 CLAIM = "claim-1"
 _FOREIGN = {
@@ -26,13 +24,6 @@ class FreshPods(controlled_world.ControlledWorld):
     """Pods that share a claim; the controller may hear of the claim's reservations before it hears
     of the pods."""
 
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device, and the claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
-        yield world_fixtures.claim(CLAIM)
-
     def begin(self) -> None:
         """Create the pods."""
         for number in range(1, self.sizes["pods"] + 1):
@@ -42,16 +33,7 @@ class FreshPods(controlled_world.ControlledWorld):
 class ForeignConsumer(controlled_world.ControlledWorld):
     """A claim is reserved for a consumer that is no pod, and for a pod that is gone."""
 
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device, and the claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
-        yield world_fixtures.claim(CLAIM)
-
-    def scheduler_names(self) -> Sequence[str]:
-        """Return no name: the claim is allocated by another client."""
-        return ()
+    schedulers_named = ()
 
     def begin(self) -> None:
         """Allocate and reserve the claim, as another client."""
@@ -81,16 +63,7 @@ class PodUnknownToInformer(controlled_world.ControlledWorld):
     claim's event is handled in between, a live GET finds the pod, and the reservation is kept.
     """
 
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device, and the claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
-        yield world_fixtures.claim(CLAIM)
-
-    def scheduler_names(self) -> Sequence[str]:
-        """Return no name: the claim is allocated by another client."""
-        return ()
+    schedulers_named = ()
 
     def begin(self) -> None:
         """Start the other client."""
@@ -116,15 +89,11 @@ class PodUnknownToInformer(controlled_world.ControlledWorld):
 class FinishedExtendedPods(controlled_world.ControlledWorld):
     """A pod with an extended resource has finished, and the next one waits for its device."""
 
+    claim_count = 0
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._finished: set[str] = set()
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device, and its class; there are no claims."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
 
     def begin(self) -> None:
         """Create the pods."""
@@ -141,29 +110,26 @@ class FinishedExtendedPods(controlled_world.ControlledWorld):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "pods-not-heard-of": world_specs.WorldSpec(
-        title="the controller hears of a claim's reservation before it hears of the pod",
-        make=FreshPods,
-        sizes={"pods": world_specs.Size(2, 1), "binders": world_specs.ANY_BINDERS},
-        private_locks=controlled_world.PRIVATE_LOCKS,
+    "pods-not-heard-of": controlled_world.spec(
+        FreshPods,
+        "the controller hears of a claim's reservation before it hears of the pod",
+        pods=(2, 1),
+        binders=world_specs.ANY_BINDERS,
     ),
-    "foreign-consumer": world_specs.WorldSpec(
-        title="a claim is reserved for a consumer that is no pod, and for a pod that is gone",
-        make=ForeignConsumer,
-        sizes={},
-        private_locks=controlled_world.PRIVATE_LOCKS,
+    "foreign-consumer": controlled_world.spec(
+        ForeignConsumer,
+        "a claim is reserved for a consumer that is no pod, and for a pod that is gone",
     ),
-    "pod-unknown-to-informer": world_specs.WorldSpec(
-        title="H9: a pod comes and goes between two lists of the controller, which reads it in between",
-        make=PodUnknownToInformer,
-        sizes={"faults_max": world_specs.Size(1, 0)},
+    "pod-unknown-to-informer": controlled_world.spec(
+        PodUnknownToInformer,
+        "H9: a pod comes and goes between two lists of the controller, which reads it in between",
         faults=("expire-watch",),
-        private_locks=controlled_world.PRIVATE_LOCKS,
+        faults_max=(1, 0),
     ),
-    "finished-extended-pods": world_specs.WorldSpec(
-        title="a pod with an extended resource finishes, and the next one waits for its device",
-        make=FinishedExtendedPods,
-        sizes={"pods": world_specs.Size(2, 1), "binders": world_specs.Size(1, 1)},
-        private_locks=controlled_world.PRIVATE_LOCKS,
+    "finished-extended-pods": controlled_world.spec(
+        FinishedExtendedPods,
+        "a pod with an extended resource finishes, and the next one waits for its device",
+        pods=(2, 1),
+        binders=(1, 1),
     ),
 }

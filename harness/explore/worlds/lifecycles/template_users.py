@@ -1,6 +1,6 @@
 """Users who create, run and delete pods in turn, with the claim controller and the kubelets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
@@ -10,7 +10,6 @@ from harness.cluster.fixtures import kubelets
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
-from harness.model.objects import Object
 
 RUNNING = b'"phase":"Running"'
 
@@ -18,6 +17,8 @@ RUNNING = b'"phase":"Running"'
 class TemplateUsers(controlled_world.ControlledWorld):
     """Users who each create a pod with a claim template, wait until it runs, delete it, and wait
     until it is gone, in several rounds."""
+
+    claim_count = 0
 
     def __init__(
         self,
@@ -31,12 +32,6 @@ class TemplateUsers(controlled_world.ControlledWorld):
         self._waiting: dict[tuple[str, str], concurrency.Event] = {}
         self._done = 0
         """Number of users who have finished all rounds."""
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with devices."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(self.sizes["devices"]))
 
     def start_others(self) -> None:
         """Start the claim controller and the kubelets."""
@@ -85,15 +80,12 @@ class TemplateUsers(controlled_world.ControlledWorld):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "two-users-one-device": world_specs.WorldSpec(
-        title="two users create, run and delete pods in turn, with claim controller and kubelet",
-        make=TemplateUsers,
-        sizes={
-            "devices": world_specs.Size(1, 1),
-            "binders": world_specs.ANY_BINDERS,
-            "users": world_specs.Size(2, 1),
-            "rounds": world_specs.Size(2, 1),
-        },
-        private_locks=controlled_world.PRIVATE_LOCKS,
+    "two-users-one-device": controlled_world.spec(
+        TemplateUsers,
+        "two users create, run and delete pods in turn, with claim controller and kubelet",
+        devices=(1, 1),
+        binders=world_specs.ANY_BINDERS,
+        users=(2, 1),
+        rounds=(2, 1),
     ),
 }

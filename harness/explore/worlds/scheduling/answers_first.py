@@ -37,11 +37,11 @@ class AnswersFirst(competing_pods.CompetingPods):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "answers-first": world_specs.WorldSpec(
-        title="answers come before their events, while another client changes an unrelated claim",
-        make=AnswersFirst,
-        sizes=competing_pods.sizes(claims=4, devices=4, faults_max=world_specs.Size(4, 0)),
+    "answers-first": world_specs.spec(
+        AnswersFirst,
+        "answers come before their events, while another client changes an unrelated claim",
         faults=("touch-others",),
         answers_first=True,
+        **competing_pods.sizes(claims=4, devices=4, faults_max=(4, 0)),
     ),
 }

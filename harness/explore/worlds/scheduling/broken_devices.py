@@ -10,7 +10,6 @@ from harness.client import apis
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (
     device_exclusivity,
-    panels,
     ready_devices,
     reservations,
 )
@@ -24,6 +23,12 @@ class ConditionFails(small_world.SmallWorld):
 
     The first of them turn out to be broken. Their claims lose them, and the pods are tried again.
     """
+
+    judged_by = (
+        device_exclusivity.DeviceExclusivity,
+        reservations.Reservations,
+        ready_devices.ReadyDevices,
+    )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -39,14 +44,6 @@ class ConditionFails(small_world.SmallWorld):
         yield world_fixtures.pool([{**device, **conditions} for device in listed])
         for index in range(self.sizes["pods"]):
             yield world_fixtures.claim(f"claim-{index + 1}")
-
-    def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices, reservations and conditions."""
-        return (
-            device_exclusivity.DeviceExclusivity(),
-            reservations.Reservations(),
-            ready_devices.ReadyDevices(),
-        )
 
     def begin(self) -> None:
         """Create the pods, and start the driver."""
@@ -98,14 +95,12 @@ def _reported(result: Object, kind: str) -> Object:
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "binding-condition-fails": world_specs.WorldSpec(
-        title="the first device that is allocated turns out to be broken before its pod is bound",
-        make=ConditionFails,
-        sizes={
-            "pods": world_specs.Size(2, 1),
-            "failures": world_specs.Size(1, 0),
-            "binders": world_specs.ANY_BINDERS,
-        },
+    "binding-condition-fails": world_specs.spec(
+        ConditionFails,
+        "the first device that is allocated turns out to be broken before its pod is bound",
         private_locks=world_specs.contended("binding-conditions"),
+        pods=(2, 1),
+        failures=(1, 0),
+        binders=world_specs.ANY_BINDERS,
     ),
 }

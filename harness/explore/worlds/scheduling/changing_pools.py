@@ -81,10 +81,11 @@ def _with_spec(spec: Object, document: Object) -> Object:
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "new-generation": world_specs.WorldSpec(
-        title="a pool gets a new generation, slice by slice, in the middle of attempts",
-        make=NewGeneration,
-        sizes={"pods": world_specs.Size(3, 2), "binders": world_specs.ANY_BINDERS},
+    "new-generation": world_specs.spec(
+        NewGeneration,
+        "a pool gets a new generation, slice by slice, in the middle of attempts",
         private_locks=world_specs.contended("inventory", "slice-tracker"),
+        pods=(3, 2),
+        binders=world_specs.ANY_BINDERS,
     ),
 }

@@ -1,7 +1,8 @@
 """Pods, each with a claim of its own, that compete for the devices of one node."""
 
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
@@ -9,16 +10,15 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.model.objects import Object
 
 
 def sizes(
-    *, claims: int, devices: int, late_pods: int = 0, **others: world_specs.Size
-) -> Mapping[str, world_specs.Size]:
+    *, claims: int, devices: int, late_pods: int = 0, **others: tuple[int, int]
+) -> Mapping[str, Any]:
     """Return the sizes: claims (one for each pod), devices, pods that may be bound at once."""
     return {
-        "claims": world_specs.Size(claims, max(2, late_pods)),
-        "devices": world_specs.Size(devices, 1),
+        "claims": (claims, max(2, late_pods)),
+        "devices": (devices, 1),
         "binders": world_specs.ANY_BINDERS,
         **others,
     }
@@ -43,14 +43,6 @@ class CompetingPods(small_world.SmallWorld):
         self.allocated = concurrency.Event("allocated")
         """Set once a claim has been allocated."""
         super().__init__(spec, runtime, defects=defects, remedies=remedies)
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with devices, and the claims."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(self.sizes["devices"]))
-        for index in range(self.sizes["claims"]):
-            yield world_fixtures.claim(f"claim-{index + 1}")
 
     def related_resources(self) -> Collection[str] | None:
         """Return those at which the oracles look."""
@@ -113,42 +105,36 @@ WATCHES = ("drop-watch", "expire-watch")
 """The faults of watches."""
 _ONE_LATE = functools.partial(CompetingPods, late_pods=1)
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "two-claims-one-device": world_specs.WorldSpec(
-        title="two pods at once, one of them must wait",
-        make=CompetingPods,
-        sizes=sizes(claims=2, devices=1),
+    "two-claims-one-device": world_specs.spec(
+        CompetingPods, "two pods at once, one of them must wait", **sizes(claims=2, devices=1)
     ),
-    "pod-arrives-during-binding": world_specs.WorldSpec(
-        title="a second pod is created when the first claim is written",
-        make=_ONE_LATE,
-        sizes=sizes(claims=2, devices=1, late_pods=1),
+    "pod-arrives-during-binding": world_specs.spec(
+        _ONE_LATE,
+        "a second pod is created when the first claim is written",
+        **sizes(claims=2, devices=1, late_pods=1),
     ),
-    "four-claims-two-devices": world_specs.WorldSpec(
-        title="four pods at once, two of them must wait",
-        make=CompetingPods,
-        sizes=sizes(claims=4, devices=2),
+    "four-claims-two-devices": world_specs.spec(
+        CompetingPods, "four pods at once, two of them must wait", **sizes(claims=4, devices=2)
     ),
-    "four-claims-four-devices": world_specs.WorldSpec(
-        title="four pods at once, one device for each",
-        make=CompetingPods,
-        sizes=sizes(claims=4, devices=4),
+    "four-claims-four-devices": world_specs.spec(
+        CompetingPods, "four pods at once, one device for each", **sizes(claims=4, devices=4)
     ),
-    "watch-breaks": world_specs.WorldSpec(
-        title="a watch breaks and is resumed, or gets 410",
-        make=_ONE_LATE,
-        sizes=sizes(claims=2, devices=1, late_pods=1, faults_max=world_specs.Size(1, 0)),
+    "watch-breaks": world_specs.spec(
+        _ONE_LATE,
+        "a watch breaks and is resumed, or gets 410",
         faults=WATCHES,
+        **sizes(claims=2, devices=1, late_pods=1, faults_max=(1, 0)),
     ),
-    "object-touched": world_specs.WorldSpec(
-        title="another client changes an object just before it is written: a conflict",
-        make=_ONE_LATE,
-        sizes=sizes(claims=2, devices=1, late_pods=1, faults_max=world_specs.Size(2, 0)),
+    "object-touched": world_specs.spec(
+        _ONE_LATE,
+        "another client changes an object just before it is written: a conflict",
         faults=("touch-objects",),
+        **sizes(claims=2, devices=1, late_pods=1, faults_max=(2, 0)),
     ),
-    "answer-lost": world_specs.WorldSpec(
-        title="H1: no answer to a write: it was committed, never will be, or will be later",
-        make=CompetingPods,
-        sizes=sizes(claims=2, devices=1, faults_max=world_specs.Size(1, 0)),
+    "answer-lost": world_specs.spec(
+        CompetingPods,
+        "H1: no answer to a write: it was committed, never will be, or will be later",
         faults=("lose-response", "lose-request", "delay-request"),
+        **sizes(claims=2, devices=1, faults_max=(1, 0)),
     ),
 }

@@ -72,9 +72,9 @@ class ExtendedClaims(competing_pods.CompetingPods):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "extended-claims": world_specs.WorldSpec(
-        title="two pods ask for an extended resource, and a third one when a claim is allocated",
-        make=functools.partial(ExtendedClaims, late_pods=1),
-        sizes=competing_pods.sizes(claims=3, devices=2, late_pods=1),
+    "extended-claims": world_specs.spec(
+        functools.partial(ExtendedClaims, late_pods=1),
+        "two pods ask for an extended resource, and a third one when a claim is allocated",
+        **competing_pods.sizes(claims=3, devices=2, late_pods=1),
     ),
 }

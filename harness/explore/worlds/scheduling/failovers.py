@@ -1,12 +1,12 @@
 """Another scheduler takes over while the first is binding a pod."""
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from harness import concurrency
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, leftovers, panels, reservations
+from harness.explore.worlds.oracles import device_exclusivity, leftovers, reservations
 from harness.explore.worlds.scheduling import competing_pods, extended_claims
 from harness.model.objects import Object
 
@@ -40,16 +40,8 @@ class BoundLate(small_world.SmallWorld):
     because the pod is bound, and its Unreserve takes back the reservation with which the pod runs.
     """
 
-    def objects(self) -> Iterable[Object]:
-        """Return a node with two devices, and the claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(2))
-        yield world_fixtures.claim("claim-1")
-
-    def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices and reservations."""
-        return device_exclusivity.DeviceExclusivity(), reservations.Reservations()
+    device_count = 2
+    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
 
     def begin(self) -> None:
         """Create the pod; the scheduler may be replaced at any time from now on."""
@@ -98,28 +90,25 @@ class TakenBackLate(BoundLate):
         return world_fixtures.pod_naming_twice("pod-1", "claim-1")
 
 
-_ONE_BINDER = {"binders": world_specs.Size(1, 1)}
-
-
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "failover": world_specs.WorldSpec(
-        title="H3: another scheduler takes over while the first is binding a pod",
-        make=functools.partial(Failover, late_pods=1),
-        sizes=competing_pods.sizes(claims=2, devices=1, late_pods=1),
+    "failover": world_specs.spec(
+        functools.partial(Failover, late_pods=1),
+        "H3: another scheduler takes over while the first is binding a pod",
+        **competing_pods.sizes(claims=2, devices=1, late_pods=1),
     ),
-    "reservation-taken-back-late": world_specs.WorldSpec(
-        title="H18: a scheduler takes a reservation back after its successor has listed the claim",
-        make=TakenBackLate,
-        sizes=_ONE_BINDER,
+    "reservation-taken-back-late": world_specs.spec(
+        TakenBackLate,
+        "H18: a scheduler takes a reservation back after its successor has listed the claim",
+        binders=(1, 1),
     ),
-    "pod-bound-late": world_specs.WorldSpec(
-        title="H19: the binding of a pod is committed after another scheduler has listed the pod",
-        make=BoundLate,
-        sizes=_ONE_BINDER,
+    "pod-bound-late": world_specs.spec(
+        BoundLate,
+        "H19: the binding of a pod is committed after another scheduler has listed the pod",
+        binders=(1, 1),
     ),
-    "extended-pod-bound-late": world_specs.WorldSpec(
-        title="H19: the same with a pod that asks for an extended resource",
-        make=ExtendedBoundLate,
-        sizes=_ONE_BINDER,
+    "extended-pod-bound-late": world_specs.spec(
+        ExtendedBoundLate,
+        "H19: the same with a pod that asks for an extended resource",
+        binders=(1, 1),
     ),
 }

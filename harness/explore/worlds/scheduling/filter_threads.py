@@ -7,7 +7,6 @@ from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (
     asked_devices,
     device_exclusivity,
-    panels,
     reservations,
 )
 from harness.model.objects import Object
@@ -17,6 +16,12 @@ from harness.subject.scheduling import node_search, schedulers
 class FilterThreads(small_world.SmallWorld):
     """Nodes with one device each, and as many pods; each attempt filters on several threads."""
 
+    judged_by = (
+        device_exclusivity.DeviceExclusivity,
+        asked_devices.AskedDevices,
+        reservations.Reservations,
+    )
+
     def objects(self) -> Iterable[Object]:
         """Return the nodes with their devices, and the claims."""
         yield world_fixtures.device_class()
@@ -25,14 +30,6 @@ class FilterThreads(small_world.SmallWorld):
             yield world_fixtures.pool(world_fixtures.devices(1), name=f"worker-{index}")
         for index in range(self.sizes["nodes"]):
             yield world_fixtures.claim(f"claim-{index + 1}")
-
-    def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices, of their nodes, and of reservations."""
-        return (
-            device_exclusivity.DeviceExclusivity(),
-            asked_devices.AskedDevices(),
-            reservations.Reservations(),
-        )
 
     def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
         """Return the options of a scheduler with several Filter threads."""
@@ -46,14 +43,12 @@ class FilterThreads(small_world.SmallWorld):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "filter-threads": world_specs.WorldSpec(
-        title="two threads filter the nodes for each pod",
-        make=FilterThreads,
-        sizes={
-            "nodes": world_specs.Size(2, 2),
-            "threads": world_specs.Size(2, 1),
-            "binders": world_specs.ANY_BINDERS,
-        },
+    "filter-threads": world_specs.spec(
+        FilterThreads,
+        "two threads filter the nodes for each pod",
         private_locks=world_specs.contended("attempt"),
+        nodes=(2, 2),
+        threads=(2, 1),
+        binders=world_specs.ANY_BINDERS,
     ),
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
+from harness.explore.worlds.oracles import device_exclusivity, reservations
 from harness.model.objects import Object
 
 CLAIM, NODES = "claim-1", ("worker-0", "worker-1")
@@ -17,6 +17,8 @@ class FreedAllocation(small_world.SmallWorld):
     others can run on the first node only: they reserve the claim. The pods of one node get it.
     """
 
+    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
+
     def objects(self) -> Iterable[Object]:
         """Return two nodes with a device each, and the allocated claim."""
         yield world_fixtures.device_class()
@@ -25,10 +27,6 @@ class FreedAllocation(small_world.SmallWorld):
             yield world_fixtures.pool(world_fixtures.devices(1), name=name)
         claim = world_fixtures.claim(CLAIM)
         yield {**claim, "status": world_fixtures.allocated("device-0", node_name=NODES[0])}
-
-    def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices and reservations."""
-        return device_exclusivity.DeviceExclusivity(), reservations.Reservations()
 
     def begin(self) -> None:
         """Create the pods."""
@@ -66,18 +64,17 @@ class UnfreedAllocation(FreedAllocation):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "allocation-freed-for-another-pod": world_specs.WorldSpec(
-        title="PostFilter frees the allocation of a claim that other pods reserve",
-        make=FreedAllocation,
-        sizes={
-            "pods": world_specs.Size(2, 2),
-            "binders": world_specs.ANY_BINDERS,
-        },
+    "allocation-freed-for-another-pod": world_specs.spec(
+        FreedAllocation,
+        "PostFilter frees the allocation of a claim that other pods reserve",
+        pods=(2, 2),
+        binders=world_specs.ANY_BINDERS,
     ),
-    "allocation-not-freed": world_specs.WorldSpec(
-        title="H15: the write with which PostFilter frees an allocation fails",
-        make=UnfreedAllocation,
-        sizes={"binders": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
+    "allocation-not-freed": world_specs.spec(
+        UnfreedAllocation,
+        "H15: the write with which PostFilter frees an allocation fails",
         faults=("touch-objects", "lose-request"),
+        binders=(1, 1),
+        faults_max=(1, 0),
     ),
 }

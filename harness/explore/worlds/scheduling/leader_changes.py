@@ -143,11 +143,9 @@ class BreakingConnection:
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "leader-changes": world_specs.WorldSpec(
-        title="H3: a leader loses its lease while a write of its last binding is under way",
-        make=functools.partial(LeaderChange, late_pods=1),
-        sizes=competing_pods.sizes(
-            claims=2, devices=1, late_pods=1, binders=world_specs.Size(1, 1)
-        ),
+    "leader-changes": world_specs.spec(
+        functools.partial(LeaderChange, late_pods=1),
+        "H3: a leader loses its lease while a write of its last binding is under way",
+        **competing_pods.sizes(claims=2, devices=1, late_pods=1, binders=(1, 1)),
     ),
 }

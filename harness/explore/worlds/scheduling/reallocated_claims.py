@@ -34,12 +34,10 @@ class ReallocatedClaim(competing_pods.CompetingPods):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "reallocated-unseen": world_specs.WorldSpec(
-        title="H2: another writer changes an allocation while the watch is broken",
-        make=functools.partial(ReallocatedClaim, late_pods=1),
-        sizes=competing_pods.sizes(
-            claims=2, devices=2, late_pods=1, faults_max=world_specs.Size(1, 0)
-        ),
+    "reallocated-unseen": world_specs.spec(
+        functools.partial(ReallocatedClaim, late_pods=1),
+        "H2: another writer changes an allocation while the watch is broken",
         faults=competing_pods.WATCHES,
+        **competing_pods.sizes(claims=2, devices=2, late_pods=1, faults_max=(1, 0)),
     ),
 }

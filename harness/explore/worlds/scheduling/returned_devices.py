@@ -17,9 +17,7 @@ class DeletedClaim(small_world.SmallWorld):
 
     def objects(self) -> Iterable[Object]:
         """Return a node with one device, the claim that has it, and the pod's claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
+        yield from world_fixtures.one_node(1)
         held = world_fixtures.allocated("device-0")
         yield {**world_fixtures.claim(HOLDER), "status": held}
         yield world_fixtures.claim("claim-1")
@@ -37,9 +35,9 @@ class DeletedClaim(small_world.SmallWorld):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "allocated-claim-deleted": world_specs.WorldSpec(
-        title="a claim without finalizer is deleted while a pod waits for its device",
-        make=DeletedClaim,
-        sizes={"binders": world_specs.Size(1, 1)},
+    "allocated-claim-deleted": world_specs.spec(
+        DeletedClaim,
+        "a claim without finalizer is deleted while a pod waits for its device",
+        binders=(1, 1),
     ),
 }

@@ -78,16 +78,7 @@ LIMIT = 3
 class SharedClaim(small_world.SmallWorld):
     """One claim and its pods; the first allocates it, and all reserve it."""
 
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device, and the claim."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(1))
-        yield world_fixtures.claim(CLAIM)
-
-    def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices and reservations."""
-        return device_exclusivity.DeviceExclusivity(), reservations.Reservations()
+    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
 
     def begin(self) -> None:
         """Create the pods."""
@@ -161,27 +152,27 @@ def _uid(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012}"
 
 
-def _sizes(pods: int) -> dict[str, world_specs.Size]:
+def _sizes(pods: int) -> dict[str, Any]:
     return {
-        "pods": world_specs.Size(pods, 2),
+        "pods": (pods, 2),
         "binders": world_specs.ANY_BINDERS,
     }
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "three-pods-one-claim": world_specs.WorldSpec(
-        title="three pods use one claim, and reserve it concurrently by update",
-        make=SharedClaim,
-        sizes=_sizes(pods=3),
+    "three-pods-one-claim": world_specs.spec(
+        SharedClaim,
+        "three pods use one claim, and reserve it concurrently by update",
+        **_sizes(pods=3),
     ),
-    "three-pods-one-claim-by-patch": world_specs.WorldSpec(
-        title="three pods use one claim, and reserve it concurrently by patch",
-        make=ClaimReservedByPatch,
-        sizes=_sizes(pods=3),
+    "three-pods-one-claim-by-patch": world_specs.spec(
+        ClaimReservedByPatch,
+        "three pods use one claim, and reserve it concurrently by patch",
+        **_sizes(pods=3),
     ),
-    "one-reservation-left": world_specs.WorldSpec(
-        title="two pods compete for the last reservation of a claim, until another one ends",
-        make=LimitedClaim,
-        sizes=_sizes(pods=2),
+    "one-reservation-left": world_specs.spec(
+        LimitedClaim,
+        "two pods compete for the last reservation of a claim, until another one ends",
+        **_sizes(pods=2),
     ),
 }

@@ -1,9 +1,10 @@
 """Claims for parts of one device: shares of its capacity, or partitions with common counters."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from harness.explore.worlds import world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, device_shares, panels
+from harness.explore.worlds.oracles import device_exclusivity, device_shares
 from harness.explore.worlds.scheduling import competing_pods
 from harness.model.objects import Object
 
@@ -17,9 +18,7 @@ _SET = "whole"
 class PartsOfOneDevice(competing_pods.CompetingPods):
     """Pods whose claims are each for a part of the same device; a third one is too many."""
 
-    def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices and of their parts."""
-        return device_exclusivity.DeviceExclusivity(), device_shares.DeviceShares()
+    judged_by = (device_exclusivity.DeviceExclusivity, device_shares.DeviceShares)
 
     def bound_expected(self) -> int:
         """Return how many pods fit."""
@@ -74,19 +73,19 @@ def _counters(key: str, memory: int) -> Object:
     return {key or "name": _SET, "counters": {"memory": {"value": str(memory)}}}
 
 
-def _sizes() -> dict[str, world_specs.Size]:
-    return {"claims": world_specs.Size(3, 2), "binders": world_specs.ANY_BINDERS}
+def _sizes() -> dict[str, Any]:
+    return {"claims": (3, 2), "binders": world_specs.ANY_BINDERS}
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "shares-of-one-device": world_specs.WorldSpec(
-        title="three claims for shares of one device, whose capacity is enough for two",
-        make=SharesOfOneDevice,
-        sizes=_sizes(),
+    "shares-of-one-device": world_specs.spec(
+        SharesOfOneDevice,
+        "three claims for shares of one device, whose capacity is enough for two",
+        **_sizes(),
     ),
-    "partitions-of-one-device": world_specs.WorldSpec(
-        title="three claims for partitions of one device, whose counters are enough for two",
-        make=PartitionsOfOneDevice,
-        sizes=_sizes(),
+    "partitions-of-one-device": world_specs.spec(
+        PartitionsOfOneDevice,
+        "three claims for partitions of one device, whose counters are enough for two",
+        **_sizes(),
     ),
 }

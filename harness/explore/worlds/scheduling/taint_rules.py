@@ -1,7 +1,6 @@
 """A DeviceTaintRule comes while a driver changes its slice, in the middle of an attempt."""
 
 import dataclasses
-from collections.abc import Iterable
 from typing import Any, cast
 
 from harness import concurrency
@@ -30,13 +29,8 @@ class TaintRule(small_world.SmallWorld):
     which are off in Kubernetes unless they are asked for.
     """
 
-    def objects(self) -> Iterable[Object]:
-        """Return a node with two devices, and a claim for each pod."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(2))
-        for number in (1, 2):
-            yield world_fixtures.claim(f"claim-{number}")
+    device_count = 2
+    claim_count = 2
 
     def new_scheduler(self, name: str) -> schedulers.Scheduler:
         """Return a scheduler whose slice tracker is known here."""
@@ -92,10 +86,11 @@ class _WithDevices:
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "taint-rule": world_specs.WorldSpec(
-        title="a DeviceTaintRule comes while a slice changes, in the middle of an attempt",
-        make=TaintRule,
-        sizes={"changes": world_specs.Size(1, 0), "binders": world_specs.Size(1, 1)},
+    "taint-rule": world_specs.spec(
+        TaintRule,
+        "a DeviceTaintRule comes while a slice changes, in the middle of an attempt",
         private_locks=world_specs.contended("inventory", "slice-tracker"),
+        changes=(1, 0),
+        binders=(1, 1),
     ),
 }

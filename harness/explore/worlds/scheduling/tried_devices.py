@@ -16,7 +16,6 @@ from harness.explore.worlds.oracles import (
     asked_devices,
     device_exclusivity,
     device_shares,
-    panels,
 )
 from harness.model.objects import Object
 
@@ -27,6 +26,12 @@ _OTHER_DRIVER = "other.example"
 
 class TriedDevices(small_world.SmallWorld):
     """A pod with a claim that can be allocated on the only node."""
+
+    judged_by = (
+        device_exclusivity.DeviceExclusivity,
+        device_shares.DeviceShares,
+        asked_devices.AskedDevices,
+    )
 
     def __init__(
         self,
@@ -49,14 +54,6 @@ class TriedDevices(small_world.SmallWorld):
         yield world_fixtures.device_class()
         yield from self._offered()
         yield {**world_fixtures.claim("claim-1"), "spec": {"devices": self._asked}}
-
-    def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices, of their parts, and of what was asked for."""
-        return (
-            device_exclusivity.DeviceExclusivity(),
-            device_shares.DeviceShares(),
-            asked_devices.AskedDevices(),
-        )
 
     def begin(self) -> None:
         """Create the pod."""
@@ -162,7 +159,7 @@ def _world(title: str, offered: Pools, *requests: Object, **asked: Any) -> world
     make = functools.partial(
         TriedDevices, offered=offered, asked={"requests": list(requests), **asked}
     )
-    return world_specs.WorldSpec(title=title, make=make, sizes={"binders": world_specs.Size(1, 1)})
+    return world_specs.spec(make, title, binders=(1, 1))
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {

@@ -1,10 +1,7 @@
 """Two schedulers with different names, which know nothing of each other but what the API tells."""
 
-from collections.abc import Iterable, Sequence
-
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
-from harness.model.objects import Object
+from harness.explore.worlds.oracles import device_exclusivity, reservations
 
 NAMES = ("scheduler-1", "scheduler-2")
 
@@ -12,21 +9,8 @@ NAMES = ("scheduler-1", "scheduler-2")
 class TwoSchedulers(small_world.SmallWorld):
     """Two schedulers, each with pods of its own."""
 
-    def scheduler_names(self) -> Sequence[str]:
-        """Return both names."""
-        return NAMES
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with devices, and the claims."""
-        yield world_fixtures.node()
-        yield world_fixtures.device_class()
-        yield world_fixtures.pool(world_fixtures.devices(self.sizes["devices"]))
-        for number in range(1, self.sizes.get("claims", 1) + 1):
-            yield world_fixtures.claim(f"claim-{number}")
-
-    def oracles(self) -> Iterable[panels.Oracle]:
-        """Return those of devices and reservations."""
-        return device_exclusivity.DeviceExclusivity(), reservations.Reservations()
+    schedulers_named = NAMES
+    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
 
 
 class OneClaim(TwoSchedulers):
@@ -58,22 +42,18 @@ class OneDevice(TwoSchedulers):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "two-schedulers-one-claim": world_specs.WorldSpec(
-        title="pods of two schedulers use one claim; both allocate it",
-        make=OneClaim,
-        sizes={
-            "pods": world_specs.Size(2, 2),
-            "devices": world_specs.Size(2, 1),
-            "binders": world_specs.Size(1, 1),
-        },
+    "two-schedulers-one-claim": world_specs.spec(
+        OneClaim,
+        "pods of two schedulers use one claim; both allocate it",
+        pods=(2, 2),
+        devices=(2, 1),
+        binders=(1, 1),
     ),
-    "two-schedulers-one-device": world_specs.WorldSpec(
-        title="kubernetes#128980: two schedulers do not know of each other's plans",
-        make=OneDevice,
-        sizes={
-            "claims": world_specs.Size(2, 2),
-            "devices": world_specs.Size(1, 1),
-            "binders": world_specs.Size(1, 1),
-        },
+    "two-schedulers-one-device": world_specs.spec(
+        OneDevice,
+        "kubernetes#128980: two schedulers do not know of each other's plans",
+        claims=(2, 2),
+        devices=(1, 1),
+        binders=(1, 1),
     ),
 }
