@@ -21,7 +21,7 @@ from bench import apiserver, clients
 from harness import processes
 from harness.apiserver.codec import json_codec
 from harness.client import apis, transports
-from harness.cluster.fixtures import fake_objects, pool_slices
+from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.scenario import claim_specs, pool_specs
 from harness.traffic import claim_requests, objects
 

@@ -30,7 +30,7 @@ MODULES = (
     "harness.cli.subcommands.harness_parts",
     "harness.client.recorders",
     "harness.cluster.dra.driver_settings",
-    "harness.cluster.fixtures.kubelet_process",
+    "harness.cluster.fake_nodes.kubelet_process",
     "harness.cluster.pool_changes.pool_changers",
     "harness.run.known_defects",
     "harness.subject.process.subject_process",

@@ -16,7 +16,7 @@ import msgspec
 from harness import errors
 from harness.client import apis, kubeconfig_files, transports
 from harness.cluster import cluster_records, interfaces
-from harness.cluster.fixtures import fake_world
+from harness.cluster.fake_nodes import fake_world
 from harness.model.objects import Object
 from harness.scenario import profiles
 

@@ -6,7 +6,7 @@ from harness import clocks, errors, processes, writing
 from harness.checks.progress import claim_progress, garbage_collection
 from harness.client import apis, backoffs, transports
 from harness.cluster import cluster_records, interfaces, providers
-from harness.cluster.fixtures import collector_probe, fake_world
+from harness.cluster.fake_nodes import collector_probe, fake_world
 from harness.history import directories, plans
 from harness.run import (
     cluster_logs,

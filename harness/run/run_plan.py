@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from harness import clocks
 from harness.cluster import providers
-from harness.cluster.fixtures import fake_objects
+from harness.cluster.fake_nodes import fake_objects
 from harness.history import plans
 from harness.run import (
     demanded_checks,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness import errors
-from harness.cluster.fixtures import fake_objects, pool_slices
+from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.model import naming
 from harness.scenario import claim_specs, pool_specs, specs
 

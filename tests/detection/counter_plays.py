@@ -13,7 +13,7 @@ import msgspec
 from harness.checks import verdicts
 from harness.checks.consumption import declared_devices, device_consumption
 from harness.checks.holds import hold_history
-from harness.cluster.fixtures import fake_objects, pool_slices
+from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.history import records
 from harness.model import naming
 from harness.scenario import claim_specs, pool_specs

@@ -1,7 +1,7 @@
 """The objects of a scenario as the embedded API server validates them."""
 
 from harness.apiserver.validation.dra import resource_claims, resource_slices
-from harness.cluster.fixtures import pool_slices
+from harness.cluster.fake_nodes import pool_slices
 from harness.scenario import specs
 from harness.traffic import claim_requests
 

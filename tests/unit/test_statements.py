@@ -17,7 +17,7 @@ RESULTS = "subject/allocation/test_results.py"
 FEATURES = "subject/claim_control/test_controller_features.py"
 CONTROLLER = "subject/claim_control/test_claim_controllers.py"
 MANAGERS, DRIVERS = "cluster/dra/test_claim_managers.py", "cluster/dra/test_drivers.py"
-PODS = "cluster/fixtures/test_prepared_pods.py"
+PODS = "cluster/fake_nodes/test_prepared_pods.py"
 PREPARED = "checks/nodes/test_prepared_devices.py"
 
 WRONG_ONCE = {

@@ -53,7 +53,7 @@ def kubelet(
 ) -> int:
     """Run the kubelets of all fake nodes, with a DRA driver, against any kubeconfig."""
     from harness.cluster.dra import driver_settings, kubelet_defects, node_claims
-    from harness.cluster.fixtures import kubelet_process
+    from harness.cluster.fake_nodes import kubelet_process
     from harness.cluster.pool_changes import pool_changers
 
     cluster_parts.require_defects_of("kubelet", defect or ())

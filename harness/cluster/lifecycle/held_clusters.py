@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from harness import processes, writing
 from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces, providers
-from harness.cluster.fixtures import fake_objects, fake_world
+from harness.cluster.fake_nodes import fake_objects, fake_world
 from harness.cluster.lifecycle import prune
 from harness.scenario import pool_specs, profiles
 

@@ -23,7 +23,7 @@ import yaml
 from harness import clocks
 from harness.client import apis, transports
 from harness.cluster.doctor import requirements
-from harness.cluster.fixtures import fake_objects
+from harness.cluster.fake_nodes import fake_objects
 from harness.scenario import profiles
 from tests.e2e import running
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.fixtures import fake_objects, pool_slices
+from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.model import naming
 from harness.scenario import claim_specs, device_supply, pool_specs
 from harness.subject.allocation import allocated_states, allocators, inventories

@@ -10,7 +10,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.cluster.dra import node_claims
-from harness.cluster.fixtures import kubelets
+from harness.cluster.fake_nodes import kubelets
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, panels, preparations
 from harness.model.objects import Object

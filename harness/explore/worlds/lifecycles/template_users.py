@@ -6,7 +6,7 @@ from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
-from harness.cluster.fixtures import kubelets
+from harness.cluster.fake_nodes import kubelets
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from harness import concurrency
 from harness.client import apis
 from harness.cluster.dra import node_claims
-from harness.cluster.fixtures import kubelets
+from harness.cluster.fake_nodes import kubelets
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import api_server, small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (

@@ -9,7 +9,7 @@ import pytest
 from harness import errors, processes
 from harness.client import apis, transports
 from harness.cluster.dra import node_claims
-from harness.cluster.fixtures import kubelet_process
+from harness.cluster.fake_nodes import kubelet_process
 from harness.run import known_defects
 from harness.scenario import driver_specs
 from tests.support import api_objects

@@ -17,7 +17,7 @@ import pytest
 from harness import clocks, errors, processes
 from harness.client import apis, transports
 from harness.cluster import cluster_records, embedded_cluster, interfaces, providers
-from harness.cluster.fixtures import fake_world
+from harness.cluster.fake_nodes import fake_world
 from harness.cluster.lifecycle import held_clusters, prune
 from harness.scenario import pool_specs, profiles
 

@@ -18,7 +18,7 @@ import pytest
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster import interfaces, providers
-from harness.cluster.fixtures import collector_probe, fake_world
+from harness.cluster.fake_nodes import collector_probe, fake_world
 from harness.cluster.local import binaries, control_plane, local_cluster, local_files
 from harness.model.objects import Object
 from harness.run.faulting import process_faults

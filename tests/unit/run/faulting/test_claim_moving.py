@@ -8,7 +8,7 @@ import pytest
 from harness import concurrency, errors
 from harness.client import apis, transports
 from harness.cluster import embedded_cluster
-from harness.cluster.fixtures import fake_world
+from harness.cluster.fake_nodes import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import journal_reader, plans, records
 from harness.model.objects import Object

@@ -9,7 +9,7 @@ import pytest
 from harness import concurrency
 from harness.client import apis, transports
 from harness.cluster import embedded_cluster
-from harness.cluster.fixtures import fake_world
+from harness.cluster.fake_nodes import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import records
 from harness.run.faulting import fault_journal, node_losses
