@@ -13,17 +13,37 @@ import base64
 import dataclasses
 import functools
 import pathlib
+import re
 import ssl
 import urllib.parse
 
 from harness import errors, private_files, regular_files
-from harness.client import exec_credentials, impersonations, kubeconfig_files, proxies
+from harness.client import exec_credentials, impersonations, kubeconfig_files
 
 Document = kubeconfig_files.Document
 _REFUSED_USER = {
     "username": "a user name with a password, which no supported API server accepts: use a token or a client certificate",
     "auth-provider": "an auth-provider, which client-go has removed: use an exec plugin",
 }
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Proxy:
+    """An HTTP proxy. The repr omits the password."""
+
+    host: str
+    port: int
+    authorization: str = dataclasses.field(default="", repr=False)
+    """The value of the `Proxy-Authorization` header; empty: the proxy needs none."""
+
+    def __str__(self) -> str:
+        """Return the address without the password, for messages."""
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that the proxy needs."""
+        return {"Proxy-Authorization": self.authorization} if self.authorization else {}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +68,7 @@ class Endpoint:
     """The name to verify in the server's certificate; empty: `host`."""
     plugin: exec_credentials.Command | None = None
     """The exec plugin that provides the credentials; None: they are in the kubeconfig."""
-    proxy: proxies.Proxy | None = None
+    proxy: Proxy | None = None
     """The proxy of all connections; None: they are direct."""
     impersonation: impersonations.Headers = ()
     """The headers of each request that name the user to impersonate."""
@@ -116,7 +136,7 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
         insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
         server_name=str(cluster.get("tls-server-name") or ""),
         plugin=exec_credentials.read(command, cluster, path) if command else None,
-        proxy=proxies.read(cluster.get("proxy-url"), path),
+        proxy=read(cluster.get("proxy-url"), path),
         impersonation=impersonations.read(user, path),
     )
 
@@ -208,3 +228,35 @@ def shared_context(
 def shared_plugin(command: exec_credentials.Command) -> exec_credentials.Plugin:
     """Return the plugin that all transports with the same command share."""
     return exec_credentials.Plugin(command)
+
+
+_PORT = 80
+_CREDENTIALS = re.compile(r"//[^/]*@")
+
+
+def read(address: object, path: pathlib.Path) -> Proxy | None:
+    """Return the proxy of a URL, None if the URL is empty.
+
+    Raises KubeconfigError if the URL is malformed or its scheme is not http.
+    """
+    if not address:
+        return None
+    try:
+        url = urllib.parse.urlsplit(str(address))
+        if url.scheme == "http" and url.hostname:
+            port = url.port or _PORT
+            return Proxy(host=url.hostname, port=port, authorization=_authorization(url))
+    except ValueError:
+        pass  # an invalid port or IPv6 address
+    shown = _CREDENTIALS.sub("//", str(address))
+    raise errors.KubeconfigError(
+        f"{path}: expected the cluster's proxy-url as http://host:port, got {shown!r}: use an HTTP proxy, or forward a port to "
+        "the API server and use that in a kubeconfig without proxy-url"
+    )
+
+
+def _authorization(url: urllib.parse.SplitResult) -> str:
+    if url.username is None:
+        return ""
+    pair = f"{urllib.parse.unquote(url.username)}:{urllib.parse.unquote(url.password or '')}"
+    return f"Basic {base64.b64encode(pair.encode()).decode()}"

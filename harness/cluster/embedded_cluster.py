@@ -8,7 +8,7 @@ import threading
 
 from harness import errors, processes
 from harness.client import kubeconfigs
-from harness.cluster import audit_logs, interfaces, loopback_ports
+from harness.cluster import control_plane_settings, interfaces, loopback_ports
 from harness.scenario import profiles
 
 READY_TIMEOUT_S = 30.0
@@ -42,7 +42,7 @@ class ServerCommand:
     @property
     def audit_log(self) -> pathlib.Path:
         """The audit log, which is there if `is_audited` is set."""
-        return self.directory / audit_logs.NAME
+        return self.directory / control_plane_settings.AUDIT_LOG
 
     @property
     def plain_kubeconfig(self) -> pathlib.Path:
@@ -85,7 +85,11 @@ class ServerCommand:
         return [str(word) for word in options]
 
     def _audit_options(self) -> list[str]:
-        names = [word for name in audit_logs.RESOURCES for word in ("--audit-writes-of", name)]
+        names = [
+            word
+            for name in control_plane_settings.AUDITED_RESOURCES
+            for word in ("--audit-writes-of", name)
+        ]
         return ["--audit-log", str(self.audit_log), *names]
 
     def on_ports_in_use(self) -> "ServerCommand":
@@ -102,7 +106,7 @@ class ServerCommand:
         The server's own log stays.
         """
         shutil.rmtree(self.data, ignore_errors=True)
-        audit_logs.remove(self.audit_log)
+        control_plane_settings.remove_audit(self.audit_log)
         for pattern in (f"{KUBECONFIG}*", f".{KUBECONFIG}*"):  # unfinished ones begin with a dot
             for path in self.directory.glob(pattern):
                 path.unlink(missing_ok=True)
@@ -182,11 +186,11 @@ class EmbeddedCluster:
 
     def audit_position(self) -> int:
         """Return the size of the audit log."""
-        return audit_logs.position(self._command.audit_log)
+        return control_plane_settings.audit_position(self._command.audit_log)
 
     def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
         """Copy what was logged after a position."""
-        audit_logs.save(self._command.audit_log, into, after=after)
+        control_plane_settings.save_audit(self._command.audit_log, into, after=after)
 
     def down(self) -> None:
         """Stop the process and remove everything but the log; ends a restart that is under way."""
@@ -266,7 +270,7 @@ def start(name: str, command: ServerCommand) -> EmbeddedCluster:
     A failed start leaves only the log.
     """
     shutil.rmtree(command.data, ignore_errors=True)
-    audit_logs.remove(command.audit_log)
+    control_plane_settings.remove_audit(command.audit_log)
     try:
         return EmbeddedCluster(name, command, command.start())
     except BaseException:

@@ -2,7 +2,7 @@
 
 from harness import errors
 from harness.cluster import embedded_cluster, existing_cluster, interfaces
-from harness.cluster.kind import kind_capabilities
+from harness.cluster.kind import kind_config
 from harness.cluster.local import binaries
 from harness.scenario import cluster_features, profiles, specs
 
@@ -29,7 +29,7 @@ def of(profile: profiles.Profile) -> interfaces.Provider:
 def capabilities(profile: profiles.Profile) -> interfaces.Capabilities:
     """Return what the clusters of a profile can do, without the library that starts them."""
     if isinstance(profile, profiles.KindProfile):
-        return kind_capabilities.of_profile(profile)
+        return kind_config.of_profile(profile)
     return of(profile).capabilities
 
 

@@ -6,7 +6,7 @@ from harness import clocks, errors, processes, writing
 from harness.checks.progress import claim_progress, garbage_collection
 from harness.client import apis, backoffs, transports
 from harness.cluster import cluster_records, interfaces, providers
-from harness.cluster.fake_nodes import collector_probe, fake_world
+from harness.cluster.fake_nodes import fake_world
 from harness.history import directories, plans
 from harness.run import (
     cluster_logs,
@@ -232,11 +232,11 @@ class Execution:
     def _plant_garbage(self) -> None:
         """Find out whether the cluster collects garbage, if the plan does not say it."""
         if self._plan.progress_s is not None and self._plan.collects_garbage is None:
-            collector_probe.plant(self._api, self._plan.namespace, run_id=self._plan.run_id)
+            fake_world.plant_garbage(self._api, self._plan.namespace, run_id=self._plan.run_id)
 
     def _look_for_garbage(self) -> None:
         if self._plan.collects_garbage is None:
-            works = collector_probe.is_collected(self._api, self._plan.namespace)
+            works = fake_world.is_garbage_collected(self._api, self._plan.namespace)
             found = garbage_collection.WORKS if works else garbage_collection.FAILS
             self._supervisor.phase(found)
 

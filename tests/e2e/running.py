@@ -14,7 +14,7 @@ import psutil
 
 from harness import clocks, errors
 from harness.client import apis, transports
-from harness.cluster.local import local_files
+from harness.cluster.local import control_plane
 from harness.history import directories, zstd_frames
 
 MARK = "FLAKE_HUNT_TEST_MARK"
@@ -204,4 +204,6 @@ def in_memory(folder: pathlib.Path, *names: str) -> list[pathlib.Path]:
     """
     runs = [path.name.rpartition("-")[2] for path in folder.glob("reports/*/*-*")]
     endings = tuple(f"-{name}" for name in (*names, *runs))
-    return [path for path in local_files.MEMORY.glob("flake-hunt-*") if path.name.endswith(endings)]
+    return [
+        path for path in control_plane.MEMORY.glob("flake-hunt-*") if path.name.endswith(endings)
+    ]

@@ -241,3 +241,16 @@ def _described(claim: Object | None, namespace: str, name: str) -> claim_infos.C
 
 def _named(pod: Object) -> tuple[str, str]:
     return pod["metadata"]["uid"], pod["metadata"]["name"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletParts:
+    """The parts; the defaults are the correct ones."""
+
+    manager: type[ClaimManager] = ClaimManager
+    checkpoint: type[claim_infos.Checkpoint] = claim_infos.Checkpoint
+    driver: type[drivers.Driver] = drivers.Driver
+
+
+CORRECT = KubeletParts()
+"""No known defect."""

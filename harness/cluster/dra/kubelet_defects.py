@@ -6,13 +6,7 @@ Each docstring says what is wrong, where it comes from, and what the correct cod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harness.cluster.dra import (
-    claim_infos,
-    claim_managers,
-    drivers,
-    kubelet_parts,
-    pod_claims,
-)
+from harness.cluster.dra import claim_infos, claim_managers, drivers, pod_claims
 from harness.extensions import replacements
 from harness.model.objects import Object
 
@@ -189,7 +183,7 @@ def _with_config(claim: Object, config: Sequence[Any]) -> Object:
 
 
 CATALOGUE = replacements.Catalogue(
-    "defect of the kubelet", "defects", __name__, {"kubelet": kubelet_parts.KubeletParts}
+    "defect of the kubelet", "defects", __name__, {"kubelet": claim_managers.KubeletParts}
 )
 """The known defects by name."""
 
@@ -199,9 +193,9 @@ def is_of_driver(name: str) -> bool:
     return CATALOGUE.named(name).part == "driver"
 
 
-def parts(chosen: Iterable[str] = ()) -> kubelet_parts.KubeletParts:
+def parts(chosen: Iterable[str] = ()) -> claim_managers.KubeletParts:
     """Return the parts with these defects.
 
     Raises UsageError for an unknown name, and for two defects that override the same method.
     """
-    return replacements.replaced(kubelet_parts.CORRECT, CATALOGUE.chosen(chosen))
+    return replacements.replaced(claim_managers.CORRECT, CATALOGUE.chosen(chosen))

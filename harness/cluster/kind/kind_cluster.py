@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from harness import errors
 from harness.cluster import control_plane_settings, interfaces, state_folder
 from harness.cluster.kind import (
-    api_server_restarts,
     docker_engine,
-    kind_capabilities,
     kind_command,
     kind_config,
     kind_failures,
@@ -68,9 +66,7 @@ class KindCluster:
     def restart_api_server(self, *, kill: bool, down_s: float) -> None:
         """End kube-apiserver and let the kubelet start it again; etcd keeps running."""
         with docker_engine.connected() as engine:
-            api_server_restarts.restart(
-                engine, self.node, self.kubeconfig, kill=kill, down_s=down_s
-            )
+            node_containers.restart(engine, self.node, self.kubeconfig, kill=kill, down_s=down_s)
 
     def audit_position(self) -> int:
         """Return 0: the log is on the node, and is copied whole."""
@@ -110,7 +106,7 @@ class Provider:
     @property
     def capabilities(self) -> interfaces.Capabilities:
         """A complete Kubernetes cluster for this run only."""
-        return kind_capabilities.of_profile(self._profile)
+        return kind_config.of_profile(self._profile)
 
     def check(self) -> None:
         """Check the commands, the engine and, if one is named, the image archive."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from harness.cluster import control_plane_settings
+from harness.cluster import control_plane_settings, interfaces
 from harness.scenario import profiles
 
 Document = dict[str, Any]
@@ -156,3 +156,13 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _represent_text)
+
+
+def of_profile(profile: profiles.KindProfile) -> interfaces.Capabilities:
+    """Return the capabilities of a complete Kubernetes cluster for one run only."""
+    return interfaces.Capabilities(
+        scheduler=True,
+        claim_controller=profile.claim_controller,
+        service_accounts=True,
+        restarts_api_server=True,
+    )

@@ -1,10 +1,12 @@
-"""Command lines of etcd, kube-apiserver and kube-controller-manager. Pure functions."""
+"""Command lines and files of etcd, kube-apiserver and kube-controller-manager."""
 
 import dataclasses
+import os
 import pathlib
+import shutil
 from collections.abc import Mapping
 
-from harness.cluster import audit_logs, control_plane_settings
+from harness.cluster import control_plane_settings, interfaces
 from harness.scenario import profiles
 
 ADDRESS = "127.0.0.1"
@@ -60,7 +62,7 @@ class Files:
     @property
     def audit_log(self) -> pathlib.Path:
         """Path of the audit log, which goes to the run directory when a run has ended."""
-        return self.logs / audit_logs.NAME
+        return self.logs / control_plane_settings.AUDIT_LOG
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,3 +176,45 @@ def _gates(chosen: Mapping[str, bool]) -> Mapping[str, object]:
 
 def _command(binary: pathlib.Path, flags: Mapping[str, object]) -> list[str]:
     return [str(binary), *(f"--{name}={value}" for name, value in flags.items())]
+
+
+MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - must be a tmpfs; the folder in it is private
+MEMORY_FREE_MIN_BYTES = 512 << 20
+"""Free space required in /dev/shm.
+
+A container usually has 64 MiB, which etcd's first log file alone would fill.
+"""
+_SECRETS, _DATA = "secrets", "etcd-data"
+
+
+def files_of(profile: profiles.LocalProfile, request: interfaces.ClusterRequest) -> Files:
+    """Return the paths files_of the requested cluster's files."""
+    folder = request.directory.resolve()
+    memory, disk = data_folders(request)
+    in_memory = profile.storage == "memory" and _has_room(MEMORY)
+    return Files(logs=folder, secrets=folder / _SECRETS, data=memory if in_memory else disk)
+
+
+def data_folders(request: interfaces.ClusterRequest) -> tuple[pathlib.Path, pathlib.Path]:
+    """Return the possible folders files_of etcd's data, in memory and on disk.
+
+    They follow from the request alone, because the process that chose one may have died.
+    """
+    in_memory = MEMORY / f"flake-hunt-{os.getuid()}-{request.name}"
+    return in_memory, request.directory.resolve() / _DATA
+
+
+def remove_files(kubeconfig: pathlib.Path, *folders: pathlib.Path) -> None:
+    """Remove the kubeconfig and the folders, as far as they exist."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    kubeconfig.unlink(missing_ok=True)
+
+
+def _has_room(folder: pathlib.Path) -> bool:
+    try:
+        return os.access(folder, os.W_OK) and (
+            shutil.disk_usage(folder).free >= MEMORY_FREE_MIN_BYTES
+        )
+    except OSError:
+        return False

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from harness import tls_authorities
 from harness.client import apis, kubeconfig_files, kubeconfigs, transports
-from harness.cluster import audit_logs, control_plane_settings, interfaces
-from harness.cluster.local import binaries, components, control_plane, local_files
+from harness.cluster import control_plane_settings, interfaces
+from harness.cluster.local import binaries, components, control_plane
 from harness.scenario import profiles
 
 CERTIFICATE_DAYS = 30
@@ -63,11 +63,11 @@ class LocalCluster:
 
     def audit_position(self) -> int:
         """Return the size of the audit log."""
-        return audit_logs.position(self.files.audit_log)
+        return control_plane_settings.audit_position(self.files.audit_log)
 
     def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
         """Copy what was logged after a position."""
-        audit_logs.save(self.files.audit_log, into, after=after)
+        control_plane_settings.save_audit(self.files.audit_log, into, after=after)
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Do nothing: the processes log to the cluster's folder."""
@@ -76,8 +76,8 @@ class LocalCluster:
         """Stop the processes and remove everything but the logs."""
         for component in self.running:
             component.stop()
-        audit_logs.remove(self.files.audit_log)
-        local_files.remove(self.kubeconfig, self.files.secrets, self.files.data)
+        control_plane_settings.remove_audit(self.files.audit_log)
+        control_plane.remove_files(self.kubeconfig, self.files.secrets, self.files.data)
 
 
 class Provider:
@@ -123,16 +123,16 @@ class Provider:
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
         """Return whether the cluster's keys exist."""
-        return local_files.of(self._profile, request).secrets.is_dir()
+        return control_plane.files_of(self._profile, request).secrets.is_dir()
 
     def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
         """Do nothing: the processes log to the cluster's folder."""
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
         """Remove keys, etcd's data and the kubeconfig."""
-        secrets_folder = local_files.of(self._profile, request).secrets
-        local_files.remove(
-            request.directory / KUBECONFIG, secrets_folder, *local_files.data_folders(request)
+        secrets_folder = control_plane.files_of(self._profile, request).secrets
+        control_plane.remove_files(
+            request.directory / KUBECONFIG, secrets_folder, *control_plane.data_folders(request)
         )
 
     def _versions(self) -> dict[str, str]:
@@ -157,7 +157,7 @@ class _Starting:
         versions: Mapping[str, str],
     ) -> None:
         self._profile, self._request, self._versions = profile, request, versions
-        self._files = local_files.of(profile, request)
+        self._files = control_plane.files_of(profile, request)
         self._kubeconfig = request.directory / KUBECONFIG
         self._ports = control_plane.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
         self._running: list[components.Component] = []
@@ -182,7 +182,7 @@ class _Starting:
         """Stop the processes and remove everything but the logs."""
         for component in reversed(self._running):
             component.kill()
-        local_files.remove(self._kubeconfig, self._files.secrets, self._files.data)
+        control_plane.remove_files(self._kubeconfig, self._files.secrets, self._files.data)
 
     # -------------------------------------------------------------------------- files
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterable
 
-from harness.cluster.dra import kubelet_defects, kubelet_parts
+from harness.cluster.dra import claim_managers, kubelet_defects
 from harness.subject import assembling
 from harness.subject.claim_control import claim_controllers
 from harness.subject.scheduling import schedulers
@@ -15,7 +15,7 @@ class ChosenParts:
 
     scheduler: schedulers.SchedulerParts
     controller: claim_controllers.ControllerParts
-    kubelet: kubelet_parts.KubeletParts
+    kubelet: claim_managers.KubeletParts
 
 
 def of(defects: Iterable[str] = (), remedies: Iterable[str] = ()) -> ChosenParts:

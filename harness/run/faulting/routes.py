@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from harness import writing
-from harness.client import client_kubeconfigs, transports
+from harness.client import kubeconfig_files, transports
 from harness.cluster import cluster_records, interfaces
 from harness.faults import injection
 from harness.history import directories, plans
@@ -46,7 +46,9 @@ def through_server(plan: plans.Plan, cluster: interfaces.Cluster, *, tls: Sequen
     plain, user = cluster.kubeconfig.resolve(), cluster.user_kubeconfig.resolve()
     return Routes(
         kubeconfigs={
-            client: client_kubeconfigs.write(user if client in tls else plain, client=client)
+            client: kubeconfig_files.write_for_client(
+                user if client in tls else plain, client=client
+            )
             for client in clients(plan)
         },
         carrier=carriers.AdminCarrier(transports.connect(plain)),

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from harness import clocks, processes
-from harness.client import apis, client_kubeconfigs, transports
+from harness.client import apis, kubeconfig_files, transports
 from harness.cluster import interfaces, providers
 from harness.history import directories, journal_reader, records
 from harness.scenario import profiles
@@ -72,7 +72,7 @@ def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
 def recorder(
     cluster: interfaces.Cluster, directory: directories.RunDirectory, tmp_path: pathlib.Path
 ) -> Iterator[processes.Process]:
-    kubeconfig = client_kubeconfigs.write(cluster.kubeconfig, client="recorder")
+    kubeconfig = kubeconfig_files.write_for_client(cluster.kubeconfig, client="recorder")
     argv = ("record", "--kubeconfig", str(kubeconfig), "--run-directory", str(directory.path))
     process = processes.start_ready(
         "recorder",

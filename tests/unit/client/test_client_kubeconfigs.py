@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.client import client_kubeconfigs, kubeconfigs
+from harness.client import kubeconfig_files, kubeconfigs
 
 HEADERS = (("Impersonate-User", "flake-hunt:scheduler"),)
 
@@ -30,7 +30,7 @@ def written(folder: pathlib.Path, *, user: dict[str, Any] | None, **cluster: Any
 def test_a_client_has_the_credentials_and_a_name(tmp_path: pathlib.Path) -> None:
     (tmp_path / "ca.crt").write_bytes(b"authority")
     source = written(tmp_path, user={"token": "t"}, **{"certificate-authority": "ca.crt"})
-    path = client_kubeconfigs.write(source, client="scheduler")
+    path = kubeconfig_files.write_for_client(source, client="scheduler")
     assert path == tmp_path / "kubeconfig-scheduler"
     assert path.stat().st_mode & 0o777 == 0o600
     before, after = kubeconfigs.load(source), kubeconfigs.load(path)
@@ -41,19 +41,21 @@ def test_a_client_has_the_credentials_and_a_name(tmp_path: pathlib.Path) -> None
 
 def test_it_can_be_written_again(tmp_path: pathlib.Path) -> None:
     source = written(tmp_path, user={"token": "t"})
-    texts = {client_kubeconfigs.write(source, client="kubelet").read_text() for _ in range(2)}
+    texts = {
+        kubeconfig_files.write_for_client(source, client="kubelet").read_text() for _ in range(2)
+    }
     assert len(texts) == 1
 
 
 def test_a_cluster_without_a_user_has_one_then(tmp_path: pathlib.Path) -> None:
-    path = client_kubeconfigs.write(written(tmp_path, user=None), client="scheduler")
+    path = kubeconfig_files.write_for_client(written(tmp_path, user=None), client="scheduler")
     assert kubeconfigs.load(path).impersonation == HEADERS
 
 
 def test_another_impersonation_is_refused(tmp_path: pathlib.Path) -> None:
     source = written(tmp_path, user={"token": "t", "as": "jane"})
     with pytest.raises(errors.KubeconfigError, match="the client 'recorder', got `as: jane`"):
-        client_kubeconfigs.write(source, client="recorder")
+        kubeconfig_files.write_for_client(source, client="recorder")
     assert [path.name for path in tmp_path.iterdir()] == ["kubeconfig"]
 
 
@@ -61,4 +63,4 @@ def test_a_malformed_source_is_named(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("[]")
     with pytest.raises(errors.KubeconfigError, match="expected a kubeconfig"):
-        client_kubeconfigs.write(path, client="recorder")
+        kubeconfig_files.write_for_client(path, client="recorder")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness import clocks, errors
-from harness.cluster.dra import claim_infos, kubelet_defects, kubelet_parts, node_claims
+from harness.cluster.dra import claim_infos, claim_managers, kubelet_defects, node_claims
 from harness.history import journal_reader, records
 from harness.metrics import metric_families, metrics_servers
 from harness.scenario import driver_specs
@@ -39,7 +39,7 @@ class Nodes:
 
     def __init__(self, folder: pathlib.Path, **driver: Any) -> None:
         self.folder, self.api, self.starts = folder, Api(), 0
-        self.spec, self.parts = driver_specs.DriverSpec(**driver), kubelet_parts.CORRECT
+        self.spec, self.parts = driver_specs.DriverSpec(**driver), claim_managers.CORRECT
         self.start()
 
     def start(self) -> None:

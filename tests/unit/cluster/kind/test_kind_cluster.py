@@ -16,13 +16,7 @@ import pytest
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces
-from harness.cluster.kind import (
-    api_server_restarts,
-    docker_engine,
-    kind_cluster,
-    kind_config,
-    node_containers,
-)
+from harness.cluster.kind import docker_engine, kind_cluster, kind_config, node_containers
 from harness.cluster.lifecycle import held_clusters, prune
 from harness.model.objects import Object
 from harness.scenario import pool_specs
@@ -90,7 +84,7 @@ def watching(cluster: interfaces.Cluster, answers: list[bool]) -> Iterator[None]
 
     def look() -> None:
         while not over.wait(0.05):
-            answers.append(api_server_restarts._is_ready(cluster.kubeconfig))
+            answers.append(node_containers._is_ready(cluster.kubeconfig))
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -115,7 +109,7 @@ def test_an_api_server_that_cannot_be_stopped_is_named_and_keeps_its_manifest(
 ) -> None:
     cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
     with monkeypatch.context() as patch:
-        patch.setattr(api_server_restarts, "_stop_command", lambda _: "crictl stop")
+        patch.setattr(node_containers, "_stop_command", lambda _: "crictl stop")
         with pytest.raises(errors.ClusterError, match=r"crictl stop` to succeed .* exit code 127"):
             cluster.restart_api_server(kill=True, down_s=0)
     cluster.restart_api_server(kill=True, down_s=0)

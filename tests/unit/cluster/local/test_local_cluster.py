@@ -18,8 +18,8 @@ import pytest
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster import interfaces, providers
-from harness.cluster.fake_nodes import collector_probe, fake_world
-from harness.cluster.local import binaries, control_plane, local_cluster, local_files
+from harness.cluster.fake_nodes import fake_world
+from harness.cluster.local import binaries, control_plane, local_cluster
 from harness.model.objects import Object
 from harness.run.faulting import process_faults
 from harness.scenario import pool_specs, profiles
@@ -87,7 +87,7 @@ def test_a_cluster_comes_answers_and_goes(
     api.transport.close()
     files, running = cluster.files, [psutil.Process(pid) for pid in cluster.pids]
     assert files.data.is_dir()
-    assert (files.data.parent == local_files.MEMORY) is (storage == "memory")
+    assert (files.data.parent == control_plane.MEMORY) is (storage == "memory")
     assert all(path.stat().st_mode & 0o077 == 0 for path in files.secrets.glob("*.key"))
     cluster.down()
     psutil.wait_procs(running, timeout=30)
@@ -236,13 +236,13 @@ def test_garbage_is_collected_where_the_controller_manager_is_found(
     assert not on.claim_controller
     assert ("kube-controller-manager" in cluster.versions) is managed
     api = apis.Api(transports.connect(cluster.kubeconfig))
-    collector_probe.plant(api, "default", run_id="r")
+    fake_world.plant_garbage(api, "default", run_id="r")
     if managed:
         clocks.wait_until(
-            lambda: collector_probe.is_collected(api, "default"), timeout_s=30, why="its end"
+            lambda: fake_world.is_garbage_collected(api, "default"), timeout_s=30, why="its end"
         )
     else:
-        assert not collector_probe.is_collected(api, "default")
+        assert not fake_world.is_garbage_collected(api, "default")
     api.transport.close()
 
 
@@ -267,8 +267,8 @@ def test_a_memory_that_is_too_small_for_etcd_is_left_alone(
     up: Callable[..., interfaces.Cluster], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As /dev/shm is in a container."""
-    free = shutil.disk_usage(local_files.MEMORY).free
-    monkeypatch.setattr(local_files, "MEMORY_FREE_MIN_BYTES", free * 2)
+    free = shutil.disk_usage(control_plane.MEMORY).free
+    monkeypatch.setattr(control_plane, "MEMORY_FREE_MIN_BYTES", free * 2)
     cluster = up(storage="memory")
     assert isinstance(cluster, local_cluster.LocalCluster)
     assert cluster.files.data == tmp_path / "one" / "etcd-data"
