@@ -1,9 +1,14 @@
 """Options of several commands: cluster, subject, seed, and others."""
 
+import dataclasses
+import functools
+import inspect
 import math
 import os
 import pathlib
 import re
+import typing
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -228,46 +233,90 @@ Summary = Annotated[
 ]
 
 
-def profile(
-    name: str,
-    overrides: list[str] | None,
-    binaries: pathlib.Path | None,
-    kubeconfig: pathlib.Path | None,
-    context: str | None,
-    *,
-    is_known: bool,
-) -> "profiles.Profile":
-    """Load the profile that the options select.
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileOptions:
+    """The options that choose a cluster profile."""
 
-    Raises ScenarioError if it is missing or invalid, and UsageError for an option of another kind
-    of cluster.
+    cluster: Cluster = "embedded"
+    cluster_set: ClusterSet = None
+    binaries: Binaries = None
+    kubeconfig: Kubeconfig = None
+    context: Context = None
+    i_know_this_cluster: IKnow = False
+
+    def profile(self, more: Sequence[str] = ()) -> "profiles.Profile":
+        """Load the profile that the options select; `more` are further changes, as key=value.
+
+        Raises ScenarioError if it is missing or invalid, and UsageError for an option of another
+        kind of cluster.
+        """
+        import json
+
+        from harness.scenario import profiles
+
+        provider = profiles.load(self.cluster).provider
+        self._require_kubeconfig(provider)
+        chosen = [*(self.cluster_set or ()), *more]
+        if self.binaries is not None and provider == "local":
+            chosen.append(f"binaries={json.dumps(folder(self.binaries))}")
+        if self.kubeconfig is not None:
+            chosen.append(f"kubeconfig={json.dumps(str(self.kubeconfig.resolve()))}")
+        if self.context is not None:
+            chosen.append(f"context={json.dumps(self.context)}")
+        if self.i_know_this_cluster:
+            chosen.append("i_know_this_cluster=true")
+        return profiles.load(self.cluster, overrides=chosen)
+
+    def _require_kubeconfig(self, provider: str) -> None:
+        """Raise UsageError for options that have no effect on this kind of cluster."""
+        of_kubeconfig = {
+            "--kubeconfig": self.kubeconfig is not None,
+            "--context": self.context is not None,
+            "--i-know-this-cluster": self.i_know_this_cluster,
+        }
+        given = [option for option, is_given in of_kubeconfig.items() if is_given]
+        if given and provider != "kubeconfig":
+            raise errors.UsageError(
+                f"expected {' and '.join(given)} with --cluster kubeconfig, got --cluster {self.cluster}: "
+                f"add --cluster kubeconfig, or leave {'it' if len(given) == 1 else 'them'} out"
+            )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions(ProfileOptions):
+    """The options about the cluster of runs, and the subject on it."""
+
+    subject: Subject = None
+    fault_carrier: FaultCarrier = "auto"
+
+
+def with_groups(command: Callable[..., int]) -> Callable[..., int]:
+    """Return a command of Typer whose parameters that are dataclasses become their fields.
+
+    So several commands share a group of options that is declared once.
     """
-    import json
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    hints = typing.get_type_hints(command, include_extras=True)
+    for name, parameter in inspect.signature(command).parameters.items():
+        group: Any = hints[name]
+        if hasattr(group, "__dataclass_fields__"):
+            groups[name] = group
+            parameters += inspect.signature(group).parameters.values()
+            hints |= typing.get_type_hints(group, include_extras=True)
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
-    from harness.scenario import profiles
+    @functools.wraps(command)
+    def expanded(**given: Any) -> int:
+        for name, group in groups.items():
+            fields = [field.name for field in dataclasses.fields(group)]
+            given[name] = group(**{field: given.pop(field) for field in fields})
+        return command(**given)
 
-    chosen = list(overrides or ())
-    provider = profiles.load(name).provider
-    of_kubeconfig = {
-        "--kubeconfig": kubeconfig is not None,
-        "--context": context is not None,
-        "--i-know-this-cluster": is_known,
-    }
-    given = [option for option, is_given in of_kubeconfig.items() if is_given]
-    if given and provider != "kubeconfig":
-        raise errors.UsageError(
-            f"expected {' and '.join(given)} with --cluster kubeconfig, got --cluster {name}: "
-            f"add --cluster kubeconfig, or leave {'it' if len(given) == 1 else 'them'} out"
-        )
-    if binaries is not None and provider == "local":
-        chosen.append(f"binaries={json.dumps(str(binaries.resolve()))}")
-    if kubeconfig is not None:
-        chosen.append(f"kubeconfig={json.dumps(str(kubeconfig.resolve()))}")
-    if context is not None:
-        chosen.append(f"context={json.dumps(context)}")
-    if is_known:
-        chosen.append("i_know_this_cluster=true")
-    return profiles.load(name, overrides=chosen)
+    expanded.__annotations__ = {each.name: hints[each.name] for each in parameters}
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return expanded
 
 
 def folder(binaries: pathlib.Path | None) -> str:

@@ -1,5 +1,6 @@
 """Options that decide the runs of a campaign, and the campaign's plan made from them."""
 
+import dataclasses
 import pathlib
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,60 +56,57 @@ Remedies = Annotated[
 ]
 
 
-def planned(
-    *,
-    scenarios: list[str] | None,
-    is_whole: bool,
-    repeat: int | None,
-    repeat_controls: int,
-    defects: list[str] | None,
-    remedies: list[str] | None,
-    release: str,
-    seed: int,
-    subjects: list[str] | None,
-    cluster: str,
-    cluster_set: list[str] | None,
-    binaries: pathlib.Path | None,
-    fault_carrier: choosing.Carrier,
-    kubeconfig: pathlib.Path | None,
-    context: str | None,
-    is_known: bool,
-    reports: pathlib.Path,
-    is_forced: bool,
-    again: list[str],
-    until_decided: str = "",
-    locustfile: str = "",
-) -> "campaign_plan.CampaignPlan":
-    """Return the plan of the campaign that the options describe.
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignOptions(choosing.ClusterOptions):
+    """The options of `hunt` and `plan`."""
 
-    Raises UsageError or ScenarioError for a campaign that cannot work.
-    """
-    from harness.campaign import campaign_plan, sequential_stopping
+    scenario: Scenarios = None
+    is_whole: Whole = False
+    repeat: Repeat = None
+    repeat_controls: RepeatControls = 1
+    defect: Controls = None
+    remedy: Remedies = None
+    release: choosing.Release = ""
+    seed: choosing.Seed = None
+    force: choosing.Force = False
 
-    question = sequential_stopping.question(until_decided)
-    most = sequential_stopping.runs_max(question) or REPEAT
-    profile = choosing.profile(
-        cluster, cluster_set, binaries, kubeconfig, context, is_known=is_known
-    )
-    names = _names(scenarios, is_whole=is_whole)
-    _require_bearable(names, is_forced=is_forced)
-    return campaign_plan.plan(
-        names,
-        seed=seed,
-        repeat=most if repeat is None else repeat,
-        repeat_controls=repeat_controls,
-        reports=reports,
-        cluster=profile,
-        subjects=subjects or (),
-        remedies=remedies or (),
-        release=release,
-        binaries=choosing.folder(binaries),
-        fault_carrier=fault_carrier,
-        defects=defects or None,
-        again=again,
-        until_decided=until_decided,
-        locustfile=locustfile,
-    )
+    def planned(
+        self,
+        seed: int,
+        *,
+        reports: pathlib.Path,
+        again: list[str],
+        until_decided: str = "",
+        locustfile: str = "",
+    ) -> "campaign_plan.CampaignPlan":
+        """Return the plan of the campaign that the options describe.
+
+        Raises UsageError or ScenarioError for a campaign that cannot work.
+        """
+        from harness.campaign import campaign_plan, sequential_stopping
+
+        question = sequential_stopping.question(until_decided)
+        most = sequential_stopping.runs_max(question) or REPEAT
+        profile = self.profile()
+        names = _names(self.scenario, is_whole=self.is_whole)
+        _require_bearable(names, is_forced=self.force)
+        return campaign_plan.plan(
+            names,
+            seed=seed,
+            repeat=most if self.repeat is None else self.repeat,
+            repeat_controls=self.repeat_controls,
+            reports=reports,
+            cluster=profile,
+            subjects=self.subject or (),
+            remedies=self.remedy or (),
+            release=self.release,
+            binaries=choosing.folder(self.binaries),
+            fault_carrier=self.fault_carrier,
+            defects=self.defect or None,
+            again=again,
+            until_decided=until_decided,
+            locustfile=locustfile,
+        )
 
 
 def _names(given: list[str] | None, *, is_whole: bool) -> list[str]:

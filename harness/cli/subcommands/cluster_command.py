@@ -17,7 +17,9 @@ cluster = typer.Typer(help="Clusters that stay until you take them down.", no_ar
 
 
 @cluster.command()
+@choosing.with_groups
 def up(
+    options: choosing.ProfileOptions,
     name: Annotated[str, typer.Option(help="Name of the cluster.")] = "flake-hunt",
     nodes: Annotated[
         int, typer.Option(min=1, max=5000, help="Number of fake nodes, worker-0 and so on.")
@@ -25,12 +27,6 @@ def up(
     devices_per_node: Annotated[
         int, typer.Option(min=1, max=1280, help="Number of devices of each node.")
     ] = 100,
-    chosen: choosing.Cluster = "embedded",
-    cluster_set: choosing.ClusterSet = None,
-    binaries: choosing.Binaries = None,
-    kubeconfig: choosing.Kubeconfig = None,
-    context: choosing.Context = None,
-    i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     port: Annotated[
         int,
         typer.Option(
@@ -47,7 +43,7 @@ def up(
             help="With --cluster embedded: port for kubectl (TLS); 0 takes a free one.",
         ),
     ] = 0,
-) -> None:
+) -> int:
     """Start a cluster with worker-N device pools and fake kubelets."""
     from harness import errors
     from harness.cluster.lifecycle import held_clusters
@@ -57,16 +53,14 @@ def up(
     for objection in possibility.of_pools(spec):
         raise errors.UsageError(objection)
     ports = {"port": port, "tls_port": tls_port}
-    settings = [*(cluster_set or ()), *(f"{key}={value}" for key, value in ports.items() if value)]
-    profile = choosing.profile(
-        chosen, settings, binaries, kubeconfig, context, is_known=i_know_this_cluster
-    )
-    entry = held_clusters.up(name, profile, spec)
+    settings = [f"{key}={value}" for key, value in ports.items() if value]
+    entry = held_clusters.up(name, options.profile(settings), spec)
     print(f"Cluster {name!r} is up: {nodes} nodes with {devices_per_node} devices each.\n")
     print(f"    export KUBECONFIG={entry.kubeconfig}")
     print("    kubectl get nodes,resourceslices")
     print("    flake-hunt scheduler & flake-hunt claim-controller &\n")
     print(f"Take it down with: flake-hunt cluster down {name}")
+    return 0
 
 
 @cluster.command("list")

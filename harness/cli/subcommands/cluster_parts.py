@@ -1,11 +1,13 @@
 """Stand-alone parts of a cluster: API server, scheduler and claim controller."""
 
+import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from harness import errors
+from harness.cli import choosing
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -203,15 +205,43 @@ def require_defects_of(part: "known_defects.Part", defects: "Collection[str]") -
         known_defects.require_part(defects, part)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectPart:
+    """The options that the scheduler and the claim controller share."""
+
+    kubeconfig: Kubeconfig
+    namespace: Namespace = None
+    defect: Defects = None
+    remedy: Remedies = None
+    release: Release = None
+    verbosity: Verbosity = 0
+    logging_format: LoggingFormat = "text"
+    metrics_port: MetricsPort = None
+    settings: Settings = None
+    steps: Steps = None
+    operations: Operations = None
+    ready_file: ReadyFile = None
+
+    def settled(self, part: "known_defects.Part") -> dict[str, Any]:
+        """Return them as fields of `SubjectOptions`.
+
+        Raises UsageError for a defect or a remedy of another part.
+        """
+        from harness.subject import remedies
+
+        require_defects_of(part, self.defect or ())
+        remedies.CATALOGUE.require_process(self.remedy or (), part)
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        defects, remedies_of_part = given.pop("defect"), given.pop("remedy")
+        return given | {"defects": tuple(defects or ()), "remedies": tuple(remedies_of_part or ())}
+
+
+@choosing.with_groups
 def scheduler(
-    kubeconfig: Kubeconfig,
+    of_part: SubjectPart,
     scheduler_name: Annotated[
         str, typer.Option(help="Schedule the pods with this spec.schedulerName.")
     ] = "flake-hunt",
-    namespace: Namespace = None,
-    defect: Defects = None,
-    remedy: Remedies = None,
-    release: Release = None,
     *,
     events: Annotated[
         bool,
@@ -244,50 +274,26 @@ def scheduler(
             min=0, help="Seconds in which allocated devices have to be ready (default: 600)."
         ),
     ] = None,
-    verbosity: Verbosity = 0,
-    logging_format: LoggingFormat = "text",
-    metrics_port: MetricsPort = None,
-    settings: Settings = None,
-    steps: Steps = None,
-    operations: Operations = None,
-    ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig."""
-    from harness.subject import remedies
     from harness.subject.process import subject_process
 
-    require_defects_of("scheduler", defect or ())
-    remedies.CATALOGUE.require_process(remedy or (), "scheduler")
     return subject_process.run_scheduler(
         subject_process.SubjectOptions(
-            kubeconfig=kubeconfig,
+            **of_part.settled("scheduler"),
             scheduler_name=scheduler_name,
-            namespace=namespace,
-            defects=tuple(defect or ()),
-            remedies=tuple(remedy or ()),
-            release=release,
             reports=events,
             leader_elect=leader_elect,
             reserve_by=reserve_by,
             filter_timeout_s=filter_timeout,
             binding_timeout_s=binding_timeout,
-            verbosity=verbosity,
-            logging_format=logging_format,
-            metrics_port=metrics_port,
-            settings=settings,
-            steps=steps,
-            operations=operations,
-            ready_file=ready_file,
         )
     )
 
 
+@choosing.with_groups
 def claim_controller(
-    kubeconfig: Kubeconfig,
-    namespace: Namespace = None,
-    defect: Defects = None,
-    remedy: Remedies = None,
-    release: Release = None,
+    of_part: SubjectPart,
     workers: Annotated[
         int, typer.Option(min=1, max=1000, help="Number of keys worked on at once.")
     ] = 4,
@@ -295,35 +301,14 @@ def claim_controller(
         str,
         typer.Option(help="DRAAdminAccess=false,DRAPrioritizedList=false (default: both true)."),
     ] = "",
-    verbosity: Verbosity = 0,
-    logging_format: LoggingFormat = "text",
-    metrics_port: MetricsPort = None,
-    settings: Settings = None,
-    steps: Steps = None,
-    operations: Operations = None,
-    ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python ResourceClaim controller against any kubeconfig."""
-    from harness.subject import remedies
     from harness.subject.process import subject_process
 
-    require_defects_of("claim-controller", defect or ())
-    remedies.CATALOGUE.require_process(remedy or (), "claim-controller")
     return subject_process.run_claim_controller(
         subject_process.SubjectOptions(
-            kubeconfig=kubeconfig,
-            namespace=namespace,
-            defects=tuple(defect or ()),
-            remedies=tuple(remedy or ()),
-            release=release,
+            **of_part.settled("claim-controller"),
             workers=workers,
             feature_gates=feature_gates,
-            verbosity=verbosity,
-            logging_format=logging_format,
-            metrics_port=metrics_port,
-            settings=settings,
-            steps=steps,
-            operations=operations,
-            ready_file=ready_file,
         )
     )

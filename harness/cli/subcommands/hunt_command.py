@@ -15,14 +15,10 @@ if TYPE_CHECKING:
     from harness.campaign import campaign_plan
 
 
+@choosing.with_groups
 def hunt(
     context_of_options: typer.Context,
-    scenario: campaign_options.Scenarios = None,
-    is_whole: campaign_options.Whole = False,  # noqa: FBT002 - typer turns it into a flag
-    repeat: campaign_options.Repeat = None,
-    repeat_controls: campaign_options.RepeatControls = 1,
-    defect: campaign_options.Controls = None,
-    remedy: campaign_options.Remedies = None,
+    options: campaign_options.CampaignOptions,
     until_decided: choosing.UntilDecided = "",
     locustfile: choosing.Locustfile = "",
     minutes: Annotated[
@@ -32,17 +28,7 @@ def hunt(
             help="Repeat the runs until this time is used. Runs that are under way then are cut, and all pages are written.",
         ),
     ] = None,
-    release: choosing.Release = "",
     jobs: choosing.Jobs = None,
-    seed: choosing.Seed = None,
-    subject: choosing.Subject = None,
-    cluster: choosing.Cluster = "embedded",
-    cluster_set: choosing.ClusterSet = None,
-    binaries: choosing.Binaries = None,
-    fault_carrier: choosing.FaultCarrier = "auto",
-    kubeconfig: choosing.Kubeconfig = None,
-    context: choosing.Context = None,
-    i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     plan: Annotated[
         pathlib.Path | None,
         typer.Option(
@@ -73,7 +59,6 @@ def hunt(
     metrics_port: choosing.MetricsPort = None,
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
-    force: choosing.Force = False,  # noqa: FBT002
     output: outputs.Form = "text",
     quiet: outputs.Quiet = False,  # noqa: FBT002
     verbose: outputs.Verbose = False,  # noqa: FBT002
@@ -114,7 +99,7 @@ def hunt(
                 jobs=jobs,
                 reports=reports,
                 summary=summary,
-                is_forced=force,
+                is_forced=options.force,
                 out=out,
                 metrics_port=metrics_port,
                 keep=keep,
@@ -122,31 +107,12 @@ def hunt(
     if shard is not None:
         raise errors.UsageError(f"expected --plan FILE with --shard {shard}: name the plan's file")
     budgets.require(minutes)
-    chosen = seeds.fresh() if seed is None else seed
-    campaign = campaign_options.planned(
-        scenarios=scenario,
-        is_whole=is_whole,
-        repeat=repeat,
-        repeat_controls=repeat_controls,
-        defects=defect,
-        remedies=remedy,
-        release=release,
-        seed=chosen,
-        subjects=subject,
-        cluster=cluster,
-        cluster_set=cluster_set,
-        binaries=binaries,
-        fault_carrier=fault_carrier,
-        kubeconfig=kubeconfig,
-        context=context,
-        is_known=i_know_this_cluster,
-        reports=reports,
-        is_forced=force,
-        until_decided=until_decided,
-        locustfile=locustfile,
-        again=campaigning.command(sys.argv[1:], chosen, is_given=seed is not None),
+    chosen = seeds.fresh() if options.seed is None else options.seed
+    again = campaigning.command(sys.argv[1:], chosen, is_given=options.seed is not None)
+    campaign = options.planned(
+        chosen, reports=reports, again=again, until_decided=until_decided, locustfile=locustfile
     )
-    at_once = choosing.jobs(jobs, profiles.restore(campaign.cluster), is_forced=force)
+    at_once = choosing.jobs(jobs, profiles.restore(campaign.cluster), is_forced=options.force)
     if minutes is not None:
         campaign = budgets.planned(campaign, minutes, begun_ns=begun_ns, jobs=at_once)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
@@ -164,7 +130,7 @@ def hunt(
     _summarize(summary, made, campaign)
     if minutes is not None:
         seconds = (clocks.monotonic_ns() - begun_ns) / 1e9
-        names = ", ".join(subject or ["python"])
+        names = ", ".join(options.subject or ["python"])
         _remember(made, campaign, reports, subject=names, seconds=seconds, summary=summary, out=out)
     return made.exit_code
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 SHARDS_MAX = 10_000
 
 
+@choosing.with_groups
 def plan(
-    scenario: campaign_options.Scenarios = None,
-    is_whole: campaign_options.Whole = False,  # noqa: FBT002 - typer turns it into a flag
+    options: campaign_options.CampaignOptions,
     shards: Annotated[
         int,
         typer.Option(min=1, max=SHARDS_MAX, help="Number of shards: as many machines can work."),
@@ -29,25 +29,10 @@ def plan(
         pathlib.Path,
         typer.Option("-o", "--into", metavar="FILE", help="File to write the plan to."),
     ] = pathlib.Path("plan.json"),
-    repeat: campaign_options.Repeat = None,
-    repeat_controls: campaign_options.RepeatControls = 1,
-    defect: campaign_options.Controls = None,
-    remedy: campaign_options.Remedies = None,
-    release: choosing.Release = "",
-    seed: choosing.Seed = None,
-    subject: choosing.Subject = None,
-    cluster: choosing.Cluster = "embedded",
-    cluster_set: choosing.ClusterSet = None,
-    binaries: choosing.Binaries = None,
-    fault_carrier: choosing.FaultCarrier = "auto",
-    kubeconfig: choosing.Kubeconfig = None,
-    context: choosing.Context = None,
-    i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     reports: Annotated[
         pathlib.Path,
         typer.Option(help="Folder of earlier campaigns, which tell how long each run takes."),
     ] = pathlib.Path("reports"),
-    force: choosing.Force = False,  # noqa: FBT002
     quiet: outputs.Quiet = False,  # noqa: FBT002
 ) -> int:
     """Write the plan of a campaign for many machines: every run, with its seed and its shard.
@@ -65,29 +50,9 @@ def plan(
     from harness import seeds
     from harness.campaign.sharding import balancing, sharded_plans
 
-    chosen = seeds.fresh() if seed is None else seed
-    campaign = campaign_options.planned(
-        scenarios=scenario,
-        is_whole=is_whole,
-        repeat=repeat,
-        repeat_controls=repeat_controls,
-        defects=defect,
-        remedies=remedy,
-        release=release,
-        seed=chosen,
-        subjects=subject,
-        cluster=cluster,
-        cluster_set=cluster_set,
-        binaries=binaries,
-        fault_carrier=fault_carrier,
-        kubeconfig=kubeconfig,
-        context=context,
-        is_known=i_know_this_cluster,
-        reports=reports,
-        is_forced=force,
-        until_decided="",
-        again=same_campaign(sys.argv[1:], chosen, is_given=seed is not None),
-    )
+    chosen = seeds.fresh() if options.seed is None else options.seed
+    again = same_campaign(sys.argv[1:], chosen, is_given=options.seed is not None)
+    campaign = options.planned(chosen, reports=reports, again=again)
     durations = balancing.known_durations(reports)
     made = sharded_plans.make(campaign, shards=shards, durations=durations)
     sharded_plans.write(file, made)

@@ -108,7 +108,7 @@ def _profile(
                 "expected --cluster with --cluster-set, got none: name the cluster profile to change"
             )
         return None
-    return choosing.profile(name, overrides, binaries, None, None, is_known=False)
+    return choosing.ProfileOptions(cluster=name, cluster_set=overrides, binaries=binaries).profile()
 
 
 def _exit_code(outcome: "reproducing.Outcome") -> int:

@@ -10,6 +10,7 @@ from harness.cli import choosing
 from harness.cli.terminal import outputs
 
 
+@choosing.with_groups
 def run(
     scenario: Annotated[
         str,
@@ -18,6 +19,7 @@ def run(
             help="Scenario file, or name of a shipped scenario; its \\[\\[faults]] break something on purpose.",
         ),
     ],
+    on: choosing.ClusterOptions,
     defect: choosing.Defects = None,
     remedy: choosing.Remedies = None,
     release: choosing.Release = "",
@@ -58,14 +60,6 @@ def run(
             help="Stop at the first double allocation, or at what else the --defect causes.",
         ),
     ] = False,
-    subject: choosing.Subject = None,
-    cluster: choosing.Cluster = "embedded",
-    cluster_set: choosing.ClusterSet = None,
-    binaries: choosing.Binaries = None,
-    fault_carrier: choosing.FaultCarrier = "auto",
-    kubeconfig: choosing.Kubeconfig = None,
-    context: choosing.Context = None,
-    i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     metrics_port: choosing.MetricsPort = None,
     reports: choosing.Reports = pathlib.Path("reports"),
     force: choosing.Force = False,  # noqa: FBT002
@@ -100,20 +94,17 @@ def run(
         )
         choosing.require_bearable("traffic.processes", traffic.processes, is_forced=force)
     chosen = seeds.fresh() if seed is None else seed
-    profile = choosing.profile(
-        cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
-    )
     plan = run_plan.plan(
         loaded,
         seed=chosen,
         defects=defect or (),
         remedies=remedy or (),
         release=release,
-        cluster=profile,
+        cluster=on.profile(),
         until_found=until_found,
-        chosen_subjects=subject or (),
-        binaries=choosing.folder(binaries),
-        fault_carrier=fault_carrier,
+        chosen_subjects=on.subject or (),
+        binaries=choosing.folder(on.binaries),
+        fault_carrier=on.fault_carrier,
     )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")

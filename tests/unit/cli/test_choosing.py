@@ -58,4 +58,6 @@ def test_an_option_of_another_kind_of_cluster_is_refused(
     path = None if kubeconfig is None else pathlib.Path(kubeconfig)
     expected = f"expected {named} with --cluster kubeconfig, got --cluster embedded: add"
     with pytest.raises(errors.UsageError, match=expected):
-        choosing.profile("embedded", None, None, path, context, is_known=is_known)
+        choosing.ProfileOptions(
+            kubeconfig=path, context=context, i_know_this_cluster=is_known
+        ).profile()
