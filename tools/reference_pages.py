@@ -64,6 +64,35 @@ PAGES = {
 """Path on the site -> what writes the page."""
 
 
+def names() -> set[str]:
+    """Return every key of a scenario or cluster file, and every command."""
+    import typer
+
+    from harness.cli import commands as cli
+    from harness.scenario import schemas
+
+    found = set(_commands(typer.main.get_command(cli.make_app()), "flake-hunt"))
+    for kind in ("scenario", "cluster"):
+        schema: Any = schemas.schema(kind)
+        for table in (schema, *schema["$defs"].values()):
+            found |= {*table.get("properties", {})} - {"$schema"}
+    return found
+
+
+def missing(text: str) -> list[str]:
+    """Return the keys and commands that a text does not have as words."""
+    return sorted(
+        name for name in names() if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
+    )
+
+
+def _commands(command: Any, name: str) -> Iterator[str]:
+    yield name
+    for part, inner in getattr(command, "commands", {}).items():
+        if not inner.hidden:
+            yield from _commands(inner, f"{name} {part}")
+
+
 def _keys(title: str, kind: str) -> str:
     from harness.scenario import schemas
 

@@ -78,6 +78,15 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
     return files
 
 
+def on_post_build(config: "MkDocsConfig") -> None:
+    """Fail if the search of the site does not know a key of a file or a command."""
+    from mkdocs.exceptions import PluginError
+
+    index = pathlib.Path(config.site_dir) / "search" / "search_index.json"
+    if index.is_file() and (lost := reference_pages.missing(index.read_text(encoding="utf-8"))):
+        raise PluginError(f"the search does not find {', '.join(lost)}")
+
+
 def linked_files() -> list[str]:
     """Return the paths in the repository of the files, other than pages, that pages link to."""
     found = {path for page in PAGES for path in _targets(page)}

@@ -11,12 +11,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import typer
 import yaml
 
 from harness.catalogue import known
 from harness.checks import check_registry
-from harness.cli import commands
 from harness.explore.worlds import world_catalogue
 from harness.scenario import schemas
 
@@ -83,22 +81,18 @@ def test_every_key_has_a_line_in_the_reference(kind: str) -> None:
     assert {key for key in keys if f"`{key}`" not in page and f"`{key} = " not in page} == set()
 
 
-def names(command: Any, name: str = "flake-hunt") -> list[str]:
-    """A command's name and those of its commands that are not hidden."""
-    inner = getattr(command, "commands", {})
-    shown = [
-        full
-        for part, child in inner.items()
-        if not child.hidden
-        for full in names(child, f"{name} {part}")
-    ]
-    return [name, *shown]
-
-
 def test_every_command_has_a_section_in_the_reference() -> None:
     page = reference("commands")
-    root: Any = typer.main.get_command(commands.make_app())
-    assert [name for name in names(root)[1:] if f"## `{name}`\n" not in page] == []
+    names = [name for name in hook().reference_pages.names() if name.startswith("flake-hunt ")]
+    assert len(names) > 20
+    assert [name for name in names if f"## `{name}`\n" not in page] == []
+
+
+def test_what_the_search_does_not_find_is_named() -> None:
+    pages = hook().reference_pages
+    text = " ".join(sorted(pages.names() - {"patience_s", "flake-hunt explore"}))
+    assert pages.missing(text) == ["flake-hunt explore", "patience_s"]
+    assert pages.missing(f"{text} patience_s `flake-hunt explore`") == []
 
 
 def fault_kinds() -> list[str]:
