@@ -37,7 +37,7 @@ class Use(enum.IntEnum):
     ADD = 2
     """Changes of which the order does not matter, such as adding to a set."""
     IN_PARTS = 3
-    """Of a lock: the uses of its parts tell more."""
+    """The use of a lock, of which the uses of its parts say more."""
 
 
 class Lock(Protocol):

@@ -382,5 +382,5 @@ def end_on_thread_failure(program: str) -> None:
 
 
 def touch_ready(path: pathlib.Path) -> None:
-    """Create the ready file, which tells the parent that this process is ready."""
+    """Create the ready file, by which the parent knows that this process is ready."""
     path.touch()

@@ -17,7 +17,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def listed(word: str, known: Sequence[str], *, title: str, where: str) -> str:
     """Return the nearest names as a question, or the first names if none is near.
 
-    `title` stands before the names; `where` tells where all of them are listed.
+    `title` stands before the names; `where` says where all of them are listed.
     """
     near = difflib.get_close_matches(word, known, n=NEAREST)
     if near:

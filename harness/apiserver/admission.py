@@ -73,7 +73,7 @@ class Plugins:
 def _terminating(
     resource: resources.ResourceType, namespace: str, name: str
 ) -> status_errors.StatusError:
-    """Return the error with the cause that tells controllers not to retry."""
+    """Return the error with the cause on which controllers do not retry."""
     why = f"unable to create new content in namespace {namespace} because it is being terminated"
     cause = Cause(
         "NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace"

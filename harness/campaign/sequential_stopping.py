@@ -20,7 +20,7 @@ from harness.statistics import confidence_sequences, power, rates
 from harness.statistics.confidence_sequences import Answer, Question
 
 DECIDED = "decided.json"
-"""Name of the file in a campaign's folder that tells its workers which runs are not needed."""
+"""Name of the file in a campaign's folder that lists the runs that its workers need not make."""
 RUNS_MAX = 10_000
 """Most runs of one subject."""
 _PATIENCE = 4
@@ -101,7 +101,7 @@ def not_needed(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResu
 
 
 def is_needed(folder: pathlib.Path, run: campaign_plan.PlannedRun) -> bool:
-    """Return whether a run is still needed, as the file in the campaign's folder tells."""
+    """Return whether a run is still needed, by the file in the campaign's folder."""
     try:
         content = regular_files.content(folder / DECIDED)
     except FileNotFoundError:
@@ -110,7 +110,7 @@ def is_needed(folder: pathlib.Path, run: campaign_plan.PlannedRun) -> bool:
 
 
 class Stopping:
-    """Tells the workers of a campaign, result by result, which subjects are decided."""
+    """Writes, result by result, for the workers of a campaign which subjects are decided."""
 
     def __init__(self, plan: campaign_plan.CampaignPlan, folder: pathlib.Path) -> None:
         self._asked, self._path = question(plan.until_decided), folder / DECIDED

@@ -26,7 +26,7 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
     found: int
     """Attempts that found the defect."""
     median_s: float | None
-    """Until it was found: seconds of a run, CPU seconds of a search; None: it never was."""
+    """Time until it was found: seconds of a run, CPU seconds of a search; None: it never was."""
     worst_s: float | None
 
 
@@ -35,7 +35,7 @@ class TrackRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: int = 1
     detections: dict[str, list[Detection]]
-    """By defect; scenarios before worlds, each sorted by name."""
+    """Detections by defect; scenarios before worlds, each sorted by name."""
 
 
 @functools.cache

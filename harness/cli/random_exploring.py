@@ -1,4 +1,4 @@
-"""`flake-hunt explore --random-worlds`: draw worlds, search each, and tell of the first finding."""
+"""`flake-hunt explore --random-worlds`: draw worlds, search each, and show the first finding."""
 
 import collections
 import time

@@ -45,7 +45,7 @@ class EventHandler(Protocol):
 
 @runtime_checkable
 class ListHandler(Protocol):
-    """An event handler that is told where the events of a list begin and end."""
+    """An event handler with calls before and after the events of a list."""
 
     def on_list_begin(self) -> None:
         """Handle that the next events are those of a list, in any order."""

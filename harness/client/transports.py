@@ -183,7 +183,7 @@ class HttpTransport:
             self._headers["Authorization"] = f"Bearer {identity.token}"
 
     def _note_status(self, status: int) -> None:
-        """After a 401, make the exec plugin run before the next request, without a retry now."""
+        """Make the exec plugin run before the next request, after a 401; nothing is retried now."""
         if status == _UNAUTHORIZED and self._plugin is not None:
             self._plugin.invalidate(self._identity)
 

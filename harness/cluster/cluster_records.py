@@ -229,7 +229,7 @@ def mark_children() -> ProcessIdentity:
 def mark(owner: ProcessIdentity) -> str:
     """Return the mark of an owner's processes: its pid, its start time and the id of this registry.
 
-    The registry tells which of these processes belong to clusters that stay.
+    The registry shows which of these processes belong to clusters that stay.
     """
     return f"{owner.pid}@{owner.started!r}@{_registry_id()}"
 

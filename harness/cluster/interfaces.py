@@ -33,7 +33,7 @@ class Capabilities:
     namespace_controller: bool = True
     """A controller empties and removes namespaces that are being deleted."""
     garbage_collector: bool | None = True
-    """Objects whose owners are gone are removed; None: the profile does not tell it."""
+    """Objects whose owners are gone are removed; None: the profile does not say it."""
     service_accounts: bool = False
     """Pods are rejected until their namespace's service account exists."""
     claim_controller_process: str = ""

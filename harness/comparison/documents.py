@@ -46,7 +46,8 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     second: str
     answer: FixAnswer
     confidence: float
-    """Of the tests that decide; all tests of rates of the comparison are corrected together."""
+    """Confidence of the tests that decide; all tests of rates of the comparison are corrected
+    together."""
     text: str
     """The answer in a sentence, with exact intervals."""
 
@@ -131,9 +132,10 @@ class TimeComparison(msgspec.Struct, frozen=True, kw_only=True):
     change_high: float | None
     """Bootstrap interval of how much larger the second median is; None with too few runs."""
     p_value: float
-    """Of the rank sum test."""
+    """The p-value of the rank sum test."""
     corrected_p_value: float | None
-    """After Holm's correction for all tests of times; None if the runs are too few for a test."""
+    """The p-value after Holm's correction for all tests of times; None if the runs are too few for
+    a test."""
     answer: Answer
 
 
@@ -147,9 +149,10 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     first_outcomes: Outcomes
     second_outcomes: Outcomes
     p_value: float
-    """Of Boschloo's exact test for equal rates of INVALID runs."""
+    """The p-value of Boschloo's exact test for equal rates of INVALID runs."""
     corrected_p_value: float | None
-    """After Holm's correction for all tests of rates; None if the runs are too few for a test."""
+    """The p-value after Holm's correction for all tests of rates; None if the runs are too few for
+    a test."""
     answer: Answer
     text: str
     """The answer in a sentence."""
@@ -170,7 +173,7 @@ class OverallComparison(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int
     """Scenarios and subjects that go in."""
     p_value: float
-    """Of the exact stratified test."""
+    """The p-value of the exact stratified test."""
     corrected_p_value: float | None
     answer: Answer
     text: str
@@ -204,13 +207,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: int = SCHEMA_VERSION
     answer: Answer
-    """About the rates of INVALID runs; times do not decide it."""
+    """The answer about the rates of INVALID runs; times do not decide it."""
     exit_code: int
     summary: str
     confidence: float
-    """Of each interval, and of all tests of rates together, and of all tests of times together."""
+    """Confidence of each interval, of all tests of rates together, and of all tests of times
+    together."""
     seed: int
-    """Of random deals and resamples."""
+    """Seed of random deals and resamples."""
     sides: list[Side]
     settings: list[SettingDifference]
     overall: list[OverallComparison]

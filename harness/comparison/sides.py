@@ -146,7 +146,7 @@ def _once(read: Sequence[Run], left_out: list[str]) -> Iterator[Run]:
 
 
 _Found = list[tuple[pathlib.Path, str]]
-"""Run directories, each with its purpose; empty: its plan tells."""
+"""Run directories, each with its purpose; empty: see its plan."""
 
 
 def _runs_in(path: pathlib.Path) -> tuple[str, _Found, list[str]]:

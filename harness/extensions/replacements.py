@@ -75,15 +75,15 @@ class Facts:
     name: str = ""
     """Its name on the command line; that of a plug-in is its entry point's."""
     check: str = "device_exclusivity"
-    """Of a defect: the check that catches it in a run. In a world its oracle judges the same."""
+    """The check that catches a defect in a run. In a world its oracle judges the same."""
     issues: tuple[str, ...] = ()
     """Where it was reported, as `kubernetes#136269`."""
     releases: Releases = NEVER
     """The releases that have it; NEVER: it is a mutant."""
     worlds: tuple[str, ...] = ()
-    """Of a defect: worlds of `flake-hunt explore` in which it is found within seconds."""
+    """Worlds of `flake-hunt explore` in which a defect is found within seconds."""
     instead_of: tuple[str, ...] = ()
-    """Of a difference of a release: names of known defects that the class has, too."""
+    """Names of known defects that the class of a release's difference has, too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class ClientResponse:
 
 
 class WrittenResponse(web.StreamResponse):
-    """Tells aiohttp that the response has been written already."""
+    """Marks for aiohttp a response that has been written already."""
 
     def __init__(self, *, keeps_alive: bool) -> None:
         super().__init__()

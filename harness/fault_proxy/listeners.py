@@ -45,7 +45,7 @@ class ServingCertificate:
 
 
 def _noting(on_rejection: Callable[[str], None]) -> type[ssl.SSLObject]:
-    """Return a class of TLS connections that tells of the alerts of clients.
+    """Return a class of TLS connections that reports the alerts of clients.
 
     asyncio drops a failed handshake without a word.
     """

@@ -44,7 +44,7 @@ class StaleRead(NamedTuple):
     answer: upstreams.WholeAnswer
     version: int
     note: str
-    """For the record: that it is less old than asked, or empty."""
+    """A remark for the record: the state is less old than asked. Empty: it is not."""
 
 
 def is_read(call: api_calls.ApiCall) -> bool:

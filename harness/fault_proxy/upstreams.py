@@ -21,7 +21,7 @@ HEADER_BYTES_MAX = 256 * 1024
 HEADERS_MAX = 1000
 _READ_BYTES = 256 * 1024
 _NOT_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-"""Headers that aiohttp adds unless told otherwise."""
+"""Headers that aiohttp adds by default."""
 _UNAUTHORIZED = 401
 _IMPERSONATE = "Impersonate-User"
 

@@ -29,9 +29,9 @@ class Ending(enum.Enum):
     """How a watch ends."""
 
     END = enum.auto()
-    """With the end of the response, as the API server ends one after its timeout."""
+    """End with the end of the response, as the API server ends one after its timeout."""
     CLOSE = enum.auto()
-    """With the end of the connection."""
+    """End with the end of the connection."""
     RESET = enum.auto()
 
 

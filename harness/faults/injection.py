@@ -245,8 +245,8 @@ class Faults:
     ) -> Applied | None:
         """Apply the oldest fault that matches; return None if there is none.
 
-        `is_possible` tells whether an action can apply here; a fault whose action cannot is passed
-        over as if it did not match.
+        `is_possible` returns whether an action can apply here; a fault whose action cannot is
+        passed over as if it did not match.
         """
         for fault in self._faults.values():
             if fault.applies_to(point, facts, is_possible):

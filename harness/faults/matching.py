@@ -34,7 +34,7 @@ class Facts(msgspec.Struct, frozen=True, rename="camel"):
 
     verb: str
     path: str
-    """Without the query."""
+    """The path without the query."""
     user_agent: str = ""
     client: str = ""
     """Name of the client; empty if it is unknown."""

@@ -1,4 +1,4 @@
-"""The clocks of a load that runs on several hosts, as traffic-workers.jsonl tells of them.
+"""The clocks of a load that runs on several hosts, from traffic-workers.jsonl.
 
 CLOCK_MONOTONIC counts from the boot of a host, so that times of two hosts cannot be compared.
 Locust's master measures by round trips, as NTP does, what to add to the times of each worker. The

@@ -40,7 +40,7 @@ class PlannedFault(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Unique within the plan; `FaultApplied` and `FaultWindow` records have it."""
     kind: str
-    """As in the scenario file: `lose-response`, `kill-process`, …"""
+    """The kind as in the scenario file: `lose-response`, `kill-process`, …"""
     carrier: Literal["server", "proxy", "run"]
     """Its injector: the embedded API server, the fault proxy, or the run itself."""
     clients: list[str] = []
@@ -59,9 +59,9 @@ class PlannedFault(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """The fault in words, one sentence."""
     rule: dict[str, Any] = {}
-    """Of a fault of traffic: the rule of its carrier (`faults.injection.FaultSpec`) as JSON."""
+    """Rule of the carrier of a fault of traffic (`faults.injection.FaultSpec`), as JSON."""
     parameters: dict[str, Any] = {}
-    """Of a fault that the run injects: the keys of its kind, as in the scenario file."""
+    """Keys of the kind of a fault that the run injects, as in the scenario file."""
 
 
 class UsedPlugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +97,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     expected_operations: list[str]
     """Names of the processes that must leave an operations file with a trailer."""
     remote_operations: list[str] = []
-    """Names of those of them that may run on other hosts; traffic-workers.jsonl tells on which."""
+    """Names of processes that may run on other hosts. traffic-workers.jsonl lists the host of each.
+    """
     expected_steps: list[str]
     """Names of the processes that must leave a steps file with a trailer."""
     expected_writes: list[str] = []
@@ -132,7 +133,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster removes claims of pods that are gone; None: the run finds out, or the plan is
     from an older version."""
     audit_log: bool = False
-    """The run keeps the API server's audit log, which must tell the same as the observations."""
+    """The run keeps the API server's audit log, which must agree with the observations."""
     carrier: Literal["", "server", "proxy"] = ""
     """Carrier of the faults of traffic; empty: there are none."""
     known_to_fail: str = ""

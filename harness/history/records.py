@@ -16,7 +16,7 @@ Int62: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
 
 
 SET_UP = "set-up"
-"""The user that creates what a load shares. All but the first worker are told that it exists."""
+"""The user that creates what a load shares. All but the first worker learn that it exists."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="header"):
@@ -164,7 +164,7 @@ class ProcessEnded(
     process: str
     pid: int
     exit_code: int
-    """As in `subprocess.Popen.returncode`: negative for a signal."""
+    """The same as `subprocess.Popen.returncode`: negative for a signal."""
     expected: bool
     """True if the run had stopped the process, a fault had ended it, or its work was done."""
     fault: str = ""

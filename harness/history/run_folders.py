@@ -1,4 +1,4 @@
-"""One run directory as its plan.json and verdict.json tell; damaged ones are told as such."""
+"""Summarizes a run directory by its plan.json and verdict.json; damaged ones are marked."""
 
 import enum
 import hashlib

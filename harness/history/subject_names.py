@@ -59,8 +59,8 @@ def of_plan(plan: plans.Plan) -> str:
 def of_run(plan: Planned, names: Sequence[str] = ()) -> str:
     """Return the subject of a run: its defects and remedies, or its schedulers.
 
-    `names` are the labels of each, which tell schedulers of others apart.
-    Several Python schedulers are counted, and one in the explorer is marked.
+    `names` are the labels of each, which distinguish schedulers of others. Several Python
+    schedulers are counted, and one in the explorer is marked.
     """
     kinds = _kinds(plan)
     defects = ", ".join(plan.defects)

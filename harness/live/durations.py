@@ -13,7 +13,7 @@ class Durations:
 
     def __init__(self) -> None:
         self.buckets: collections.Counter[int] = collections.Counter()
-        """By the logarithm of the nanoseconds to the base GROWTH, rounded down."""
+        """Counts by the logarithm of the nanoseconds to the base GROWTH, rounded down."""
         self.count = 0
         self.sum_s = 0.0
 

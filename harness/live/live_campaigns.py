@@ -16,7 +16,7 @@ _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _End(msgspec.Struct):
-    """The part of results.json that tells how a campaign ended."""
+    """The part of results.json about the end of a campaign."""
 
     verdict: str
     summary: str
@@ -55,7 +55,7 @@ class LiveCampaign:
         return all(were_read)
 
     def _read_results(self) -> None:
-        """Read the whole lines that have come; damage is told, and ends it."""
+        """Read the whole lines that have come; damage is reported, and ends it."""
         path = self._path / campaign_folders.RESULTS
         if self._problem or not path.exists():
             return

@@ -1,4 +1,4 @@
-"""One run while it goes on: reads what its processes journal, and tells how far it is."""
+"""Follows one run while it goes on: reads what its processes journal, and shows how far it is."""
 
 import collections
 import contextlib
@@ -37,7 +37,7 @@ class ApiCalls:
     def __init__(self) -> None:
         self.by_key: dict[Key, Calls] = collections.defaultdict(Calls)
         self._open: dict[tuple[str, int], records.Invocation] = {}
-        """By the process and the number of the operation."""
+        """Keyed by the process and the number of the operation."""
         self._by_second: collections.Counter[int] = collections.Counter()
         """Calls that ended in one of the last seconds of the monotonic clock."""
         self._newest_s = 0

@@ -76,7 +76,7 @@ class Kind:
         self.reached = 0
         """Claims that were allocated so far, or pods that ran."""
         self.waits = durations.Durations()
-        """From the creation to that."""
+        """Time from the creation to that."""
         self.listing: tuple[int, list[Seen]] | None = None
         """A list that is coming: its number of objects, and those that came; None: none is."""
 

@@ -29,7 +29,7 @@ class Calls(Quantiles, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, as far as its journals tell."""
+    """One run, as far as its journals show."""
 
     schema: int = SCHEMA_VERSION
     kind: Literal["run"] = "run"
@@ -43,15 +43,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     phase: str
     elapsed_s: float
-    """Since its plan was written; of a run that has ended, up to its end."""
+    """Time since the plan was written; up to the end of a run that has ended."""
     is_read: bool
     """True if all that has been written is in here."""
     api_calls: Calls
     api_calls_open: int
     api_calls_per_s: float
-    """Of the last 5 whole seconds; of a run that does not go on, on average."""
+    """Rate of the last 5 whole seconds; the average of a run that has ended."""
     by_call: list[Calls]
-    """By verb and resource, the most frequent first."""
+    """Calls by verb and resource, the most frequent first."""
     claims: int
     """That exist now."""
     claims_created: int
@@ -84,11 +84,11 @@ class CampaignRow(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     planned: int
     runs: int
-    """With further attempts, which are not planned."""
+    """Number of runs with further attempts, which are not planned."""
     by_verdict: dict[str, int]
     """`VALID`, `UNKNOWN`, `INVALID`, `ERROR` -> runs."""
     found: int
-    """Of runs that must fail: those that did."""
+    """Number of runs that had to fail and did."""
     double_allocations: int
 
 
@@ -101,7 +101,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     state: State
     elapsed_s: float | None
-    """None: its plan does not tell when it began."""
+    """None: its plan does not say when it began."""
     planned: int
     done: int
     """Planned runs that need no further attempt."""

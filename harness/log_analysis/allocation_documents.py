@@ -71,7 +71,7 @@ DEVICES_MAX = 200_000
 CLAIMS_OF_DEVICE_MAX = 20
 """Claims that are remembered for one device, the latest ones."""
 Table = dict[str, dict[str, None]]
-"""By device, its claims in the order in which they came."""
+"""Claims of each device, in the order in which they came."""
 
 
 def add(table: Table, device: str, claim: str) -> None:

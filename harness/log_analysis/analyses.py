@@ -97,7 +97,7 @@ KEPT = 32 * 2**20
 """Bytes of text that are kept, for all files together."""
 _KEPT_MIN = 2**22
 _STORIES_MAX = 64
-"""Scheduler processes that are told apart."""
+"""Number of scheduler processes that can be distinguished."""
 
 
 def analyse(names: Sequence[str], *, folder: pathlib.Path | None = None) -> Analysis:
@@ -203,7 +203,7 @@ def _distinct(stories: Sequence[Story]) -> list[DoubleAllocation]:
 
 
 def _joined(one: DoubleAllocation, other: DoubleAllocation) -> DoubleAllocation:
-    """Join what two schedulers tell of one pair: each knows how it allocated its own claims."""
+    """Join two schedulers' logs of one pair: each knows how it allocated its own claims."""
     moments = {}
     for claim in (one.first.claim, one.second.claim):
         known = [item for found in (one, other) for item in (found.first, found.second)]

@@ -1,4 +1,4 @@
-"""Puts the lines of several files in order of time, and tells which belong to one process.
+"""Puts the lines of several files in order of time, and finds those of one process.
 
 Rotated parts of a log may overlap: a line that two of them have counts once.
 """

@@ -1,4 +1,4 @@
-"""The messages of a scheduler that tell how claims get devices, with their verbosity.
+"""The messages of a scheduler about how claims get devices, with their verbosity.
 
 They are those of kube-scheduler 1.32 to 1.36; our own scheduler logs them as 1.36 does.
 """
@@ -27,7 +27,7 @@ class Message(enum.StrEnum):
     ASSUMED = "Assumed object"
     """Verbosity 4 up to 1.35, 5 from 1.36."""
     RESTORED = "Restored object"
-    """As before; the allocation of a claim in flight was given up, in releases up to 1.35."""
+    """The same; the allocation of a claim in flight was given up, in releases up to 1.35."""
     OBSERVED = "Observed device allocation"
     """Verbosity 6: the device is about to be inserted into the allocated devices."""
     FREED = "Observed device deallocation"

@@ -95,7 +95,7 @@ class Story:
 
     @property
     def shows_devices(self) -> bool:
-        """Return whether the log tells which devices are in use, which verbosity 6 does."""
+        """Return whether the log shows which devices are in use, as with verbosity 6."""
         return self.counts[Message.OBSERVED] + self.counts[Message.FREED] > 0
 
     def _leave_out(self, record: LogRecord, gap: Gap) -> None:

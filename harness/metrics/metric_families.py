@@ -23,9 +23,9 @@ class Family:
     """`counter`, `gauge` or `histogram`."""
     label_names: Labels
     samples: Mapping[Labels, float]
-    """Of a histogram: the counts by bucket, whose upper limit is the last label, `le`."""
+    """Counts of a histogram by bucket, whose upper limit is the last label, `le`."""
     sums: Mapping[Labels, float] = dataclasses.field(default_factory=dict)
-    """Of a histogram: the sums, by the labels without `le`."""
+    """Sums of a histogram, by the labels without `le`."""
 
 
 def limit_text(limit: float) -> str:
@@ -69,7 +69,8 @@ def _escaped(label: str) -> str:
 
 
 def process_families() -> list[Family]:
-    """Return CPU time, memory, open files and start; what the platform does not tell is left out.
+    """Return CPU time, memory, open files and start; what the platform does not provide is left
+    out.
 
     The names are those of https://prometheus.io/docs/instrumenting/writing_clientlibs/.
     """

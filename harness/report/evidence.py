@@ -115,8 +115,8 @@ class Evidence:
     holds: hold_tables.HoldTable
     faults: fault_records.FaultRecords
     steps: list[list[records.Step]]
-    """For each of `double_allocations` its steps in order: those of its device and claims, and
-    the gather that preceded the second allocation."""
+    """The steps of each of `double_allocations`, in order: those of its device and claims, and the
+    gather that preceded the second allocation."""
     started_ns: int
     ended_ns: int
     step_counts: dict[str, int]

@@ -36,7 +36,7 @@ def _finalize(value: Any) -> Any:
 
 @functools.cache
 def zoom_script() -> str:
-    """Return the script that zooms plots; a page tells everything without it."""
+    """Return the script that zooms plots; a page shows everything without it."""
     loader = jinja2.PackageLoader("harness.report")
     return loader.get_source(templates(), "zoom.js")[0]
 

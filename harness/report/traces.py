@@ -65,7 +65,7 @@ def span_depths(spans: Iterable[tuple[int, int]]) -> list[int]:
 
 
 class Nearness:
-    """Tells what happened close to the begin of a double allocation."""
+    """Describes what happened close to the begin of a double allocation."""
 
     def __init__(self, begins_ns: Sequence[int]) -> None:
         """`begins_ns` since the start of the run, in any order."""
@@ -362,11 +362,11 @@ def _json_text(text: str) -> str:
 PLAIN_MAX = 2**16
 """Bytes of the largest trace.json; a larger trace is written as trace.json.gz."""
 _LEVEL = 4
-"""Of the compression: a quarter of the time of the best one, for a tenth more bytes."""
+"""Level of the compression: a quarter of the time of the best one, for a tenth more bytes."""
 
 
 def render(source: evidence.Evidence) -> bytes:
-    """Return the trace as JSON; `otherData` tells how much is left out."""
+    """Return the trace as JSON; `otherData` says how much is left out."""
     rows = chosen(source.holds)
     steps = StepTracks(source)
     parts = [encoded(event) for event in _names(source)]

@@ -1,4 +1,4 @@
-"""From the directory of an INVALID run to a folder with the smallest scenario that still fails."""
+"""Makes a folder with the smallest scenario that still fails from an INVALID run."""
 
 import dataclasses
 import pathlib
@@ -115,7 +115,7 @@ class Session:
     ) -> None:
         self._make, self._options, self._note = make, options, note
         self.best = shrinking.Tally(scenario)
-        """The smallest scenario so far, with the runs that tell its rate."""
+        """The smallest scenario so far, with the runs that measure its rate."""
 
     def run(self) -> bool:
         """Do all of it; return whether the user interrupted it. `best` is up to date then, too."""

@@ -26,7 +26,7 @@ or earlier, and counts from then."""
 
 
 class ConvergenceWatch:
-    """Follows pods, claims and slices, and tells what could still go on."""
+    """Follows pods, claims and slices, and finds what could still go on."""
 
     def __init__(self, api: apis.Api, plan: plans.Plan) -> None:
         self._settings = plan.settings

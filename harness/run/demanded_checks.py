@@ -1,6 +1,6 @@
 """Rejects a scenario that demands what no run of it can examine (`load.examined`).
 
-Runs without our own scheduler or claim controller need not examine what only their steps tell: the
+Runs without our own scheduler or claim controller need not examine what only their steps show: the
 verdict names it as not examined.
 """
 

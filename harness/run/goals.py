@@ -30,7 +30,7 @@ def pods_for_load(scenario: specs.Scenario) -> int:
 
 
 class PoolChangeGoal:
-    """Tells whether the pools have changed as often as the scenario demands."""
+    """Checks that the pools have changed as often as the scenario demands."""
 
     def __init__(self, plan: plans.Plan, directory: directories.RunDirectory) -> None:
         self._plan, self._directory = plan, directory

@@ -121,7 +121,7 @@ class RunProcesses:
         return new
 
     def wait_subject_ready(self) -> None:
-        """Wait until the parts of the Python subject are ready; other schedulers cannot tell."""
+        """Wait until the parts of the Python subject are ready; others do not report it."""
         self._supervisor.wait_ready(*self._plan.expected_steps)
 
     def start_traffic(self) -> None:

@@ -54,7 +54,7 @@ class Resolved:
     spec: subject_specs.SubjectSpec
     title: str
     versions: dict[str, str]
-    """Of the schedulers' programs, by process name."""
+    """Versions of the schedulers' programs, by process name."""
     python_parts: list[str]
     """Names of the processes that record their steps."""
     processes: list[str]

@@ -12,7 +12,7 @@ from harness.scenario import claim_specs, pool_kind_specs, pool_specs
 from harness.scenario.fields import COUNT_MAX
 
 UNLIMITED = COUNT_MAX
-"""As many as can be asked for."""
+"""The most that can be asked for."""
 _BLOCKING = ("NoSchedule", "NoExecute")
 
 

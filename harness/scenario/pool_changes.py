@@ -102,7 +102,7 @@ class PoolChanges(Spec):
     """The settings file of the fake kubelets for changes."""
 
     changes: Annotated[list[AnyPoolChange], pydantic.Field(max_length=CHANGES_MAX)]
-    """As in `pools.changes` of a scenario."""
+    """Changes as in `pools.changes` of a scenario."""
 
     @property
     def demanded(self) -> dict[str, PositiveCount]:

@@ -8,7 +8,7 @@ import pydantic
 from harness.scenario.fields import PositiveCount, Quantity, Spec
 
 DEVICES_PER_POOL_MAX = 1280
-"""As many as a node may have; ten ResourceSlices of 128 devices."""
+"""The most that a node may have: ten ResourceSlices of 128 devices."""
 PARTITIONS_MAX = 64
 """Parts into which a device can be divided."""
 KINDS_MAX = 16
@@ -96,8 +96,8 @@ class PoolKindSpec(Spec):
     policies: dict[str, PolicySpec] = {}
     """Request policies of shared devices, by name of the capacity."""
     partitions: list[Annotated[int, pydantic.Field(ge=1, le=PARTITIONS_MAX)]] = []
-    """Each device is offered in these numbers of equal parts, all of which share its counters:
-    [1, 2] offers the whole and its two halves. The attribute `parts` tells them apart. Empty: it is
+    """Each device is offered in these numbers of equal parts, all of which share its counters: [1,
+    2] offers the whole and its two halves. The attribute `parts` distinguishes them. Empty: it is
     offered as it is."""
     limit: PositiveCount | None = None
     """Devices of a pool that can be allocated at once, by a counter that each of them consumes;

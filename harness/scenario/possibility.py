@@ -56,8 +56,8 @@ def _divided(scenario: specs.Scenario) -> pool_specs.PoolsSpec:
 def pods_to_run(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
     """Return how many pods must run in the end.
 
-    Where more pods than that are allowed and nothing but trying tells how many can run, those that
-    `load` asks for.
+    Where more pods than that are allowed and only trying shows how many can run, those that `load`
+    asks for.
     """
     is_known = not scenario.claims and device_supply.is_exact(scenario.pools, scenario.claim)
     if traffic.overcommit and not is_known:

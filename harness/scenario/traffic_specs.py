@@ -56,7 +56,7 @@ class WorkerKeys(Spec):
     """Place of the worker processes: children of the run, or started elsewhere by `flake-hunt
     traffic-worker`, on as many hosts as you like."""
     bind: BindAddress = "127.0.0.1:5557"
-    """With remote workers: address and port at which the run expects them."""
+    """Address and port at which the run expects remote workers."""
     bind_is_open: bool = False
     """Accept remote workers at an address of `bind` that other hosts can reach. There is no
     authentication: every program that reaches the port can get the plan and make load."""

@@ -34,7 +34,8 @@ class Comparison:
     """The counts of both judges."""
 
     check: Count
-    """Of the check `device_exclusivity`, from the same observations without any doubt removed."""
+    """Count of the check `device_exclusivity`, from the same observations without any doubt
+    removed."""
     second: Count | None
     """None: SQL cannot read the observations."""
     problem: str = ""

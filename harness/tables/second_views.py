@@ -237,7 +237,7 @@ doubled AS (
 SELECT run, examined, coalesce(pairs, 0)::BIGINT AS double_allocations
 FROM (SELECT run, count(*) AS examined FROM examined GROUP BY run) LEFT JOIN doubled USING (run)
 """
-"""For each run the number of examined holds, and of pairs that overlap though they may not.
+"""The number of examined holds of each run, and of pairs that overlap though they may not.
 
 At each begin: the open holds of the device, without those of the claim itself and without shares
 that it may overlap with as a share. Holds that overlap with none are left out before, because all

@@ -92,7 +92,7 @@ class _Master:
         self._end()
 
     def _end(self) -> None:
-        """Let Locust shut down: it tells the workers to quit, which takes half a second a time."""
+        """Let Locust shut down: it asks the workers to quit, which takes half a second a time."""
         self._runner.greenlet.kill(block=False)
 
     def _wait_for_workers(self, **_: Any) -> None:

@@ -1,7 +1,7 @@
 """Decode JSON bodies, with a limit on the number of values.
 
 The limit on a body's size, three megabytes, admits more small values than can be processed in time.
-`decode` is fast; `parse` also tells of repeated keys.
+`decode` is fast; `parse` also reports repeated keys.
 """
 
 import contextlib

@@ -26,8 +26,8 @@ _HEALTH = ("/healthz", "/livez", "/readyz")
 
 
 Key: TypeAlias = tuple[str, resources.ResourceType | None, str, bool, bool, bool]
-"""All that kube-apiserver tells requests apart by, but the code: verb (`get`, …, as in
-authorization, and `apply`), resource (None: a non-resource path), subresource (of a health check
+"""The labels by which kube-apiserver distinguishes requests, without the code: verb (`get`, …, as
+in authorization, and `apply`), resource (None: a non-resource path), subresource (of a health check
 its path), and whether it names an object, is in a namespace, and is a dry run."""
 
 
@@ -38,7 +38,7 @@ class Durations:
 
     def __init__(self) -> None:
         self.counts = [0] * (len(LIMITS_S) + 1)
-        """By bucket, each without those below; the last one is for longer durations."""
+        """Counts by bucket, each without those below; the last one is for longer durations."""
         self.sum_s = 0.0
 
 

@@ -141,7 +141,7 @@ class Server:
         self.now = now
         self.handler = handlers.Handler(store, now=now, in_pieces=True)
         self.overlooking_handler = handlers.Handler(store, now=now, overlooks_finalizers=True)
-        """For deletions that a fault hits."""
+        """Handles deletions that a fault hits."""
         self.authenticator = authentication.Authenticator(token, read_only_token)
         self.turn = GroupCommit(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults

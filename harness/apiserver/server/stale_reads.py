@@ -66,7 +66,7 @@ class OlderState:
 
     version: int
     note: str
-    """For the record: that it is less old than asked, or empty."""
+    """A remark for the record: the state is less old than asked. Empty: it is not."""
 
 
 def older_state(

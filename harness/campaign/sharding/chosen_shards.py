@@ -20,7 +20,7 @@ class ChosenShard:
     """The part of a plan that a machine makes."""
 
     number: int | None
-    """From 1; None: all shards."""
+    """Number of the shard, from 1; None: all shards."""
     shards: int
     reason: str
     """Where the number comes from."""

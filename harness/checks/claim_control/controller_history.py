@@ -64,7 +64,7 @@ class ControllerHistory(folders.Folder):
 
     def __init__(self) -> None:
         self.pods: dict[str, PodHistory] = {}
-        """By uid."""
+        """Keyed by uid."""
         self.generated: dict[EntryKey, list[Generated]] = collections.defaultdict(list)
         """All claims of an entry, in the order of their creations."""
         self.reserved: dict[tuple[str, str], list[int]] = collections.defaultdict(list)

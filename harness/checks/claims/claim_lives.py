@@ -147,7 +147,7 @@ class ClaimLives(folders.Folder):
         self.excesses: dict[str, list[tuple[ClaimName, int, int]]] = {}
         """Uid of a claim -> the claim, versions with too many reservations, and their number."""
         self.reservations: list[Reservation] = []
-        """In the order in which they began."""
+        """Ordered by their beginning."""
         self.generated: dict[EntryKey, list[Generated]] = {}
         """All claims of an entry of a pod, in the order in which they were seen."""
         self.last_version = 0

@@ -32,7 +32,7 @@ class Content:
     """JSON, with defaults and without empty fields."""
     labels: Labels
     annotations: Labels
-    """Without that of the controller."""
+    """All but the controller's."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class TemplateCopies(folders.Folder):
         self._templates: dict[tuple[str, str], list[tuple[int, Content]]] = collections.defaultdict(
             list
         )
-        """By namespace and name, each version with its resourceVersion."""
+        """Templates by namespace and name, each version with its resourceVersion."""
         self._plain: dict[bytes, bytes] = {}
         """The specs of claims so far, by their JSON."""
 

@@ -60,7 +60,7 @@ class DeclaredDevice:
     is_shareable: bool = False
     """A version allowed multiple allocations."""
     capacity: dict[str, Amounts] = dataclasses.field(default_factory=dict)
-    """By name without the domain of the driver."""
+    """Keyed by name without the domain of the driver."""
     consumes: dict[Counter, Amounts] = dataclasses.field(default_factory=dict)
     versions: list[tuple[int, observed_slices.Device]] = dataclasses.field(default_factory=list)
     """resourceVersion, and what the slice said then of a device that can be shared, without taints
@@ -99,7 +99,7 @@ class DeclaredDevices(folders.Folder):
 
     def __init__(self) -> None:
         self.devices: dict[str, DeclaredDevice] = {}
-        """By `driver/pool/device`."""
+        """Keyed by `driver/pool/device`."""
         self.counters: dict[PoolKey, dict[Counter, Amounts]] = collections.defaultdict(dict)
 
     def see_slice(self, seen: observations.SeenSlice) -> None:

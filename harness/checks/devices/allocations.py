@@ -58,7 +58,7 @@ class Allocations(folders.Folder):
     def __init__(self) -> None:
         self.grants: list[Grant] = []
         self.claims: list[ClaimName] = []
-        """Of each allocation, as in all columns that follow."""
+        """One value for each allocation, as in all columns that follow."""
         self.grant_numbers = array.array("q")
         """Indexes of `grants`."""
         self.versions = array.array("q")
@@ -70,7 +70,7 @@ class Allocations(folders.Folder):
         self._recent: dict[tuple[int, int], tuple[Grant, int]] = {}
         """Identities of a spec and an allocation -> their grant and its number."""
         self._claims: dict[str, _AllocatedClaim] = {}
-        """By the uid of each claim that was allocated and is not deleted."""
+        """Keyed by the uid of each claim that was allocated and is not deleted."""
 
     def __len__(self) -> int:
         return len(self.claims)

@@ -24,9 +24,9 @@ class DeviceDemand(folders.Folder):
     def __init__(self) -> None:
         self._versions: list[int] = []
         self._sums: list[float] = []
-        """For each version, the devices that may be taken from then on."""
+        """The devices that may be taken from each version on."""
         self._last: dict[str, observed_claims.Allocation | None] = {}
-        """By the uid of each claim that was seen."""
+        """Keyed by the uid of each claim that was seen."""
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note what a claim may choose when it is first seen, and what each allocation takes."""

@@ -36,7 +36,7 @@ class _Changes:
     """The versions of the slices of a pool, in the order in which they were observed."""
 
     listed: list[int] = dataclasses.field(default_factory=list)
-    """In the first list."""
+    """Those in the first list."""
     watched: list[int] = dataclasses.field(default_factory=list)
     """That came, changed or went after it."""
 
@@ -59,7 +59,7 @@ class PoolTimelines(folders.Folder):
         self._versions: list[int] = []
         """All versions of all slices, in order."""
         self._changes: dict[str, _Changes] = collections.defaultdict(_Changes)
-        """By `driver/pool`."""
+        """Keyed by `driver/pool`."""
         self._slices: dict[str, dict[str, observed_slices.SliceSpec]] = collections.defaultdict(
             dict
         )

@@ -13,7 +13,7 @@ class Option:
     request: str
     """Name of the request."""
     name: str
-    """As results have it: the request's name, or `<request>/<alternative>`."""
+    """The name that results use: the request's, or `<request>/<alternative>`."""
     wanted: observed_claims.ExactRequest
 
     @property

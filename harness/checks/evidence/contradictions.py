@@ -33,7 +33,7 @@ class Contradictions:
         self._counts: collections.Counter[str] = collections.Counter()
         self._first: dict[str, str] = {}
         self.doubts: list[Doubt] = []
-        """At most DOUBTS_MAX; see `end_rv`."""
+        """No more than DOUBTS_MAX; see `end_rv`."""
         self.end_rv: int | None = None
         """There were too many doubts to list: everything from here on is in doubt. None: the list
         is complete."""

@@ -22,7 +22,7 @@ class LastAllocations:
         """`name` is the certificate's item that asks."""
         self._name, self._found = name, found
         self._newest: dict[str, observed_claims.Allocation | None] = {}
-        """By uid."""
+        """Keyed by uid."""
 
     def observe(self, seen: observations.SeenClaim) -> None:
         """Follow an event or an object of a list."""

@@ -22,7 +22,7 @@ class NewestVersions:
 
     def __init__(self) -> None:
         self.recent: dict[str, tuple[int, int, bytes]] = {}
-        """By uid, as for all that follows: version, and the line of the observation."""
+        """Keyed by uid, as all that follows: version, and the line of the observation."""
         self._older: dict[str, tuple[int, int, int]] = {}
         """Version, and digest of the content; some of the objects are in `recent` again."""
         self._size = 0

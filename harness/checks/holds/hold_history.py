@@ -105,7 +105,7 @@ class HoldHistory(folders.Folder):
             self._end_relist_if_read(resource, seen.ts_ns)
 
     def _end_relist_if_read(self, resource: str, ts_ns: int) -> None:
-        """After the last object of a list, release the claims that vanished during the gap."""
+        """Release the claims that vanished during a gap, after the last object of the list."""
         if self._relists[resource].left <= 0:
             self._end_relist(resource, ts_ns)
 

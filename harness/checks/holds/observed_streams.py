@@ -23,11 +23,12 @@ class Life:
     number: int = 0
     """Number of objects of its resource that were seen before it."""
     users: str | tuple[str, ...] = ()
-    """Of a claim that was allocated: its pods then; see `hold_columns.Pods`."""
+    """Pods of an allocated claim at that version; see `hold_columns.Pods`."""
     held: Mapping[str, claim_results.Held] = dataclasses.field(default_factory=lambda: NOTHING)
-    """Of a claim: device -> how it holds it now; claims with equal allocations share it."""
+    """Claim -> device -> how it holds it now; claims with equal allocations share the inner
+    mapping."""
     rows: dict[str, int] | None = None
-    """Of a claim that has held devices: device -> row of the open hold; None when it is gone."""
+    """Claim that has held devices -> device -> row of the open hold; None when it is gone."""
 
     @property
     def waited_ns(self) -> int | None:

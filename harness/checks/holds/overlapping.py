@@ -7,7 +7,7 @@ import pandas as pd
 PAIRS_AT_ONCE = 1_000_000
 """Pairs in memory; a device that thousands of claims hold at once makes millions of them."""
 _NEVER = -(2**63)
-"""Before all revisions; NaN in its place would make all of them inexact."""
+"""A revision before all others; NaN in its place would make all of them inexact."""
 
 
 def pairs(

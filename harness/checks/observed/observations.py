@@ -107,7 +107,7 @@ _BEGIN = b'{"record":"observation","resource":"'
 _HEAD_MAX = 256
 """Most bytes that usually come before the object and its key, with the key."""
 _PLURAL = slice(len(_BEGIN), len(_BEGIN) + len(CLAIMS))
-"""Where the resource is in such a line: as much of it as tells those in TYPES apart."""
+"""Where the resource is in such a line: as much of it as distinguishes those in TYPES."""
 _set_attribute = msgspec.structs.force_setattr
 
 

@@ -28,7 +28,7 @@ class Object(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A violation as a plug-in tells it."""
+    """A violation that a plug-in reports."""
 
     summary: Line
     text: Text

@@ -38,7 +38,7 @@ class Reservation:
 
     since: int
     node_selector: Any
-    """Of the allocation, as JSON; None: every node."""
+    """The node selector of the allocation, as JSON; None: every node."""
     until: int | None = None
     """Exclusive; None: to the end of the history."""
 
@@ -48,7 +48,7 @@ class PodBindings(folders.Folder):
 
     def __init__(self) -> None:
         self.bindings: list[Binding] = []
-        """In the order in which they were observed."""
+        """Ordered as they were observed."""
         self.gaps: set[str] = set()
         """Resources of which versions may be missing."""
         self.robbed: set[str] = set()
@@ -56,7 +56,7 @@ class PodBindings(folders.Folder):
         self._waiting: dict[str, dict[str, str | None]] = {}
         """Uid of a pod that is not bound -> its claims, as in `Binding`."""
         self._reservations: dict[tuple[str, str, str], list[Reservation]] = {}
-        """By namespace and name of the claim and uid of the pod, in order."""
+        """Keyed by namespace and name of the claim and uid of the pod, in order."""
         self._open: dict[str, dict[str, Reservation]] = {}
         """Uid of a claim -> uid of a pod -> the reservation that lasts."""
         self._selectors: dict[bytes, Any] = {}

@@ -53,10 +53,10 @@ class UnboundPods(folders.Folder):
 
     def __init__(self) -> None:
         self._schedulers: dict[str, str] = {}
-        """By the uid of each pod."""
+        """Keyed by the uid of each pod."""
         self._bound: set[str] = set()
         self._messages: dict[str, str] = {}
-        """By the uid of a pod, why it was not scheduled, as its condition says."""
+        """Why each pod was not scheduled, by its uid, as its condition says."""
         self._wanted: dict[_Wanted, None] = {}
 
     def see_pod(self, seen: observations.SeenPod) -> None:

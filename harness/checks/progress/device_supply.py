@@ -34,7 +34,7 @@ class Offered:
 
     id: str
     node: str
-    """Empty: an observer cannot tell on which nodes it may be used."""
+    """Empty: an observer cannot know on which nodes it may be used."""
     driver: str
     owner: str
     """Its attribute `owner`; empty: none."""

@@ -1,7 +1,7 @@
 """Folds the observations into the writer of each allocation: its field manager, and for which pods.
 
 The API server writes the manager of each field into `metadata.managedFields`. Schedulers with equal
-managers can be told apart by the pods for which they allocated, if their names differ.
+managers can be distinguished by the pods for which they allocated, if their names differ.
 """
 
 import dataclasses

@@ -26,7 +26,7 @@ class TaintTimelines(folders.Folder):
     """Slices and rules in all their versions, and the claims that tolerate taints."""
 
     _clear: dict[str, list[_Span]] = dataclasses.field(default_factory=dict)
-    """By `driver/pool/device`: the versions of slices that list it without such a taint."""
+    """Versions of slices that list a device without such a taint, by `driver/pool/device`."""
     _open: dict[str, list[_Span]] = dataclasses.field(default_factory=dict)
     """The spans of the newest version of each slice, by its uid."""
     _tainting: dict[str, list[tuple[observed_cluster.TaintRuleSpec, _Span]]] = dataclasses.field(

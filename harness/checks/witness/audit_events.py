@@ -67,7 +67,7 @@ _decoder = msgspec.json.Decoder(Event)
 
 
 class Write(msgspec.Struct, frozen=True):
-    """A write whose answer tells the object and its revision."""
+    """A write whose answer has the object and its revision."""
 
     resource: str
     state: object_states.State
@@ -84,7 +84,7 @@ HiddenKind: TypeAlias = Literal["bound", "gone", "collected", "evicted"]
 
 
 class Hidden(msgspec.Struct, frozen=True, kw_only=True):
-    """A write whose answer does not tell its revision."""
+    """A write whose answer lacks its revision."""
 
     kind: HiddenKind
     """A binding; the end of an object by its last update, or by an answer without the object; an
@@ -93,15 +93,15 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     name: str
     uid: str = ""
-    """Empty if the event does not tell it."""
+    """Empty if the event lacks it."""
     node: str = ""
     """The node of a binding."""
     after: int = 0
     """A revision before it; 0: not known."""
     state: object_states.State | None = None
-    """The object as the answer has it; None: the answer does not tell it."""
+    """The object as the answer has it; None: the answer lacks it."""
     is_certain: bool = True
-    """False if the answer does not tell whether it was committed."""
+    """False if the answer does not show whether it was committed."""
 
 
 class Unclear(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,7 +45,7 @@ def _author(agent: str, user: str) -> Author:
 
 
 class AuditHistory:
-    """The claims and pods of one namespace, as an audit log tells them."""
+    """The claims and pods of one namespace, by an audit log."""
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace

@@ -38,7 +38,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """The audit log's side, as a predicate: `has its deletion`."""
     resource: str = ""
     uid: str = ""
-    """Of the object, if both witnesses tell its state and they differ; empty: one tells nothing."""
+    """The state of the object, if both witnesses have it and they differ; empty: one has none."""
 
     @property
     def text(self) -> str:
@@ -53,7 +53,7 @@ class Comparison(msgspec.Struct, kw_only=True):
     writes: int = 0
     """Number of observed writes that were compared."""
     confirmed: int = 0
-    """Those of them that the audit log tells in the same way."""
+    """States that the audit log confirms."""
     holds: int = 0
     """Number of the watch's holds that were compared."""
     lost: int = 0
@@ -62,7 +62,7 @@ class Comparison(msgspec.Struct, kw_only=True):
     differences: list[Difference] = []
     """The first KEPT_MAX of them."""
     disputed: list[Difference] = []
-    """Those in which both witnesses tell the state of an object; at most DISPUTED_MAX."""
+    """Differences in which both witnesses have a state of the object; at most DISPUTED_MAX."""
 
     def note(self, found: Iterable[Difference]) -> None:
         """Count differences, and keep the first ones."""
@@ -169,7 +169,7 @@ def _of_observations(
 
 
 def _compare(seen: watched_writes.Seen, write: audit_events.Write) -> str:
-    """Return what the audit log has instead, in words; empty if it tells the same."""
+    """Return what the audit log has instead, in words; empty if it has the same."""
     one, two = seen.state, write.state
     if one.uid != two.uid:
         return f"has a write of {audit_history.text_of(two)} ({two.uid})"

@@ -189,7 +189,7 @@ class Explanations:
 
 
 _ByObject = dict[str, list[audit_events.Hidden]]
-"""Writes by the uid of their object, or by its namespace and name if the uid is not told."""
+"""Writes by the uid of their object, or by its namespace and name if the uid is missing."""
 
 
 def _by_object(hidden: Iterable[audit_events.Hidden]) -> _ByObject:

@@ -1,4 +1,4 @@
-"""The second witness: whether the audit log tells the same as the watch, for the certificate.
+"""The second witness: compares the audit log with the watch, for the certificate.
 
 A damaged or incomplete log matters only if a write is missing in it: the differences say which.
 """
@@ -71,7 +71,7 @@ def is_asked(plan: plans.Plan, brought: Sequence[pathlib.Path]) -> bool:
 
 
 def answer(told: Testimony | None) -> tuple[bool, str]:
-    """Return whether the audit log tells the same, and the figures or differences; None: none."""
+    """Return whether the audit log agrees, and the figures or differences; None: no log."""
     if told is None or not told.files:
         return False, "there is no audit log, though the plan expects one"
     if not told.events:

@@ -1,8 +1,8 @@
 """The authors of the writes in an audit log: the subject, the run, the cluster, or someone else.
 
-A write of an administrator or another controller is not the subject's fault. The API server
-tells the program (User-Agent) and the user of each request. Field managers are not asked where
-there is an audit log, because a client chooses their names.
+A write of an administrator or another controller is not the subject's fault. The audit log has the
+program (User-Agent) and the user of each request. Field managers are not asked where there is an
+audit log, because a client chooses their names.
 """
 
 import collections
@@ -33,7 +33,7 @@ class Role(enum.Enum):
 
 
 class Authors:
-    """Tells who else has written in a run."""
+    """Finds other writers in a run."""
 
     def __init__(
         self, plan: plans.Plan, told: audit_history.AuditHistory, managers: Iterable[str] = ()

@@ -129,7 +129,7 @@ def _awaited(claim: Object) -> Iterator[Object]:
 
 
 def _allocation_of(claim: Object) -> str:
-    """Return what tells a claim's allocation from others; empty: no device has to be attached."""
+    """Return what identifies a claim's allocation; empty: no device has to be attached."""
     devices = [_id_of(result) for result in _awaited(claim)]
     if not devices:
         return ""

@@ -1,7 +1,7 @@
 """The DRA test driver of all fake nodes: prepares claims, and misbehaves on demand.
 
 One driver serves all nodes, so that it also knows the users of a device that is attached by a
-network. After a restart, its CDI files and the kubelets' checkpoints tell which claims it has
+network. After a restart, its CDI files and the kubelets' checkpoints show which claims it has
 prepared.
 """
 
@@ -64,7 +64,7 @@ class Driver:
     def restore(self, info: claim_infos.ClaimInfo, node: str) -> bool:
         """Note a claim that an earlier process has prepared on a node; return False if it has not.
 
-        Its CDI files tell: they are written when the driver has the devices.
+        Its CDI files show it: they are written when the driver has the devices.
         """
         if not self._was_prepared(info, node):
             return False

@@ -14,7 +14,7 @@ RETRY_S = 0.1
 
 
 class Interrupted(Exception):  # noqa: N818 - the process is to end, which is no error
-    """The writer was told to stop before it was done."""
+    """The writer had to stop before it was done."""
 
 
 class PoolPublisher:
@@ -32,7 +32,7 @@ class PoolPublisher:
         """Write the slices of a pool one after another, then delete those that are left over.
 
         A pool of several slices, before or after, gets a new generation: until all of its slices
-        are written, it is incomplete. Raises Interrupted when told to stop, and ApiError if the API
+        are written, it is incomplete. Raises Interrupted if it has to stop, and ApiError if the API
         server refuses a slice.
         """
         wanted = state.slices()

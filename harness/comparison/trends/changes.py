@@ -58,7 +58,7 @@ class Change:
     before_text: str
     after_text: str
     p_value: float | None
-    """After the correction; None: no test was needed."""
+    """The p-value after the correction; None: no test was needed."""
 
     @property
     def text(self) -> str:
@@ -84,7 +84,7 @@ class _Watched:
     nights: list[int]
     loads: list[str]
     values: list[float]
-    """Of each night: the median of its runs, or the share of them that is INVALID."""
+    """A value for each night: the median of its runs, or the share of them that is INVALID."""
     scaled: list[float]
     """The values on the scale on which their spread does not depend on them; some may be NaN."""
     totals: list[tuple[int, int]]
@@ -211,7 +211,7 @@ class Examined:
     """The changes over some nights, and how much of the newest one could be tested."""
 
     changes: list[Change]
-    """In the order of the nights after which they were found."""
+    """Ordered by the nights after which they were found."""
     tested: int
     """Rates and figures of the newest night that were tested."""
     too_few: int

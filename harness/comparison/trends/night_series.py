@@ -46,7 +46,8 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     """The same for the same campaign, whatever became of its runs: start, seed and cluster."""
     digest: str
-    """Of the results; another one for the same identity: they were completed or judged again."""
+    """Digest of the results; another one for the same identity: they were completed or judged
+    again."""
     started: str
     """Time in UTC, `2026-01-31T23:59:59Z`."""
     cluster: str
@@ -140,7 +141,7 @@ class Series:
     key: Key
     rates: Sequence[RatePoint]
     figures: dict[str, list[FigurePoint]]
-    """By the names of the measures; those without any value are left out."""
+    """Values by the names of the measures; measures without any value are left out."""
 
 
 def of_nights(nights: Sequence[Night]) -> list[Series]:

@@ -81,7 +81,7 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
     before: float
     after: float
     p_value: float | None
-    """After Holm's correction for all tests of the night; None: it was told without a test."""
+    """The p-value after Holm's correction for all tests of the night; None: no test was needed."""
     text: str
 
 
@@ -92,7 +92,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     is_worse: bool
     """True if the newest night is worse than those before it."""
     summary: str
-    """About the newest night, in a sentence."""
+    """A sentence about the newest night."""
     false_alarm: float
     """Greatest probability of any change being found by a test in a night without one."""
     turned: list[str] = []
@@ -108,7 +108,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     """The oldest first."""
     series: list[SeriesRow]
     changes: list[ChangeRow]
-    """In the order in which they were found."""
+    """Ordered as they were found."""
 
 
 def document(

@@ -22,7 +22,7 @@ from harness.report.charts import time_plots
 from harness.statistics import rates
 
 COLUMNS_MAX = 60
-"""Columns of a chart; more would not be told apart on a phone."""
+"""Columns of a chart; more could not be distinguished on a phone."""
 ROWS_MAX = 60
 """Rows of the table of a chart, the newest nights."""
 HEIGHT = 96.0

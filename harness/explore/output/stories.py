@@ -1,4 +1,4 @@
-"""A run told in numbered sentences."""
+"""A run as numbered sentences."""
 
 from collections.abc import Sequence
 

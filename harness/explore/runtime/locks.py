@@ -39,7 +39,7 @@ class LockRuntime(Protocol):
         """Record that the running task reads a shared object."""
 
     def observe_in_parts(self, shared: tasks.Shared) -> None:
-        """Record that the running task uses parts of an object, which tell more."""
+        """Record that the running task uses parts of an object, which say more."""
 
     def block(self, what: str, *, timeout: float | None = None) -> bool:
         """Suspend the running task until `wake`; return False on timeout."""

@@ -25,7 +25,7 @@ TASKS = -3
 
 
 class Observer(Protocol):
-    """Is told about every turn of the explored part of a run."""
+    """Receives every turn of the explored part of a run."""
 
     def turn(self, options: Sequence[tasks.Task], timers: int, chosen: int) -> bool:
         """Handle the beginning of a turn; return False to abandon the run.

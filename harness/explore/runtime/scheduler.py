@@ -192,7 +192,7 @@ class ControlledRuntime:
             self._observer.uses(shared.identity, concurrency.Use.ADD)
 
     def observe_in_parts(self, shared: tasks.Shared) -> None:
-        """Record that the running task uses parts of an object, which tell more."""
+        """Record that the running task uses parts of an object, which say more."""
         task = self.running
         if task is not None:
             task.past = hash((task.past, shared.past))

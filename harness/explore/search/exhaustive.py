@@ -41,7 +41,8 @@ class Bounded:
         self._prefix, self._left, self._visited = prefix, preemptions_max, visited
         self._count = 0
         self.added: list[list[int]] = []
-        """For each decision after the prefix: the chosen option, then those still to be tried."""
+        """The options of each decision after the prefix: the chosen one, then those still to be
+        tried."""
 
     def choose(self, choice: choices.Choice) -> int:
         """Return the next decision of the prefix, then the first option worth trying.

@@ -57,7 +57,7 @@ def explore_once(
 ) -> ExploredRun:
     """Create a world and run it under the strategy to its end or the first finding.
 
-    `observer`: is told what every turn uses; None: no one is.
+    `observer` receives what every turn uses; None: there is none.
     """
     moments: list[StoryStep] = []
     commits: list[tuple[int, watch_cache.Commit]] = []

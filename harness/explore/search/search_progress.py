@@ -73,7 +73,7 @@ class SearchProgress:
 
     @property
     def schedules_left(self) -> int | None:
-        """Least number of schedules that are left, by what is known now; None: no telling.
+        """Least number of schedules that are left, by what is known now; None: unknown.
 
         It grows while races are found that ask for more.
         """

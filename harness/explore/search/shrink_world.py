@@ -88,7 +88,7 @@ def smallest(token: tokens.Token) -> tokens.Token:
 
 
 def _kind(finding: str | None) -> str:
-    """Return the first word of a finding, which tells its kind.
+    """Return the first word of a finding, its kind.
 
     It is `device` for a double allocation, `deadlock:`, `stuck:` or `livelock,`.
     """

@@ -82,7 +82,7 @@ LOST_RESPONSE, LOST_REQUEST, LATE_REQUEST = "lose-response", "lose-request", "de
 its sender has stopped waiting."""
 DROPPED_WATCH, EXPIRED_WATCH = "drop-watch", "expire-watch"
 EXPIRED_CLAIM_WATCH = "expire-claim-watch"
-"""As EXPIRED_WATCH, of ResourceClaims only."""
+"""The same as EXPIRED_WATCH, of ResourceClaims only."""
 TOUCHED_OBJECT, TOUCHED_OTHER = "touch-objects", "touch-others"
 """Changes by another client, just before an object is replaced: of it, or of the last of its kind,
 which should be one that no one else writes."""

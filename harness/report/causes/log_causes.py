@@ -1,6 +1,6 @@
 """The cause of double allocations according to the schedulers' logs, if there are no steps.
 
-Other schedulers than ours record no steps. Their logs tell which read was stale, from verbosity 6
+Other schedulers than ours record no steps. Their logs show which read was stale, from verbosity 6
 on.
 """
 

@@ -30,7 +30,7 @@ class _Lane:
     name: str
     devices: int
     rows: hold_tables.Integers
-    """Of the holds in the table."""
+    """Rows of the holds in the table."""
     second: hold_tables.Integers
     """Rows of the holds that are double allocations."""
 

@@ -121,7 +121,7 @@ class RunCharts:
     throughput: time_plots.Chart
     waiting: time_plots.Chart
     latencies: Sequence[tuple[str, Sequence[time_plots.Chart]]]
-    """Of claims to their allocation, of pods to Running: percentiles over time, and all."""
+    """Percentiles over time, and all: of claims to their allocation, and of pods to Running."""
     calls: Sequence[time_plots.Chart]
 
 

@@ -25,7 +25,7 @@ class PhaseLane:
 
     phases: Sequence[records.Phase]
     scale: drawing.Scale
-    """From seconds of the run to percent."""
+    """Maps seconds of the run to percent."""
     started_ns: int
 
     @property
@@ -77,7 +77,7 @@ class Lanes:
     """Label of a lane -> the faults that it shows."""
     faults: fault_records.FaultRecords
     scale: drawing.Scale
-    """From seconds of the run to percent."""
+    """Maps seconds of the run to percent."""
     started_ns: int
 
     @property
@@ -198,7 +198,7 @@ class TimeAxis:
 
     @property
     def scale(self) -> drawing.Scale:
-        """From seconds to percent."""
+        """Maps seconds to percent."""
         return drawing.Scale(self.begin_s, self.end_s)
 
     def edges(self, count: int) -> Times:

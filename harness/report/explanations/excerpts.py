@@ -1,4 +1,4 @@
-"""The lines of a log that tell of a double allocation, with what each of them means."""
+"""The lines of a log about a double allocation, with what each of them means."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence

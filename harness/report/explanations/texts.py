@@ -29,7 +29,7 @@ def shown(us: int) -> str:
 _WIDTH = 100
 _LABEL = 10
 FAILURES_MAX = 3
-"""Lines of each kind of failure that are shown in full; the numbers of more are told."""
+"""Lines of each kind of failure that are shown in full; more are counted."""
 
 
 def lines(explanation: Explanation) -> Iterator[str]:
@@ -135,7 +135,7 @@ def place(line: excerpts.Line, explanation: Explanation) -> str:
 
 
 def _of_failures(failures: FailuresDocument, explanation: Explanation) -> Iterator[str]:
-    """Tell how many failures of a kind there are, what they mean, and where the first ones are."""
+    """Say how many failures of a kind there are, what they mean, and where the first ones are."""
     places = [place(line, explanation) for line in failures.lines]
     more = ["…"] if failures.count > len(failures.lines) else []
     where = f"{'line' if failures.count == 1 else 'lines'} {', '.join([*places, *more])}"

@@ -20,7 +20,7 @@ PICTURE = "strip.svg"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Everything that the page tells."""
+    """The content of the page."""
 
     original: specs.Scenario
     scenario: specs.Scenario

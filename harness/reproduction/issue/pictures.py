@@ -12,7 +12,7 @@ _HATCH = (
 """Pattern of the style's class `overlap`, as on the report's page."""
 _OPENING = re.compile(r'<svg class="plot" width="100%" height="([\d.]+)"')
 _WIDTH, _MARGIN = 960, 12
-"""In pixels."""
+"""Pixels."""
 
 
 def standalone(picture: str) -> str:

@@ -9,7 +9,7 @@ the two rates is decided by a majority when the limit of runs is reached.
 import math
 
 OFTEN, RARELY = 0.75, 0.35
-"""Rates of failure that the test tells apart."""
+"""Rates of failure that the test distinguishes."""
 ERROR = 0.15
 """Probability of a wrong decision about a scenario that fails at one of the two rates."""
 RUNS_MAX = 9

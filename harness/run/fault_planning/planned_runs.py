@@ -62,7 +62,7 @@ _KUBE_SCHEDULER = _calls(
     csidrivers=_FOLLOWED,
     csistoragecapacities=_FOLLOWED,
 )
-"""As the ClusterRole `system:kube-scheduler` allows."""
+"""Calls that the ClusterRole `system:kube-scheduler` allows."""
 _CLAIM_CONTROLLER = _calls(
     resourceclaimtemplates=_FOLLOWED,
     resourceclaims=f"{_FOLLOWED} create update delete",
@@ -90,7 +90,7 @@ class PlannedRun:
     """A run that is planned (a `fault.Run`)."""
 
     scenario: specs.Scenario
-    """With the resolved subject."""
+    """The scenario with the resolved subject."""
     on: interfaces.Capabilities
     provider: str
 

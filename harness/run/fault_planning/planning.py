@@ -1,4 +1,4 @@
-"""From the faults of a scenario to those of a plan: names, processes, rules and seeds resolved.
+"""Plans the faults of a scenario: names, processes, rules and seeds are resolved.
 
 Refused are faults that cannot work in the run, each with a reason and a remedy: alone (each kind
 knows why), or together, because they wait for each other, take all calls of another one, or act on
@@ -22,7 +22,7 @@ from harness.scenario.fault_kinds import fault, nemeses, traffic_fault
 CarrierChoice = Literal["auto", "server", "proxy"]
 """Carrier of faults of traffic; auto: the embedded API server itself, elsewhere the proxy.
 
-The server tells clients apart by their user agents, which a program of the user's chooses itself:
+The server distinguishes clients by their user agents, which a program of the user's chooses itself:
 faults in its calls need the proxy, which has a port for each client.
 """
 _NOT_PARAMETERS = {"name", "kind", "start_s", "start_after", "required", "duration_s"}

@@ -12,7 +12,7 @@ STEP_S = 0.05
 
 
 class Ending(Protocol):
-    """Tells a fault when its time begins and when it has to end."""
+    """The times at which a fault begins and has to end."""
 
     @property
     def load_begun(self) -> concurrency.Event:

@@ -34,7 +34,7 @@ class Injector:
     ) -> None:
         """`injections` by the names of the faults; `session` None: there are none of traffic.
 
-        `has_load` tells whether the load has made its first pod.
+        `has_load` returns whether the load has made its first pod.
         """
         self._faults, self._injections = faults, injections
         self._journal, self._session, self._has_load = journal, session, has_load

@@ -1,9 +1,9 @@
 """Devices and states that a search need not try, because they are like one that failed.
 
-Devices are alike if no request of the search can tell them apart: the same selectors accept them,
+Devices are alike if no request of the search can distinguish them: the same selectors accept them,
 the constrained attributes have the same values, and they consume the same. States are equal if the
-same request comes next, and as many devices of each kind are taken. If one of them
-fails, so does the other: a solution could be carried over by swapping devices that are alike.
+same request comes next, and as many devices of each kind are taken. If one of them fails, so does
+the other: a solution could be carried over by swapping devices that are alike.
 
 A value that only one device has is as good as any other such value.
 """
@@ -42,7 +42,7 @@ class State:
     results: int
     """Number of devices that the claim has."""
     constraints: tuple[attributes.State, ...]
-    """Of the claim."""
+    """States of the constraints of the claim."""
 
 
 class KnownFailures:

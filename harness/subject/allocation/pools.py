@@ -23,7 +23,7 @@ class NodePool:
 
     pool: "Pool"
     devices: tuple[devices.Device, ...]
-    """In the order of slice names, then of the slice."""
+    """Ordered by slice name, then as in the slice."""
     fault: str | None
     """Why no device of the pool may be allocated; None: they may be."""
     is_invalid: bool

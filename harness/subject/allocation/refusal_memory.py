@@ -28,7 +28,8 @@ class RefusalMemory:
         self._kinds: collections.OrderedDict[object, tuple[Refused, object]] = (
             collections.OrderedDict()
         )
-        """With the DeviceClasses, which are kept so that their identities stay theirs."""
+        """Refusals by kind, with the DeviceClasses, which are kept so that their identities stay
+        theirs."""
         self._state = allocated_states.AllocatedState()
         self._snapshot: inventories.Snapshot | None = None
 

@@ -31,7 +31,7 @@ class Problem:
 
     requests: Sequence[device_requests.DeviceRequest]
     constraints: Sequence[tuple[attributes.Constraint, ...]]
-    """Of each claim."""
+    """Constraints of each claim."""
     check_time: Callable[[], None]
     """Raises an error when the search has to end."""
 
@@ -54,7 +54,7 @@ class Take:
     position: int
     """Index of the device among those of the node."""
     states: tuple[attributes.State, ...]
-    """Of the claim's constraints, with this device."""
+    """State of the claim's constraints, with this device."""
 
 
 _Move = Begin | Take
@@ -79,7 +79,7 @@ class Search:
         self._taken: list[int] = []
         """Number of devices taken for each of them."""
         self._states: list[tuple[attributes.State, ...]] = []
-        """Of the constraints of its claim, after each device."""
+        """States of the constraints of its claim, after each device."""
         self._known_failures: equivalences.KnownFailures | None = None
         self._is_logged = klog.enabled(7)
         """Each device has its lines."""

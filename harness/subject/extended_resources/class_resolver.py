@@ -22,7 +22,7 @@ class DeviceClassResolver:
     def __init__(self) -> None:
         self._guard = concurrency.lock("device-class-resolver")
         self._classes: dict[str, dict[str, Object]] = collections.defaultdict(dict)
-        """By extended resource, then by the name of the class."""
+        """Keyed by extended resource, then by the name of the class."""
 
     def device_class(self, resource: str) -> Object | None:
         """Return the class that backs the extended resource; None: there is none."""

@@ -17,7 +17,7 @@ class Demand:
     """The extended resources of one pod; empty for most pods."""
 
     amounts: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """By resource, without zeros."""
+    """Amounts by resource, without zeros."""
     classes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Name of the DeviceClass by resource, of those that a class backs."""
 

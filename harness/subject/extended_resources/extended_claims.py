@@ -68,7 +68,7 @@ class ExtendedClaimIndex(informers.StateHandler):
         self._on_gone = on_gone
         self._guard = concurrency.lock("extended-claim-index")
         self._claims: dict[str, dict[str, Object]] = {}
-        """By UID of the pod, then by UID of the claim."""
+        """Keyed by UID of the pod, then by UID of the claim."""
         self._in_the_way: set[str] = set()
         """UIDs of the pods whose attempts have met a claim."""
 

@@ -155,7 +155,7 @@ class NodeVariants:
         self._allocator_of = allocator_of
         self._guard = concurrency.lock("node-variants")
         self._variants: dict[frozenset[str], Variant] = {}
-        """By the resources that are requested by the claim."""
+        """Variants by the resources that the claim requests."""
 
     def of_node(self, node: Object) -> Variant | None:
         """Return what the node needs; None: its device plugins offer every resource.

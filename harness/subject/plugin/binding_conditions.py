@@ -93,12 +93,12 @@ class BindingConditions(informers.StateHandler):
     ) -> None:
         """`claim_of(key)` returns the newest known version of a claim; None: it is unknown.
 
-        `announce(pod, node)` tells the pod's owner that it has to wait.
+        `announce(pod, node)` reports to the pod's owner that it has to wait.
         """
         self._claim_of, self._timeout_s, self._announce = claim_of, timeout_s, announce
         self._guard = concurrency.lock("binding-conditions")
         self._waiters: dict[str, list[concurrency.Event]] = {}
-        """By `namespace/name` of the claim."""
+        """Keyed by `namespace/name` of the claim."""
         self._is_stopped = False
 
     # ------------------------------------------------------- the scheduling thread

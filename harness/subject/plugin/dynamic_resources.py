@@ -202,7 +202,7 @@ class DynamicResources:
     # ------------------------------------------------------------------- helpers
 
     def _require_reservable(self, claim: Object, pod: Object) -> None:
-        """Raise Unschedulable if the claim has no place for the pod; an event tells of the next."""
+        """Raise Unschedulable if the claim has no place for the pod; an event announces one."""
         if not claims.can_be_reserved(claim) and not claims.is_reserved_for(claim, pod):
             raise scheduling_attempts.Unschedulable("resourceclaim in use")
 

@@ -17,12 +17,12 @@ _RESULTS = {
     "bind.failed": "error",
     "bind.unschedulable": "unschedulable",
 }
-"""By step that ends an attempt: the label `result`."""
+"""The label `result` of each step that ends an attempt."""
 _CREATIONS = {
     claim_creation.CREATED: "success",
     claim_creation.NOT_CREATED: "failure",
 }
-"""By step after the creation of a claim for extended resources: the label `status`."""
+"""The label `status` of each step after the creation of a claim for extended resources."""
 _ATTEMPT_BUCKETS = tuple(0.001 * 2**power for power in range(15))
 _WAIT_BUCKETS = tuple(0.1 * 2**power for power in range(14))
 """Upper limits in seconds, as those of kube-scheduler."""
@@ -46,7 +46,7 @@ class SchedulerMetrics:
             buckets=_ATTEMPT_BUCKETS,
         )
         self._started_s: dict[str, float] = {}
-        """By UID of the pod: when its attempt began, in monotonic seconds; until it ends."""
+        """Begin of each pod's attempt by UID, in monotonic seconds, until it ends."""
         self._creations = instruments.Counter(
             "scheduler_resourceclaim_creates_total",
             "Number of ResourceClaims creation requests within scheduler",

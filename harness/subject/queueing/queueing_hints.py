@@ -25,7 +25,7 @@ class Hint:
 
     is_worth_trying: bool
     step: str = ""
-    """The named step that tells about it; empty: there is none."""
+    """The named step for it; empty: there is none."""
 
 
 SKIP, QUEUE = Hint(is_worth_trying=False), Hint(is_worth_trying=True)
@@ -76,7 +76,7 @@ class QueueingHints:
         return QUEUE
 
     def after_claim_change(self, pod: Object, old: Object | None, new: Object | None) -> Hint:
-        """After isSchedulableAfterClaimChange; a deletion counts since kubernetes#140831."""
+        """Follows isSchedulableAfterClaimChange; a deletion counts since kubernetes#140831."""
         changed = new or old or {}
         try:
             used = pod_claims.of_pod(pod, self._lookup)
@@ -93,7 +93,7 @@ class QueueingHints:
         return CLAIM_UPDATED
 
     def after_pod_change(self, pod: Object, event: cluster_events.ClusterEvent) -> Hint:
-        """After isSchedulableAfterPodChange."""
+        """Follows isSchedulableAfterPodChange."""
         if event.action != cluster_events.CLAIMS_RECORDED or not event.new:
             return SKIP
         if claims.uid_of(pod) != claims.uid_of(event.new):

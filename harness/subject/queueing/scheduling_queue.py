@@ -85,7 +85,7 @@ class SchedulingQueue:
         self._move(event, users if event.is_for_users else None)
 
     def activate(self, claim_key: str) -> None:
-        """Retry every pod, because a claim can be used, or a device, of which no event tells."""
+        """Retry every pod, because a claim or device can be used for which there is no event."""
         for queued in self._known_users(claim_key):
             self._open_gate(queued, cluster_events.FORCE_ACTIVATE)
         self._move(cluster_events.FORCE_ACTIVATE)

@@ -23,7 +23,7 @@ NOT_PLAYED: Mapping[tuple[str, str], str] = {
         "with a DeviceTaintRule it would end at once, and nothing else of it could be tried"
     ),
 }
-"""By release and known defect, why `--as` is without it although the release has it."""
+"""Reasons by release and known defect: why `--as` is without it although the release has it."""
 
 
 def names() -> tuple[str, ...]:

@@ -41,7 +41,8 @@ class AnyEffectHoldings(allocator_search.NotGivenBackHoldings):
 
 
 class PlainResultsAllocator(LeftoversAllocator):
-    """As in 1.34.2: taints of any effect count, and results are without the request's tolerations.
+    """The allocator of 1.34.2: taints of any effect count, and results are without the request's
+    tolerations.
 
     The search keeps what a refused device left, as up to 1.36.2.
     """

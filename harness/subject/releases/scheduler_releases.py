@@ -140,7 +140,7 @@ class LimitBacksOffBinder(claim_binding.ClaimBinder):
 
 
 class AnyClaimBinder(claim_binding.ClaimBinder):
-    """After a conflict, a pod takes whatever the claim has become.
+    """A pod takes whatever the claim has become after a conflict.
 
     As up to 1.36.2 and later: bindClaim asks neither whether the claim that it reads again by name
     is another one, nor whether it has another allocation, whose devices may be out of reach of the
@@ -269,7 +269,8 @@ class LostObjectsHelpNoPodHints(queueing_defects.ClaimDeletionIgnoredHints):
 
 
 class ReservationsNotAssumedBinder(claim_binding.ClaimBinder):
-    """As before 1.36: only a claim that was allocated is assumed, not one merely reserved.
+    """The behaviour before 1.36: only a claim that was allocated is assumed, not one merely
+    reserved.
 
     An attempt before the informer's event still sees the claim without the reservation. The claim
     leaves the in-flight claims also on failure, as up to 1.36.2.

@@ -65,7 +65,8 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
     def __init__(self, api: apis.Api, **parts: Any) -> None:
         super().__init__(api, **parts)
         self._unknown: dict[str, _UnknownWrite] = {}
-        """By UID of the claim, from its write to Unreserve, both on the same binding thread."""
+        """Keyed by UID of the claim, from its write to Unreserve, both on the same binding thread.
+        """
         self._unsettled: concurrency.Queue[_UnknownWrite] = concurrency.Queue("unsettled-claims")
         self._stopped = concurrency.Event("unsettled-claims.stopped")
         self._settler: concurrency.Thread | None = None

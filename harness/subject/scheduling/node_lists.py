@@ -14,7 +14,7 @@ class NodeList:
         self._guard = concurrency.lock("node-list")
         self._nodes: dict[str, Object] = {}
         self._names: list[str] | None = None
-        """In natural order; None after a node has come or gone."""
+        """Nodes in natural order; None after a node has come or gone."""
         self._listed: tuple[Object, ...] | None = None
         """None after any change."""
 

@@ -19,7 +19,7 @@ class Candidates:
     """The nodes for one attempt."""
 
     nodes: Iterable[Object]
-    """In the order of the search; those that are known to refuse the claims are left out."""
+    """Nodes in the order of the search; those that are known to refuse the claims are left out."""
     refusal: Callable[[Object], str | None]
     """Returns why a node does not accept the pod, apart from devices; None if it does."""
     score: Callable[[Object], int]

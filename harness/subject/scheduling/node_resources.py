@@ -28,7 +28,7 @@ class PodRequest(NamedTuple):
     cpu_m: int = 0
     memory: int = 0
     weighed_cpu_m: int = 0
-    """With the default for each container that requests none."""
+    """Requests, with the default for each container that has none."""
     weighed_memory: int = 0
 
 

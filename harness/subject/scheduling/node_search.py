@@ -25,7 +25,7 @@ from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from harness.subject.scheduling import node_orders, node_scores
 
 FEASIBLE_MIN = 100
-"""With fewer nodes than this, all are filtered (upstream: minFeasibleNodesToFind)."""
+"""Number of nodes below which all are filtered (upstream: minFeasibleNodesToFind)."""
 FEASIBLE_PERCENT_MIN = 5
 """The least part of the nodes that has to fit before the search ends."""
 

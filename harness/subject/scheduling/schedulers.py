@@ -106,7 +106,7 @@ class Scheduler:
         parts: SchedulerParts | None = None,
         reports: pod_reports.PodReports | None = None,
     ) -> None:
-        """`reports` tell the owners of pods what happens; None: nothing is told."""
+        """`reports` write Events and conditions of pods; None: nothing is written."""
         parts = parts or SchedulerParts()
         self._api, self._options = api, options
         self._reports = reports or pod_reports.NoReports()

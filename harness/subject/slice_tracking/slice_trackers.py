@@ -1,4 +1,4 @@
-"""The slice tracker: merges DeviceTaintRules into ResourceSlices, and tells about the results.
+"""The slice tracker: merges DeviceTaintRules into ResourceSlices, and hands on the results.
 
 After tracker.go of k8s.io/dynamic-resource-allocation/resourceslice/tracker. Informers of slices,
 rules and classes call it, each on its own thread. A change is merged under the lock, which queues
@@ -54,17 +54,17 @@ class SliceTracker:
         handlers: Iterable[informers.EventHandler],
         classes: Callable[[], Mapping[str, Object]] = dict,
     ) -> None:
-        """`handlers` are told about merged slices; `classes` returns the DeviceClasses by name."""
+        """`handlers` receive merged slices; `classes` returns the DeviceClasses by name."""
         self._handlers, self._classes = tuple(handlers), classes
         self._guard = concurrency.condition("slice-tracker")
         self._delivering = False
         """A thread delivers events."""
         self._slices: dict[str, Object] = {}
-        """As the informer has them, by name."""
+        """Slices by name, as the informer has them."""
         self._merged: dict[str, Object] = {}
-        """With the taints of the rules, by name."""
+        """Slices by name, with the taints of the rules."""
         self._rules: dict[str, Object] = {}
-        """By name, in the order of the names."""
+        """Rules by name, in the order of the names."""
         self._events: collections.deque[SliceEvent] = collections.deque()
 
     @property
@@ -133,7 +133,7 @@ class SliceTracker:
     # ------------------------------------------------------------------- merging
 
     def _sync(self, name: str, *, initial: bool = False) -> None:
-        """Merge a slice, and tell the handlers if the result is another one."""
+        """Merge a slice, and call the handlers if the result is another one."""
         with self._guard:
             self._store(name, self._merge(name), initial=initial)
         self._emit()

@@ -1,4 +1,4 @@
-"""Tells the owners of pods what became of them, on a thread of its own, at its own pace.
+"""Posts Events and pod conditions from a background thread, at its own pace.
 
 Reports are best effort. A failure is held back for a moment, because many are settled by then. Of
 several about one pod only the newest is written; the same words again only raise the count of the
@@ -38,20 +38,20 @@ class PodReports(Protocol):
         """Write nothing more."""
 
     def failed(self, pod: Object, reason: str, message: str) -> None:
-        """Tell why the pod was not scheduled; `reason` is that of the condition."""
+        """Report why the pod was not scheduled; `reason` is that of the condition."""
 
     def binding_conditions_pending(self, pod: Object, node: str) -> None:
-        """Tell that the pod waits until its devices are ready."""
+        """Report that the pod waits until its devices are ready."""
 
     def scheduled(self, pod: Object, node: str) -> None:
-        """Tell that the pod is bound."""
+        """Report that the pod is bound."""
 
     def forget(self, pod: Object) -> None:
-        """Tell nothing more about a pod that is gone or bound."""
+        """Report nothing more about a pod that is gone or bound."""
 
 
 class NoReports:
-    """Tells nothing."""
+    """Reports nothing."""
 
     def start(self) -> None:
         """Do nothing."""
@@ -103,7 +103,7 @@ class ApiReports(worker_threads.WorkerThread):
         super().__init__("pod-reports")
         self._api, self._scheduler_name = api, scheduler_name
         self._failures: dict[str, _Failure] = {}
-        """By UID of the pod."""
+        """Keyed by UID of the pod."""
         self._timers: list[tuple[float, str]] = []
         """A heap of due times and UIDs; one whose failure has another due time is void."""
         self._steps: collections.deque[tuple[_Message, Object, str]] = collections.deque(

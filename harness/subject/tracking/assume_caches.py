@@ -98,8 +98,8 @@ class AssumeCache:
         """Return whether the informer has delivered that an object was deleted.
 
         `obj`: the object in a version that it has had. An object that is not known may be one of
-        which no event has come yet; the two are told apart by the version that the informer has
-        passed. kube-scheduler has no such method.
+        which no event has come yet; the version that the informer has passed distinguishes the two.
+        kube-scheduler has no such method.
         """
         with concurrency.in_parts(self._changed):
             return self._has_deleted(obj)

@@ -22,7 +22,7 @@ class InFlightClaims:
         self._guard = concurrency.lock("in-flight")
         self._claims: dict[str, Object] = {}
         self._plans: collections.Counter[str] = collections.Counter()
-        """By UID, how often the claim was added."""
+        """Number of times that each claim was added, by UID."""
 
     def add(self, claim: Object) -> None:
         """Add a claim with its planned allocation, which counts as used from now on.

@@ -15,9 +15,9 @@ class RoundTrip:
     """The times of a question and its answer, in nanoseconds."""
 
     sent_ns: int
-    """By the worker's clock, as `back_ns`."""
+    """Time of the worker's clock, as `back_ns`."""
     received_ns: int
-    """By the master's clock, as `answered_ns`."""
+    """Time of the master's clock, as `answered_ns`."""
     answered_ns: int
     back_ns: int
 

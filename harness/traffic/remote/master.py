@@ -197,7 +197,7 @@ class Master:
     # ------------------------------------------------------------------ while it goes on
 
     def _look_after_workers(self) -> None:
-        """Find workers that are lost or missing, and tell the others when orders change."""
+        """Find workers that are lost or missing, and send the others changed orders."""
         while not self._is_ended:
             now_ns = clocks.monotonic_ns()
             for state, longest_s in _LONGEST_SILENCE_S.items():
@@ -217,7 +217,7 @@ class Master:
         return [item for item in members if item.runner in missing]
 
     def _tell(self) -> None:
-        """Tell the workers what they have to do, if that has changed."""
+        """Send the workers their orders, if these have changed."""
         now = (self._enough.exists(), self._is_stopping, self._is_ended)
         if now == self._told:
             return

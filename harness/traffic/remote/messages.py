@@ -18,7 +18,7 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True, tag="flake-hunt-hello"):
     """A worker introduces itself, again and again until it is answered."""
 
     version: str
-    """Of Flake Hunt and Locust."""
+    """Version of Flake Hunt, and that of Locust."""
     host: str
     boot_id: str
     pid: int
@@ -50,7 +50,7 @@ class Tock(msgspec.Struct, frozen=True, kw_only=True, tag="flake-hunt-tock"):
     """The master's times of a Tick and its answer."""
 
     sent_ns: int
-    """As in the Tick."""
+    """The same as in the Tick."""
     received_ns: int
     answered_ns: int
 

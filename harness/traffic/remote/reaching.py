@@ -59,7 +59,7 @@ def wait_for_name(host: str, *, timeout_s: float) -> None:
 
 
 def why_silent(host: str, port: int) -> str:
-    """Return why a master does not answer, as far as a connection tells."""
+    """Return why a master does not answer, as far as a connection shows."""
     try:
         socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
     except OSError as error:

@@ -149,7 +149,7 @@ class Session:
         return plan, user_classes.of(traffic)
 
     def _join(self) -> None:
-        """Tell the master the offset of this clock, until it has noted host and clock."""
+        """Send the master the offset of this clock, until it has noted host and clock."""
         clock = self._channel.measure_clock()
         joining = messages.Joining(offset_ns=clock.offset_ns, uncertainty_ns=clock.uncertainty_ns)
         self._channel.send(joining)
@@ -205,7 +205,7 @@ class Session:
         return self._runner.target_user_count if self._runner else 0
 
     def _wait_for_users(self, worker: workers.Worker, runner: runners.AdmittedRunner) -> None:
-        """Wait until all users are done, or told to stop and have ended their calls."""
+        """Wait until all users are done, or have to stop and have ended their calls."""
         while not self._all_done.wait(_LOOK_S) and not self._orders.is_stopping:
             pass
         worker.stop()
@@ -268,7 +268,8 @@ class Session:
             gevent.sleep(0 if data else _LOOK_S)
 
     def _go_early(self, why: BaseException) -> None:
-        """Stop the users, send the rest of the journal, and tell the master, as far as possible."""
+        """Stop the users, send the rest of the journal, and report to the master, as far as
+        possible."""
         if not self._welcome.ready():
             return
         if self._worker is not None:

@@ -53,8 +53,8 @@ def test_its_pod_is_valid() -> None:
     spec = JOB["spec"]["template"]["spec"]
     create_pod(copy.deepcopy(spec))
     wrong = copy.deepcopy(spec)
-    wrong["containers"][0]["volumeMounts"][0]["name"] = "none"
-    with pytest.raises(status_errors.StatusError, match="volumeMounts"):
+    wrong["containers"][0]["name"] = "Not a name"
+    with pytest.raises(status_errors.StatusError, match=r"containers\[0\].name"):
         create_pod(wrong)
 
 

@@ -73,7 +73,7 @@ class OverlookedFinalizer(controlled_world.ControlledWorld):
 class FreedUnseen(controlled_world.ControlledWorld):
     """Two pods want one device; the one that gets it is deleted, and the controller frees it.
 
-    A watch that has to list again may never tell that the claim was allocated.
+    A watch that has to list again may never show that the claim was allocated.
     """
 
     claim_count = 2

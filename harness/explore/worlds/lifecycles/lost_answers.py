@@ -120,8 +120,8 @@ class _BoundPod(controlled_world.ControlledWorld):
 class PodLastSeenWithoutClaims(_BoundPod):
     """A pod with a generated claim is bound and deleted while the controller's watch is broken.
 
-    The controller knew the pod before its status named the claim. The next list is without the
-    pod, so that its deletion is told with that old state: no claim is synced.
+    The controller knew the pod before its status named the claim. The next list is without the pod,
+    so that its deletion comes with that old state: no claim is synced.
     """
 
     def new_pod(self) -> Object:

@@ -57,7 +57,7 @@ class LostClaim(controlled_world.ControlledWorld):
 
 
 class LateCreation(LostClaim):
-    """As above, without a scheduler, and with the remedy for H8.
+    """The same as above, without a scheduler, and with the remedy for H8.
 
     Of several creations of one claim, only one is stored then. But one that is still under way when
     that claim is deleted finds its name free again.

@@ -47,7 +47,7 @@ class Wish:
     """A request, or one of its alternatives."""
 
     name: str
-    """As results name it: `request`, or `request/alternative`."""
+    """The name that results use: `request`, or `request/alternative`."""
     wanted: Object
 
     @property

@@ -13,7 +13,7 @@ class Oracle(Protocol):
     def finding(self) -> str | None:
         """Description of the first violation; None if there is none.
 
-        Its first word tells the kind of the finding, which shrinking keeps.
+        Its first word is the kind of the finding, which shrinking keeps.
         """
 
     def on_commit(self, commit: watch_cache.Commit) -> None:

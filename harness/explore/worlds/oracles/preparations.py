@@ -72,7 +72,7 @@ class Preparations:
             self._prepared[info.name, node] = info.exclusive, until_s
 
     def on_running(self, pod: str, claim: str) -> None:
-        """Judge the start of a pod, which has been told that its claim is prepared."""
+        """Judge the start of a pod whose claim is prepared, as it was answered."""
         held = [until_s for (name, _), (_, until_s) in self._prepared.items() if name == claim]
         if None not in held:
             self._find(f"prepared: {pod} runs, but {claim} is not prepared")

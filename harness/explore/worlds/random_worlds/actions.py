@@ -193,7 +193,7 @@ class Actions:
 def with_known_tracker(
     parts: schedulers.SchedulerParts, know: Callable[[slice_trackers.SliceTracker], None]
 ) -> schedulers.SchedulerParts:
-    """Return the parts with a slice tracker that is told to `know`."""
+    """Return the parts with a slice tracker that gets what to `know`."""
     correct = parts.slice_tracker
 
     def make(*arguments: Any, **options: Any) -> slice_trackers.SliceTracker:

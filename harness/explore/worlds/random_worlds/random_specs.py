@@ -18,8 +18,8 @@ from harness.explore.worlds.random_worlds import (
 NAME = re.compile(r"random-(0|[1-9][0-9]{0,18})")
 _LEAST = {"binders": 1, "threads": 1, "pods": 2}
 _EXCLUDED = {("allocation-without-finalizer", "keep-in-flight-until-known")}
-"""Defects and remedies that make no sense together: this remedy tells a write by the version on
-which it is based, which this defect leaves out."""
+"""Defects and remedies that make no sense together: this remedy recognizes a write by the version
+on which it is based, which this defect leaves out."""
 _ORDER = ("action", "pod", "fault", "actor", "claim", "pool")
 """The kinds of parts in the order in which shrinking leaves them out."""
 

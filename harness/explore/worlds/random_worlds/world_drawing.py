@@ -1,4 +1,4 @@
-"""Draws whole worlds: a number tells a world, its parts, and everything that happens in it."""
+"""Draws whole worlds: a number determines a world, its parts, and everything that happens in it."""
 
 import dataclasses
 import functools

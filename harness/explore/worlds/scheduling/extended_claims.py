@@ -47,7 +47,7 @@ class ExtendedClaims(competing_pods.CompetingPods):
         return super().unfinished() or self._unnamed()
 
     def names(self) -> dict[str, str]:
-        """Return the names of claims in memory by uid: each is told by its pod."""
+        """Return the names of claims in memory by uid: each comes from its pod."""
         return {
             extended_claims.in_memory(pod)["metadata"]["uid"]: f"the claim of {name}"
             for pod in self.documents(resources.PODS)

@@ -59,7 +59,7 @@ class BoundLate(small_world.SmallWorld):
 
 
 class ExtendedBoundLate(BoundLate):
-    """As before, with a pod that asks for an extended resource, and with the remedy for H3.
+    """The same, with a pod that asks for an extended resource, and with the remedy for H3.
 
     The successor finds the claim that its predecessor has created, and deletes it in PostFilter.
     """

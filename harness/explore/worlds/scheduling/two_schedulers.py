@@ -1,4 +1,4 @@
-"""Two schedulers with different names, which know nothing of each other but what the API tells."""
+"""Two schedulers with different names, which know of each other only by the API."""
 
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, reservations
