@@ -29,7 +29,7 @@ _RULES: dict[resources.ResourceType, Rules] = {
         resource_claims.claim, resource_claims.claim_change, claim_status.claim_status_change
     ),
     resources.CLAIM_TEMPLATES: Rules(resource_claims.template, resource_claims.template_change),
-    resources.CONFIGMAPS: Rules(small_kinds.config_map, small_kinds.config_map_change),
+    resources.CONFIGMAPS: Rules(small_kinds.config_map),
     resources.DEVICE_CLASSES: Rules(device_classes.device_class, device_classes.device_class),
     resources.LEASES: Rules(small_kinds.lease, lambda lease, _: small_kinds.lease(lease)),
     resources.NAMESPACES: Rules(small_kinds.namespace),
@@ -38,7 +38,6 @@ _RULES: dict[resources.ResourceType, Rules] = {
     resources.PRIORITY_CLASSES: Rules(
         small_kinds.priority_class, small_kinds.priority_class_change
     ),
-    resources.SECRETS: Rules(small_kinds.secret, small_kinds.secret_change),
     resources.SLICES: Rules(resource_slices.device_slice, resource_slices.device_slice),
     resources.TAINT_RULES: Rules(
         device_taints.taint_rule, device_taints.taint_rule, device_taints.taint_rule_status

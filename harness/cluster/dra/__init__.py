@@ -1,5 +1,5 @@
 """ResourceClaims on nodes: the kubelet's DRA manager, and a DRA test driver.
 
 The names and the order of work are those of the kubelet's package `cm/dra`. Watching pods and
-reporting their status do not belong here (see `fixtures.kubelets`).
+reporting their status do not belong here (see `fake_nodes.kubelets`).
 """

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
@@ -55,8 +54,7 @@ def _allocation_change(new: Document, before: Document, document: Document) -> I
         requests = ((document.get("spec") or {}).get("devices") or {}).get("requests") or []
         yield from _allocation(allocation, device_requests.names(requests), "status.allocation")
     elif not field_rules.semantically_equal(allocation, previous):
-        shown = go_values.struct("AllocationResult", allocation)
-        yield field_errors.immutable("status.allocation", shown)
+        yield field_errors.immutable("status.allocation", allocation)
 
 
 # ------------------------------------------------------------------ reservations
@@ -147,7 +145,8 @@ def device_key(device: Document) -> tuple[str, ...]:
 
 
 def _shown_key(device: Document) -> Document:
-    return go_values.struct("SharedDeviceID", device)
+    keys = ("driver", "pool", "device", "shareID")
+    return {key: device[key] for key in keys if key in device}
 
 
 def _device_status(device: Document, at: str, allocated: set[tuple[str, ...]]) -> Iterator[Cause]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from harness.apiserver.codec import go_values, memoization
+from harness.apiserver.codec import memoization
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
@@ -33,12 +33,12 @@ def template(document: Document) -> Iterator[Cause]:
 
 def claim_change(document: Document, old: Document) -> Iterator[Cause]:
     """Reject a change of the spec of a claim."""
-    return _same_spec(document, old, "ResourceClaimSpec")
+    return _same_spec(document, old)
 
 
 def template_change(document: Document, old: Document) -> Iterator[Cause]:
     """Reject a change of the spec of a template."""
-    return _same_spec(document, old, "ResourceClaimTemplateSpec")
+    return _same_spec(document, old)
 
 
 def is_admin_namespace(labels: dict[str, str]) -> bool:
@@ -122,9 +122,9 @@ def _configuration(document: Document, at: str, known: device_requests.Names) ->
     yield from device_classes.configuration(document, at)
 
 
-def _same_spec(document: Document, old: Document, struct: str) -> Iterator[Cause]:
+def _same_spec(document: Document, old: Document) -> Iterator[Cause]:
     if not field_rules.semantically_equal(document.get("spec"), old.get("spec")):
-        yield field_errors.immutable("spec", go_values.struct(struct, document.get("spec")))
+        yield field_errors.immutable("spec", document.get("spec"))
 
 
 _claim_spec = memoization.small_documents(lambda spec: _spec(spec, "spec"))

@@ -91,9 +91,8 @@ def _selector(selector: Document) -> Iterator[Cause]:
     yield from selector_rules.node_selector(selector, "spec.nodeSelector")
     terms = selector.get("nodeSelectorTerms")
     if len(terms or []) != 1:
-        shown = go_values.structs("NodeSelectorTerm", terms)
         why = "must have exactly one node selector term"
-        yield field_errors.invalid("spec.nodeSelector.nodeSelectorTerms", shown, why)
+        yield field_errors.invalid("spec.nodeSelector.nodeSelectorTerms", terms, why)
 
 
 def _one_choice(spec: Document) -> Iterator[Cause]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
@@ -104,7 +103,7 @@ def _attribute(attribute: Document, at: str) -> Iterator[Cause]:
     yield from _lists(attribute, at)
     count = sum(value is not None for value in attribute.values())
     if count != 1:
-        shown = go_values.struct("DeviceAttribute", attribute) if count else ""
+        shown = attribute if count else ""
         yield field_errors.invalid(at, shown, "exactly one value must be specified")
 
 

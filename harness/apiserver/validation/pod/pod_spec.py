@@ -7,7 +7,7 @@ DNS, readiness gates, namespaces of the host.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from harness.apiserver.codec import go_values, memoization
+from harness.apiserver.codec import memoization
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
@@ -153,13 +153,12 @@ def _claims(claims: list[Document], at: str) -> Iterator[Cause]:
 def _claim(claim: Document, at: str) -> Iterator[Cause]:
     yield from formats.check_required(f"{at}.name", claim.get("name"), formats.label)
     claim_name, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
-    shown = go_values.struct("PodResourceClaim", claim)
     if claim_name is not None and template is not None:
         why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-        yield field_errors.invalid(at, shown, why)
+        yield field_errors.invalid(at, claim, why)
     elif claim_name is None and template is None:
         why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-        yield field_errors.invalid(at, shown, why)
+        yield field_errors.invalid(at, claim, why)
     for key, value in (
         ("resourceClaimName", claim_name),
         ("resourceClaimTemplateName", template),

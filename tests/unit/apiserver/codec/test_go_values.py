@@ -32,26 +32,3 @@ def test_quoted_strings(text: str, quoted: str) -> None:
 )
 def test_values(value: object, shown: str) -> None:
     assert go_values.shown(value) == shown
-
-
-def test_structs_have_all_fields_in_order_under_their_own_names() -> None:
-    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}}
-    exactly = (
-        '{"DeviceClassName":"c","Selectors":null,"AllocationMode":"","Count":0,"AdminAccess":null,'
-        '"Tolerations":null,"Capacity":null}'
-    )
-    assert go_values.shown(go_values.struct("ResourceClaimSpec", spec)) == (
-        f'{{"Devices":{{"Requests":[{{"Name":"r","Exactly":{exactly},"FirstAvailable":null}}],'
-        '"Constraints":null,"Config":null}}'
-    )
-
-
-def test_embedded_metadata_has_no_name_of_its_own() -> None:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {}}
-    printed = go_values.struct("ResourceClaimTemplateSpec", template)
-    assert list(printed) == ["labels", "Spec"]
-
-
-@pytest.mark.parametrize("name", go_values._STRUCTS)
-def test_every_struct_can_be_printed_empty(name: str) -> None:
-    assert go_values.struct(name, None) is not None

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets."""
+"""ConfigMaps."""
 
 import base64
 from typing import Any
@@ -18,18 +18,3 @@ def test_keys_and_size_of_config_maps(fields: Any) -> None:
     assert fields(small_kinds.config_map(full)) == []
     full["data"]["c"] = "x"
     assert fields(small_kinds.config_map(full)) == [("[]", "TooLong")]
-
-
-def test_immutable_config_maps_and_secrets(fields: Any) -> None:
-    old = {"immutable": True, "data": {"a": "MQ=="}, "type": "Opaque"}
-    new = {"data": {"a": "Mg=="}, "type": "other"}
-    assert fields(small_kinds.config_map_change(new, old)) == [
-        ("immutable", "Forbidden"),
-        ("data", "Forbidden"),
-    ]
-    assert fields(small_kinds.secret_change(new, old)) == [
-        ("type", "Invalid"),
-        ("immutable", "Forbidden"),
-        ("data", "Forbidden"),
-    ]
-    assert fields(small_kinds.config_map_change(old, old)) == []

@@ -45,8 +45,8 @@ def test_nodes(lines: Any) -> None:
     twice = {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}] * 2}}
     assert lines(small_kinds.node(twice)) == [
         (
-            'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"","Effect":"NoSchedule",'
-            '"TimeAdded":null}: taints must be unique by key and effect pair'
+            'metadata.taints[1]: Duplicate value: {"key":"a","effect":"NoSchedule"}: '
+            "taints must be unique by key and effect pair"
         )
     ]
     known = {"spec": {"providerID": "a"}}

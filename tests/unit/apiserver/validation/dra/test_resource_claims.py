@@ -113,7 +113,7 @@ def test_a_spec_does_not_change(lines: Any) -> None:
     old = claim(request())
     assert lines(resource_claims.claim_change(claim(request(selectors=[])), old)) == []
     (line,) = lines(resource_claims.claim_change(claim(request(count=2)), old))
-    assert line.startswith('spec: Invalid value: {"Devices":{"Requests":[{"Name":"r","Exactly":')
+    assert line.startswith('spec: Invalid value: {"devices":{"requests":[{"name":"r","exactly":')
     assert line.endswith(": field is immutable")
 
 

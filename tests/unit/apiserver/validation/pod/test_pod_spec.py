@@ -96,8 +96,8 @@ SPECS = [
         ),
         [
             (
-                'spec.resourceClaims[0]: Invalid value: {"Name":"a","ResourceClaimName":"x",'
-                '"ResourceClaimTemplateName":"y"}: at most one of `resourceClaimName` or '
+                'spec.resourceClaims[0]: Invalid value: {"name":"a","resourceClaimName":"x",'
+                '"resourceClaimTemplateName":"y"}: at most one of `resourceClaimName` or '
                 "`resourceClaimTemplateName` may be specified"
             )
         ],
