@@ -8,9 +8,9 @@
 The names of this module are public: they change only with the major version. Every function raises
 `Error`, whose text says what was expected, what came and what to do.
 
-Plug-ins of other packages use the rest: a check gets a `RunView` and returns a `CheckAnswer`, a
-subject is a `Subject`, a fault gets a `FaultTarget`. docs/how-to/plug-ins.md has an example of
-each.
+Plug-ins of other packages use the rest: a `Check` judges the `Evidence` of a run and returns a
+`CheckAnswer`, a subject is a `Subject`, a fault gets a `FaultTarget`. docs/how-to/plug-ins.md has
+an example of each.
 """
 
 import contextlib
@@ -21,7 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness import errors
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
+from harness.checks.plugin_checks import run_views
 from harness.extensions import contracts
 
 if TYPE_CHECKING:
@@ -33,12 +34,13 @@ Error = errors.HarnessError
 """Base of all errors; a violation is never one."""
 Verdict = verdicts.Verdict
 """`VALID`, `INVALID` or `UNKNOWN`; equal to these strings."""
-Check = contracts.Check
+Check = protocol.Check
+Evidence = protocol.Evidence
 CheckAnswer = contracts.CheckAnswer
 Violation = contracts.Violation
 InvolvedObject = contracts.InvolvedObject
-RunView = contracts.RunView
-Hold = contracts.Hold
+RunView = run_views.RunView
+Hold = run_views.Hold
 Subject = contracts.Subject
 Fault = contracts.Fault
 FaultTarget = contracts.FaultTarget

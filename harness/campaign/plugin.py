@@ -189,8 +189,8 @@ class RunItem(pytest.Item):
             double_allocations=judgement.figures.double_allocations,
             stuck=judgement.figures.stuck,
             others=_others(judgement),
-            consumed_twice=judgement.violations_of(device_consumption.NAME),
-            by_one_scheduler=judgement.violations_of(scheduler_exclusivity.NAME),
+            consumed_twice=judgement.violations_of(device_consumption.CHECK.name),
+            by_one_scheduler=judgement.violations_of(scheduler_exclusivity.CHECK.name),
         )
         if not deadline.has_cut or result.is_found:
             return result

@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness.checks import check_registry, verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.observed import field_managers, observations
-from harness.checks.witness import audit_history, write_authors
-from harness.history import histories
+from harness.checks.witness import audit_comparison, audit_history, write_authors
 
 _RESOURCES = {"ResourceClaim": observations.CLAIMS, "Pod": observations.PODS}
 _APPLIED = "ResourceClaimController"
@@ -40,10 +39,12 @@ class _Blame:
 class Reviewer:
     """Reviews the results of checks with the writers in hand."""
 
-    def __init__(self, history: histories.History, told: audit_history.AuditHistory | None) -> None:
-        self._history, self._told = history, told
+    def __init__(self, evidence: protocol.Evidence) -> None:
+        self._history = evidence.history
+        has_log = audit_comparison.AuditLog in evidence
+        self._told = evidence[audit_comparison.AuditLog].folded if has_log else None
 
-    def review(self, check: check_registry.Check, answer: verdicts.Answer) -> verdicts.Answer:
+    def review(self, check: protocol.Check, answer: verdicts.Answer) -> verdicts.Answer:
         """Return an answer, without violations that others have written."""
         if not isinstance(answer, verdicts.CheckResult):
             return answer
@@ -60,7 +61,7 @@ class Reviewer:
         managers = {name for names in self._managers.values() for name in names}
         return write_authors.Authors(self._history.plan, told, managers)
 
-    def _blame(self, check: check_registry.Check, violation: verdicts.Violation) -> _Blame:
+    def _blame(self, check: protocol.Check, violation: verdicts.Violation) -> _Blame:
         if self._told is None:
             return _Blame(self._stranger(violation))
         author = next(self._makers(violation), None)
@@ -71,7 +72,7 @@ class Reviewer:
 
     def _is_sure(
         self,
-        check: check_registry.Check,
+        check: protocol.Check,
         violation: verdicts.Violation,
         author: audit_history.Author,
     ) -> bool:

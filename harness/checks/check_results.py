@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 
 T = TypeVar("T")
 IN_FULL_MAX = 20
@@ -13,10 +13,9 @@ OTHERS_MAX = 200
 
 
 def of_found(
+    check: protocol.Check,
     found: Sequence[T],
     *,
-    check: str,
-    promise: str,
     verdict: verdicts.Verdict,
     examined_count: int,
     violation: Callable[[T], verdicts.Violation],
@@ -25,8 +24,8 @@ def of_found(
 ) -> verdicts.CheckResult:
     """Return the result of a check that found these violations; the first ones are in full."""
     return verdicts.CheckResult(
-        check=check,
-        promise=promise,
+        check=check.name,
+        promise=check.promise,
         verdict=verdict,
         examined_count=examined_count,
         violation_count=len(found),

@@ -14,7 +14,7 @@ from harness.checks.certificate import certificate_items
 from harness.checks.figures import run_figures
 from harness.history import plans, records
 
-ALWAYS = frozenset({device_exclusivity.NAME})
+ALWAYS = frozenset({device_exclusivity.CHECK.name})
 """Checks without whose answer no run is VALID."""
 _LOAD = "load"
 """Name of the certificate's item about the load."""

@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
+from harness.checks.consumption import declared_devices
 from harness.checks.holds import hold_history, overlapping
 
-NAME = "device_exclusivity"
-PROMISE = "no device is held by two claims at once"
 LISTED_MAX = check_results.IN_FULL_MAX + check_results.OTHERS_MAX
 
 
@@ -31,6 +30,18 @@ class Found(NamedTuple):
     """Devices that have a pair."""
     listed: pd.DataFrame
     """The first pairs, the longest and the last one, in order; see `overlapping.conflicts`."""
+
+
+CHECK = protocol.Check(
+    name="device_exclusivity",
+    guarantee="X",
+    promise="no device is held by two claims at once",
+    needs=(hold_history.HoldHistory, declared_devices.DeclaredDevices),
+    judge=lambda evidence: check(
+        evidence[hold_history.HoldHistory], evidence[declared_devices.DeclaredDevices].is_shareable
+    ),
+    by_holds=True,
+)
 
 
 def check(
@@ -50,8 +61,8 @@ def check(
     in_full = check_results.in_full(len(shown), _longest(found.listed))
     violations = [_describe(*shown[index]) for index in in_full]
     return verdicts.CheckResult(
-        check=NAME,
-        promise=PROMISE,
+        check=CHECK.name,
+        promise=CHECK.promise,
         verdict=_verdict(len(holds), found.total),
         examined_count=len(holds),
         violation_count=found.total,
@@ -112,7 +123,7 @@ def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.D
     versions = {first.from_rv, second.from_rv, *(() if until is None else (until,))}
     pods = {(hold.namespace, pod) for hold in (first, second) for pod in hold.pods}
     return verdicts.DoubleAllocation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=_summary(first, second),
         text=_text(first, second, until),
         resource_versions=sorted(versions),

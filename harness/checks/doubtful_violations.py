@@ -5,19 +5,17 @@ the holds shows them (`evidence.certain_holds`). Those of other checks rest on t
 completeness or the end of the observations; if these are in doubt, the check is UNKNOWN.
 """
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import TypeGuard
 
 import msgspec
 
-from harness.checks import check_inputs, check_registry, verdicts
+from harness.checks import plain_answers, protocol, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.consumption import declared_devices
-from harness.checks.evidence import certain_holds, recorded_lists
+from harness.checks.evidence import certain_holds, recorded_lists, wholeness
 from harness.checks.holds import hold_history
-from harness.history import histories
 
 _OBSERVED = frozenset(
     {
@@ -58,13 +56,10 @@ class Reviewer:
     """Reviews the results of checks with the certificate in hand."""
 
     def __init__(
-        self,
-        history: histories.History,
-        given: check_inputs.CheckInput,
-        items: Sequence[certificate_items.Item],
+        self, evidence: protocol.Evidence, items: Sequence[certificate_items.Item]
     ) -> None:
-        self._history, self._given = history, given
-        self._found = given.observed.whole.found
+        self._evidence = evidence
+        self._found = evidence[wholeness.Wholeness].found
         missing = [
             item
             for item in items
@@ -72,7 +67,7 @@ class Reviewer:
         ]
         self._doubt = "; ".join(f"{item.name}: {item.reason}" for item in missing[:1])
 
-    def review(self, check: check_registry.Check, answer: verdicts.Answer) -> verdicts.Answer:
+    def review(self, check: protocol.Check, answer: verdicts.Answer) -> verdicts.Answer:
         """Return an answer, without violations that do not stand."""
         if not isinstance(answer, verdicts.CheckResult) or not self._doubt:
             return answer
@@ -82,35 +77,34 @@ class Reviewer:
             return self._unknown(answer)
         if self._found.is_empty:  # gaps are no contradiction; the holds end where they begin
             return answer
-        again = check.run(self._certain)
+        again = plain_answers.judged(check, self._certain)
         if _is_violated(again) and self._is_so_in_order(check):
             why = f"{again.reason}; what is in doubt was left out"
             return msgspec.structs.replace(again, reason=why)
         return self._unknown(answer)
 
-    def _is_so_in_order(self, check: check_registry.Check) -> bool:
+    def _is_so_in_order(self, check: protocol.Check) -> bool:
         """Return whether the journal's order shows a violation, too, if revisions go back in it.
 
         One record in the wrong place is no second history.
         """
         if self._found.count(recorded_lists.ORDER) <= 1:
             return True
-        body = self._history.observations()
+        body = self._evidence.history.observations()
         folded = certain_holds.fold_in_order(() if body is None else body)
-        return _is_violated(check.run(self._with_holds(folded)))
+        return _is_violated(plain_answers.judged(check, self._with_holds(folded)))
 
     @functools.cached_property
-    def _certain(self) -> check_inputs.CheckInput:
+    def _certain(self) -> protocol.Evidence:
         """The input of checks with the certain holds."""
-        body = self._history.observations()
+        body = self._evidence.history.observations()
         return self._with_holds(certain_holds.fold(() if body is None else body, self._found))
 
-    def _with_holds(self, folded: hold_history.HoldHistory) -> check_inputs.CheckInput:
+    def _with_holds(self, folded: hold_history.HoldHistory) -> protocol.Evidence:
         """Return the input of checks with other holds; all shares of devices are allowed."""
-        observed = dataclasses.replace(
-            self._given.observed, folded=folded, declared=_AnyShareable()
+        return self._evidence.replaced(
+            {hold_history.HoldHistory: folded, declared_devices.DeclaredDevices: _AnyShareable()}
         )
-        return dataclasses.replace(self._given, observed=observed)
 
     def _unknown(self, result: verdicts.CheckResult) -> verdicts.CheckResult:
         count = result.violation_count

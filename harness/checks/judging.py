@@ -10,41 +10,28 @@ from collections.abc import Iterator, Sequence
 
 from harness.checks import (
     blamed_writers,
-    check_inputs,
     check_registry,
     conclusions,
     doubtful_violations,
     judge_identity,
-    observed_runs,
+    plain_answers,
+    protocol,
     verdict_files,
     verdicts,
     version_skew,
 )
 from harness.checks.certificate import certificate_items, certification
-from harness.checks.devices import existing_devices
-from harness.checks.evidence import (
-    acknowledged_writes,
-    api_call_totals,
-    contradictions,
-    pool_changes,
-)
+from harness.checks.evidence import acknowledged_writes, api_call_totals, wholeness
 from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.figures import run_figures
 from harness.checks.holds import hold_history
-from harness.checks.nodes import preparations
 from harness.checks.plugin_checks import planned_checks
-from harness.checks.progress import (
-    claim_progress,
-    garbage_collection,
-    resource_leaks,
-    scheduler_books,
-)
-from harness.checks.schedulers import scheduler_attribution, scheduler_identities, written_books
-from harness.checks.taints import attempt_views, tainted_devices
-from harness.checks.witness import testimony, watched_writes
+from harness.checks.progress import claim_progress, resource_leaks
+from harness.checks.schedulers import scheduler_attribution, scheduler_identities
+from harness.checks.witness import audit_comparison
 from harness.history import directories, histories, plans, subject_names
 
-_AT_REST = (claim_progress.NAME, resource_leaks.NAME)
+_AT_REST = (claim_progress.CHECK.name, resource_leaks.CHECK.name)
 _NOT_ASKED = "the plan does not ask for it"
 _NOT_OURS = "only the steps of our own scheduler or claim controller would tell it"
 
@@ -76,15 +63,18 @@ def examine(
     RunDirectoryError if it is not a run directory.
     """
     history = histories.load(directory.path)
-    demanded = history.plan.requirements.examined
     evidence = _read(history, witness)
     items = certification.certify(evidence)
-    given = _given(evidence)
-    owed = conclusions.owed(history.plan, _AT_REST)
-    found, others = conclusions.divided(_answers(evidence, given, items), owed)
-    items = conclusions.require_examined(items, found, demanded)
-    judgement = _judgement(evidence, items, _attribute(found, given), others)
-    return Examination(history, evidence.observed.folded, evidence.faults, judgement)
+    answers = _answers(evidence, items)
+    found, others = conclusions.divided(answers, conclusions.owed(history.plan, _AT_REST))
+    items = conclusions.require_examined(items, found, history.plan.requirements.examined)
+    judgement = _judgement(evidence, items, _attribute(found, evidence), others)
+    return Examination(
+        history,
+        evidence[hold_history.HoldHistory],
+        evidence[fault_records.FaultRecords],
+        judgement,
+    )
 
 
 def violations_so_far(directory: directories.RunDirectory) -> list[verdicts.Violation]:
@@ -93,120 +83,49 @@ def violations_so_far(directory: directories.RunDirectory) -> list[verdicts.Viol
     No verdict: some of it may have another explanation, which is not recorded yet. Checks of what
     is so at the end are left out. Raises RunDirectoryError if it is not a run directory.
     """
-    history = histories.load(directory.path)
-    given = _given(_read(history, ()))
+    evidence = _read(histories.load(directory.path), ())
     checks = [check for check in check_registry.CHECKS if not check.at_rest]
-    answers = [_answer(check, given, "") for check in checks]
+    answers = [_answer(check, evidence, "") for check in checks]
     results = [answer for answer in answers if isinstance(answer, verdicts.CheckResult)]
     return [violation for result in results for violation in result.violations]
 
 
-# ------------------------------------------------------------------------------- reading
-
-
-def _read(
-    history: histories.History, witness: Sequence[pathlib.Path]
-) -> certificate_items.Evidence:
+def _read(history: histories.History, witness: Sequence[pathlib.Path]) -> protocol.Evidence:
     """Read the run directory, each file once, and doubt what the witnesses dispute."""
-    faults = fault_records.read(history)
-    audit_log = _audit_log(history, witness)
-    watched = None if audit_log is None else audit_log.watching()
-    observed = observed_runs.observe(history, watched)
-    evidence = certificate_items.Evidence(
+    given = audit_comparison.given(history, witness)
+    asked = protocol.needs(check_registry.CHECKS, history.plan)
+    kinds = [*certification.needs(history.plan), *asked, *given]
+    evidence = protocol.read(history, kinds, given)
+    whole = evidence[wholeness.Wholeness]
+    for item in audit_comparison.disputed(evidence):
+        whole.found.add(
+            audit_comparison.NAME,
+            item.text,
+            resource=item.resource,
+            uid=item.uid,
+            from_rv=item.version,
+        )
+    whole.require_writes(
+        evidence[api_call_totals.Operations].written,
+        evidence[acknowledged_writes.SubjectWrites].versions,
         history=history,
-        observed=observed,
-        prepared=preparations.read(history),
-        changed=pool_changes.read(history),
-        operations=api_call_totals.read(history),
-        writes=acknowledged_writes.read(history),
-        faults=faults,
-        audited=None if audit_log is None else audit_log.folded,
-        told=_hear(audit_log, watched, observed.folded, faults),
-    )
-    _dispute(evidence.told, observed.whole.found)
-    observed.whole.require_writes(
-        evidence.operations.written, evidence.writes.versions, history=history
     )
     return evidence
-
-
-def _audit_log(
-    history: histories.History, witness: Sequence[pathlib.Path]
-) -> testimony.AuditLog | None:
-    """Return the audit log that was brought along, or the run's own; None: there is none."""
-    if not testimony.is_asked(history.plan, witness):
-        return None
-    paths = witness or history.directory.audit_logs()
-    return testimony.AuditLog(paths, namespace=history.plan.namespace)
-
-
-def _hear(
-    audit_log: testimony.AuditLog | None,
-    watched: watched_writes.WatchedWrites | None,
-    folded: hold_history.HoldHistory,
-    faults: fault_records.FaultRecords,
-) -> testimony.Testimony | None:
-    if audit_log is None or watched is None:
-        return None
-    holds = ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds)
-    return audit_log.hear(watched, holds, kills=fault_records.api_server_kills(faults))
-
-
-def _dispute(told: testimony.Testimony | None, found: contradictions.Contradictions) -> None:
-    """Doubt each state of an object of which the audit log tells another one."""
-    for item in told.comparison.disputed if told is not None else ():
-        found.add(
-            testimony.NAME, item.text, resource=item.resource, uid=item.uid, from_rv=item.version
-        )
-
-
-def _given(evidence: certificate_items.Evidence) -> check_inputs.CheckInput:
-    history, observed = evidence.history, evidence.observed
-    return check_inputs.CheckInput(
-        plan=history.plan,
-        observed=observed,
-        faults=evidence.faults,
-        prepared=evidence.prepared.prepared,
-        started=evidence.prepared.started,
-        schedulers=scheduler_identities.SchedulersOfHolds(
-            scheduler_identities.planned(history.plan), observed.writers
-        ),
-        phases=tuple(history.phases),
-        collects_garbage=garbage_collection.is_working(history),
-        books=_books(history),
-        views=_views(history),
-    )
-
-
-def _views(history: histories.History) -> dict[str, attempt_views.View]:
-    """Return what the scheduler knew in its attempts, if a check asks for it."""
-    if tainted_devices.needs_views(history.plan) or existing_devices.needs_views(history.plan):
-        return attempt_views.read(history, attempt_views.SCHEDULER)
-    return {}
-
-
-def _books(history: histories.History) -> dict[str, written_books.Books | None]:
-    """Return the schedulers' books if a check asks for them; steps of another form are no books."""
-    if not scheduler_books.applies(history.plan):
-        return {}
-    return written_books.read_all(history, but=scheduler_books.CONTROLLER)
 
 
 # ------------------------------------------------------------------------------ checking
 
 
 def _answers(
-    evidence: certificate_items.Evidence,
-    given: check_inputs.CheckInput,
-    items: Sequence[certificate_items.Item],
+    evidence: protocol.Evidence, items: Sequence[certificate_items.Item]
 ) -> Iterator[verdicts.Answer]:
     """Yield the answer of each check, without violations that do not stand."""
     history = evidence.history
     doubt = _doubt(history)
-    reviewer = doubtful_violations.Reviewer(history, given, items)
-    writers = blamed_writers.Reviewer(history, evidence.audited)
-    for check in (*check_registry.CHECKS, *planned_checks.of_history(history)):
-        answer = reviewer.review(check, _answer(check, given, doubt))
+    reviewer = doubtful_violations.Reviewer(evidence, items)
+    writers = blamed_writers.Reviewer(evidence)
+    for check in (*check_registry.CHECKS, *planned_checks.of_plan(history.plan)):
+        answer = reviewer.review(check, _answer(check, evidence, doubt))
         yield version_skew.reviewed(writers.review(check, answer), history.plan)
 
 
@@ -220,57 +139,44 @@ def _doubt(history: histories.History) -> str:
     return f"plan.json {change}, so nothing was checked" if change else ""
 
 
-def _answer(
-    check: check_registry.Check, given: check_inputs.CheckInput, doubt: str
-) -> verdicts.Answer:
-    if not check.applies(given.plan):
-        return _not_asked(check, given.plan)
+def _answer(check: protocol.Check, evidence: protocol.Evidence, doubt: str) -> verdicts.Answer:
+    if not check.applies(evidence.plan):
+        return _not_asked(check, evidence.plan)
     if doubt:
-        return _unknown(check, doubt)
+        return check.unknown(doubt)
     try:
-        return check.run(given)
+        return plain_answers.judged(check, evidence)
     except Exception as error:  # noqa: BLE001 - no error of a check is a verdict about the subject
-        return _unknown(check, f"{verdict_files.CHECK_FAILED}{error!r}")
+        return check.unknown(f"{verdict_files.CHECK_FAILED}{error!r}")
 
 
-def _not_asked(check: check_registry.Check, plan: plans.Plan) -> verdicts.NotExamined:
+def _not_asked(check: protocol.Check, plan: plans.Plan) -> verdicts.NotExamined:
     """Return why a check does not apply: its scenario may ask for it, but not with these parts."""
     asked = (plan.settings.get("load") or {}).get("examined") or ()
-    why = _NOT_OURS if check.name in asked else _NOT_ASKED
-    return verdicts.NotExamined(check=check.name, promise=check.promise, reason=why)
-
-
-def _unknown(check: check_registry.Check, reason: str) -> verdicts.CheckResult:
-    return verdicts.CheckResult(
-        check=check.name,
-        promise=check.promise,
-        verdict=verdicts.Verdict.UNKNOWN,
-        examined_count=0,
-        violation_count=0,
-        violations=[],
-        others=[],
-        reason=reason,
-    )
+    return check.not_examined(_NOT_OURS if check.name in asked else _NOT_ASKED)
 
 
 # ---------------------------------------------------------------------------- concluding
 
 
 def _attribute(
-    found: list[verdicts.CheckResult], given: check_inputs.CheckInput
+    found: list[verdicts.CheckResult], evidence: protocol.Evidence
 ) -> list[verdicts.CheckResult]:
     """Return the results with the faults and schedulers behind the violations."""
-    plan, folded = given.plan, given.observed.folded
-    results = fault_attribution.attribute(found, folded, given.faults)
+    plan, folded = evidence.plan, evidence[hold_history.HoldHistory]
+    results = fault_attribution.attribute(found, folded, evidence[fault_records.FaultRecords])
     if scheduler_identities.are_several(plan):
         results = scheduler_attribution.attribute(
-            results, folded, given.schedulers, are_elected=_are_elected(plan)
+            results,
+            folded,
+            evidence[scheduler_identities.SchedulersOfHolds],
+            are_elected=_are_elected(plan),
         )
     return results
 
 
 def _judgement(
-    evidence: certificate_items.Evidence,
+    evidence: protocol.Evidence,
     items: list[certificate_items.Item],
     results: list[verdicts.CheckResult],
     not_examined: list[verdicts.NotExamined],

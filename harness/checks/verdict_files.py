@@ -24,7 +24,12 @@ _OF_THE_JUDGES = frozenset({"schema", "judges"})
 CHECK_FAILED = "the check failed: "
 """The reason of a check that raised an exception begins with this."""
 _AT_REST = frozenset(
-    {claim_progress.NAME, leftover_preparations.NAME, resource_leaks.NAME, scheduler_books.NAME}
+    {
+        claim_progress.CHECK.name,
+        leftover_preparations.CHECK.name,
+        resource_leaks.CHECK.name,
+        scheduler_books.CHECK.name,
+    }
 )
 """Checks of runs that came to rest."""
 _NEWER_OF_ITEMS = frozenset({"needed"})

@@ -18,7 +18,7 @@ COUNTERS_SINCE = (1, 35)
 """First release that reads counter sets in slices of their own."""
 _COUNTING = ("partitions", "limit")
 """Keys of kinds of pools whose devices consume counters."""
-_RESTING = frozenset({device_consumption.NAME, claim_progress.NAME})
+_RESTING = frozenset({device_consumption.CHECK.name, claim_progress.CHECK.name})
 """Checks of what a scheduler does that has read the counters."""
 _RELEASE = re.compile(r"kube-scheduler v(\d+)\.(\d+)")
 

@@ -4,9 +4,10 @@ Folded from the observations of a run, or kept up to date while a run goes on. A
 the time of the last change that the scheduler had to react to, or by which it made progress.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from harness.checks.holds import hold_history
 from harness.checks.observed import (
     folders,
     observations,
@@ -31,6 +32,8 @@ class WorldState(folders.Folder):
 
     Final lists change nothing. Objects that vanished unseen remain; see `keep`.
     """
+
+    NEEDS = (hold_history.HoldHistory,)
 
     def __init__(self) -> None:
         self.pods: dict[str, observed_pods.Pod] = {}
@@ -90,6 +93,12 @@ class WorldState(folders.Folder):
         if listed.purpose == "relist":
             self._moved(listed.ts_ns)
             self._claim_changed(listed.ts_ns)
+
+    def conclude(self, others: Mapping[type, Any]) -> None:
+        """Remove the objects that a list after a gap did not have."""
+        folded: hold_history.HoldHistory = others[hold_history.HoldHistory]
+        for resource in TYPES:
+            self.keep(resource, folded.stream(resource).live)
 
     def keep(self, resource: str, uids: Iterable[str]) -> None:
         """Remove all objects of a resource but these."""

@@ -1,61 +1,14 @@
 """The values that plug-ins get and return; `harness.api` has these names.
 
-Values only: nothing here reads a file or starts a process.
+Values only: nothing here reads a file or starts a process. What a check is, and what it gets, is in
+`checks.protocol`.
 """
 
 import dataclasses
 import pathlib
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
-
-import msgspec
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-class Hold(msgspec.Struct, frozen=True, array_like=True):
-    """The interval of resourceVersions in which a claim's allocation named a device."""
-
-    device: str
-    """`driver/pool/device`"""
-    namespace: str
-    claim: str
-    """Name of the claim."""
-    uid: str
-    """UID of the claim."""
-    pods: list[str]
-    """Names of all pods that the claim was reserved for during the hold, sorted."""
-    exclusive: bool
-    """False for admin access and for a share of the device."""
-    shared: bool
-    """True for a share of the device, which other claims may share too."""
-    from_rv: int
-    until_rv: int | None
-    """Exclusive; None: to the end of the history."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class RunView:
-    """The view that a check has of a run: a copy of the evidence, which it cannot change."""
-
-    plan: Mapping[str, Any]
-    """plan.json: the scenario with its seed and everything resolved."""
-    holds: Sequence[Hold]
-    """All holds, in the order in which they began."""
-    journal: Callable[[str], Iterator[dict[str, Any]]]
-    """`journal("observations")` yields the records of a journal in order, as JSON objects, up to
-    its first damage: `observations`, `operations`, `steps`, `processes` or `faults`; those of
-    several processes one after the other. reports/README.md documents the records."""
-
-    def frame(self) -> "pd.DataFrame":
-        """Return the holds as a pandas table, with the fields of `Hold` as its columns."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [msgspec.structs.astuple(hold) for hold in self.holds], columns=Hold.__struct_fields__
-        ).astype({"from_rv": "int64", "until_rv": "Int64"})
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,16 +44,6 @@ class CheckAnswer:
     violations: Sequence[Violation] = ()
     reason: str = ""
     """One line with figures; empty: the numbers of both."""
-
-
-class Check(Protocol):
-    """A plug-in of the group `flake_hunt.checks`: an object, or a class without arguments."""
-
-    promise: str
-    """The guarantee as a clause: `no device is held by two claims at once`"""
-
-    def check(self, run: RunView) -> CheckAnswer:
-        """Judge a run by its records alone. Its errors make the run UNKNOWN."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

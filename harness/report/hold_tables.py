@@ -103,6 +103,6 @@ def _pairs(judgement: verdict_files.Judgement, holds: pd.DataFrame) -> tuple[Int
     The judge lists only some in full; the pictures mark them all.
     """
     bad = {check.check for check in judgement.checks if check.verdict is verdicts.Verdict.INVALID}
-    disputed = holds[holds.exclusive] if device_exclusivity.NAME in bad else holds.iloc[:0]
+    disputed = holds[holds.exclusive] if device_exclusivity.CHECK.name in bad else holds.iloc[:0]
     pairs = next(overlapping.pairs(disputed)).head(PAIRS_MAX)
     return pairs["first"].to_numpy(), pairs["second"].to_numpy()

@@ -217,7 +217,7 @@ def _headline(judgement: verdict_files.Judgement) -> str:
 
 def _broken(check: verdicts.CheckResult) -> str:
     text = f"{verdicts.counted(check.violation_count, 'violation')} of “{check.promise}”"
-    return f"STUCK: {text}" if check.check == claim_progress.NAME else text
+    return f"STUCK: {text}" if check.check == claim_progress.CHECK.name else text
 
 
 def _sections(source: evidence.Evidence) -> Iterator[Section]:

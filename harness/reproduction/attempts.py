@@ -122,7 +122,7 @@ class Attempts:
 
 def stops_when_found(check: str) -> bool:
     """Return whether runs may stop at the first double allocation: it is what they look for."""
-    return check == device_exclusivity.NAME
+    return check == device_exclusivity.CHECK.name
 
 
 def carrier(plan: plans.Plan, profile: profiles.Profile) -> CarrierChoice:

@@ -205,7 +205,7 @@ class RecordSpotter:
         seen = {
             _identity(violation): violation.summary
             for violation in judging.violations_so_far(self._directory)
-            if violation.guarantee != device_exclusivity.NAME
+            if violation.guarantee != device_exclusivity.CHECK.name
         }
         again = [summary for key, summary in seen.items() if key in self._before]
         self._found = next(iter(again), None)

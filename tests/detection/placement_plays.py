@@ -124,26 +124,28 @@ def _named(obj: Object) -> placements.Event:
 PLAYS = (
     Play(
         "selectors-not-asked",
-        selected_devices.NAME,
+        selected_devices.CHECK.name,
         _allocating(requests=[exactly("r", BIG)]),
     ),
     Play(
         "constraints-not-asked",
-        claim_constraints.NAME,
+        claim_constraints.CHECK.name,
         _allocating(requests=[exactly(count=2)], constraints=[{"matchAttribute": NUMA}]),
     ),
-    Play("one-device-enough", requested_results.NAME, _allocating(requests=[exactly(count=2)])),
-    Play("admin-access-for-all", granted_access.NAME, _allocating()),
-    Play("whole-devices-shared", granted_shares.NAME, _allocating()),
-    Play("node-selector-not-written", reachable_devices.NAME, _allocating()),
+    Play(
+        "one-device-enough", requested_results.CHECK.name, _allocating(requests=[exactly(count=2)])
+    ),
+    Play("admin-access-for-all", granted_access.CHECK.name, _allocating()),
+    Play("whole-devices-shared", granted_shares.CHECK.name, _allocating()),
+    Play("node-selector-not-written", reachable_devices.CHECK.name, _allocating()),
     Play(
         "admin-device-twice",
-        distinct_devices.NAME,
+        distinct_devices.CHECK.name,
         _allocating(requests=[exactly("r", adminAccess=True), exactly("q", adminAccess=True)]),
     ),
-    Play("slice-deletions-unseen", existing_devices.NAME, _deleting, view=4),
-    Play("node-selector-not-asked", bound_pods.NAME, _sharing),
-    Play("bound-before-reserved", bound_pods.NAME, _sharing),
+    Play("slice-deletions-unseen", existing_devices.CHECK.name, _deleting, view=4),
+    Play("node-selector-not-asked", bound_pods.CHECK.name, _sharing),
+    Play("bound-before-reserved", bound_pods.CHECK.name, _sharing),
 )
 EXPOSED = frozenset(play.exposes for play in PLAYS)
 

@@ -107,6 +107,6 @@ def _said(verdict: run_folders.Verdict) -> dict[str, object]:
         "double_allocations": found.double_allocations,
         "stuck": found.stuck,
         "others": found.violations - found.double_allocations - found.stuck,
-        "consumed_twice": verdict.violations_of(device_consumption.NAME),
-        "by_one_scheduler": verdict.violations_of(scheduler_exclusivity.NAME),
+        "consumed_twice": verdict.violations_of(device_consumption.CHECK.name),
+        "by_one_scheduler": verdict.violations_of(scheduler_exclusivity.CHECK.name),
     }

@@ -3,18 +3,23 @@
 import collections
 from collections.abc import Iterator
 
+from harness.checks import protocol
 from harness.checks.certificate import certificate_items
+from harness.checks.claims import claim_lives
+from harness.checks.evidence import acknowledged_writes, api_call_totals
+from harness.checks.holds import hold_history
+from harness.checks.nodes import preparations as node_preparations
 
 
-def files(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+def files(evidence: protocol.Evidence) -> certificate_items.ItemResult:
     """Return whether no file is damaged; asked last, since the other answers read the files."""
-    damages = given.history.damages()
-    return not damages, "; ".join(damages) or f"{len(given.history.directory.journals())} files"
+    damages = evidence.history.damages()
+    return not damages, "; ".join(damages) or f"{len(evidence.history.directory.journals())} files"
 
 
-def unchanged(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+def unchanged(evidence: protocol.Evidence) -> certificate_items.ItemResult:
     """Return whether every file is as the manifest says."""
-    found = given.history.compared
+    found = evidence.history.compared
     bad = [f"{name} {change}" for name, change in found.changes.items()]
     if found.problem or bad:
         return False, found.problem or "; ".join(bad)
@@ -23,37 +28,37 @@ def unchanged(given: certificate_items.Evidence) -> certificate_items.ItemResult
     return True, f"{found.count} files, unchanged since the end of the run"
 
 
-def operations(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+def operations(evidence: protocol.Evidence) -> certificate_items.ItemResult:
     """Return whether the journals of API calls are complete."""
-    found = given.operations
+    found = evidence[api_call_totals.Operations]
     if found.problems:
         return False, "; ".join(found.problems)
-    remote = given.history.remote_workers.summary
+    remote = evidence.history.remote_workers.summary
     more = f"; {remote}" if remote else ""
     return True, f"{found.calls} calls, {found.unknown} with unknown outcome{more}"
 
 
-def writes(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+def writes(evidence: protocol.Evidence) -> certificate_items.ItemResult:
     """Return whether the journals of the subject's writes are complete."""
-    found = given.writes
+    found = evidence[acknowledged_writes.SubjectWrites]
     if found.problems:
         return False, "; ".join(found.problems)
     return True, f"{len(found.versions)} acknowledged writes"
 
 
-def preparations(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+def preparations(evidence: protocol.Evidence) -> certificate_items.ItemResult:
     """Return whether the journals of preparations are complete."""
-    totals = given.prepared.totals
-    if given.prepared.problems:
-        return False, "; ".join(given.prepared.problems)
+    totals = evidence[node_preparations.Reading].totals
+    if evidence[node_preparations.Reading].problems:
+        return False, "; ".join(evidence[node_preparations.Reading].problems)
     return True, f"{totals.prepared} claims prepared, {totals.unprepared} unprepared"
 
 
-def steps(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+def steps(evidence: protocol.Evidence) -> certificate_items.ItemResult:
     """Return whether the files of the scheduler's steps are complete."""
     counts: list[str] = []
-    for process in given.history.expected_steps():
-        reader = given.history.steps(process)
+    for process in evidence.history.expected_steps():
+        reader = evidence.history.steps(process)
         if reader is None:
             return False, f"{process} left no steps"
         collections.deque(reader, maxlen=0)
@@ -64,15 +69,15 @@ def steps(given: certificate_items.Evidence) -> certificate_items.ItemResult:
     return True, "; ".join(counts) or "no steps were requested"
 
 
-def load(given: certificate_items.Evidence) -> certificate_items.ItemResult:
+def load(evidence: protocol.Evidence) -> certificate_items.ItemResult:
     """Return whether the load was as large as the scenario demands."""
-    wanted, folded = given.plan.requirements, given.observed.folded
+    wanted, folded = evidence.plan.requirements, evidence[hold_history.HoldHistory]
     figures = {
         "allocations": (len(folded.holds), wanted.allocations_min),
         "pods seen Running": (folded.pods_running, wanted.pods_running_min),
     }
     if wanted.reservations_min:
-        most = given.observed.lives.most
+        most = evidence[claim_lives.ClaimLives].most
         figures["reservations of one claim"] = most, wanted.reservations_min
     bad = [
         f"{got} {what}, expected at least {least}"
@@ -80,10 +85,10 @@ def load(given: certificate_items.Evidence) -> certificate_items.ItemResult:
         if got < least
     ]
     good = [f"{got} {what} (at least {least})" for what, (got, least) in figures.items()]
-    return not bad, "; ".join([*(bad or good), *_surge(given)])
+    return not bad, "; ".join([*(bad or good), *_surge(evidence)])
 
 
-def _surge(given: certificate_items.Evidence) -> Iterator[str]:
+def _surge(evidence: protocol.Evidence) -> Iterator[str]:
     """Yield why the load was larger than its users, if it was."""
-    if count := given.operations.begun_beside:
+    if count := evidence[api_call_totals.Operations].begun_beside:
         yield f"{count:,} claims or pods begun beside others that users waited for"

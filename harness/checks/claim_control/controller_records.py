@@ -20,13 +20,11 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.checks.claim_control import controller_history
 from harness.checks.observed import field_managers
 from harness.history import plans
 
-NAME = "claim_controller"
-PROMISE = "the claims of a pod stay recorded, and an ended pod gets none"
 CONTROLLER = "claim-controller"
 """Process of our claim controller."""
 _RETURNS_MAX = 1
@@ -56,6 +54,18 @@ def is_undisturbed(plan: plans.Plan) -> bool:
     return not plan.faults and not plan.settings.get("token")
 
 
+CHECK = protocol.Check(
+    name="claim_controller",
+    guarantee="G",
+    promise="the claims of a pod stay recorded, and an ended pod gets none",
+    applies=applies,
+    needs=(controller_history.ControllerHistory,),
+    judge=lambda evidence: check(
+        evidence[controller_history.ControllerHistory], undisturbed=is_undisturbed(evidence.plan)
+    ),
+)
+
+
 def check(
     history: controller_history.ControllerHistory, *, undisturbed: bool = False
 ) -> verdicts.CheckResult:
@@ -75,9 +85,8 @@ def check(
     doubtful = known if undisturbed and not found and len(known) < _KNOWN_MIN else []
     found += known if undisturbed and len(known) >= _KNOWN_MIN else []
     return check_results.of_found(
+        CHECK,
         found,
-        check=NAME,
-        promise=PROMISE,
         verdict=_verdict(history, found, doubtful),
         examined_count=len(history.pods),
         violation=_violation,
@@ -250,7 +259,7 @@ def _finding(
 
 def _violation(item: _Finding) -> verdicts.Violation:
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=item.summary,
         text=f"{item.text}.",
         resource_versions=sorted({item.versions[0], item.versions[-1]}),

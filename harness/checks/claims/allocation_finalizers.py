@@ -20,13 +20,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.claims import claim_lives, findings
 
-NAME = "allocation_finalizers"
-PROMISE = "no claim is allocated without its finalizer"
-
-applies = findings.owes
+CHECK = protocol.Check(
+    name="allocation_finalizers",
+    guarantee="R",
+    promise="no claim is allocated without its finalizer",
+    applies=findings.owes,
+    needs=(claim_lives.ClaimLives,),
+    judge=lambda evidence: check(
+        evidence[claim_lives.ClaimLives], blames_server=findings.blames_server(evidence.plan)
+    ),
+)
 
 
 def check(lives: claim_lives.ClaimLives, *, blames_server: bool = True) -> verdicts.Answer:
@@ -40,8 +46,7 @@ def check(lives: claim_lives.ClaimLives, *, blames_server: bool = True) -> verdi
     counted = [item for item in lives.removed if blames_server and item.is_allocated]
     found += map(_removal, counted)
     answer = findings.answer(
-        NAME,
-        PROMISE,
+        CHECK,
         examined=lives.allocated_versions,
         what="versions of allocated claims",
         found=found,

@@ -10,21 +10,25 @@ node selector. Its time does not (`allocationTimestamp`, which kube-scheduler 1.
 reservation), nor does what a driver reports about devices (`status.devices`).
 """
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.claims import claim_lives, findings
 from harness.checks.observed import observed_claims
 
-NAME = "allocation_stability"
-PROMISE = "an allocation stays as it is until it is freed"
-
-applies = findings.owes
+CHECK = protocol.Check(
+    name="allocation_stability",
+    guarantee="R",
+    promise="an allocation stays as it is until it is freed",
+    applies=findings.owes,
+    needs=(claim_lives.ClaimLives,),
+    judge=lambda evidence: check(evidence[claim_lives.ClaimLives]),
+)
 
 
 def check(lives: claim_lives.ClaimLives) -> verdicts.Answer:
     """Return INVALID with all allocations that became others, VALID without any."""
     found = [_finding(move) for move in lives.moves]
     return findings.answer(
-        NAME, PROMISE, examined=lives.changes, what="changes of allocations", found=found
+        CHECK, examined=lives.changes, what="changes of allocations", found=found
     )
 
 

@@ -16,15 +16,13 @@ then. Nor are claims that a fault moves from one device to another.
 import collections
 from collections.abc import Iterable, Iterator
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives
 from harness.checks.faults import fault_records
 from harness.history import plans, records
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
 
-NAME = "claims_in_use"
-PROMISE = "a claim stays allocated, reserved and there while a pod that uses it runs"
 _UNSURE = (
     Effect.LOST_ANSWER,
     Effect.LATE_WRITE,
@@ -56,6 +54,21 @@ def _confuses(fault: plans.PlannedFault) -> bool:
     return effect in _MOVING or (hits and effect in _UNSURE)
 
 
+CHECK = protocol.Check(
+    name="claims_in_use",
+    guarantee="R",
+    promise="a claim stays allocated, reserved and there while a pod that uses it runs",
+    applies=applies,
+    needs=(claim_lives.ClaimLives, pod_lives.PodLives, fault_records.FaultRecords),
+    judge=lambda evidence: check(
+        evidence[claim_lives.ClaimLives],
+        evidence[pod_lives.PodLives],
+        evidence[fault_records.FaultRecords],
+        blames_server=findings.blames_server(evidence.plan),
+    ),
+)
+
+
 def check(
     lives: claim_lives.ClaimLives,
     pods: pod_lives.PodLives,
@@ -81,8 +94,7 @@ def check(
         and (blames_server or item.end != "removed")
     ]
     return findings.answer(
-        NAME,
-        PROMISE,
+        CHECK,
         examined=len(ended),
         what="reservations that ended",
         found=list(_taken(ended, pods, _Hazards(hits))),

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.history import plans
 
 
@@ -38,26 +38,25 @@ def blames_server(plan: plans.Plan) -> bool:
 
 
 def answer(
-    name: str, promise: str, *, examined: int, what: str, found: Sequence[Finding]
+    check: protocol.Check, *, examined: int, what: str, found: Sequence[Finding]
 ) -> verdicts.Answer:
     """Return INVALID with the findings, VALID without any, or that nothing was examined.
 
     `what` was examined: a plural noun. Findings are listed in the order of their versions.
     """
     if not examined and not found:
-        reason = f"no {what} were observed, so nothing was examined"
-        return verdicts.NotExamined(check=name, promise=promise, reason=reason)
+        return check.not_examined(f"no {what} were observed, so nothing was examined")
     ordered = sorted(found, key=lambda item: (item.versions[0], item.summary))
     worst = max(range(len(ordered)), key=lambda index: ordered[index].weight, default=0)
     chosen = check_results.in_full(len(ordered), worst)
     others = [item.summary for index, item in enumerate(ordered) if index not in chosen]
     return verdicts.CheckResult(
-        check=name,
-        promise=promise,
+        check=check.name,
+        promise=check.promise,
         verdict=verdicts.Verdict.INVALID if found else verdicts.Verdict.VALID,
         examined_count=examined,
         violation_count=len(found),
-        violations=[_violation(name, ordered[index]) for index in chosen],
+        violations=[_violation(check.name, ordered[index]) for index in chosen],
         others=others[: check_results.OTHERS_MAX],
         reason=_reason(ordered, f"{what}: {examined}"),
     )

@@ -19,21 +19,38 @@ either. Second claims are not examined in such runs if these faults may have hit
 
 from collections.abc import Iterator, Sequence
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives, template_copies
 from harness.checks.faults import fault_records
 from harness.history import plans
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
 
-NAME = "generated_claims"
-PROMISE = "each entry of a pod has one claim, made as its template says, which its status names"
 _UNANSWERED = (Effect.LOST_ANSWER, Effect.LATE_WRITE)
 """Effects after which a controller does not know whether it has created a claim."""
 _FORGETTING = (Effect.RESTART, Effect.API_SERVER, Effect.OLD_STATE)
 """Effects after which it does not know what was created before."""
 
-applies = findings.owes
+
+CHECK = protocol.Check(
+    name="generated_claims",
+    guarantee="G",
+    promise="each entry of a pod has one claim, made as its template says, which its status names",
+    applies=findings.owes,
+    needs=(
+        claim_lives.ClaimLives,
+        pod_lives.PodLives,
+        fault_records.FaultRecords,
+        template_copies.TemplateCopies,
+    ),
+    judge=lambda evidence: check(
+        evidence[claim_lives.ClaimLives],
+        evidence[pod_lives.PodLives],
+        evidence.plan,
+        evidence[fault_records.FaultRecords],
+        evidence[template_copies.TemplateCopies],
+    ),
+)
 
 
 def check(
@@ -52,8 +69,7 @@ def check(
         *_unlike(copies, pods, may_have_more=plan.cluster == "kubeconfig"),
     ]
     return findings.answer(
-        NAME,
-        PROMISE,
+        CHECK,
         examined=sum(map(len, lives.generated.values())),
         what="generated claims",
         found=found,

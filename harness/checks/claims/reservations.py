@@ -12,14 +12,12 @@ pods had a gap, and consumers that are no pods are not.
 
 from collections.abc import Iterator
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives
 from harness.checks.observed import observed_claims
 from harness.history import plans
 
-NAME = "claim_reservations"
 RESERVATIONS_MAX = claim_lives.RESERVATIONS_MAX
-PROMISE = f"claims are reserved while allocated, for at most {RESERVATIONS_MAX} pods that name them"
 _PODS = "pods"
 
 
@@ -28,12 +26,21 @@ def applies(plan: plans.Plan) -> bool:
     return findings.owes(plan) or plan.requirements.reservations_min > 0
 
 
+CHECK = protocol.Check(
+    name="claim_reservations",
+    guarantee="R",
+    promise=f"claims are reserved while allocated, for at most {RESERVATIONS_MAX} pods that name them",
+    applies=applies,
+    needs=(claim_lives.ClaimLives, pod_lives.PodLives),
+    judge=lambda evidence: check(evidence[claim_lives.ClaimLives], evidence[pod_lives.PodLives]),
+)
+
+
 def check(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> verdicts.Answer:
     """Return INVALID with all claims and reservations that break a rule, VALID without any."""
     found = [*_excesses(lives), *_unallocated(lives), *_wrong_pods(lives, pods)]
     return findings.answer(
-        NAME,
-        PROMISE,
+        CHECK,
         examined=lives.reserved_versions,
         what=f"versions of reserved claims, with at most {_reserved(lives.most)}",
         found=found,

@@ -15,14 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from harness.checks import check_results, request_amounts, verdicts
+from harness.checks import check_results, protocol, request_amounts, verdicts
 from harness.checks.consumption import declared_devices, excesses
 from harness.checks.holds import hold_history
 from harness.history import plans
 from harness.model import quantities
 
-NAME = "device_consumption"
-PROMISE = "no capacity of a device and no counter of a pool is consumed beyond what there is"
 Weighed: TypeAlias = tuple[Fraction, verdicts.Violation]
 """How bad a violation is, and the violation."""
 _CONSUMING = ("shared", "partitions", "limit")
@@ -33,6 +31,18 @@ def applies(plan: plans.Plan) -> bool:
     """Return whether runs with this plan have devices that consume something."""
     pools: dict[str, Any] = plan.settings.get("pools") or {}
     return any(kind.get(key) for kind in pools.get("more") or () for key in _CONSUMING)
+
+
+CHECK = protocol.Check(
+    name="device_consumption",
+    guarantee="C",
+    promise="no capacity of a device and no counter of a pool is consumed beyond what there is",
+    applies=applies,
+    needs=(hold_history.HoldHistory, declared_devices.DeclaredDevices),
+    judge=lambda evidence: check(
+        evidence[hold_history.HoldHistory], evidence[declared_devices.DeclaredDevices]
+    ),
+)
 
 
 def check(
@@ -54,8 +64,8 @@ def check(
     others = [item.summary for index, item in enumerate(found) if index not in chosen]
     examined = len(shares) + len(consumers)
     return verdicts.CheckResult(
-        check=NAME,
-        promise=PROMISE,
+        check=CHECK.name,
+        promise=CHECK.promise,
         verdict=_verdict(examined, found),
         examined_count=examined,
         violation_count=len(found),
@@ -179,7 +189,7 @@ def _negative(
 ) -> verdicts.Violation:
     number = _number(amount)
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=f"claim {hold.name} consumes {number} of {what} of device {hold.device}",
         text=(
             f"{_told(hold).capitalize()} consumes {number} of its {what}, which is less than "
@@ -205,7 +215,7 @@ def _violation(
     most, limit = _number(excess.most), _number(excess.limit)
     summary = f"{what}: {most} of {limit} consumed from version {excess.from_rv}"
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=summary,
         text=(
             f"{most} of {what} were consumed, but there are only {limit}, from resourceVersion "

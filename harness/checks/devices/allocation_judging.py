@@ -7,13 +7,13 @@ different grants.
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.checks.devices import allocations, device_catalogue, device_demand
 from harness.checks.observed import observations
 from harness.history import plans
@@ -43,24 +43,20 @@ UNKNOWN_DEVICE = Unjudged("a device was in no slice that was observed")
 UNKNOWN_REQUEST = Unjudged("a result names a request that its claim lacks")
 Ask: TypeAlias = Callable[[allocations.Grant, device_catalogue.DeviceCatalogue, int], Answer]
 """Judges a grant with what the catalogue knew before a resourceVersion."""
+NOTHING = "no allocation was observed"
+"""The reason if there is nothing to examine."""
 Rows: TypeAlias = npt.NDArray[np.int64]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Guarantee:
-    """A promise about allocations, and the words for its results."""
-
-    name: str
-    promise: str
-    good: str
-    """The figure if nothing is wrong: `all devices match`."""
-    nothing: str = "no allocation was observed"
-    """The reason if there is nothing to examine."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Questions:
     """The allocations of a run, with what was known when each was made."""
+
+    NEEDS: ClassVar[tuple[type, ...]] = (
+        allocations.Allocations,
+        device_catalogue.DeviceCatalogue,
+        device_demand.DeviceDemand,
+    )
 
     made: allocations.Allocations = dataclasses.field(default_factory=allocations.Allocations)
     catalogue: device_catalogue.DeviceCatalogue = dataclasses.field(
@@ -69,6 +65,15 @@ class Questions:
     demand: device_demand.DeviceDemand = dataclasses.field(
         default_factory=device_demand.DeviceDemand
     )
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Questions":
+        """Return the allocations that were observed."""
+        return cls(
+            evidence[allocations.Allocations],
+            evidence[device_catalogue.DeviceCatalogue],
+            evidence[device_demand.DeviceDemand],
+        )
 
     @functools.cached_property
     def versions(self) -> Rows:
@@ -116,31 +121,63 @@ def applies(plan: plans.Plan) -> bool:
     return observations.SLICES in plan.resources
 
 
-def judge(
-    guarantee: Guarantee, questions: Questions, ask: Ask, *, rests_on: Collection[str] = ()
-) -> verdicts.Answer:
-    """Return INVALID with the wrong allocations, else VALID; NotExamined if there were none.
+def of_each(
+    *,
+    name: str,
+    guarantee: str,
+    promise: str,
+    good: str,
+    ask: Ask,
+    rests_on: Sequence[str] = (),
+    applies: Callable[[plans.Plan], bool] | None = None,
+    nothing: str = NOTHING,
+) -> protocol.Check:
+    """Return a check that asks about each allocation; NotExamined if there were none.
 
-    The answers rest on what the catalogue knows of the resources `rests_on`: if versions of one of
-    them may be missing, nothing is examined.
+    The answers rest on what the catalogue knows of the resources `rests_on`: runs that do not
+    observe them do not owe the guarantee (unless `applies` says otherwise), and if versions of one
+    of them may be missing, nothing is examined. `good` and `nothing` as in `result`.
     """
-    gaps = sorted(questions.catalogue.gaps.intersection(rests_on))
-    if gaps:
-        return not_examined(guarantee, f"versions of {', '.join(gaps)} may be missing")
-    return result(guarantee, questions, questions.ask(ask))
+    observed = {observations.SLICES, *rests_on}
+
+    def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+        questions = evidence[Questions]
+        gaps = sorted(questions.catalogue.gaps.intersection(rests_on))
+        if gaps:
+            return not_examined(check, f"versions of {', '.join(gaps)} may be missing")
+        return result(check, questions, questions.ask(ask), good=good, nothing=nothing)
+
+    check = protocol.Check(
+        name=name,
+        guarantee=guarantee,
+        promise=promise,
+        applies=applies or (lambda plan: observed <= set(plan.resources)),
+        needs=(Questions,),
+        judge=judge,
+    )
+    return check
 
 
-def result(guarantee: Guarantee, questions: Questions, findings: Findings) -> verdicts.Answer:
-    """Return the result of a check from its answers."""
+def result(
+    check: protocol.Check,
+    questions: Questions,
+    findings: Findings,
+    *,
+    good: str,
+    nothing: str = NOTHING,
+) -> verdicts.Answer:
+    """Return the result of a check from its answers.
+
+    `good` is the figure if nothing is wrong (`all devices match`), `nothing` the reason if there
+    is nothing to examine.
+    """
     wrong = findings.rows(Wrong)
     wrong = wrong[np.argsort(questions.versions[wrong], kind="stable")]
     unjudged = findings.rows(Unjudged)
     examined = len(questions.made) - len(unjudged)
     if not examined:
-        return not_examined(
-            guarantee, _why(findings, unjudged) if len(unjudged) else guarantee.nothing
-        )
-    told = _Told(guarantee, questions.made, findings)
+        return not_examined(check, _why(findings, unjudged) if len(unjudged) else nothing)
+    told = _Told(check.name, questions.made, findings)
     chosen = _chosen(wrong, findings)
     listed = set(chosen)
     others = [
@@ -149,22 +186,20 @@ def result(guarantee: Guarantee, questions: Questions, findings: Findings) -> ve
         if row not in listed
     ]
     return verdicts.CheckResult(
-        check=guarantee.name,
-        promise=guarantee.promise,
+        check=check.name,
+        promise=check.promise,
         verdict=verdicts.Verdict.INVALID if len(wrong) else verdicts.Verdict.VALID,
         examined_count=examined,
         violation_count=len(wrong),
         violations=[told.violation(row) for row in chosen],
         others=[told.summary(row) for row in others[: check_results.OTHERS_MAX]],
-        reason=told.reason(wrong, examined, unjudged),
+        reason=told.reason(wrong, examined, unjudged, good),
     )
 
 
-def not_examined(guarantee: Guarantee, why: str) -> verdicts.NotExamined:
+def not_examined(check: protocol.Check, why: str) -> verdicts.NotExamined:
     """Return the answer of a check for which there was nothing."""
-    return verdicts.NotExamined(
-        check=guarantee.name, promise=guarantee.promise, reason=f"{why}, so nothing was examined"
-    )
+    return check.not_examined(f"{why}, so nothing was examined")
 
 
 def _why(findings: Findings, unjudged: Rows) -> str:
@@ -190,10 +225,8 @@ def _worst(wrong: Rows, findings: Findings) -> int:
 class _Told:
     """Words for allocations."""
 
-    def __init__(
-        self, guarantee: Guarantee, made: allocations.Allocations, findings: Findings
-    ) -> None:
-        self._guarantee, self._made, self._findings = guarantee, made, findings
+    def __init__(self, check: str, made: allocations.Allocations, findings: Findings) -> None:
+        self._check, self._made, self._findings = check, made, findings
 
     def summary(self, row: int) -> str:
         return f"claim {self._made.claims[row].name}: {self._clause(row)}"
@@ -203,7 +236,7 @@ class _Told:
         grant = self._made.grants[self._made.grant_numbers[row]]
         got = ", ".join(dict.fromkeys(item.id for item in grant.results)) or "no device"
         return verdicts.Violation(
-            guarantee=self._guarantee.name,
+            guarantee=self._check,
             summary=self.summary(row),
             text=(
                 f"Claim {claim.namespace}/{claim.name} (uid {claim.uid}) was allocated {got} at "
@@ -213,13 +246,13 @@ class _Told:
             objects=[verdicts.involved_claim(claim)],
         )
 
-    def reason(self, wrong: Rows, examined: int, unjudged: Rows) -> str:
+    def reason(self, wrong: Rows, examined: int, unjudged: Rows, good: str) -> str:
         of = f"{examined} {'allocation' if examined == 1 else 'allocations'}"
         left = ""
         if len(unjudged):
             left = f"; {len(unjudged)} not examined: {_why(self._findings, unjudged)}"
         if not len(wrong):
-            return f"{of} examined; {self._guarantee.good}{left}"
+            return f"{of} examined; {good}{left}"
         parts = [f"{len(wrong)} of {of} wrong, the first: {self.summary(int(wrong[0]))}"]
         worst = int(wrong[_worst(wrong, self._findings)])
         if worst != wrong[0]:

@@ -13,21 +13,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from harness.checks import verdicts
 from harness.checks.devices import allocation_judging, allocations, attributes, device_catalogue
 from harness.checks.observed import observations, observed_claims
 from harness.history import plans
 
-NAME = "claim_constraints"
-PROMISE = "the devices of a claim have the attributes that its constraints demand"
 COMBINATIONS_MAX = 64
 """Combinations of versions of devices that are tried for one constraint."""
-_GUARANTEE = allocation_judging.Guarantee(
-    name=NAME,
-    promise=PROMISE,
-    good="all constraints hold",
-    nothing="no claim with constraints was allocated",
-)
 _UNCONSTRAINED = allocation_judging.Unjudged("the claim has no constraints")
 _CHANGED_OFTEN = allocation_judging.Unjudged(
     "the devices were changed too often to try all versions"
@@ -41,11 +32,6 @@ def applies(plan: plans.Plan) -> bool:
     return observations.SLICES in plan.resources and any(
         claim.get("constraints") for claim in claims if claim
     )
-
-
-def check(questions: allocation_judging.Questions) -> verdicts.Answer:
-    """Return INVALID with the violated constraints; NotExamined if there is nothing."""
-    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=[observations.SLICES])
 
 
 def _ask(
@@ -101,3 +87,15 @@ def _holds(
             found = [attributes.values_of(device, name) for device in chosen]
             return None not in found and agree([values for values in found if values is not None])
     return True
+
+
+CHECK = allocation_judging.of_each(
+    name="claim_constraints",
+    guarantee="N",
+    promise="the devices of a claim have the attributes that its constraints demand",
+    good="all constraints hold",
+    nothing="no claim with constraints was allocated",
+    applies=applies,
+    rests_on=(observations.SLICES,),
+    ask=_ask,
+)

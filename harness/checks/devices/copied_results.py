@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from harness.checks import verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
@@ -25,31 +24,12 @@ from harness.checks.devices import (
     request_options,
 )
 from harness.checks.observed import observations, observed_claims
-from harness.history import plans
 
-NAME = "copied_results"
-PROMISE = "tolerations, binding conditions and configuration of a result are those it is made from"
 TOLD_MAX = 120
 """Characters of a value in a message."""
-_RESTS_ON = (observations.SLICES, observations.CLASSES)
-_GUARANTEE = allocation_judging.Guarantee(
-    name=NAME,
-    promise=PROMISE,
-    good="all results repeat what they are made from",
-)
 _UNKNOWN_CLASS = allocation_judging.Unjudged("the class of a request was not observed")
 _Entry: TypeAlias = tuple[str, observed_claims.Opaque]
 """Source and content of a configuration."""
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee."""
-    return set(_RESTS_ON) <= set(plan.resources)
-
-
-def check(questions: allocation_judging.Questions) -> verdicts.Answer:
-    """Return INVALID with the wrong copies; NotExamined if there is nothing."""
-    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=_RESTS_ON)
 
 
 def _ask(
@@ -135,3 +115,13 @@ def _told(words: str, got: object, expected: object) -> str:
 def _short(value: object) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= TOLD_MAX else f"{text[:TOLD_MAX]}…"
+
+
+CHECK = allocation_judging.of_each(
+    name="copied_results",
+    guarantee="N",
+    promise="tolerations, binding conditions and configuration of a result are those it is made from",
+    good="all results repeat what they are made from",
+    rests_on=(observations.SLICES, observations.CLASSES),
+    ask=_ask,
+)

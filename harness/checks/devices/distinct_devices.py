@@ -10,23 +10,8 @@ check compares the results of one claim. With admin access, too, a claim gets a 
 
 import collections
 
-from harness.checks import verdicts
 from harness.checks.devices import allocation_judging, allocations
 from harness.checks.observed import observed_claims
-
-NAME = "distinct_devices"
-PROMISE = "no device is allocated twice to one claim, except in shares with different IDs"
-_GUARANTEE = allocation_judging.Guarantee(
-    name=NAME,
-    promise=PROMISE,
-    good="no claim has a device twice",
-)
-applies = allocation_judging.applies
-
-
-def check(questions: allocation_judging.Questions) -> verdicts.Answer:
-    """Return INVALID with the claims that have a device twice; NotExamined if there is nothing."""
-    return allocation_judging.judge(_GUARANTEE, questions, lambda grant, *_: _ask(grant))
 
 
 def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
@@ -48,3 +33,12 @@ def _is_double(items: list[observed_claims.AllocationResult]) -> bool:
     """Return whether results of one device are more than shares that differ."""
     shares = {item.share for item in items if item.share and not item.admin_access}
     return len(items) > 1 and len(shares) < len(items)
+
+
+CHECK = allocation_judging.of_each(
+    name="distinct_devices",
+    guarantee="X",
+    promise="no device is allocated twice to one claim, except in shares with different IDs",
+    good="no claim has a device twice",
+    ask=lambda grant, *_: _ask(grant),
+)

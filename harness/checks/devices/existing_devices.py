@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
@@ -26,22 +26,27 @@ from harness.checks.observed import observations
 from harness.checks.taints import attempt_views
 from harness.history import plans
 
-NAME = "existing_devices"
-PROMISE = "every allocated device is in the newest generation of a complete and valid pool"
 LAG_S = 60.0
 """Seconds by which a scheduler without faults may lag; attempts are thousands of times faster."""
-_GUARANTEE = allocation_judging.Guarantee(
-    name=NAME,
-    promise=PROMISE,
-    good="all devices were there",
+
+
+CHECK = protocol.Check(
+    name="existing_devices",
+    guarantee="N",
+    promise="every allocated device is in the newest generation of a complete and valid pool",
+    applies=allocation_judging.applies,
+    needs=(
+        allocation_judging.Questions,
+        pool_timelines.PoolTimelines,
+        attempt_views.AttemptViews,
+    ),
+    judge=lambda evidence: check(
+        evidence[allocation_judging.Questions],
+        evidence[pool_timelines.PoolTimelines],
+        evidence[attempt_views.AttemptViews],
+        evidence.plan,
+    ),
 )
-applies = allocation_judging.applies
-
-
-def needs_views(plan: plans.Plan) -> bool:
-    """Return whether the steps of the scheduler tell more: its pools change, and it is alone."""
-    changes = (plan.settings.get("pools") or {}).get("changes")
-    return bool(changes) and attempt_views.are_told(plan)
 
 
 def check(
@@ -53,9 +58,11 @@ def check(
     """Return INVALID with the devices that were not there; NotExamined if there is nothing."""
     if timelines.has_gap:
         why = f"versions of {observations.SLICES} may be missing"
-        return allocation_judging.not_examined(_GUARANTEE, why)
+        return allocation_judging.not_examined(CHECK, why)
     judge = _Judge(questions.made, timelines, views, may_lag_forever=bool(plan.faults))
-    return allocation_judging.result(_GUARANTEE, questions, judge.findings())
+    return allocation_judging.result(
+        CHECK, questions, judge.findings(), good="all devices were there"
+    )
 
 
 class _Judge:

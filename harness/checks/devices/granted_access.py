@@ -9,26 +9,11 @@ A result with admin access that no request asks for would hide a double allocati
 `device_exclusivity` ignores results with admin access.
 """
 
-from harness.checks import verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
     request_options,
 )
-
-NAME = "granted_access"
-PROMISE = "a device is allocated with admin access exactly if its request asks for that"
-_GUARANTEE = allocation_judging.Guarantee(
-    name=NAME,
-    promise=PROMISE,
-    good="admin access is where it was asked for, and nowhere else",
-)
-applies = allocation_judging.applies
-
-
-def check(questions: allocation_judging.Questions) -> verdicts.Answer:
-    """Return INVALID with the wrong results; NotExamined if there is nothing."""
-    return allocation_judging.judge(_GUARANTEE, questions, lambda grant, *_: _ask(grant))
 
 
 def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
@@ -46,3 +31,12 @@ def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
         for result in wrong
     ]
     return allocation_judging.Wrong("; ".join(texts), weight=len(wrong)) if wrong else None
+
+
+CHECK = allocation_judging.of_each(
+    name="granted_access",
+    guarantee="N",
+    promise="a device is allocated with admin access exactly if its request asks for that",
+    good="admin access is where it was asked for, and nowhere else",
+    ask=lambda grant, *_: _ask(grant),
+)

@@ -15,7 +15,7 @@ access, which consumes nothing, share and consumed capacity may be missing.
 
 from collections.abc import Iterator
 
-from harness.checks import request_amounts, verdicts
+from harness.checks import request_amounts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
@@ -23,22 +23,6 @@ from harness.checks.devices import (
 )
 from harness.checks.observed import observations, observed_claims
 from harness.model import quantities
-
-NAME = "granted_shares"
-PROMISE = (
-    "devices that can be shared, and no others, are shared, and as much is consumed as follows"
-)
-_GUARANTEE = allocation_judging.Guarantee(
-    name=NAME,
-    promise=PROMISE,
-    good="all shares are of devices that can be shared, and consume what they should",
-)
-applies = allocation_judging.applies
-
-
-def check(questions: allocation_judging.Questions) -> verdicts.Answer:
-    """Return INVALID with the wrong shares; NotExamined if there is nothing."""
-    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=[observations.SLICES])
 
 
 def _ask(
@@ -107,3 +91,15 @@ def _of_amounts(
 
 def _told(taken: request_amounts.Taken) -> str:
     return " or ".join(map(quantities.text, sorted(taken.amounts)))
+
+
+CHECK = allocation_judging.of_each(
+    name="granted_shares",
+    guarantee="N",
+    promise=(
+        "devices that can be shared, and no others, are shared, and as much is consumed as follows"
+    ),
+    good="all shares are of devices that can be shared, and consume what they should",
+    rests_on=(observations.SLICES,),
+    ask=_ask,
+)

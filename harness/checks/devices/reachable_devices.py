@@ -14,7 +14,6 @@ nodes that differ from those by their name or one label.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from harness.checks import verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
@@ -23,28 +22,9 @@ from harness.checks.devices import (
     node_selectors,
 )
 from harness.checks.observed import observations
-from harness.history import plans
 
-NAME = "reachable_devices"
-PROMISE = "an allocation admits the nodes from which all of its devices can be reached, no others"
-_RESTS_ON = (observations.SLICES, observations.NODES)
-_GUARANTEE = allocation_judging.Guarantee(
-    name=NAME,
-    promise=PROMISE,
-    good="all devices can be reached from the nodes that their allocations admit",
-)
 _Devices = Sequence[Sequence[device_catalogue.KnownDevice]]
 """The devices of an allocation, each in its versions."""
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee."""
-    return set(_RESTS_ON) <= set(plan.resources)
-
-
-def check(questions: allocation_judging.Questions) -> verdicts.Answer:
-    """Return INVALID with the unreachable devices; NotExamined if there is nothing."""
-    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=_RESTS_ON)
 
 
 def _ask(
@@ -90,3 +70,13 @@ def _lacking(name: str, labels: Iterable[node_selectors.Labels], devices: _Devic
         for versions in devices
         if not any(known.place.reaches(name, item) for known in versions for item in labels)
     ]
+
+
+CHECK = allocation_judging.of_each(
+    name="reachable_devices",
+    guarantee="N",
+    promise="an allocation admits the nodes from which all of its devices can be reached, no others",
+    good="all devices can be reached from the nodes that their allocations admit",
+    rests_on=(observations.SLICES, observations.NODES),
+    ask=_ask,
+)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
@@ -35,14 +35,23 @@ from harness.history import plans
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
 
-NAME = "requested_results"
-PROMISE = "a claim gets as many devices as each of its requests, or one alternative of it, asks for"
-_GUARANTEE = allocation_judging.Guarantee(
-    name=NAME,
-    promise=PROMISE,
-    good="all requests got what they ask for",
+CHECK = protocol.Check(
+    name="requested_results",
+    guarantee="N",
+    promise="a claim gets as many devices as each of its requests, or one alternative of it, asks for",
+    applies=allocation_judging.applies,
+    needs=(
+        allocation_judging.Questions,
+        pool_timelines.PoolTimelines,
+        attempt_views.AttemptViews,
+    ),
+    judge=lambda evidence: check(
+        evidence[allocation_judging.Questions],
+        evidence[pool_timelines.PoolTimelines],
+        evidence[attempt_views.AttemptViews],
+        evidence.plan,
+    ),
 )
-applies = allocation_judging.applies
 
 
 def check(
@@ -56,7 +65,9 @@ def check(
     if _is_certain(questions, timelines, plan):
         judge = _Judge(questions, timelines, views, has_order=_has_order(plan))
         findings = judge.with_certain(findings)
-    return allocation_judging.result(_GUARANTEE, questions, findings)
+    return allocation_judging.result(
+        CHECK, questions, findings, good="all requests got what they ask for"
+    )
 
 
 def _is_certain(

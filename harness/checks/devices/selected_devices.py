@@ -12,7 +12,6 @@ allocation. Selectors that this judge cannot evaluate are not examined.
 import itertools
 from collections.abc import Iterator, Sequence
 
-from harness.checks import verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
@@ -21,26 +20,6 @@ from harness.checks.devices import (
 )
 from harness.checks.observed import observations, observed_claims
 from harness.checks.selectors import evaluation
-from harness.history import plans
-
-NAME = "selected_devices"
-PROMISE = "each allocated device matches the selectors of its request and of its class"
-_RESTS_ON = (observations.SLICES, observations.CLASSES)
-_GUARANTEE = allocation_judging.Guarantee(
-    name=NAME,
-    promise=PROMISE,
-    good="all devices match the selectors of their requests and classes",
-)
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee."""
-    return set(_RESTS_ON) <= set(plan.resources)
-
-
-def check(questions: allocation_judging.Questions) -> verdicts.Answer:
-    """Return INVALID with the devices that do not match; NotExamined if there is nothing."""
-    return allocation_judging.judge(_GUARANTEE, questions, _ask, rests_on=_RESTS_ON)
 
 
 def _ask(
@@ -118,3 +97,13 @@ def matches(device: device_catalogue.KnownDevice, expression: str) -> bool | Non
         selector = evaluation.selector(expression)
         device.matches[expression] = selector.matches(device.driver, device.device)
     return device.matches[expression]
+
+
+CHECK = allocation_judging.of_each(
+    name="selected_devices",
+    guarantee="N",
+    promise="each allocated device matches the selectors of its request and of its class",
+    good="all devices match the selectors of their requests and classes",
+    rests_on=(observations.SLICES, observations.CLASSES),
+    ask=_ask,
+)

@@ -13,6 +13,7 @@ its name.
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from harness.checks import protocol
 from harness.checks.evidence import contradictions, observed_versions
 from harness.checks.observed import observations
 from harness.history import histories, plans, records
@@ -60,6 +61,11 @@ class SubjectWrites:
     )
     problems: list[str] = dataclasses.field(default_factory=list)
     """One line for each journal that is missing or incomplete."""
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "SubjectWrites":
+        """Read the journals of the run."""
+        return read(evidence.history)
 
 
 def of_call(plan: plans.Plan, call: records.Invocation, end: records.Completion) -> Write | None:

@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 
+from harness.checks import protocol
 from harness.checks.evidence import acknowledged_writes, observed_versions
 from harness.checks.holds import hold_history
 from harness.history import histories, plans, records
@@ -30,6 +31,11 @@ class Operations:
     """`verb resource status reason` -> message of the first such call."""
     begun_beside: int
     """Claims or pods that users have begun beside others that were waiting."""
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Operations":
+        """Read the journals of the run."""
+        return read(evidence.history)
 
     @property
     def most_frequent_error(self) -> str:

@@ -8,6 +8,7 @@ import collections
 
 import msgspec
 
+from harness.checks import protocol
 from harness.history import histories, records
 
 
@@ -26,6 +27,11 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     totals: PoolChanges
     problems: list[str]
     """One line for each journal that is missing or incomplete."""
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Reading":
+        """Read the journals of the run."""
+        return read(evidence.history)
 
 
 def read(history: histories.History) -> Reading:

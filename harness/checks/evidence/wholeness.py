@@ -4,7 +4,10 @@ Nothing is judged here: the certificate asks for the answers, and `certain_holds
 """
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
+from harness.checks import protocol
 from harness.checks.evidence import (
     acknowledged_writes,
     contradictions,
@@ -68,8 +71,14 @@ class Wholeness(folders.Folder):
         """Note a gap that the recorder noticed."""
         self._of(gap.resource).lists.gap(gap)
 
-    def conclude(self) -> None:
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Wholeness":
+        """Return one that has seen nothing."""
+        return cls(is_dense=evidence.plan.dense_revisions)
+
+    def conclude(self, others: Mapping[type, Any]) -> None:
         """Look at the whole when there are no more records."""
+        del others
         for resource in self._resources.values():
             resource.lists.end()
             resource.lives.end(has_final_list=resource.lists.final_rv is not None)

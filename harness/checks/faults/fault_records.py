@@ -8,7 +8,7 @@ import collections
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.history import histories, plans, records
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
@@ -32,6 +32,11 @@ class FaultRecords:
     """True if the file is undamaged and was closed."""
     ending: str = ""
     """How the file ends, in words; empty if there is none."""
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "FaultRecords":
+        """Read faults.jsonl of the run."""
+        return read(evidence.history)
 
     @property
     def is_expected(self) -> bool:

@@ -6,9 +6,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from harness.checks import device_exclusivity, verdicts
-from harness.checks.certificate import certificate_items
-from harness.checks.evidence import contention, pool_changes
+from harness.checks import device_exclusivity, protocol, verdicts
+from harness.checks.evidence import api_call_totals, contention, pool_changes
 from harness.checks.figures import memory_figures
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
@@ -62,11 +61,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Changes of device pools; None if the plan has none."""
 
 
-def measure(
-    evidence: certificate_items.Evidence, results: Sequence[verdicts.CheckResult]
-) -> Figures:
+def measure(evidence: protocol.Evidence, results: Sequence[verdicts.CheckResult]) -> Figures:
     """Return the figures of a run."""
-    history, folded, operations = evidence.history, evidence.observed.folded, evidence.operations
+    history, folded = evidence.history, evidence[hold_history.HoldHistory]
+    operations = evidence[api_call_totals.Operations]
+    prepared, changed = evidence[preparations.Reading], evidence[pool_changes.Reading]
     counts = {result.check: result.violation_count for result in results}
     span_ns = _span_ns(folded.holds.column("from_ts_ns"))
     return Figures(
@@ -76,8 +75,8 @@ def measure(
         allocations=len(folded.holds),
         devices=folded.holds.device_count,
         devices_used_again=contention.reuse(folded),
-        double_allocations=counts.get(device_exclusivity.NAME, 0),
-        stuck=counts.get(claim_progress.NAME, 0) + counts.get(resource_leaks.NAME, 0),
+        double_allocations=counts.get(device_exclusivity.CHECK.name, 0),
+        stuck=counts.get(claim_progress.CHECK.name, 0) + counts.get(resource_leaks.CHECK.name, 0),
         violations=sum(counts.values()),
         api_calls=operations.calls,
         api_errors=operations.errors,
@@ -87,8 +86,8 @@ def measure(
         claim_to_allocation=_latency(folded.claims.values()),
         pod_to_running=_latency(folded.pods.values()),
         memory=memory_figures.measure(history.processes.records if history.processes else ()),
-        prepared_claims=evidence.prepared.totals if history.plan.expected_preparations else None,
-        changed_pools=evidence.changed.totals if history.plan.pool_changes else None,
+        prepared_claims=prepared.totals if history.plan.expected_preparations else None,
+        changed_pools=changed.totals if history.plan.pool_changes else None,
     )
 
 

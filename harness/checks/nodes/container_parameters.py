@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
+from harness.checks.nodes import preparations
 from harness.checks.observed import folders, observations, observed_claims
 from harness.history import plans, records
 
-NAME = "container_parameters"
-PROMISE = "every container has the parameters of its own claims and their class"
 _PREFIXES = ("user_", "admin_", "claim_")
 _NO_NAME = re.compile(r"[^a-zA-Z0-9]")
 _Key = tuple[str, str]
@@ -97,6 +96,18 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
 
 
+CHECK = protocol.Check(
+    name="container_parameters",
+    guarantee="G",
+    promise="every container has the parameters of its own claims and their class",
+    applies=applies,
+    needs=(preparations.Reading, Expectations),
+    judge=lambda evidence: check(
+        evidence.plan, evidence[preparations.Reading].started, evidence[Expectations]
+    ),
+)
+
+
 def check(
     plan: plans.Plan, started: Sequence[records.ContainerStarted], expected: Expectations
 ) -> verdicts.CheckResult:
@@ -114,9 +125,8 @@ def check(
         elif (wanted := {**variables, **of_class}) != _told(item.environment):
             wrong.append((item, wanted))
     return check_results.of_found(
+        CHECK,
         wrong,
-        check=NAME,
-        promise=PROMISE,
         verdict=_verdict(started, unseen, wrong),
         examined_count=len(started) - len(unseen),
         violation=lambda pair: _violation(*pair),
@@ -165,7 +175,7 @@ def _violation(started: records.ContainerStarted, wanted: Environment) -> verdic
     )
     summary = _summary(started, wanted)
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=summary,
         text=f"On {started.node}, {summary}.",
         resource_versions=[],

@@ -9,12 +9,10 @@ import bisect
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans
 
-NAME = "device_readiness"
-PROMISE = "no pod is bound before its devices are ready"
 _Key = tuple[str, str]
 """Namespace and name."""
 _State = tuple[str, ...] | None
@@ -130,13 +128,22 @@ def applies(plan: plans.Plan) -> bool:
     return any(kind.get("binding_conditions") for kind in kinds)
 
 
+CHECK = protocol.Check(
+    name="device_readiness",
+    guarantee="N",
+    promise="no pod is bound before its devices are ready",
+    applies=applies,
+    needs=(DeviceReadiness,),
+    judge=lambda evidence: check(evidence[DeviceReadiness]),
+)
+
+
 def check(seen: DeviceReadiness) -> verdicts.CheckResult:
     """Return INVALID with the pods bound too early, UNKNOWN if no device had conditions."""
     count, early = seen.examined()
     return check_results.of_found(
+        CHECK,
         early,
-        check=NAME,
-        promise=PROMISE,
         verdict=_verdict(count, early),
         examined_count=count,
         violation=_violation,
@@ -166,7 +173,7 @@ def _summary(item: _Early) -> str:
 def _violation(item: _Early) -> verdicts.Violation:
     pod, (namespace, claim) = item.binding.pod, item.claim
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=_summary(item),
         text=(
             f"Pod {pod.metadata.namespace}/{pod.metadata.name} was bound to {pod.spec.node_name} at "

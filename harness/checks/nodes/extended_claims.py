@@ -11,13 +11,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans, records
-
-NAME = "extended_claims"
-PROMISE = "every pod that runs has the devices of its extended resource by a claim of its own"
 
 
 @dataclasses.dataclass(slots=True)
@@ -63,6 +60,16 @@ def applies(plan: plans.Plan) -> bool:
     return bool((plan.settings.get("claim") or {}).get("extended"))
 
 
+CHECK = protocol.Check(
+    name="extended_claims",
+    guarantee="G",
+    promise="every pod that runs has the devices of its extended resource by a claim of its own",
+    applies=applies,
+    needs=(ExtendedClaims,),
+    judge=lambda evidence: check(evidence.plan.settings, evidence[ExtendedClaims]),
+)
+
+
 def check(settings: Mapping[str, Any], seen: ExtendedClaims) -> verdicts.CheckResult:
     """Return INVALID with the pods that lack something, VALID without any.
 
@@ -73,9 +80,8 @@ def check(settings: Mapping[str, Any], seen: ExtendedClaims) -> verdicts.CheckRe
     asking = [pod for pod in seen.running.values() if resource.devices_for(pod)]
     wrong = [(pod, why) for pod in asking if (why := _lack(pod, resource, seen))]
     return check_results.of_found(
+        CHECK,
         wrong if not seen.has_gap else [],
-        check=NAME,
-        promise=PROMISE,
         verdict=_verdict(asking, wrong, has_gap=seen.has_gap),
         examined_count=len(asking),
         violation=lambda item: _violation(*item),
@@ -178,7 +184,7 @@ def _summary(pod: observed_pods.Pod, why: str) -> str:
 def _violation(pod: observed_pods.Pod, why: str) -> verdicts.Violation:
     meta = pod.metadata
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=_summary(pod, why),
         text=f"Pod {meta.key} (uid {meta.uid}) runs without its extended resource: {why}.",
         resource_versions=[int(meta.resource_version)],

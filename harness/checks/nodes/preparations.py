@@ -9,6 +9,7 @@ import dataclasses
 
 import msgspec
 
+from harness.checks import protocol
 from harness.history import histories, records
 
 
@@ -49,6 +50,11 @@ class Reading:
     started: list[records.ContainerStarted]
     problems: list[str]
     """One line for each journal that is missing or incomplete."""
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Reading":
+        """Read the journals of the run."""
+        return read(evidence.history)
 
 
 def read(history: histories.History) -> Reading:

@@ -14,13 +14,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.checks.holds import hold_columns, hold_history, overlapping
 from harness.checks.nodes import preparations
 from harness.history import plans
 
-NAME = "prepared_devices"
-PROMISE = "no device is prepared for two claims at once"
 _Pair = tuple[str, preparations.Preparation, preparations.Preparation]
 """A device with two preparations of it, the earlier one first."""
 
@@ -29,6 +27,18 @@ def applies(plan: plans.Plan) -> bool:
     """Return whether the driver of this plan promises to refuse devices that are in use."""
     driver = plan.settings.get("driver") or {}
     return bool(plan.expected_preparations and driver.get("exclusivity"))
+
+
+CHECK = protocol.Check(
+    name="prepared_devices",
+    guarantee="X",
+    promise="no device is prepared for two claims at once",
+    applies=applies,
+    needs=(preparations.Reading, hold_history.HoldHistory),
+    judge=lambda evidence: check(
+        evidence[preparations.Reading].prepared, evidence[hold_history.HoldHistory].holds
+    ),
+)
 
 
 def check(
@@ -47,9 +57,8 @@ def check(
     sure = [pair for pair in pairs if all((pair[0], item.uid) in held for item in pair[1:])]
     reused = _reused(prepared)
     return check_results.of_found(
+        CHECK,
         sure,
-        check=NAME,
-        promise=PROMISE,
         verdict=_verdict(reused, sure, pairs),
         examined_count=reused,
         violation=lambda pair: _violation(pair, held),
@@ -137,7 +146,7 @@ def _violation(pair: _Pair, held: dict[tuple[str, str], hold_history.Hold]) -> v
         f"first one was {end}."
     )
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=_summary(pair),
         text=text,
         resource_versions=sorted(held[device, item.uid].from_rv for item in (first, second)),

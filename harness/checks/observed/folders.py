@@ -2,7 +2,7 @@
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from harness.checks.observed import observations
@@ -53,6 +53,9 @@ class Folder:
 
     def end(self, ts_ns: int) -> None:
         """See that there are no more records; `ts_ns` is the time of the last observation."""
+
+    def conclude(self, others: Mapping[type, Any]) -> None:
+        """Look at what other folders, by their types, made of the same records."""
 
 
 _METHODS = {

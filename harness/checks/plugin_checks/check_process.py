@@ -1,15 +1,16 @@
-"""The process in which a plug-in check judges a run."""
+"""The process in which a check of another package judges a run."""
 
 import dataclasses
 import pathlib
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from harness import errors
+from harness.checks import protocol
+from harness.checks.plugin_checks import run_views
 from harness.extensions import contracts, entry_points, isolation, loading
-from harness.history import histories, journal_reader
+from harness.history import histories
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,16 +18,15 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     plugin: entry_points.Plugin
     directory: str
-    holds: list[contracts.Hold]
 
 
 def _judge(content: bytes) -> bytes:
     """Return the answer of the check as JSON. Raises PluginError if it has none."""
     message = msgspec.msgpack.decode(content, type=Message)
     plugin = message.plugin
-    check, promise = _check(plugin)
+    check = _check(plugin)
     try:
-        answer = check(_view(message))
+        answer = _answer(check, pathlib.Path(message.directory))
     except (Exception, SystemExit) as error:
         raise errors.PluginError(
             f"expected {plugin} to judge the run, but it failed: {loading.told(error)}"
@@ -36,62 +36,46 @@ def _judge(content: bytes) -> bytes:
             f"expected {plugin} to return a harness.api.CheckAnswer, got {type(answer).__name__}"
         )
     try:
-        return msgspec.json.encode({**dataclasses.asdict(answer), "promise": promise})
+        return msgspec.json.encode({**dataclasses.asdict(answer), "promise": check.promise})
     except (TypeError, ValueError, RecursionError) as error:
         raise errors.PluginError(
             f"expected numbers and text in the answer of {plugin}: {loading.told(error)}"
         ) from error
 
 
-def _check(plugin: entry_points.Plugin) -> tuple[Callable[[contracts.RunView], Any], str]:
-    """Return the function of a check, and its promise. Raises PluginError if it is no check."""
+def _answer(check: protocol.Check, directory: pathlib.Path) -> Any:
+    history = histories.load(directory)
+    if not check.applies(history.plan):
+        return contracts.CheckAnswer(examined=0, reason="the plan does not ask for it")
+    return check.judge(protocol.read(history, check.needs).of(check))
+
+
+def _check(plugin: entry_points.Plugin) -> protocol.Check:
+    """Return a check. Raises PluginError if the plug-in is none, or has another name.
+
+    An object, or a class without arguments, with `promise` and `check(run)` is one, too.
+    """
     found = loading.load(plugin)
+    if isinstance(found, protocol.Check):
+        if found.name != plugin.name:
+            raise errors.PluginError(
+                f"expected the name {plugin.name} in {plugin}, got {found.name}: change one of them"
+            )
+        return found
     try:
         made = found() if isinstance(found, type) else found
         check, promise = made.check, made.promise
     except (Exception, SystemExit) as error:
         raise errors.PluginError(
-            f"expected {plugin} to have a promise and a method check(run): {loading.told(error)}"
+            f"expected {plugin} to be a harness.api.Check: {loading.told(error)}"
         ) from error
-    return check, promise
-
-
-def _view(message: Message) -> contracts.RunView:
-    history = histories.load(pathlib.Path(message.directory))
-    return contracts.RunView(
-        plan=msgspec.to_builtins(history.plan),
-        holds=message.holds,
-        journal=lambda name: _records(history, name),
+    return protocol.Check(
+        name=plugin.name,
+        guarantee="",
+        promise=promise,
+        needs=(run_views.RunView,),
+        judge=lambda evidence: check(evidence[run_views.RunView]),
     )
-
-
-def _records(history: histories.History, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of a journal. Raises ValueError for a name that is none."""
-    for reader in _readers(history, name):
-        for record in reader or ():
-            yield msgspec.json.decode(msgspec.json.encode(record))
-
-
-def _readers(
-    history: histories.History, name: str
-) -> "Iterator[journal_reader.Reader | list[Any] | None]":
-    match name:
-        case "observations":
-            yield history.observations()
-        case "operations":
-            for process in [*history.expected_operations(), *history.expected_writes()]:
-                yield history.operations(process)
-        case "steps":
-            yield from map(history.steps, history.expected_steps())
-        case "processes":
-            yield list(history.processes.records) if history.processes else None
-        case "faults":
-            yield history.faults()
-        case _:
-            raise ValueError(
-                "expected observations, operations, steps, processes or faults as the name of a "
-                f"journal, got {name!r}"
-            )
 
 
 if __name__ == "__main__":

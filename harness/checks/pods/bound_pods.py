@@ -15,16 +15,12 @@ of such a pod, another claim may have been made and recorded before the binding.
 import dataclasses
 from collections.abc import Sequence
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.checks.devices import device_catalogue, node_selectors
 from harness.checks.observed import observations
 from harness.checks.pods import pod_bindings
 from harness.history import plans
 
-NAME = "bound_pods"
-PROMISE = (
-    "a pod is bound when its claims are allocated and reserved for it, to a node that suits them"
-)
 _RESTS_ON = (observations.PODS, observations.CLAIMS, observations.NODES)
 
 
@@ -41,6 +37,22 @@ class _Wrong:
     problems: Sequence[str]
 
 
+CHECK = protocol.Check(
+    name="bound_pods",
+    guarantee="N",
+    promise=(
+        "a pod is bound when its claims are allocated and reserved for it, to a node that suits them"
+    ),
+    applies=applies,
+    needs=(pod_bindings.PodBindings, device_catalogue.DeviceCatalogue),
+    judge=lambda evidence: check(
+        evidence[pod_bindings.PodBindings],
+        evidence[device_catalogue.DeviceCatalogue],
+        evidence.plan,
+    ),
+)
+
+
 def check(
     bound: pod_bindings.PodBindings,
     catalogue: device_catalogue.DeviceCatalogue,
@@ -52,17 +64,15 @@ def check(
     if gaps or not examined:
         missing = f"versions of {', '.join(sorted(gaps))} may be missing"
         why = missing if gaps else "no pod with claims was bound"
-        return verdicts.NotExamined(
-            check=NAME, promise=PROMISE, reason=f"{why}, so nothing was examined"
-        )
+        return CHECK.not_examined(f"{why}, so nothing was examined")
     judge = _Judge(bound, catalogue, is_lenient=bool(plan.faults))
     found = [_Wrong(item, problems) for item in examined if (problems := judge.problems(item))]
     found.sort(key=lambda item: item.binding.version)
     chosen = check_results.in_full(len(found), found.index(_worst(found)) if found else 0)
     others = [item for position, item in enumerate(found) if position not in chosen]
     return verdicts.CheckResult(
-        check=NAME,
-        promise=PROMISE,
+        check=CHECK.name,
+        promise=CHECK.promise,
         verdict=verdicts.Verdict.INVALID if found else verdicts.Verdict.VALID,
         examined_count=len(examined),
         violation_count=len(found),
@@ -148,7 +158,7 @@ def _summary(item: _Wrong) -> str:
 def _violation(item: _Wrong) -> verdicts.Violation:
     binding = item.binding
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=_summary(item),
         text=(
             f"Pod {binding.namespace}/{binding.name} (uid {binding.uid}) was bound to node "

@@ -13,13 +13,11 @@ the recorder's monotonic clock, because its promise is about time.
 import itertools
 from collections.abc import Sequence
 
-from harness.checks import check_inputs, check_results, verdicts, world_states
+from harness.checks import check_results, protocol, verdicts, world_states
 from harness.checks.holds import hold_history
 from harness.checks.progress import stuck_objects
 from harness.history import plans, records
 
-NAME = "claim_progress"
-PROMISE = "every pod that can run runs"
 HEALED = "faults healed"
 """Phase in which all faults of a run have been healed."""
 STARTING, LOAD, STOPPING = "starting the scheduler", "load", "stopping"
@@ -41,26 +39,26 @@ def applies(plan: plans.Plan) -> bool:
     return plan.progress_s is not None
 
 
-def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
+def check(evidence: protocol.Evidence) -> verdicts.CheckResult:
     """Return INVALID with every pod that is stuck, VALID without any.
 
     UNKNOWN if the end of the run is not known, or if an observer cannot decide of a pod whether
     there are devices for it and no other pod is stuck.
     """
     try:
-        rest_s = still_s(given)
+        rest_s = still_s(evidence)
     except Unjudgeable as why:
-        return _result(verdicts.Verdict.UNKNOWN, given, str(why))
-    found = stuck_objects.find(given.observed.final, given.plan.settings)
+        return _result(verdicts.Verdict.UNKNOWN, evidence, str(why))
+    found = stuck_objects.find(evidence[world_states.WorldState], evidence.plan.settings)
     stuck = [item for item in found.stuck if not item.is_leak]
-    allowed_s = given.plan.progress_s or 0.0
+    allowed_s = evidence.plan.progress_s or 0.0
     if stuck and rest_s >= allowed_s:
-        return _result(verdicts.Verdict.INVALID, given, _told(stuck, rest_s), stuck, rest_s)
+        return _result(verdicts.Verdict.INVALID, evidence, _told(stuck, rest_s), stuck, rest_s)
     if stuck:
-        return _result(verdicts.Verdict.UNKNOWN, given, told_early(stuck, rest_s, allowed_s))
+        return _result(verdicts.Verdict.UNKNOWN, evidence, told_early(stuck, rest_s, allowed_s))
     if found.doubts:
-        return _result(verdicts.Verdict.UNKNOWN, given, _told_doubts(given, found))
-    return _judge_rest(given, found)
+        return _result(verdicts.Verdict.UNKNOWN, evidence, _told_doubts(evidence, found))
+    return _judge_rest(evidence, found)
 
 
 def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, allowed_s: float) -> str:
@@ -71,44 +69,45 @@ def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, allowed_s: f
     )
 
 
-def _told_doubts(given: check_inputs.CheckInput, found: stuck_objects.Findings) -> str:
+def _told_doubts(evidence: protocol.Evidence, found: stuck_objects.Findings) -> str:
     doubts = "; ".join(found.doubts[:DOUBTS_MAX])
-    ran, pods = given.observed.folded.pods_running, verdicts.counted(len(found.doubts), "pod")
+    ran, pods = (
+        evidence[hold_history.HoldHistory].pods_running,
+        verdicts.counted(len(found.doubts), "pod"),
+    )
     return f"{doubts}: {pods} not examined; {ran} ran, and no other one is stuck"
 
 
-def _judge_rest(
-    given: check_inputs.CheckInput, found: stuck_objects.Findings
-) -> verdicts.CheckResult:
+def _judge_rest(evidence: protocol.Evidence, found: stuck_objects.Findings) -> verdicts.CheckResult:
     """Return VALID for a run in which nothing is stuck, if it had any pod."""
-    folded = given.observed.folded
+    folded = evidence[hold_history.HoldHistory]
     if not folded.pods:
-        return _result(verdicts.Verdict.UNKNOWN, given, "no pod was observed")
+        return _result(verdicts.Verdict.UNKNOWN, evidence, "no pod was observed")
     reason = f"{folded.pods_running} pods ran; nothing is stuck"
     if found.waiting:
         reason += f", {found.waiting} wait as no device is left for them"
     if found.robbed:
         reason += f", {found.robbed} not examined: the API server removed claims in spite of their finalizers"
-    return _result(verdicts.Verdict.VALID, given, reason)
+    return _result(verdicts.Verdict.VALID, evidence, reason)
 
 
 # ------------------------------------------------------------------------------ time
 
 
-def still_s(given: check_inputs.CheckInput) -> float:
+def still_s(evidence: protocol.Evidence) -> float:
     """Return the seconds from the last progress to the end of the run.
 
     Raises Unjudgeable if the evidence does not tell.
     """
-    _require_known_state(given.observed.folded)
-    begun_ns = _begun_ns(given)
-    ended_ns = _begin(given.phases, STOPPING)
+    _require_known_state(evidence[hold_history.HoldHistory])
+    begun_ns = _begun_ns(evidence)
+    ended_ns = _begin(evidence.phases, STOPPING)
     if ended_ns is None:
         raise Unjudgeable("the run was not brought to its end")
-    for phase in given.phases:
+    for phase in evidence.phases:
         if phase.name in UNFINISHED:
             raise Unjudgeable(f"the run had no time for progress ({phase.name}: {phase.detail})")
-    return max(0, ended_ns - max(begun_ns, given.observed.final.moved_ns)) / 1e9
+    return max(0, ended_ns - max(begun_ns, evidence[world_states.WorldState].moved_ns)) / 1e9
 
 
 def _require_known_state(folded: hold_history.HoldHistory) -> None:
@@ -118,21 +117,21 @@ def _require_known_state(folded: hold_history.HoldHistory) -> None:
             raise Unjudgeable(f"the final state of the {resource} is not known")
 
 
-def _begun_ns(given: check_inputs.CheckInput) -> int:
+def _begun_ns(evidence: protocol.Evidence) -> int:
     """Return the time from which progress is owed: faults are healed; without faults, the load has
     ended and the scheduler has started.
 
     Raises Unjudgeable if neither happened.
     """
-    if given.plan.faults:
-        healed = [phase.ts_ns for phase in given.phases if phase.name == HEALED]
+    if evidence.plan.faults:
+        healed = [phase.ts_ns for phase in evidence.phases if phase.name == HEALED]
         if not healed:
             raise Unjudgeable("the faults were not healed")
         return healed[-1]
-    load_ended_ns = _end(given.phases, LOAD)
+    load_ended_ns = _end(evidence.phases, LOAD)
     if load_ended_ns is None:
         raise Unjudgeable("the load did not end")
-    return max(load_ended_ns, _end(given.phases, STARTING) or 0)
+    return max(load_ended_ns, _end(evidence.phases, STARTING) or 0)
 
 
 def _begin(phases: Sequence[records.Phase], name: str) -> int | None:
@@ -156,19 +155,19 @@ def _told(stuck: Sequence[stuck_objects.Stuck], rest_s: float) -> str:
 
 def _result(
     verdict: verdicts.Verdict,
-    given: check_inputs.CheckInput,
+    evidence: protocol.Evidence,
     reason: str,
     stuck: Sequence[stuck_objects.Stuck] = (),
     rest_s: float = 0.0,
 ) -> verdicts.CheckResult:
     return check_results.of_found(
+        CHECK,
         stuck,
-        check=NAME,
-        promise=PROMISE,
         verdict=verdict,
-        examined_count=len(given.observed.folded.pods) + len(given.observed.folded.claims),
+        examined_count=len(evidence[hold_history.HoldHistory].pods)
+        + len(evidence[hold_history.HoldHistory].claims),
         violation=lambda item: violation(
-            NAME,
+            CHECK.name,
             item,
             summary=_summary(item),
             text=f"STUCK: {item.text}. Nothing has made progress for {rest_s:.1f} s.",
@@ -194,3 +193,14 @@ def violation(
         resource_versions=sorted({int(meta.resource_version) for meta in metas}),
         objects=[obj.involved for obj in item.involved],
     )
+
+
+CHECK = protocol.Check(
+    name="claim_progress",
+    guarantee="P",
+    promise="every pod that can run runs",
+    applies=applies,
+    needs=(world_states.WorldState, hold_history.HoldHistory),
+    judge=check,
+    at_rest=True,
+)

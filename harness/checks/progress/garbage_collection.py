@@ -4,9 +4,12 @@ A bare API server does not, which is not the fault of its scheduler or claim con
 so if its cluster is known to; on a cluster that was there before, the run finds out.
 """
 
+import dataclasses
+
 import msgspec
 
 from harness import errors
+from harness.checks import protocol
 from harness.history import files, histories
 
 WORKS, FAILS = "garbage is collected", "garbage is not collected"
@@ -16,6 +19,18 @@ COLLECTOR = "kube-controller-manager"
 
 class _Cluster(msgspec.Struct):
     versions: dict[str, str] = {}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GarbageCollection:
+    """Whether the cluster is known to remove claims of pods that are gone."""
+
+    works: bool = True
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "GarbageCollection":
+        """Decide it from the plan, the phases and the versions of the run."""
+        return cls(is_working(evidence.history))
 
 
 def is_working(history: histories.History) -> bool:

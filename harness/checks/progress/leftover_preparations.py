@@ -9,14 +9,11 @@ may come late there, or never.
 from collections.abc import Sequence
 from typing import Any
 
-from harness.checks import check_results, verdicts, world_states
+from harness.checks import check_results, protocol, verdicts, world_states
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress
 from harness.history import plans, records
 from harness.scenario import fault_kinds
-
-NAME = "leftover_preparations"
-PROMISE = "at rest, no claim is prepared on a node for a pod that is gone"
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -37,6 +34,19 @@ def _is_prompt(driver: dict[str, Any]) -> bool:
     return not slow and not driver.get("termination_s")
 
 
+CHECK = protocol.Check(
+    name="leftover_preparations",
+    guarantee="L",
+    promise="at rest, no claim is prepared on a node for a pod that is gone",
+    applies=applies,
+    needs=(preparations.Reading, world_states.WorldState),
+    judge=lambda evidence: check(
+        evidence[preparations.Reading].prepared, evidence[world_states.WorldState], evidence.phases
+    ),
+    at_rest=True,
+)
+
+
 def check(
     prepared: Sequence[preparations.Preparation],
     final: world_states.WorldState,
@@ -49,9 +59,8 @@ def check(
     early = next((item for item in phases if item.name in claim_progress.UNFINISHED), None)
     left = [] if early else [item for item in prepared if not _may_be_prepared(item, final)]
     return check_results.of_found(
+        CHECK,
         left,
-        check=NAME,
-        promise=PROMISE,
         verdict=_verdict(prepared, left, early),
         examined_count=len(prepared),
         violation=_violation,
@@ -100,7 +109,7 @@ def _summary(item: preparations.Preparation) -> str:
 
 def _violation(item: preparations.Preparation) -> verdicts.Violation:
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=_summary(item),
         text=(
             f"Claim {item.namespace}/{item.name} (uid {item.uid}) is still prepared on node "

@@ -19,34 +19,35 @@ examined.
 
 from collections.abc import Sequence
 
-from harness.checks import check_inputs, check_results, verdicts
-from harness.checks.progress import claim_progress, stuck_objects
-
-NAME = "resource_leaks"
-PROMISE = "at rest, no claim is kept, allocated or reserved for a pod that is gone"
-
-applies = claim_progress.applies
+from harness.checks import check_results, protocol, verdicts, world_states
+from harness.checks.holds import hold_history
+from harness.checks.progress import claim_progress, garbage_collection, stuck_objects
 
 
-def check(given: check_inputs.CheckInput) -> verdicts.Answer:
+def check(evidence: protocol.Evidence) -> verdicts.Answer:
     """Return INVALID with all leaks, VALID without any.
 
     UNKNOWN if leaks had too little time to go. Not examined if the run was not brought to its rest,
     or had no claims.
     """
-    examined = len(given.observed.folded.claims)
+    final = evidence[world_states.WorldState]
+    examined = len(evidence[hold_history.HoldHistory].claims)
     try:
-        rest_s = claim_progress.still_s(given)
+        rest_s = claim_progress.still_s(evidence)
     except claim_progress.Unjudgeable as why:
-        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason=str(why))
+        return CHECK.not_examined(str(why))
     if not examined:
-        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason="no claim was observed")
-    found = stuck_objects.find(given.observed.final, given.plan.settings).stuck
-    garbage = [] if given.collects_garbage else [item for item in found if item.is_garbage]
+        return CHECK.not_examined("no claim was observed")
+    found = stuck_objects.find(evidence[world_states.WorldState], evidence.plan.settings).stuck
+    garbage = (
+        []
+        if evidence[garbage_collection.GarbageCollection].works
+        else [item for item in found if item.is_garbage]
+    )
     leaks = [item for item in found if item.is_leak and not (garbage and item.is_garbage)]
-    allowed_s = given.plan.progress_s or 0.0
+    allowed_s = evidence.plan.progress_s or 0.0
     if not leaks:
-        reason = f"claims: {examined}, of which {len(given.observed.final.claims)} remain; nothing is leaked"
+        reason = f"claims: {examined}, of which {len(final.claims)} remain; nothing is leaked"
         if garbage:
             reason += f", apart from {len(garbage)} that this cluster is not known to collect"
         return _result(verdicts.Verdict.VALID, examined, reason)
@@ -69,13 +70,12 @@ def _result(
     rest_s: float = 0.0,
 ) -> verdicts.CheckResult:
     return check_results.of_found(
+        CHECK,
         leaks,
-        check=NAME,
-        promise=PROMISE,
         verdict=verdict,
         examined_count=examined,
         violation=lambda item: claim_progress.violation(
-            NAME,
+            CHECK.name,
             item,
             summary=item.summary,
             text=f"{item.text}. Nothing has moved for {rest_s:.1f} s.",
@@ -83,3 +83,14 @@ def _result(
         summary=lambda item: item.summary,
         reason=reason,
     )
+
+
+CHECK = protocol.Check(
+    name="resource_leaks",
+    guarantee="L",
+    promise="at rest, no claim is kept, allocated or reserved for a pod that is gone",
+    applies=claim_progress.applies,
+    needs=(world_states.WorldState, hold_history.HoldHistory, garbage_collection.GarbageCollection),
+    judge=check,
+    at_rest=True,
+)

@@ -10,16 +10,13 @@ import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.checks import check_inputs, check_results, verdicts, world_states
+from harness.checks import check_results, protocol, verdicts, world_states
+from harness.checks.holds import hold_history
 from harness.checks.observed import observed_claims
 from harness.checks.progress import device_supply
 from harness.checks.schedulers import written_books
 from harness.history import plans
 
-NAME = "scheduler_books"
-PROMISE = "at rest, the scheduler's own books equal the API"
-CONTROLLER = "claim-controller"
-"""Process of the Python subject that keeps no books."""
 QUIET_S = 1.0
 """Seconds without a change of any claim before the books are written: the cluster is at rest, and
 the scheduler has received all events."""
@@ -37,23 +34,25 @@ class Difference:
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether a Python scheduler of this plan writes books when the cluster is at rest."""
-    return plan.progress_s is not None and any(name != CONTROLLER for name in plan.expected_steps)
+    return plan.progress_s is not None and any(
+        name != written_books.CONTROLLER for name in plan.expected_steps
+    )
 
 
-def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
+def check(evidence: protocol.Evidence) -> verdicts.CheckResult:
     """Return INVALID with all differences, VALID without any, UNKNOWN if no books are examined."""
-    refusals = {name: _refusal(books, given) for name, books in given.books.items()}
+    left, final = evidence[written_books.BooksOfSchedulers], evidence[world_states.WorldState]
+    refusals = {name: _refusal(books, evidence) for name, books in left.items()}
     differences = [
         difference
-        for name, books in given.books.items()
+        for name, books in left.items()
         if books is not None and not refusals[name]
-        for difference in compare(name, books, given.observed.final)
+        for difference in compare(name, books, final)
     ]
     examined = [name for name, reason in refusals.items() if not reason]
     return check_results.of_found(
+        CHECK,
         differences,
-        check=NAME,
-        promise=PROMISE,
         verdict=_verdict(examined, differences),
         examined_count=len(examined),
         violation=_violation,
@@ -84,14 +83,14 @@ def _refused(refusals: Mapping[str, str]) -> Iterator[str]:
         yield f"not examined: {', '.join(names)} ({reason})"
 
 
-def _refusal(books: written_books.Books | None, given: check_inputs.CheckInput) -> str:
+def _refusal(books: written_books.Books | None, evidence: protocol.Evidence) -> str:
     """Return why books cannot be compared; empty if they can."""
-    stream = given.observed.folded.stream(world_states.CLAIMS)
+    stream = evidence[hold_history.HoldHistory].stream(world_states.CLAIMS)
     if books is None:
         return "no books: killed, or stopped before it began"
     if not stream.has_final_list or stream.live != stream.final:
         return "the final state of the claims is not known"
-    quiet_s = (books.ts_ns - given.observed.final.claims_changed_ns) / 1e9
+    quiet_s = (books.ts_ns - evidence[world_states.WorldState].claims_changed_ns) / 1e9
     if quiet_s < QUIET_S:
         return f"stopped while claims changed, or less than {QUIET_S:g} s afterwards"
     return ""
@@ -187,9 +186,20 @@ def _listed(names: Sequence[str]) -> str:
 
 def _violation(item: Difference) -> verdicts.Violation:
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=item.summary,
         text=f"{item.text}.",
         resource_versions=sorted({int(claim.metadata.resource_version) for claim in item.claims}),
         objects=[claim.involved for claim in item.claims],
     )
+
+
+CHECK = protocol.Check(
+    name="scheduler_books",
+    guarantee="P",
+    promise="at rest, the scheduler's own books equal the API",
+    applies=applies,
+    needs=(world_states.WorldState, hold_history.HoldHistory, written_books.BooksOfSchedulers),
+    judge=check,
+    at_rest=True,
+)

@@ -18,15 +18,26 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.checks.holds import hold_history, overlapping
 from harness.checks.schedulers import scheduler_identities
 
-NAME = "scheduler_exclusivity"
-PROMISE = "no scheduler gives a device to two claims by itself"
 Pair: TypeAlias = tuple[hold_history.Hold, hold_history.Hold]
 Identity: TypeAlias = scheduler_identities.SchedulerIdentity | None
 """None: it is not known which scheduler it was."""
+
+
+CHECK = protocol.Check(
+    name="scheduler_exclusivity",
+    guarantee="X",
+    promise="no scheduler gives a device to two claims by itself",
+    applies=scheduler_identities.are_several,
+    needs=(hold_history.HoldHistory, scheduler_identities.SchedulersOfHolds),
+    judge=lambda evidence: check(
+        evidence[hold_history.HoldHistory], evidence[scheduler_identities.SchedulersOfHolds]
+    ),
+    by_holds=True,
+)
 
 
 def check(
@@ -52,8 +63,8 @@ def check(
         for first, second in zip(shown["first"], shown["second"], strict=True)
     ]
     return verdicts.CheckResult(
-        check=NAME,
-        promise=PROMISE,
+        check=CHECK.name,
+        promise=CHECK.promise,
         verdict=_verdict(counts),
         examined_count=counts.examined,
         violation_count=counts.own,
@@ -163,7 +174,7 @@ def _summary(pair: Pair, search: _Search) -> str:
 def _violation(pair: Pair, search: _Search) -> verdicts.Violation:
     first, second = pair
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=_summary(pair, search),
         text=(
             f"Scheduler {search.scheduler_of(first)} allocated device {first.device} to claim "

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
+from harness.checks import protocol
 from harness.checks.holds import hold_history
 from harness.checks.schedulers import allocation_writers
 from harness.history import plans
@@ -38,6 +39,8 @@ def are_several(plan: plans.Plan) -> bool:
 class SchedulersOfHolds:
     """Tells which scheduler allocated the device of a hold."""
 
+    NEEDS = (allocation_writers.AllocationWriters,)
+
     def __init__(
         self,
         schedulers: Sequence[SchedulerIdentity] = (),
@@ -47,6 +50,11 @@ class SchedulersOfHolds:
         self._planned = schedulers
         self._writers = writers or allocation_writers.AllocationWriters()
         self._by_process = {item.process: item for item in self._planned}
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "SchedulersOfHolds":
+        """Return the schedulers of the plan, with the allocations that were observed."""
+        return cls(planned(evidence.plan), evidence[allocation_writers.AllocationWriters])
 
     def of(self, hold: hold_history.Hold) -> SchedulerIdentity | None:
         """Return the scheduler that made an allocation; None if the evidence does not tell."""

@@ -4,7 +4,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from harness.checks import protocol
 from harness.history import histories, records
+
+CONTROLLER = "claim-controller"
+"""Process of the Python subject that keeps no books."""
 
 
 class CachedClaim(msgspec.Struct, frozen=True):
@@ -41,6 +45,15 @@ class _Totals(msgspec.Struct):
     devices: int
     claims: int
     in_flight: list[str]
+
+
+class BooksOfSchedulers(dict[str, Books | None]):
+    """The final books of each Python scheduler, by the name of its process; None: it left none."""
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "BooksOfSchedulers":
+        """Read the steps of the schedulers; the claim controller keeps no books."""
+        return cls(read_all(evidence.history, but=CONTROLLER))
 
 
 def read(steps: Iterable[records.Body]) -> Books | None:

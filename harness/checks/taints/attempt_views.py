@@ -7,6 +7,7 @@ begins later must know it. Of other schedulers the record tells less: see `taint
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from harness.checks import protocol
 from harness.history import histories, plans, records
 
 SCHEDULER = "scheduler"
@@ -27,6 +28,20 @@ class View:
     def older(self, other: "View") -> "View":
         """Return the older versions of both."""
         return View(min(self.slices, other.slices), min(self.rules, other.rules))
+
+
+class AttemptViews(dict[str, View]):
+    """The view of each claim that the only scheduler has planned devices for, by the claim's uid.
+
+    Empty where pools do not change, and where the steps do not tell the views.
+    """
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "AttemptViews":
+        """Read the steps of the scheduler."""
+        plan = evidence.plan
+        is_asked = bool((plan.settings.get("pools") or {}).get("changes")) and are_told(plan)
+        return cls(read(evidence.history, SCHEDULER) if is_asked else {})
 
 
 def are_told(plan: plans.Plan) -> bool:

@@ -9,14 +9,12 @@ is not examined.
 
 from collections.abc import Mapping, Sequence
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.observed import observations
 from harness.checks.taints import attempt_views, taint_timelines
 from harness.history import plans
 
-NAME = "tainted_devices"
-PROMISE = "no device is allocated that the scheduler must have known as tainted"
 LAG_S = 10.0
 """Seconds by which a scheduler without faults may lag behind the recorder."""
 ATTEMPT_S = 60.0
@@ -35,6 +33,20 @@ def needs_views(plan: plans.Plan) -> bool:
     return taints and attempt_views.are_told(plan)
 
 
+CHECK = protocol.Check(
+    name="tainted_devices",
+    guarantee="N",
+    promise="no device is allocated that the scheduler must have known as tainted",
+    applies=applies,
+    needs=(hold_history.HoldHistory, taint_timelines.TaintTimelines, attempt_views.AttemptViews),
+    judge=lambda evidence: check(
+        evidence[hold_history.HoldHistory],
+        evidence[taint_timelines.TaintTimelines],
+        evidence[attempt_views.AttemptViews] if needs_views(evidence.plan) else None,
+    ),
+)
+
+
 def check(
     folded: hold_history.HoldHistory,
     timelines: taint_timelines.TaintTimelines,
@@ -46,7 +58,7 @@ def check(
     with, and the claim tolerates nothing. `views` None: the record alone tells it.
     """
     if views is None and not timelines.has_taints:
-        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason="no device was tainted")
+        return CHECK.not_examined("no device was tainted")
     is_told = views is not None
     known = _seen_views(folded.holds, timelines) if views is None else views
     examined = [
@@ -58,7 +70,7 @@ def check(
     ]
     if not is_told and not examined:
         why = "all allocations were made before the scheduler must have seen the taints"
-        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason=why)
+        return CHECK.not_examined(why)
     gaps = [*folded.stream("resourceslices").gaps, *folded.stream("devicetaintrules").gaps]
     found = [
         hold
@@ -68,9 +80,8 @@ def check(
     ]
     found = [] if gaps else found
     return check_results.of_found(
+        CHECK,
         found,
-        check=NAME,
-        promise=PROMISE,
         verdict=_verdict(found, examined if not gaps else ()),
         examined_count=len(examined),
         violation=lambda hold: _violation(hold, known[hold.uid]),
@@ -132,7 +143,7 @@ def _summary(hold: hold_history.Hold) -> str:
 def _violation(hold: hold_history.Hold, view: attempt_views.View) -> verdicts.Violation:
     rules = f", those of the rules from {view.rules} on" if view.rules else ""
     return verdicts.Violation(
-        guarantee=NAME,
+        guarantee=CHECK.name,
         summary=_summary(hold),
         text=(
             f"Claim {hold.namespace}/{hold.name} (uid {hold.uid}) was allocated {hold.device} at "

@@ -30,7 +30,7 @@ def test_counters_of_one_node_are_found_and_their_objects_named(tmp_path: pathli
     [found] = [
         check
         for check in judging.judge(directories.existing(directory)).checks
-        if check.check == device_consumption.NAME
+        if check.check == device_consumption.CHECK.name
     ]
     page = (directory / "report.html").read_text()
     objects = found.violations[0].objects

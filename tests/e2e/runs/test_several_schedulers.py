@@ -25,7 +25,7 @@ def test_uncoordinated_schedulers_are_found_and_both_are_named(tmp_path: pathlib
     assert "scheduler (flake-hunt) allocated it" in line or "scheduler (flake-hunt) to" in line
     assert "scheduler-2 (flake-hunt-2)" in line
     judgement = judging.judge(directories.existing(running.run_directory(tmp_path)))
-    assert judgement.violations_of(scheduler_exclusivity.NAME) == 0
+    assert judgement.violations_of(scheduler_exclusivity.CHECK.name) == 0
 
 
 def test_a_race_within_each_scheduler_is_told_apart(tmp_path: pathlib.Path) -> None:
@@ -35,7 +35,7 @@ def test_a_race_within_each_scheduler_is_told_apart(tmp_path: pathlib.Path) -> N
     code, output = running.run(tmp_path, "run", scenario, *TWO, *own, *defect)
     assert code == verdicts.Verdict.INVALID.exit_code, output
     judgement = judging.judge(directories.existing(running.run_directory(tmp_path)))
-    assert judgement.violations_of(scheduler_exclusivity.NAME) > 0
+    assert judgement.violations_of(scheduler_exclusivity.CHECK.name) > 0
 
 
 def test_with_devices_of_their_own_they_are_valid(tmp_path: pathlib.Path) -> None:

@@ -73,28 +73,28 @@ def _claim(*results: Object, selector: Object | None = None, **fields: Any) -> p
 
 CASES: Sequence[Case] = (
     *_cases(
-        existing_devices.NAME,
+        existing_devices.CHECK.name,
         valid=[PLAIN],
         invalid=[_claim(result("D3"))],
     ),
     *_cases(
-        selected_devices.NAME,
+        selected_devices.CHECK.name,
         valid=[_claim(result("D2"), requests=WANTS_D2)],
         invalid=[_claim(result("D1"), requests=WANTS_D2)],
     ),
     *_cases(
-        claim_constraints.NAME,
+        claim_constraints.CHECK.name,
         valid=[_claim(*BOTH, requests=TWO, constraints=[{"distinctAttribute": NUMA}])],
         invalid=[_claim(*BOTH, requests=TWO, constraints=[{"matchAttribute": NUMA}])],
         claims=[{"constraints": [{"match_attribute": "numa"}]}],
     ),
     *_cases(
-        requested_results.NAME,
+        requested_results.CHECK.name,
         valid=[_claim(*BOTH, requests=TWO)],
         invalid=[_claim(BOTH[0], requests=TWO)],
     ),
     *_cases(
-        granted_access.NAME,
+        granted_access.CHECK.name,
         valid=[
             PLAIN,
             claim(
@@ -107,27 +107,27 @@ CASES: Sequence[Case] = (
         invalid=[PLAIN, claim("d", result("D1", adminAccess=True), selector=on("n1"))],
     ),
     *_cases(
-        granted_shares.NAME,
+        granted_shares.CHECK.name,
         valid=[PLAIN],
         invalid=[_claim(result("D1", shareID="1"))],
     ),
     *_cases(
-        copied_results.NAME,
+        copied_results.CHECK.name,
         valid=[_claim(result("D1", tolerations=TOLERATIONS), requests=TOLERANT)],
         invalid=[_claim(result("D1"), requests=TOLERANT)],
     ),
     *_cases(
-        reachable_devices.NAME,
+        reachable_devices.CHECK.name,
         valid=[PLAIN],
         invalid=[_claim(result("D1"), selector=on("n1", "n2"))],
     ),
     *_cases(
-        distinct_devices.NAME,
+        distinct_devices.CHECK.name,
         valid=[_claim(*BOTH, requests=TWO)],
         invalid=[_claim(BOTH[0], result("D1", request="q"), requests=TWO)],
     ),
     *_cases(
-        bound_pods.NAME,
+        bound_pods.CHECK.name,
         valid=[pod("p", "c"), _claim(result("D1"), users=["p"]), pod("p", "c", bound_to="n1")],
         invalid=[pod("p", "c"), _claim(result("D1"), users=["p"]), pod("p", "c", bound_to="n2")],
     ),

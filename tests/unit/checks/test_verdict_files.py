@@ -125,11 +125,11 @@ def test_the_violations_of_a_check_are_counted(directory: directories.RunDirecto
 @pytest.mark.parametrize(
     ("was_ended", "name", "verdict", "reason", "is_needed"),
     [
-        (True, claim_progress.NAME, UNKNOWN, "the run did not come to rest", False),
-        (True, claim_progress.NAME, UNKNOWN, f"{verdict_files.CHECK_FAILED}KeyError()", True),
-        (True, claim_progress.NAME, VALID, "every claim got its devices", True),
+        (True, claim_progress.CHECK.name, UNKNOWN, "the run did not come to rest", False),
+        (True, claim_progress.CHECK.name, UNKNOWN, f"{verdict_files.CHECK_FAILED}KeyError()", True),
+        (True, claim_progress.CHECK.name, VALID, "every claim got its devices", True),
         (True, "device_exclusivity", UNKNOWN, "nothing was examined", True),
-        (False, claim_progress.NAME, UNKNOWN, "the run did not come to rest", True),
+        (False, claim_progress.CHECK.name, UNKNOWN, "the run did not come to rest", True),
     ],
 )
 def test_only_the_answers_about_rest_are_not_needed(

@@ -10,7 +10,7 @@ from harness.checks.claims import allocation_finalizers, claim_lives
 from harness.history import records
 from tests.histories import claim_judging, language
 
-NAME = allocation_finalizers.NAME
+NAME = allocation_finalizers.CHECK.name
 found = claim_judging.judge_by(NAME)
 BARE = "claim a was allocated without its finalizer"
 

@@ -10,7 +10,7 @@ from harness.checks.claims import allocation_stability
 from harness.history import records
 from tests.histories import claim_judging, language
 
-NAME = allocation_stability.NAME
+NAME = allocation_stability.CHECK.name
 found = claim_judging.judge_by(NAME)
 REPLACED = "the allocation of claim a was replaced"
 

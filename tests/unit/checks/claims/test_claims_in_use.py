@@ -13,7 +13,7 @@ from harness.checks.observed import folders
 from harness.history import records
 from tests.histories import building, claim_judging, language
 
-NAME = claims_in_use.NAME
+NAME = claims_in_use.CHECK.name
 found = claim_judging.judge_by(NAME)
 BOUND = "p:a a+D1 a^p p>n p*"
 

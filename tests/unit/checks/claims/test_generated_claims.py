@@ -7,7 +7,7 @@ from harness.checks.claims import generated_claims
 from harness.history import records
 from tests.histories import building, claim_judging, language
 
-NAME = generated_claims.NAME
+NAME = generated_claims.CHECK.name
 found = claim_judging.judge_by(NAME)
 ONE = "p:? a<p p?a a+D1 a^p p>n"
 TWICE = "p:? a<p b<p p?b"

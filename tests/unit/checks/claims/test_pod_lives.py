@@ -50,22 +50,22 @@ def _count(check: str, text: str, change: Callable[[Body], Body]) -> int:
 
 @pytest.mark.parametrize("change", [_gap(0), _gap(4), _gap(5), _swapped, _again])
 def test_a_pod_that_may_have_gone_unseen_loses_nothing(change: Callable[[Body], Body]) -> None:
-    assert _count(claims_in_use.NAME, TAKEN, list) == 1
-    assert _count(claims_in_use.NAME, TAKEN, change) == 0
+    assert _count(claims_in_use.CHECK.name, TAKEN, list) == 1
+    assert _count(claims_in_use.CHECK.name, TAKEN, change) == 0
 
 
 @pytest.mark.parametrize(("resource", "count"), [("pods", 0), ("resourceclaims", 1)])
 def test_without_the_first_list_of_the_pods_none_is_missed(resource: str, count: int) -> None:
-    assert _count(reservations.NAME, "a+D1 a^p", _unlisted(resource)) == count
+    assert _count(reservations.CHECK.name, "a+D1 a^p", _unlisted(resource)) == count
 
 
 def test_a_gap_hides_the_record_of_a_claim() -> None:
     text = "p:? a<p p>n"
-    assert _count(generated_claims.NAME, text, list) == 1
-    assert _count(generated_claims.NAME, text, _gap(2)) == 0
+    assert _count(generated_claims.CHECK.name, text, list) == 1
+    assert _count(generated_claims.CHECK.name, text, _gap(2)) == 0
 
 
 def test_pods_of_other_names_are_not_named() -> None:
-    answer = claim_judging.judge(reservations.NAME, "q:a a+D1 a^p")
+    answer = claim_judging.judge(reservations.CHECK.name, "q:a a+D1 a^p")
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.violations[0].summary == "claim a was reserved for a pod that never existed"

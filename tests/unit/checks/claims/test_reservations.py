@@ -10,7 +10,7 @@ from harness.checks.claims import reservations
 from harness.history import plans, records
 from tests.histories import building, claim_judging, language
 
-NAME = reservations.NAME
+NAME = reservations.CHECK.name
 SHARED = plans.Requirements(allocations_min=1, pods_running_min=0, reservations_min=2)
 found = claim_judging.judge_by(NAME)
 

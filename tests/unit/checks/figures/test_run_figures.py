@@ -54,7 +54,12 @@ def test_quantiles_of_waits(tmp_path: pathlib.Path) -> None:
 def test_violations_are_counted_by_their_checks(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = {device_exclusivity.NAME: 4, claim_progress.NAME: 2, resource_leaks.NAME: 1, "other": 8}
+    found = {
+        device_exclusivity.CHECK.name: 4,
+        claim_progress.CHECK.name: 2,
+        resource_leaks.CHECK.name: 1,
+        "other": 8,
+    }
 
     def check(name: str, count: int) -> check_registry.Check:
         answer = verdicts.NotExamined(check=name, promise="", reason="").as_unknown()

@@ -145,7 +145,7 @@ def test_the_pods_of_a_long_list_are_not_all_named() -> None:
 
 def test_without_a_claim_nothing_was_examined() -> None:
     assert judge(World(pods=[RUNNING])) == verdicts.NotExamined(
-        check="resource_leaks", promise=resource_leaks.PROMISE, reason="no claim was observed"
+        check="resource_leaks", promise=resource_leaks.CHECK.promise, reason="no claim was observed"
     )
 
 

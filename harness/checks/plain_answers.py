@@ -1,12 +1,14 @@
-"""The answers of plug-in checks, validated, as results."""
+"""Answers of checks in plain values, as plug-ins give them: validated, and turned into results."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 import msgspec
 
 from harness import errors
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
+from harness.extensions import contracts
 
 VIOLATIONS_MAX = 10_000
 """Violations in one answer; a check that finds more may leave some out."""
@@ -61,23 +63,29 @@ def decode(content: bytes, plugin: str) -> Answer:
     return answer
 
 
-def result(name: str, answer: Answer, origin: str) -> verdicts.Answer:
-    """Return the result of a check of this name; `origin` says in words whose it is."""
+def judged(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return what a check says of the evidence. Raises what the check raises."""
+    answer = check.judge(evidence.of(check))
+    if not isinstance(answer, contracts.CheckAnswer):
+        return answer
+    content = msgspec.json.encode({**dataclasses.asdict(answer), "promise": check.promise})
+    return result(check, decode(content, check.name))
+
+
+def result(check: protocol.Check, answer: Answer, origin: str = "") -> verdicts.Answer:
+    """Return the result of a check; `origin` says in words whose it is."""
+    whose = f" ({origin})" if origin else ""
     if not answer.examined:
-        reason = answer.reason or "it examined nothing"
-        return verdicts.NotExamined(
-            check=name, promise=answer.promise, reason=f"{reason} ({origin})"
-        )
+        return check.not_examined(f"{answer.reason or 'it examined nothing'}{whose}")
     is_broken = bool(answer.violations)
     return check_results.of_found(
+        check,
         answer.violations,
-        check=name,
-        promise=answer.promise,
         verdict=verdicts.Verdict.INVALID if is_broken else verdicts.Verdict.VALID,
         examined_count=answer.examined,
-        violation=lambda found: _violation(name, found),
+        violation=lambda found: _violation(check.name, found),
         summary=lambda found: found.summary,
-        reason=f"{answer.reason or _figures(answer.violations, answer.examined)} ({origin})",
+        reason=f"{answer.reason or _figures(answer.violations, answer.examined)}{whose}",
     )
 
 
