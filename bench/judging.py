@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench import cpu_time
-from harness.checks import device_exclusivity, judging, observed_runs
+from harness.checks import check_registry, device_exclusivity, judging, protocol
 from harness.checks.holds import hold_history, observed_streams
 from harness.checks.observed import claim_results, folders, observations
 from harness.history import histories
@@ -58,11 +58,12 @@ def measure() -> Iterator[tuple[str, float, str]]:
 
 def _of_run(path: pathlib.Path, count: int) -> Iterator[tuple[str, float, str]]:
     history = histories.load(path)
+    asked = list(protocol.needs(check_registry.CHECKS, history.plan))
     lines = sum(1 for _ in _decoded(history))
     for what, call in (
         ("decoded", lambda: sum(1 for _ in _decoded(history))),
         ("decoded and folded into holds", lambda: folders.fold(_decoded(history), _empty())),
-        ("decoded and folded for all checks", lambda: observed_runs.observe(history)),
+        ("decoded and folded for all checks", lambda: protocol.read(history, asked)),
     ):
         yield (
             f"{count:,} holds: watch lines {what}",

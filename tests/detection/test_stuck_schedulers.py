@@ -10,7 +10,7 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.apiserver.storage import watch_cache
-from harness.checks import check_inputs, verdicts, world_states
+from harness.checks import protocol, verdicts, world_states
 from harness.checks.progress import claim_progress, scheduler_books
 from harness.checks.schedulers import written_books
 from harness.client import apis
@@ -138,7 +138,7 @@ class World:
         end_ns = int(SECONDS * worlds.SECOND_NS)
         self._steps.append(building.step(len(self._steps), "", name, end_ns, **document))
 
-    def _given(self) -> check_inputs.CheckInput:
+    def _given(self) -> protocol.Evidence:
         pools = {"driver": api_objects.DRIVER, "device_class": {"name": api_objects.CLASS}}
         plan = msgspec.structs.replace(worlds.plan(), settings={"pools": pools})
         return worlds.judged(

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from harness.checks import protocol
 from harness.checks.devices import (
     allocation_judging,
     allocations,
@@ -18,6 +19,9 @@ from harness.checks.devices import (
 )
 from harness.checks.observed import folders, observations
 from harness.checks.pods import pod_bindings
+from harness.checks.taints import attempt_views
+from harness.history import plans
+from tests.histories import building
 
 Object = dict[str, Any]
 NAMESPACE, DRIVER, CLASS = "tests", "gpu.example", "gpu"
@@ -199,6 +203,19 @@ class Seen:
     def questions(self) -> allocation_judging.Questions:
         """The input of the checks of allocations."""
         return allocation_judging.Questions(self.made, self.catalogue, self.demand)
+
+    def evidence(
+        self,
+        plan: plans.Plan | None = None,
+        views: Mapping[str, attempt_views.View] | None = None,
+    ) -> protocol.Evidence:
+        """The same for a check in the form of the registry."""
+        values = {
+            allocation_judging.Questions: self.questions,
+            pool_timelines.PoolTimelines: self.timelines,
+            attempt_views.AttemptViews: views or {},
+        }
+        return protocol.Evidence(plan or building.plan(), values)
 
     @property
     def folders(self) -> tuple[folders.Folder, ...]:

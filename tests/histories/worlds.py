@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import check_inputs, observed_runs, world_states
+from harness.checks import protocol, world_states
+from harness.checks.holds import hold_history
 from harness.checks.observed import observations
+from harness.checks.progress import garbage_collection
 from harness.checks.schedulers import written_books
 from harness.history import plans, records
 from tests.histories import building
@@ -191,12 +193,12 @@ def judged(
     plan: plans.Plan,
     phases: Sequence[records.Phase] = (),
     books: Mapping[str, written_books.Books | None] | None = None,
-) -> check_inputs.CheckInput:
+) -> protocol.Evidence:
     """The input of a check after a run that ended in this world."""
     body = world.observations() if isinstance(world, World) else world
-    return check_inputs.CheckInput(
-        plan=plan,
-        observed=observed_runs.fold(body, plan),
-        phases=tuple(phases),
-        books=books or {},
-    )
+    given = {
+        written_books.BooksOfSchedulers: books or {},
+        garbage_collection.GarbageCollection: garbage_collection.GarbageCollection(),
+    }
+    evidence = protocol.Evidence(plan, given, phases=tuple(phases))
+    return evidence.fold(body, [world_states.WorldState, hold_history.HoldHistory])

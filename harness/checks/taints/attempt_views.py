@@ -39,9 +39,12 @@ class AttemptViews(dict[str, View]):
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "AttemptViews":
         """Read the steps of the scheduler."""
-        plan = evidence.plan
-        is_asked = bool((plan.settings.get("pools") or {}).get("changes")) and are_told(plan)
-        return cls(read(evidence.history, SCHEDULER) if is_asked else {})
+        return cls(read(evidence.history, SCHEDULER) if are_asked(evidence.plan) else {})
+
+
+def are_asked(plan: plans.Plan) -> bool:
+    """Return whether the steps tell more than the record: pools change, one scheduler allocates."""
+    return bool((plan.settings.get("pools") or {}).get("changes")) and are_told(plan)
 
 
 def are_told(plan: plans.Plan) -> bool:

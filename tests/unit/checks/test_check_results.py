@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 import harness
-from harness.checks import check_results, judge_identity, verdicts
+from harness.checks import check_results, judge_identity, protocol, verdicts
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 
@@ -34,10 +34,12 @@ def test_the_first_ones_are_in_full_and_the_next_ones_by_their_summaries() -> No
             guarantee="g", summary=str(number), text="", resource_versions=[], objects=[]
         )
 
+    check = protocol.Check(
+        name="g", guarantee="R", promise="", judge=lambda evidence: check.unknown("it only looks")
+    )
     result = check_results.of_found(
+        check,
         range(300),
-        check="g",
-        promise="",
         verdict=INVALID,
         examined_count=1,
         violation=violation,

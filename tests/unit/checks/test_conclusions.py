@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from harness.checks import (
-    check_inputs,
     check_registry,
     conclusions,
     judging,
+    protocol,
     verdict_files,
     verdicts,
 )
@@ -43,8 +43,10 @@ def _judge(
     *answers: verdicts.Answer,
     demanded: Sequence[str] = (),
 ) -> verdict_files.Judgement:
-    def checked(answer: verdicts.Answer) -> check_registry.Check:
-        return check_registry.Check(answer.check, answer.promise, lambda given: answer)
+    def checked(answer: verdicts.Answer) -> protocol.Check:
+        return protocol.Check(
+            name=answer.check, guarantee="", promise=answer.promise, judge=lambda given: answer
+        )
 
     monkeypatch.setattr(
         check_registry, "CHECKS", (*check_registry.CHECKS[:1], *map(checked, answers))
@@ -139,11 +141,11 @@ def test_a_check_that_does_not_apply_is_named(tmp_path: pathlib.Path) -> None:
 def test_every_outlet_shows_what_was_not_examined(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def silent(given: check_inputs.CheckInput) -> verdicts.Answer:
+    def silent(given: protocol.Evidence) -> verdicts.Answer:
         del given
         return SILENT
 
-    check = check_registry.Check("silent", "it rains", silent)
+    check = protocol.Check(name="silent", guarantee="", promise="it rains", judge=silent)
     monkeypatch.setattr(check_registry, "CHECKS", (*check_registry.CHECKS[:1], check))
     directory = building.build(tmp_path / "run", "a+D1")
     publishing.publish(judging.examine(directory))

@@ -2,17 +2,19 @@
 same.
 """
 
+import dataclasses
 import itertools
 import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from harness import errors
-from harness.checks import check_inputs, check_registry, judging, verdict_files, verdicts
+from harness.checks import check_registry, judging, protocol, verdict_files, verdicts
 from harness.history import directories, plans, records
 from tests.histories import building, damages, language
 
@@ -101,18 +103,22 @@ def test_a_violation_wins_over_a_failed_certificate(tmp_path: pathlib.Path) -> N
     )
 
 
+def _check(name: str, judge: Callable[[protocol.Evidence], verdicts.Answer]) -> protocol.Check:
+    return protocol.Check(name=name, guarantee="", promise="it works", judge=judge)
+
+
 def test_a_check_that_breaks_is_unknown_and_says_how(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(given: check_inputs.CheckInput) -> verdicts.CheckResult:
+    def broken(given: protocol.Evidence) -> verdicts.CheckResult:
         raise ZeroDivisionError("who would have thought")
 
     monkeypatch.setattr(
         check_registry,
         "CHECKS",
         (
-            check_registry.Check("fine", "it works", lambda given: _result(VALID)),
-            check_registry.Check("broken", "it works", broken),
+            _check("fine", lambda given: _result(VALID)),
+            _check("broken", broken),
         ),
     )
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1"))
@@ -128,13 +134,13 @@ def test_a_check_that_breaks_is_unknown_and_says_how(
 def test_a_violation_wins_over_a_check_that_breaks(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(given: check_inputs.CheckInput) -> verdicts.CheckResult:
+    def broken(given: protocol.Evidence) -> verdicts.CheckResult:
         raise RuntimeError
 
     monkeypatch.setattr(
         check_registry,
         "CHECKS",
-        (*check_registry.CHECKS, check_registry.Check("broken", "", broken)),
+        (*check_registry.CHECKS, _check("broken", broken)),
     )
     directory = building.build(tmp_path / "run", "a+D1 b+D1")
     assert judging.judge(directory).verdict is INVALID
@@ -143,8 +149,8 @@ def test_a_violation_wins_over_a_check_that_breaks(
 def test_a_check_that_the_plan_does_not_ask_for_has_no_result(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = check_registry.Check(
-        "asked", "", lambda given: _result(INVALID), applies=lambda plan: bool(plan.progress_s)
+    asked = dataclasses.replace(
+        _check("asked", lambda given: _result(INVALID)), applies=lambda plan: bool(plan.progress_s)
     )
     monkeypatch.setattr(check_registry, "CHECKS", (*check_registry.CHECKS, asked))
     directory = building.build(tmp_path / "run", "a+D1")

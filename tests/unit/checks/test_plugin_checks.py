@@ -5,12 +5,13 @@ import pathlib
 import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness import errors
-from harness.checks import judging, verdict_files, verdicts
-from harness.checks.plugin_checks import check_answers, planned_checks
-from harness.extensions import contracts, isolation
+from harness.checks import judging, plain_answers, verdict_files, verdicts
+from harness.checks.plugin_checks import planned_checks, run_views
+from harness.extensions import isolation
 from harness.history import plans
 from tests.histories import archives, building
 from tests.support import plugin_packages, schemas
@@ -180,28 +181,30 @@ ANSWER = {"promise": "p", "examined": 1, "reason": "", "violations": [FOUND] * 3
         ANSWER | {"violations": [FOUND | {"summary": " "}]},
         ANSWER | {"violations": [FOUND | {"resource_versions": [-1]}]},
         ANSWER | {"violations": [FOUND | {"objects": [{"kind": "Pod"}]}]},
-        ANSWER | {"violations": [FOUND] * (check_answers.VIOLATIONS_MAX + 1)},
+        ANSWER | {"violations": [FOUND] * (plain_answers.VIOLATIONS_MAX + 1)},
     ],
     ids=lambda wrong: str(wrong)[:60],
 )
 def test_nonsense_is_no_answer(wrong: object) -> None:
     with pytest.raises(errors.PluginError, match="expected the check"):
-        check_answers.decode(json.dumps(wrong).encode(), "the check")
+        plain_answers.decode(json.dumps(wrong).encode(), "the check")
 
 
 def test_an_answer_with_violations_is_one() -> None:
-    answer = check_answers.decode(json.dumps(ANSWER).encode(), "the check")
-    found = check_answers.result("idle", answer, "of acme")
+    answer = plain_answers.decode(json.dumps(ANSWER).encode(), "the check")
+    plan = msgspec.structs.replace(building.plan(), plugins=[USED])
+    [check] = planned_checks.of_plan(plan)
+    found = plain_answers.result(check, answer, "of acme")
     assert isinstance(found, verdicts.CheckResult)
     assert (found.verdict, found.violation_count) == (INVALID, 3)
     assert found.reason == "3 violations in 1 examined (of acme)"
 
 
 def test_holds_are_a_table(tmp_path: pathlib.Path) -> None:
-    hold = contracts.Hold("d/p/a", "ns", "c", "u", ["p-1"], True, False, 3, None)
-    view = contracts.RunView(plan={}, holds=[hold], journal=lambda name: iter(()))
+    hold = run_views.Hold("d/p/a", "ns", "c", "u", ["p-1"], True, False, 3, None)
+    view = run_views.RunView(plan={}, holds=[hold], journal=lambda name: iter(()))
     frame = view.frame()
-    assert list(frame.columns) == list(contracts.Hold.__struct_fields__)
+    assert list(frame.columns) == list(run_views.Hold.__struct_fields__)
     assert frame.isna().sum().sum() == 1
     assert frame.from_rv.tolist() == [3]
 
@@ -214,13 +217,13 @@ def test_the_documented_check_does_what_it_promises() -> None:
     names: dict[str, Any] = {}
     exec(code, names)
     holds = [
-        contracts.Hold("d/p-1/a", "ns", "c", "u", [], True, False, 3, None),
-        contracts.Hold("d/p-2/a", "ns", "c", "u", [], True, False, 3, 9),
-        contracts.Hold("d/p-2/a", "ns", "d", "v", [], True, False, 10, None),
+        run_views.Hold("d/p-1/a", "ns", "c", "u", [], True, False, 3, None),
+        run_views.Hold("d/p-2/a", "ns", "c", "u", [], True, False, 3, 9),
+        run_views.Hold("d/p-2/a", "ns", "d", "v", [], True, False, 10, None),
     ]
     counts = []
     for given in ([], holds[:1], holds):
-        view = contracts.RunView(plan={}, holds=given, journal=lambda name: iter(()))
+        view = run_views.RunView(plan={}, holds=given, journal=lambda name: iter(()))
         answer = names["OnePoolPerClaim"]().check(view)
         counts.append((answer.examined, len(answer.violations)))
     assert counts == [(0, 0), (1, 0), (2, 1)]

@@ -6,7 +6,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness.checks import check_inputs, check_registry, judging, verdict_files, verdicts
+from harness.checks import check_registry, judging, protocol, verdict_files, verdicts
+from harness.checks.holds import hold_history
 from harness.cli.terminal import displaying, outputs
 from harness.history import directories
 from harness.report import publishing
@@ -15,9 +16,9 @@ from tests.histories import building
 NAME, PROMISE = "allocation_moves", "an allocation never changes in place"
 
 
-def changes_in_place(given: check_inputs.CheckInput) -> verdicts.CheckResult:
+def changes_in_place(given: protocol.Evidence) -> verdicts.CheckResult:
     """Find claims that release one device and take another in a single commit."""
-    history = given.observed.folded
+    history = given[hold_history.HoldHistory]
     ended = {(hold.uid, hold.until_rv) for hold in history.holds}
     violations = [
         verdicts.Violation(
@@ -48,7 +49,13 @@ def changes_in_place(given: check_inputs.CheckInput) -> verdicts.CheckResult:
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    check = check_registry.Check(NAME, PROMISE, changes_in_place)
+    check = protocol.Check(
+        name=NAME,
+        guarantee="R",
+        promise=PROMISE,
+        needs=(hold_history.HoldHistory,),
+        judge=changes_in_place,
+    )
     monkeypatch.setattr(check_registry, "CHECKS", (*check_registry.CHECKS, check))
 
 

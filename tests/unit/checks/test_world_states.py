@@ -101,7 +101,10 @@ def test_what_vanishes_in_a_gap_is_gone_and_the_gap_counts_as_progress() -> None
     kept = [item for item in seen if not (item.type == "FINAL" and item.resource == PODS)]
     body = [*lists[:3], *kept[:3], gap, relist, *lists[3:], *kept[3:]]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    assert (given.observed.final.pods, given.observed.final.moved_ns) == ({}, late_ns)
+    assert (given[world_states.WorldState].pods, given[world_states.WorldState].moved_ns) == (
+        {},
+        late_ns,
+    )
     answer = claim_progress.check(given)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.violations == []

@@ -148,7 +148,7 @@ def test_a_check_that_failed_is_an_error_all_the_same(
 
     directory = _control(tmp_path, is_found=True)
     checks = tuple(
-        dataclasses.replace(check, run=fail) if check.name == "claim_progress" else check
+        dataclasses.replace(check, judge=fail) if check.name == "claim_progress" else check
         for check in check_registry.CHECKS
     )
     monkeypatch.setattr(check_registry, "CHECKS", checks)

@@ -2,9 +2,16 @@
 
 import pytest
 
-from harness.checks import check_results, verdicts
+from harness.checks import check_results, protocol, verdicts
 from harness.checks.claims import findings
 from tests.histories import building, claim_judging
+
+CHECK = protocol.Check(
+    name="check",
+    guarantee="R",
+    promise="it holds",
+    judge=lambda evidence: CHECK.not_examined("it only looks"),
+)
 
 
 def _found(count: int, *, heavy: int = -1) -> list[findings.Finding]:
@@ -21,7 +28,7 @@ def _found(count: int, *, heavy: int = -1) -> list[findings.Finding]:
 
 
 def _result(found: list[findings.Finding], examined: int = 7) -> verdicts.CheckResult:
-    answer = findings.answer("check", "it holds", examined=examined, what="things", found=found)
+    answer = findings.answer(CHECK, examined=examined, what="things", found=found)
     assert isinstance(answer, verdicts.CheckResult)
     return answer
 
@@ -65,7 +72,7 @@ def test_a_violation_counts_even_if_nothing_was_counted() -> None:
 
 
 def test_nothing_to_examine() -> None:
-    assert findings.answer("check", "it holds", examined=0, what="things", found=[]) == (
+    assert findings.answer(CHECK, examined=0, what="things", found=[]) == (
         verdicts.NotExamined(
             check="check",
             promise="it holds",

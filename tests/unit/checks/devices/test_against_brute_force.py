@@ -524,15 +524,11 @@ def test_the_checks_agree_with_judges_that_try_everything() -> None:
     for seed in range(HISTORIES):
         events = _Drawn(seed).draw().events
         cases, seen = list(_cases(events)), placements.fold(events)
-        questions = seen.questions
-        more = {
-            existing_devices: [seen.timelines, {}, plan],
-            requested_results: [seen.timelines, {}, disturbed],
-        }
         for check, judge in JUDGES.items():
             answers = [judge(case) for case in cases]
-            found = check.check(questions, *more.get(check, []))
-            told = (seed, check.NAME, found.reason)
+            evidence = seen.evidence(disturbed if check is requested_results else plan)
+            found = check.CHECK.judge(evidence)
+            told = (seed, check.CHECK.name, found.reason)
             examined = len(answers) - answers.count(None)
             if not examined:
                 assert isinstance(found, verdicts.NotExamined), told

@@ -54,8 +54,7 @@ def judge(
 ) -> verdicts.CheckResult:
     """The result of one of the checks."""
     seen = placements.fold(events)
-    more = [seen.timelines, views or {}, plan or building.plan()]
-    answer = check.check(seen.questions, *(more if check is requested_results else []))
+    answer = check.CHECK.judge(seen.evidence(plan, views))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
@@ -63,8 +62,7 @@ def judge(
 def why_not(check: Any, events: Events) -> str:
     """Why one of the checks has nothing to examine."""
     seen = placements.fold(events)
-    more = [seen.timelines, {}, building.plan()] if check is requested_results else []
-    answer = check.check(seen.questions, *more)
+    answer = check.CHECK.judge(seen.evidence())
     assert isinstance(answer, verdicts.NotExamined), answer
     return answer.reason
 
@@ -964,7 +962,7 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
 @pytest.mark.parametrize(
     ("check", "events", "problem"),
     [(check, events, problem) for check, _, events, problem in CASES],
-    ids=[f"{check.NAME}: {title}" for check, title, _, _ in CASES],
+    ids=[f"{check.CHECK.name}: {title}" for check, title, _, _ in CASES],
 )
 def test_what_breaks_a_promise_is_named(
     check: Any, events: list[placements.Event], problem: str
@@ -988,7 +986,7 @@ CHECKS = (
     reachable_devices,
     distinct_devices,
 )
-checks = pytest.mark.parametrize("check", CHECKS, ids=lambda check: str(check.NAME))
+checks = pytest.mark.parametrize("check", CHECKS, ids=lambda check: str(check.CHECK.name))
 
 
 @checks
@@ -999,7 +997,7 @@ def test_without_allocations_nothing_is_examined(check: Any) -> None:
 @pytest.mark.parametrize(
     "check",
     [selected_devices, claim_constraints, granted_shares, copied_results, reachable_devices],
-    ids=lambda check: str(check.NAME),
+    ids=lambda check: str(check.CHECK.name),
 )
 def test_a_device_that_no_slice_has_is_not_examined(check: Any) -> None:
     """Another check says that it does not exist."""
@@ -1023,7 +1021,7 @@ def test_a_gap_may_hide_the_version_that_would_explain_it(check: Any, resource: 
     seen.catalogue.see_gap(
         records.Gap(resource=resource, after_resource_version=1, reason="410", ts_ns=1)
     )
-    answer = check.check(seen.questions)
+    answer = check.CHECK.judge(seen.evidence())
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason.startswith(f"versions of {resource} may be missing")
 
@@ -1123,7 +1121,7 @@ def test_equal_allocations_are_asked_about_once() -> None:
 )
 def test_runs_owe_what_their_recorder_can_show(resources: list[str], expected: set[Any]) -> None:
     plan = msgspec.structs.replace(building.plan(), resources=resources)
-    assert {check for check in CHECKS if check.applies(plan)} == expected
+    assert {check for check in CHECKS if check.CHECK.applies(plan)} == expected
 
 
 def test_runs_with_constraints_owe_them() -> None:

@@ -12,7 +12,9 @@ from harness.checks.observed import observed_slices
 from tests.histories import placements
 from tests.histories.placements import claim, device, node, piece, result
 
-GUARANTEE = allocation_judging.Guarantee(name="n", promise="p", good="all is well")
+CHECK = allocation_judging.of_each(
+    name="n", guarantee="N", promise="p", good="all is well", ask=lambda grant, *_: None
+)
 
 
 def _asked(
@@ -62,7 +64,7 @@ def _result(*weights: int) -> verdicts.CheckResult:
         [None, *(allocation_judging.Wrong(f"has {n}", n) for n in range(1, 9))],
         np.array(weights),
     )
-    answer = allocation_judging.result(GUARANTEE, questions, findings)
+    answer = allocation_judging.result(CHECK, questions, findings, good="all is well")
     assert isinstance(answer, verdicts.CheckResult)
     return answer
 

@@ -147,15 +147,15 @@ def test_without_allocations_nothing_is_examined() -> None:
 def test_runs_whose_steps_tell_more() -> None:
     settings = loading.load("pools-change").scenario.model_dump(mode="json")
     plan = msgspec.structs.replace(building.plan(), settings=settings, expected_steps=["scheduler"])
-    assert existing_devices.needs_views(plan)
+    assert attempt_views.are_asked(plan)
     for changed in (
         msgspec.structs.replace(plan, faults=[FAULT]),
         msgspec.structs.replace(plan, expected_steps=["claim-controller"]),
         msgspec.structs.replace(plan, settings={**settings, "pools": {"changes": []}}),
         msgspec.structs.replace(plan, settings={**settings, "subject": {"schedulers": [{}, {}]}}),
     ):
-        assert not existing_devices.needs_views(changed)
-    assert not existing_devices.applies(building.plan())
-    assert existing_devices.applies(
+        assert not attempt_views.are_asked(changed)
+    assert not existing_devices.CHECK.applies(building.plan())
+    assert existing_devices.CHECK.applies(
         msgspec.structs.replace(plan, resources=["resourceclaims", "resourceslices"])
     )

@@ -10,7 +10,7 @@ from tests.histories import language
 def _whole(text: str) -> wholeness.Wholeness:
     found = wholeness.Wholeness()
     folders.fold(language.observe(text), found)
-    found.conclude()
+    found.conclude({})
     return found
 
 

@@ -14,13 +14,13 @@ import msgspec
 import pytest
 
 from harness.checks import (
-    check_inputs,
     check_registry,
     doubtful_violations,
-    observed_runs,
+    plain_answers,
+    protocol,
     verdicts,
 )
-from harness.checks.certificate import certificate_items, observation_items
+from harness.checks.certificate import certificate_items, certification, observation_items
 from harness.history import records
 from tests.histories import dense_histories
 
@@ -42,22 +42,20 @@ ANSWERS = {
 }
 
 
-def _items(body: list[records.Body], given: check_inputs.CheckInput) -> Iterator[Any]:
-    evidence: Any = types.SimpleNamespace(
-        plan=PLAN, observed=given.observed, whole=given.observed.whole
-    )
+def _items(given: protocol.Evidence) -> Iterator[Any]:
     for name, answer in ANSWERS.items():
-        ok, reason = answer(evidence)
+        ok, reason = answer(given)
         yield certificate_items.Item(name=name, question="", ok=ok, reason=reason)
 
 
 def judge(body: list[records.Body]) -> tuple[verdicts.Verdict, list[str]]:
     """The verdict about exclusivity, and the items of the certificate that do not hold."""
-    given = check_inputs.CheckInput(plan=PLAN, observed=observed_runs.fold(body, PLAN))
-    items = list(_items(body, given))
-    history: Any = types.SimpleNamespace(observations=lambda: iter(body))
-    reviewer = doubtful_violations.Reviewer(history, given, items)
-    answer = reviewer.review(CHECK, CHECK.run(given))
+    history: Any = types.SimpleNamespace(observations=lambda: iter(body), phases=())
+    given = protocol.Evidence(PLAN, history=history)
+    given.fold(body, [*certification.needs(PLAN), *protocol.needs([CHECK], PLAN)])
+    items = list(_items(given))
+    reviewer = doubtful_violations.Reviewer(given, items)
+    answer = reviewer.review(CHECK, plain_answers.judged(CHECK, given))
     missing = [item.name for item in items if not item.ok]
     if not isinstance(answer, verdicts.CheckResult):
         return verdicts.Verdict.UNKNOWN, missing

@@ -24,7 +24,7 @@ Body = list[records.Body]
 def _whole(body: Body) -> wholeness.Wholeness:
     found = wholeness.Wholeness()
     folders.fold(body, found)
-    found.conclude()
+    found.conclude({})
     return found
 
 

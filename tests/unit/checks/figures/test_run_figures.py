@@ -5,7 +5,7 @@ import pathlib
 import msgspec
 import pytest
 
-from harness.checks import check_registry, device_exclusivity, judging, verdicts
+from harness.checks import check_registry, device_exclusivity, judging, protocol, verdicts
 from harness.checks.figures import run_figures
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import records
@@ -61,10 +61,10 @@ def test_violations_are_counted_by_their_checks(
         "other": 8,
     }
 
-    def check(name: str, count: int) -> check_registry.Check:
+    def check(name: str, count: int) -> protocol.Check:
         answer = verdicts.NotExamined(check=name, promise="", reason="").as_unknown()
         counted = msgspec.structs.replace(answer, violation_count=count)
-        return check_registry.Check(name, "", lambda given: counted)
+        return protocol.Check(name=name, guarantee="", promise="", judge=lambda given: counted)
 
     monkeypatch.setattr(check_registry, "CHECKS", tuple(check(*item) for item in found.items()))
     figures = _figures(tmp_path, "a+D1")

@@ -4,7 +4,7 @@ import os
 import random
 from typing import Any
 
-from harness.checks import verdicts
+from harness.checks import verdicts, world_states
 from harness.checks.nodes import preparations
 from harness.checks.progress import leftover_preparations, scheduler_books
 from harness.checks.schedulers import written_books
@@ -148,7 +148,7 @@ def test_leftover_preparations() -> None:
             stream.choice(["stopping", "stopping", "stopping", "ended early", "found"]),
         ]
         phases = [records.Phase(name=name, ts_ns=1, detail="why") for name in names]
-        final = worlds.judged(world, plan=worlds.plan()).observed.final
+        final = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
         result = leftover_preparations.check(prepared, final, phases)
         running = {
             pod["metadata"]["name"]

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from harness.checks import check_inputs, verdicts
+from harness.checks import protocol, verdicts, world_states
 from harness.checks.progress import claim_progress, resource_leaks, stuck_objects
 from tests.histories import worlds
 
@@ -202,9 +202,9 @@ def _fits(
     return all(used[node] <= idle[node] for node in used)
 
 
-def _compare(world: worlds.World, given: check_inputs.CheckInput) -> tuple[bool, bool]:
+def _compare(world: worlds.World, given: protocol.Evidence) -> tuple[bool, bool]:
     """Compare what is stuck, and return whether there are such pods and such claims."""
-    found = stuck_objects.find(given.observed.final, given.plan.settings)
+    found = stuck_objects.find(given[world_states.WorldState], given.plan.settings)
     brute = Brute(world)
     about = [item.summary.split(maxsplit=2) for item in found.stuck]
     served = {name for kind, name, told in about if kind == "pod" and told.startswith("waits")}

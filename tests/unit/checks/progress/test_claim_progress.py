@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import verdicts, world_states
 from harness.checks.observed import folders
 from harness.checks.progress import claim_progress, stuck_objects
 from harness.history import records
@@ -661,7 +661,7 @@ def _node(name: str, kind: str, version: int) -> records.Observation:
 def test_nothing_goes_on_where_a_node_was_deleted(pod: Object, is_gone: bool) -> None:
     claims = [worlds.claim("a")] if "nodeName" not in pod["spec"] else []
     world = World(pods=[pod], claims=claims, slices=TWO_DEVICES)
-    state = worlds.judged(world, plan=worlds.plan()).observed.final
+    state = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
     steps = [_node("n", "ADDED", 1), _node("m", "ADDED", 2)]
     steps += [_node("n", "DELETED", 3)] if is_gone else []
     folders.fold(steps, state)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness.checks import world_states
 from harness.checks.observed import observed_slices
 from harness.checks.progress import counter_supply, device_supply
 from tests.histories import worlds
@@ -25,7 +26,7 @@ def supply(
 ) -> device_supply.DeviceSupply:
     """The devices of these slices."""
     world = worlds.World(slices=slices, claims=claims, taint_rules=rules)
-    final = worlds.judged(world, plan=worlds.plan()).observed.final
+    final = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
     return device_supply.DeviceSupply(final, {"pools": pools})
 
 

@@ -1,11 +1,9 @@
 """Claims, allocations and reservations that are kept for pods that are gone."""
 
-import dataclasses
-
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.progress import resource_leaks
+from harness.checks.progress import garbage_collection, resource_leaks
 from tests.histories import worlds
 from tests.histories.worlds import World
 
@@ -18,7 +16,8 @@ RUNNING = worlds.pod("q", claim="b", phase="Running", node="n")
 def judge(world: World, *, seconds: float = 60.0, collects_garbage: bool = True) -> verdicts.Answer:
     phases = worlds.phases(seconds=seconds)
     given = worlds.judged(world, plan=worlds.plan(), phases=phases)
-    return resource_leaks.check(dataclasses.replace(given, collects_garbage=collects_garbage))
+    found = garbage_collection.GarbageCollection(works=collects_garbage)
+    return resource_leaks.check(given.replaced({garbage_collection.GarbageCollection: found}))
 
 
 def _result(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:

@@ -7,7 +7,7 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.checks.certificate import certificate_items
-from harness.checks.witness import comparing, testimony
+from harness.checks.witness import audit_comparison, comparing
 from harness.history import directories, plans
 from tests.histories import audit_logs, building
 
@@ -133,7 +133,7 @@ def difference(version: int) -> comparing.Difference:
     ],
 )
 def test_differences_are_counted(count: int, told: str) -> None:
-    ok, reason = testimony.answer(heard([difference(7 + number) for number in range(count)]))
+    ok, reason = audit_comparison.answer(heard([difference(7 + number) for number in range(count)]))
     assert not ok
     assert reason.startswith(told)
     assert "more" not in reason
@@ -141,9 +141,9 @@ def test_differences_are_counted(count: int, told: str) -> None:
 
 
 def test_the_first_differences_are_told() -> None:
-    _, reason = testimony.answer(heard([difference(7 + number) for number in range(9)]))
-    assert reason.count("the watch a") == testimony.SHOWN_MAX
-    assert reason.endswith(f"and {9 - testimony.SHOWN_MAX} more")
+    _, reason = audit_comparison.answer(heard([difference(7 + number) for number in range(9)]))
+    assert reason.count("the watch a") == audit_comparison.SHOWN_MAX
+    assert reason.endswith(f"and {9 - audit_comparison.SHOWN_MAX} more")
 
 
 @pytest.mark.parametrize(
@@ -152,15 +152,15 @@ def test_the_first_differences_are_told() -> None:
 def test_a_log_is_late_if_a_difference_is_before_its_first_write(
     versions: list[int], is_late: bool
 ) -> None:
-    _, reason = testimony.answer(heard([difference(version) for version in versions]))
+    _, reason = audit_comparison.answer(heard([difference(version) for version in versions]))
     assert ("the log begins at revision 5 only" in reason) is is_late
 
 
-def heard(found: list[comparing.Difference]) -> testimony.Testimony:
+def heard(found: list[comparing.Difference]) -> audit_comparison.AuditComparison:
     """Two witnesses that differ; the log begins at revision 5."""
     compared = comparing.Comparison(writes=9, confirmed=1)
     compared.note(found)
-    return testimony.Testimony(
+    return audit_comparison.AuditComparison(
         files=1,
         events=9,
         size_bytes=9,

@@ -1,0 +1,130 @@
+"""Only what a plan asks for is folded, and a check is given what it needs, and nothing else."""
+
+import pathlib
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import check_registry, judging, protocol, verdicts
+from harness.checks.certificate import certification
+from harness.checks.claim_control import controller_records
+from harness.checks.holds import hold_history
+from harness.checks.observed import folders, observations
+from harness.checks.schedulers import written_books
+from harness.checks.taints import attempt_views
+from harness.history import plans
+from tests.histories import building
+
+REUSE = plans.Requirements(allocations_min=0, pods_running_min=0, reuse_min=1)
+SCHEDULERS = {"schedulers": [{"scheduler_name": "one"}]}
+ALL = [observations.CLAIMS, observations.PODS]
+OF_ALLOCATIONS = ["Allocations", "DeviceCatalogue", "DeviceDemand", "PoolTimelines"]
+
+ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "nothing": ({}, []),
+    "competition": ({"requirements": REUSE}, ["Contention"]),
+    "progress": ({"progress_s": 5.0}, ["WorldState"]),
+    "controller": (
+        {"progress_s": 5.0, "expected_steps": [controller_records.CONTROLLER]},
+        ["WorldState", "ControllerHistory"],
+    ),
+    "reservations": (
+        {"settings": {"traffic": {"clients": 1}}},
+        ["ControllerHistory", "ClaimLives", "PodLives", "TemplateCopies"],
+    ),
+    "parameters": ({"settings": {"claim": {"parameters": {"a": "b"}}}}, ["Expectations"]),
+    "extended": ({"settings": {"claim": {"extended": "gpu"}}}, ["ExtendedClaims"]),
+    "readiness": (
+        {"settings": {"pools": {"more": [{"binding_conditions": ["ready"]}]}}},
+        ["DeviceReadiness"],
+    ),
+    "schedulers": (
+        {"settings": {"subject": {"schedulers": [*SCHEDULERS["schedulers"]] * 2}}},
+        ["AllocationWriters"],
+    ),
+    "taints": (
+        {"settings": {"subject": SCHEDULERS, "pools": {"changes": [{"kind": "taint"}]}}},
+        ["TaintTimelines"],
+    ),
+    "slices": ({"resources": [*ALL, observations.SLICES]}, ["TaintTimelines", *OF_ALLOCATIONS]),
+    "nodes": ({"resources": [*ALL, observations.NODES]}, ["DeviceCatalogue", "PodBindings"]),
+    "slices and nodes": (
+        {"resources": [*ALL, observations.SLICES, observations.NODES]},
+        ["TaintTimelines", *OF_ALLOCATIONS, "PodBindings"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "more"), ASKED.values(), ids=ASKED)
+def test_only_what_a_plan_asks_for_sees_the_records(
+    changes: dict[str, Any], more: list[str]
+) -> None:
+    plan = msgspec.structs.replace(building.plan(), **changes)
+    kinds = [*certification.needs(plan), *protocol.needs(check_registry.CHECKS, plan)]
+    asked = [kind.__name__ for kind in protocol.closure(kinds) if issubclass(kind, folders.Folder)]
+    assert sorted(asked) == sorted(["Wholeness", "HoldHistory", "DeclaredDevices", *more])
+
+
+def test_a_check_gets_nothing_but_what_it_needs() -> None:
+    check = protocol.Check(
+        name="idle",
+        guarantee="X",
+        promise="it rains",
+        needs=(written_books.BooksOfSchedulers,),
+        judge=lambda evidence: evidence[hold_history.HoldHistory],  # type: ignore[arg-type,return-value]
+    )
+    evidence = protocol.Evidence(building.plan(), {written_books.BooksOfSchedulers: {}})
+    assert evidence.of(check)[written_books.BooksOfSchedulers] == {}
+    with pytest.raises(LookupError, match="expected HoldHistory in the needs of the check"):
+        check.judge(evidence.of(check))
+
+
+STEPS = [
+    building.step(0, "main", "slice-tracker.handled", 1, of="slices", version=4),
+    building.step(1, "main", "scheduling.started", 2, pod="p"),
+    building.step(2, "main", "in-flight.added", 3, claim="uid-a"),
+]
+VIEW = {"uid-a": attempt_views.View(slices=4)}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"), [(["taint"], VIEW), (["remove"], VIEW), ([], {})], ids=str
+)
+def test_what_the_scheduler_knew_is_read_if_a_check_asks_for_it(
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kinds: list[str],
+    expected: dict[str, attempt_views.View],
+) -> None:
+    settings = {
+        "subject": SCHEDULERS,
+        "pools": {"changes": [{"kind": kind, "name": kind} for kind in kinds]},
+    }
+    given = _given(tmp_path, monkeypatch, {"settings": settings})
+    assert given[attempt_views.AttemptViews] == expected
+
+
+def test_the_books_of_schedulers_are_read(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = _given(tmp_path, monkeypatch, {"progress_s": 5.0})
+    assert given[written_books.BooksOfSchedulers].keys() == {"scheduler"}
+
+
+def _given(
+    path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> protocol.Evidence:
+    """Judge a run; return what its checks are given."""
+    noted: list[protocol.Evidence] = []
+
+    def note(item: protocol.Evidence) -> verdicts.NotExamined:
+        noted.append(item)
+        return verdicts.NotExamined(check="noted", promise="", reason="it only looks")
+
+    needs = (attempt_views.AttemptViews, written_books.BooksOfSchedulers)
+    check = protocol.Check(name="noted", guarantee="X", promise="", needs=needs, judge=note)
+    monkeypatch.setattr(check_registry, "CHECKS", [check])
+    judging.judge(building.build(path / "run", "a+D1", steps=STEPS, changes=changes))
+    [given] = noted
+    return given
