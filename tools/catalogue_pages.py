@@ -98,11 +98,10 @@ def _own(properties: Mapping[str, Any], shared: set[str], of_traffic: set[str]) 
 
 def checks() -> str:
     """Return the page of the checks: the guarantee that each judges, and when."""
-    from harness.catalogue import guarantees
     from harness.checks import check_registry
 
     rows = [
-        f"| `{check.name}` | {guarantees.LETTERS[check.name]} | {cell(check.promise)} |"
+        f"| `{check.name}` | {check.guarantee} | {cell(check.promise)} |"
         for check in check_registry.CHECKS
     ]
     return (

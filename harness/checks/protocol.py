@@ -110,11 +110,12 @@ class Check:
     """A guarantee and the pure function that judges whether a run kept it."""
 
     name: str
-    guarantee: str
-    """The letter of the guarantee in the README, of which this is a part."""
     promise: str
     """The guarantee as a clause: `no device is held by two claims at once`."""
     judge: Callable[[Evidence], verdicts.Answer | contracts.CheckAnswer]
+    guarantee: str = ""
+    """The letter of the guarantee of which this is a part, as in docs/reference/verdicts.md; empty
+    for a check of another package."""
     needs: tuple[Kind, ...] = ()
     """The types of evidence that `judge` asks for."""
     applies: Callable[[plans.Plan], bool] = _always

@@ -71,7 +71,6 @@ def _check(plugin: entry_points.Plugin) -> protocol.Check:
         ) from error
     return protocol.Check(
         name=plugin.name,
-        guarantee="",
         promise=promise,
         needs=(run_views.RunView,),
         judge=lambda evidence: check(evidence[run_views.RunView]),

@@ -20,7 +20,6 @@ def of_plan(plan: plans.Plan) -> list[protocol.Check]:
 def _planned(used: plans.UsedPlugin) -> protocol.Check:
     check = protocol.Check(
         name=used.name,
-        guarantee="",
         promise=f"the guarantee {used.name} of {used.package} holds",
         judge=lambda evidence: _ask(used, check, evidence),
     )

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.checks import judging, plain_answers, verdict_files, verdicts
+from harness.checks import judging, plain_answers, protocol, verdict_files, verdicts
 from harness.checks.plugin_checks import planned_checks, run_views
 from harness.extensions import isolation
 from harness.history import plans
@@ -224,6 +224,7 @@ def test_the_documented_check_does_what_it_promises() -> None:
     counts = []
     for given in ([], holds[:1], holds):
         view = run_views.RunView(plan={}, holds=given, journal=lambda name: iter(()))
-        answer = names["OnePoolPerClaim"]().check(view)
+        evidence = protocol.Evidence(building.plan(), {run_views.RunView: view})
+        answer = names["ONE_POOL_PER_CLAIM"].judge(evidence)
         counts.append((answer.examined, len(answer.violations)))
     assert counts == [(0, 0), (1, 0), (2, 1)]
