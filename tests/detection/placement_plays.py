@@ -164,7 +164,7 @@ def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]
         requested_results.check(asked, seen.timelines, views, plan),
         bound_pods.check(seen.bound, seen.catalogue, plan),
         *(
-            check.check(asked)
+            check.CHECK.judge(seen.evidence())
             for check in (
                 selected_devices,
                 claim_constraints,
