@@ -1,4 +1,4 @@
-"""What a check is, and the evidence that it judges.
+"""The form of a check, and the evidence that it judges.
 
 A check is one module with `CHECK = protocol.Check(…)`, and one line in `check_registry`. A check of
 another package has the same form; an entry point stands in for the line.
@@ -73,7 +73,7 @@ class Evidence:
         return self._phases if self._history is None else tuple(self._history.phases)
 
     def replaced(self, values: Mapping[Kind, object]) -> "Evidence":
-        """Return the evidence with other values of these types, from which others are made anew."""
+        """Return the evidence with other values of these types; what follows from them is made again."""
         kept = {
             kind: value
             for kind, value in self._values.items()

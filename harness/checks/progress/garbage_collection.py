@@ -23,7 +23,7 @@ class _Cluster(msgspec.Struct):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GarbageCollection:
-    """Whether the cluster is known to remove claims of pods that are gone."""
+    """A cluster that is known to remove claims of pods that are gone, or not to."""
 
     works: bool = True
 
