@@ -5,8 +5,8 @@ another package has the same form; an entry point stands in for the line.
 
 A check asks for evidence by its type, `evidence[claim_lives.ClaimLives]`, and names these types in
 its `needs`. A type of evidence says itself how it is made: by a class method
-`from_evidence(evidence)`, or else without arguments. What is a `folders.Folder` then sees the
-observations of the run, in one pass for all of them. `NEEDS` are types that it is made from.
+`from_evidence(evidence)`, or else without arguments. Each `folders.Folder` among them then sees the
+observations of the run, in one pass for all. `NEEDS` are types that it is made from.
 """
 
 import dataclasses
@@ -73,7 +73,7 @@ class Evidence:
         return self._phases if self._history is None else tuple(self._history.phases)
 
     def replaced(self, values: Mapping[Kind, object]) -> "Evidence":
-        """Return the evidence with other values of these types; what follows from them is made again."""
+        """Return the evidence with other values of these types. What follows is made again."""
         kept = {
             kind: value
             for kind, value in self._values.items()

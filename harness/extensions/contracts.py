@@ -1,6 +1,7 @@
 """The values that plug-ins get and return; `harness.api` has these names.
 
-Values only: nothing here reads a file or starts a process. The form of a check is in `checks.protocol`.
+Values only: nothing here reads a file or starts a process. The
+form of a check is in `checks.protocol`.
 """
 
 import dataclasses
