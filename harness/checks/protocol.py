@@ -73,7 +73,7 @@ class Evidence:
         return self._phases if self._history is None else tuple(self._history.phases)
 
     def replaced(self, values: Mapping[Kind, object]) -> "Evidence":
-        """Return the evidence with other values of these types. What follows is made again."""
+        """Return the evidence with other values, and what follows from them made again."""
         kept = {
             kind: value
             for kind, value in self._values.items()
