@@ -25,8 +25,10 @@ def pairs(
     of_device = lasting.groupby("device", observed=True)
     latest_end = of_device[end].cummax().groupby(lasting.device, observed=True)
     disputed = lasting.device[lasting[begin] < latest_end.shift(fill_value=_NEVER)].unique()
-
-    # Mostly none. Of a disputed device, the holds that begin before one ends follow behind it.
+    if not len(disputed):  # as mostly
+        yield pd.DataFrame({"first": lasting.index[:0], "second": lasting.index[:0]})
+        return
+    # Of a disputed device, the holds that begin before one ends follow behind it.
     rows = lasting[lasting.device.isin(disputed)].sort_values("device", kind="stable")
     labels = rows.index
     rows = rows.reset_index(drop=True).reset_index(names="place")
