@@ -9,7 +9,7 @@ from harness.scenario.fault_kinds import fault, nemeses
 
 TRIES_PER_DRAW = 50
 """Times that a draw is repeated because the run does not allow it; then it is an error."""
-DRAWN = [name for name, kind in fault_kinds.BY_NAME.items() if kind.is_drawn]
+DRAWN = [name for name, kind in fault_kinds.BY_NAME.items() if kind.drawn]
 """The kinds that can be drawn.
 
 Claims are not moved to other devices: that competes with the scheduler for free ones.
@@ -54,7 +54,7 @@ def _draw_one(
         kind = dice.choice(kinds)
         start_s = spec.start_s + fault.between(dice, (0.0, spec.within_s))
         keys = {"kind": kind, "start_s": start_s, "required": spec.required}
-        keys |= fault_kinds.of(kind).drawn(dice)
+        keys |= fault_kinds.of(kind).draw(dice)
         if spec.start_after is not None:
             keys["start_after"] = spec.start_after
         one = fault_kinds.one(keys).model_copy(update={"name": f"{name}-{number}-{kind}"})

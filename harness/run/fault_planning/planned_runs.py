@@ -3,14 +3,14 @@
 By them a fault that cannot hit anything is found before the run starts.
 """
 
-import dataclasses
 import fnmatch
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator
 
 from harness.cluster import interfaces
 from harness.model import naming
 from harness.run import subjects
-from harness.scenario import claim_specs, pool_specs, specs, subject_specs, traffic_specs
+from harness.scenario import pool_specs, specs, subject_specs, traffic_specs
 from harness.scenario.fault_kinds import fault, lost_nodes
 from harness.traffic import objects
 
@@ -85,99 +85,46 @@ _LOAD = _calls(
 _OBSERVER = _calls(resourceclaims="list watch", pods="list watch", resourceslices="list watch")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedRun:
-    """A run that is planned (a `fault.Run`)."""
+def planned(scenario: specs.Scenario, on: interfaces.Capabilities, provider: str) -> fault.Run:
+    """Return the run of a scenario, whose subject is resolved, for planning its faults."""
+    subject = scenario.subject
+    controllers: list[str] = [*subjects.python_controllers(subject)]
+    processes: dict[fault.Role, list[str]] = {
+        "scheduler": subjects.owned_schedulers(subject),
+        "claim-controller": controllers,
+        "kubelet": [_KUBELET],
+        "load": [_TRAFFIC],
+        "recorder": [_RECORDER],
+    }
+    of_cluster = [on.claim_controller_process] if on.claim_controller_process else []
+    return fault.Run(
+        pools=scenario.pools,
+        claims=scenario.claim_kinds,
+        traffic=scenario.traffic,
+        provider=provider,
+        is_alone=on.exclusive,
+        restarts_api_server=on.restarts_api_server,
+        longest_s=scenario.traffic.longest_s or scenario.timeout_s,
+        processes=processes,
+        ended={**processes, "claim-controller": controllers or of_cluster},
+        foreign_schedulers=[
+            item.kind for item in subject.schedulers if not isinstance(item, subjects.OWNED)
+        ],
+        calls={
+            "scheduler": _of_schedulers(subject),
+            "claim-controller": _CLAIM_CONTROLLER,
+            "kubelet": _KUBELETS,
+            "load": _LOAD,
+            "recorder": _OBSERVER,
+        },
+        name_objections=functools.partial(_name_objections, scenario),
+    )
 
-    scenario: specs.Scenario
-    """The scenario with the resolved subject."""
-    on: interfaces.Capabilities
-    provider: str
 
-    @property
-    def pools(self) -> pool_specs.PoolsSpec:
-        """The nodes and devices."""
-        return self.scenario.pools
-
-    @property
-    def claims(self) -> Sequence[claim_specs.ClaimSpec]:
-        """The kinds of claims; at least one."""
-        return self.scenario.claim_kinds
-
-    @property
-    def traffic(self) -> traffic_specs.TrafficSpec:
-        """The load."""
-        return self.scenario.traffic
-
-    @property
-    def subject(self) -> subject_specs.SubjectSpec:
-        """The resolved subject."""
-        return self.scenario.subject
-
-    @property
-    def kubelets(self) -> list[str]:
-        """The kubelet processes: one, and another one for a node that may be lost."""
-        is_lost = any(item.loses_node for item in self.scenario.faults)
-        return [_KUBELET, lost_nodes.KUBELET] if is_lost else [_KUBELET]
-
-    @property
-    def longest_s(self) -> float:
-        """The longest time that the load may take, in seconds."""
-        return self.traffic.longest_s or self.scenario.timeout_s
-
-    def processes(self, role: fault.Role) -> list[str]:
-        """Return the names of the processes of a role that the run starts."""
-        match role:
-            case "scheduler":
-                return subjects.owned_schedulers(self.subject)
-            case "claim-controller":
-                is_own = self.subject.claim_controller == "python"
-                return [subjects.CONTROLLER] if is_own else []
-            case "kubelet":
-                return [_KUBELET]
-            case "load":
-                return [_TRAFFIC]
-            case "recorder":
-                return [_RECORDER]
-
-    def ended_processes(self, role: fault.Role) -> list[str]:
-        """Return the processes of a role that faults can end or pause; empty: there are none.
-
-        The claim controller may be a process of the cluster.
-        """
-        own = self.processes(role)
-        if role != "claim-controller" or own or not self.on.claim_controller_process:
-            return own
-        return [self.on.claim_controller_process]
-
-    def foreign_schedulers(self) -> list[str]:
-        """Return the kinds of the schedulers that run without the run: `cluster`, `external`."""
-        return [
-            item.kind for item in self.subject.schedulers if not isinstance(item, subjects.OWNED)
-        ]
-
-    def calls(self, role: fault.Role) -> fault.Calls | None:
-        """Return the API calls of a role; None: unknown, as for a scheduler of another kind."""
-        match role:
-            case "scheduler":
-                return _of_schedulers(self.subject)
-            case "claim-controller":
-                return _CLAIM_CONTROLLER
-            case "kubelet":
-                return _KUBELETS
-            case "load":
-                return _LOAD
-            case "recorder":
-                return _OBSERVER
-
-    def name_objections(self, resource: str, pattern: str) -> Iterator[str]:
-        """Yield why no object of a resource can have such a name, as far as names are known."""
-        shapes = _name_shapes(resource, self.scenario)
-        if shapes and not any(_can_match(pattern, shape) for shape in shapes):
-            yield (
-                f"expected a pattern of names that {resource} of this run can have, such as "
-                f"{shapes[0]!r}, got {pattern!r}: correct it, or leave it out"
-            )
+def kubelets(scenario: specs.Scenario) -> list[str]:
+    """Return the kubelet processes of a run: one, or another one for a node that may be lost."""
+    is_lost = any(item.loses_node for item in scenario.faults)
+    return [_KUBELET, lost_nodes.KUBELET] if is_lost else [_KUBELET]
 
 
 def _of_schedulers(subject: subject_specs.SubjectSpec) -> fault.Calls | None:
@@ -195,6 +142,16 @@ def _of_schedulers(subject: subject_specs.SubjectSpec) -> fault.Calls | None:
 
 
 # -------------------------------------------------------------------------- names of objects
+
+
+def _name_objections(scenario: specs.Scenario, resource: str, pattern: str) -> Iterator[str]:
+    """Yield why no object of a resource can have such a name, as far as names are known."""
+    shapes = _name_shapes(resource, scenario)
+    if shapes and not any(_can_match(pattern, shape) for shape in shapes):
+        yield (
+            f"expected a pattern of names that {resource} of this run can have, such as "
+            f"{shapes[0]!r}, got {pattern!r}: correct it, or leave it out"
+        )
 
 
 def _name_shapes(resource: str, scenario: specs.Scenario) -> list[str]:

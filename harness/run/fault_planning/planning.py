@@ -52,19 +52,21 @@ def plan(
 
     Raises UsageError for a fault that cannot work in the run.
     """
-    run = planned_runs.PlannedRun(scenario=scenario, on=on, provider=provider)
+    run = planned_runs.planned(scenario, on, provider)
     random = seeds.Seeds(seed)
     _require_start_conditions(scenario)
-    resolved = list(_resolved(run, random))
+    resolved = list(_resolved(scenario, run, random))
     faults = [item for item, _ in resolved]
     if objection := next(_objections(faults, run), ""):
         raise errors.UsageError(objection)
-    carrier = _carrier(choice, run, faults)
+    carrier = _carrier(choice, scenario, run, faults)
     planned = [_planned(item, drawn_by, run, carrier, random) for item, drawn_by in resolved]
     has_traffic = any(item.carrier != "run" for item in planned)
     _require_local_load(run, planned)
     return PlannedFaults(
-        faults=planned, carrier=carrier if has_traffic else "", kubelets=run.kubelets
+        faults=planned,
+        carrier=carrier if has_traffic else "",
+        kubelets=planned_runs.kubelets(scenario),
     )
 
 
@@ -75,19 +77,19 @@ def drawn(
 
     Raises UsageError if a nemesis finds no faults that the run allows.
     """
-    run = planned_runs.PlannedRun(scenario=scenario, on=on, provider=provider)
-    return [item for item, _ in _resolved(run, seeds.Seeds(seed))]
+    run = planned_runs.planned(scenario, on, provider)
+    return [item for item, _ in _resolved(scenario, run, seeds.Seeds(seed))]
 
 
 def _resolved(
-    run: planned_runs.PlannedRun, random: seeds.Seeds
+    scenario: specs.Scenario, run: fault.Run, random: seeds.Seeds
 ) -> Iterator[tuple[fault.Fault, str]]:
     """Yield each fault with its name, and that of the nemesis that drew it; empty: none did."""
 
     def refused(faults: Sequence[fault.Fault]) -> str:
         return next(_objections(faults, run), "")
 
-    for name, spec in run.scenario.named_faults:
+    for name, spec in scenario.named_faults:
         if isinstance(spec, nemeses.Nemesis):
             dice = random.stream("nemesis", name)
             yield from ((item, name) for item in nemesis.draw(name, spec, refused, dice))
@@ -98,7 +100,7 @@ def _resolved(
 def _planned(
     spec: fault.Fault,
     drawn_by: str,
-    run: planned_runs.PlannedRun,
+    run: fault.Run,
     carrier: Literal["server", "proxy"],
     random: seeds.Seeds,
 ) -> plans.PlannedFault:
@@ -130,10 +132,10 @@ def _planned(
 
 
 def _carrier(
-    choice: CarrierChoice, run: planned_runs.PlannedRun, faults: Sequence[fault.Fault]
+    choice: CarrierChoice, scenario: specs.Scenario, run: fault.Run, faults: Sequence[fault.Fault]
 ) -> Literal["server", "proxy"]:
     traffic = [item for item in faults if isinstance(item, traffic_fault.TrafficFault)]
-    objection = _server_objection(run, traffic)
+    objection = _server_objection(scenario, run, traffic)
     needy = next((item for item in traffic if item.needs_server), None)
     if needy is not None and (objection or choice == "proxy"):
         raise errors.UsageError(
@@ -150,7 +152,7 @@ def _carrier(
 
 
 def _server_objection(
-    run: planned_runs.PlannedRun, faults: Sequence[traffic_fault.TrafficFault]
+    scenario: specs.Scenario, run: fault.Run, faults: Sequence[traffic_fault.TrafficFault]
 ) -> str:
     """Return why the API server cannot carry the faults itself; empty if it can."""
     if run.provider != "embedded":
@@ -159,7 +161,7 @@ def _server_objection(
             "carries faults itself"
         )
     programs = subject_specs.CommandScheduler
-    is_own = any(isinstance(item, programs) for item in run.scenario.subject.schedulers)
+    is_own = any(isinstance(item, programs) for item in scenario.subject.schedulers)
     meant = [item.name for item in faults if item.on.role == "scheduler"]
     if is_own and meant:
         return (
@@ -172,7 +174,7 @@ def _server_objection(
 # ----------------------------------------------------------------------------- refusals
 
 
-def _require_local_load(run: planned_runs.PlannedRun, faults: Sequence[plans.PlannedFault]) -> None:
+def _require_local_load(run: fault.Run, faults: Sequence[plans.PlannedFault]) -> None:
     """Raise UsageError for faults in calls of remote workers, which pass by the fault proxy."""
     for item in faults:
         if item.carrier == "proxy" and run.traffic.is_remote and "traffic" in item.clients:
@@ -195,7 +197,7 @@ def _require_start_conditions(scenario: specs.Scenario) -> None:
             )
 
 
-def _objections(faults: Sequence[fault.Fault], run: planned_runs.PlannedRun) -> Iterator[str]:
+def _objections(faults: Sequence[fault.Fault], run: fault.Run) -> Iterator[str]:
     """Yield why faults cannot work in the run: each one alone, then all of them together."""
     for item in faults:
         for objection in itertools.chain(item.objections(run), item.time_objections(run)):
@@ -233,7 +235,7 @@ def _hidden(faults: Sequence[fault.Fault]) -> Iterator[str]:
             )
 
 
-def _at_once(faults: Sequence[fault.Fault], run: planned_runs.PlannedRun) -> Iterator[str]:
+def _at_once(faults: Sequence[fault.Fault], run: fault.Run) -> Iterator[str]:
     """Yield a sentence for each two faults that change the life of one process at one time."""
     ended = [(process, item) for item in faults if (process := item.ended_process(run))]
     for (one, earlier), (other, later) in itertools.combinations(ended, 2):

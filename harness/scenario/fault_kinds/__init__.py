@@ -25,7 +25,6 @@ _MODULES = (
     "stale_reads",
     "delayed_events",
     "ended_watches",
-    "starved_bookmarks",
     "changed_objects",
     "api_server_restarts",
     "stopped_processes",

@@ -1,8 +1,7 @@
 """An API server that ends and starts again."""
 
-import random
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import Seconds
@@ -20,29 +19,20 @@ class RestartApiServer(fault.RepeatedFault):
     down_s: Seconds = 0.5
     """Seconds between its end and its new start."""
 
-    effect: ClassVar[fault.Effect] = fault.Effect.API_SERVER
-    clause: ClassVar[str] = "the API server was restarted"
-    is_drawn: ClassVar[bool] = True
-    may_restart_api_server: ClassVar[bool] = True
-
-    @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return how it ends, and for how long."""
-        return {"kill": dice.random() < 0.5, "down_s": fault.between(dice, fault.LAG_S)}
-
-    @property
-    def once_s(self) -> float:
-        """The seconds of one restart."""
-        return self.down_s
+    once = "down_s"
+    effect = fault.Effect.API_SERVER
+    clause = "the API server was restarted"
+    drawn = {"kill": lambda dice: dice.random() < 0.5, "down_s": fault.LAG}
+    may_restart_api_server = True
 
     def objections(self, run: fault.Run) -> Iterator[str]:
         """Yield why the API server of the run cannot be restarted."""
-        if not run.on.exclusive:
+        if not run.is_alone:
             yield (
                 "expected a cluster of this run alone, because others would lose their API server: "
                 "use --cluster embedded, local or kind, or remove the fault"
             )
-        elif not run.on.restarts_api_server:
+        elif not run.restarts_api_server:
             remedy = _RESTARTABLE.get(run.provider, "use --cluster local")
             yield (
                 "expected a cluster whose API server can be restarted on its data, got "

@@ -1,8 +1,7 @@
 """Other clients that change objects of the run: annotations, and the devices of claims."""
 
-import random
-from collections.abc import Iterator, Sequence
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 import pydantic
 
@@ -22,30 +21,21 @@ class TouchObjects(fault.Fault):
     duration_s: fault.Delay | None = None
     """Seconds until the fault is healed; left out: until the load has ended."""
 
-    effect: ClassVar[fault.Effect] = fault.Effect.CONFLICT
-    clause: ClassVar[str] = "another client changed {name}"
-    is_drawn: ClassVar[bool] = True
-
-    @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return a resource, a rate and a duration."""
-        return {
-            "resource": dice.choice(("resourceclaims", "pods", "nodes")),
-            "rate_per_s": dice.choice((20.0, 50.0, 100.0)),
-            "duration_s": fault.between(dice, fault.LAST_S),
-        }
+    says = (
+        "another client changes an annotation of {resource} named {object_name}, "
+        "{rate_per_s:g} times a second"
+    )
+    effect = fault.Effect.CONFLICT
+    clause = "another client changed {name}"
+    drawn = {
+        "resource": fault.one_of("resourceclaims", "pods", "nodes"),
+        "rate_per_s": fault.one_of(20.0, 50.0, 100.0),
+        "duration_s": fault.LASTING,
+    }
 
     def objections(self, run: fault.Run) -> Iterator[str]:
         """Yield why no object can have such a name."""
         yield from run.name_objections(self.resource, self.object_name)
-
-    def what(self, clients: Sequence[str]) -> str:
-        """Return what the other client does."""
-        del clients
-        return (
-            f"another client changes an annotation of {self.resource} named {self.object_name}, "
-            f"{self.rate_per_s:g} times a second"
-        )
 
 
 class ReallocateClaims(fault.RepeatedFault):
@@ -53,8 +43,9 @@ class ReallocateClaims(fault.RepeatedFault):
 
     kind: Literal["reallocate-claims"]
 
-    effect: ClassVar[fault.Effect] = fault.Effect.MOVED_CLAIM
-    clause: ClassVar[str] = "another client moved {name} to this device"
+    says = "another client moves an allocated claim to a free device{repetition}"
+    effect = fault.Effect.MOVED_CLAIM
+    clause = "another client moved {name} to this device"
 
     def objections(self, run: fault.Run) -> Iterator[str]:
         """Yield why claims cannot be moved, which is possible with one device each."""
@@ -69,11 +60,6 @@ class ReallocateClaims(fault.RepeatedFault):
                 f"expected claims of one device without admin access, got claim.devices = "
                 f"{first.devices}: change [claim], or remove the fault"
             )
-
-    def what(self, clients: Sequence[str]) -> str:
-        """Return what the other client does."""
-        del clients
-        return f"another client moves an allocated claim to a free device{self.repetition}"
 
 
 KINDS = (TouchObjects, ReallocateClaims)

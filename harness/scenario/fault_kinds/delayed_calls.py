@@ -1,66 +1,39 @@
 """Calls that are late: their request on its way to the API server, or their response."""
 
-import random
-from typing import ClassVar, Literal
+from typing import Literal
 
 from harness.faults import injection
 from harness.scenario.fault_kinds import fault, traffic_fault
 
 
-class _DelayedCall(traffic_fault.TrafficFault):
-    """Base of faults that delay a call."""
-
-    is_drawn: ClassVar[bool] = True
-
-    @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return keys of a fault in some writes."""
-        keys = traffic_fault.drawn_writes(dice)
-        return {**keys, "seconds": fault.between(dice, fault.LAG_S)}
-
-
-class DelayRequest(_DelayedCall):
+class DelayRequest(traffic_fault.TrafficFault):
     """The request reaches the API server late, even if its sender has died meanwhile."""
 
     kind: Literal["delay-request"]
     seconds: fault.Delay
     """Delay in seconds."""
 
-    at: ClassVar[injection.Point] = "request"
-    effect: ClassVar[fault.Effect] = fault.Effect.LATE_WRITE
-    clause: ClassVar[str] = "the status write of {name} was under way for {lasted}"
-
-    @property
-    def action(self) -> injection.Action:
-        """Hold the request."""
-        return injection.Delay(seconds=self.seconds)
-
-    @property
-    def does(self) -> str:
-        """The effect on a call."""
-        return f"reaches the API server {self.seconds:g} s late"
+    at = "request"
+    acts = injection.Delay
+    does = "reaches the API server {seconds:g} s late"
+    effect = fault.Effect.LATE_WRITE
+    clause = "the status write of {name} was under way for {lasted}"
+    drawn = {**traffic_fault.DRAWN_WRITES, "seconds": fault.LAG}
 
 
-class DelayResponse(_DelayedCall):
+class DelayResponse(traffic_fault.TrafficFault):
     """The response of a committed request arrives late."""
 
     kind: Literal["delay-response"]
     seconds: fault.Delay
     """Delay in seconds."""
 
-    at: ClassVar[injection.Point] = "response"
-    effect: ClassVar[fault.Effect] = fault.Effect.LOST_ANSWER
-    clause: ClassVar[str] = "the response to the status write of {name} arrived {lasted} late"
-
-    @property
-    def action(self) -> injection.Action:
-        """Hold the response."""
-        return injection.Delay(seconds=self.seconds)
-
-    @property
-    def does(self) -> str:
-        """The effect on a call."""
-        return f"is carried out, and its answer arrives {self.seconds:g} s late"
+    at = "response"
+    acts = injection.Delay
+    does = "is carried out, and its answer arrives {seconds:g} s late"
+    effect = fault.Effect.LOST_ANSWER
+    clause = "the response to the status write of {name} arrived {lasted} late"
+    drawn = {**traffic_fault.DRAWN_WRITES, "seconds": fault.LAG}
 
 
 KINDS = (DelayRequest, DelayResponse)

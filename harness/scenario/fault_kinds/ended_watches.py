@@ -1,46 +1,53 @@
-"""Watches that end before an event: the connection closes, or the resourceVersion is too old."""
+"""Watches that end before an event, and watches without bookmarks."""
 
-import random
-from typing import ClassVar, Literal
+from typing import Literal
 
 from harness.faults import injection
 from harness.scenario.fault_kinds import fault, traffic_fault
 
-
-class _EndedWatch(traffic_fault.TrafficFault):
-    """Base of faults that end a watch before an event."""
-
-    at: ClassVar[injection.Point] = "event"
-    effect: ClassVar[fault.Effect] = fault.Effect.ENDED_WATCH
-    is_drawn: ClassVar[bool] = True
-
-    @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return keys of a fault in watches."""
-        keys = traffic_fault.drawn_watches(dice)
-        return {**keys, "times": dice.randint(1, 3), "skip": dice.randint(0, 20)}
+_ENDED = {
+    **traffic_fault.DRAWN_WATCHES,
+    "times": fault.whole(1, 3),
+    "skip": fault.whole(0, 20),
+}
 
 
-class DropWatch(_EndedWatch):
+class DropWatch(traffic_fault.TrafficFault):
     """The watch's connection closes before an event."""
 
     kind: Literal["drop-watch"]
 
-    clause: ClassVar[str] = "the claim watch of {client} was closed before the allocation of {name}"
-    does: ClassVar[str] = "is not sent; the watch's connection closes instead"
-    action: ClassVar[injection.Action] = injection.Drop()
+    at = "event"
+    acts = injection.Drop
+    does = "is not sent; the watch's connection closes instead"
+    effect = fault.Effect.ENDED_WATCH
+    clause = "the claim watch of {client} was closed before the allocation of {name}"
+    drawn = _ENDED
 
 
-class ExpireWatch(_EndedWatch):
+class ExpireWatch(traffic_fault.TrafficFault):
     """The watch ends with 410, so that the client must list again."""
 
     kind: Literal["expire-watch"]
 
-    clause: ClassVar[str] = (
-        "the claim watch of {client} ended with 410 before the allocation of {name}"
-    )
-    does: ClassVar[str] = "is not sent; the watch ends with 410 instead"
-    action: ClassVar[injection.Action] = injection.Gone()
+    at = "event"
+    acts = injection.Gone
+    does = "is not sent; the watch ends with 410 instead"
+    effect = fault.Effect.ENDED_WATCH
+    clause = "the claim watch of {client} ended with 410 before the allocation of {name}"
+    drawn = _ENDED
 
 
-KINDS = (DropWatch, ExpireWatch)
+class StarveBookmarks(traffic_fault.TrafficFault):
+    """Watches get no bookmarks."""
+
+    kind: Literal["starve-bookmarks"]
+
+    at = "event"
+    is_of_bookmarks = True
+    acts = injection.Omit
+    does = "is left out"
+    drawn = traffic_fault.DRAWN_WATCHES
+
+
+KINDS = (DropWatch, ExpireWatch, StarveBookmarks)

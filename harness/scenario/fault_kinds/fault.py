@@ -4,14 +4,15 @@ By default a fault hits no process, cannot be drawn by a nemesis, takes no time,
 violation. Planning, texts and checks use these methods, and no kind by its name.
 """
 
+import dataclasses
 import enum
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
 
-from harness.scenario import claim_specs, pool_specs, subject_specs, traffic_specs
+from harness.scenario import claim_specs, pool_specs, traffic_specs
 from harness.scenario.fields import Name, PositiveCount, Seconds, Spec
 
 Role = Literal["scheduler", "claim-controller", "kubelet", "load", "recorder"]
@@ -57,63 +58,35 @@ class Effect(enum.Enum):
     LOST_NODE = enum.auto()
 
 
-class Capabilities(Protocol):
-    """Facts about a cluster that decide whether a fault can work there."""
-
-    @property
-    def exclusive(self) -> bool:
-        """True if the cluster has no other users."""
-
-    @property
-    def restarts_api_server(self) -> bool:
-        """True if the API server can be restarted on its data."""
+Draw = Callable[[random.Random], Any]
+"""Draws the value of a key."""
 
 
-class Run(Protocol):
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
     """The run for which faults are planned."""
 
-    @property
-    def pools(self) -> pool_specs.PoolsSpec:
-        """The nodes and devices."""
-
-    @property
-    def claims(self) -> Sequence[claim_specs.ClaimSpec]:
-        """The kinds of claims; at least one."""
-
-    @property
-    def traffic(self) -> traffic_specs.TrafficSpec:
-        """The load."""
-
-    @property
-    def subject(self) -> subject_specs.SubjectSpec:
-        """The resolved subject."""
-
-    @property
-    def on(self) -> Capabilities:
-        """The capabilities of the cluster."""
-
-    @property
-    def provider(self) -> str:
-        """The provider of the cluster."""
-
-    @property
-    def longest_s(self) -> float:
-        """The longest time that the load may take, in seconds."""
-
-    def processes(self, role: Role) -> list[str]:
-        """Return the names of the processes of a role that the run starts."""
-
-    def ended_processes(self, role: Role) -> list[str]:
-        """Return the processes of a role that faults can end or pause."""
-
-    def foreign_schedulers(self) -> list[str]:
-        """Return the kinds of the schedulers that run without the run."""
-
-    def calls(self, role: Role) -> Calls | None:
-        """Return the API calls of a role; None: they are unknown."""
-
-    def name_objections(self, resource: str, pattern: str) -> Iterator[str]:
-        """Yield why no object of a resource can have a name that matches a shell pattern."""
+    pools: pool_specs.PoolsSpec
+    claims: Sequence[claim_specs.ClaimSpec]
+    """The kinds of claims; at least one."""
+    traffic: traffic_specs.TrafficSpec
+    provider: str
+    is_alone: bool
+    """True if the cluster has no other users."""
+    restarts_api_server: bool
+    """True if the API server can be restarted on its data."""
+    longest_s: float
+    """Longest time that the load may take, in seconds."""
+    processes: Mapping[Role, list[str]]
+    """Names of the processes of each role that the run starts; empty: it starts none."""
+    ended: Mapping[Role, list[str]]
+    """The processes of each role that faults can end or pause; one may be of the cluster."""
+    foreign_schedulers: list[str]
+    """Kinds of the schedulers that run without the run: `cluster`, `external`."""
+    calls: Mapping[Role, Calls | None]
+    """API calls of each role; None: unknown."""
+    name_objections: Callable[[str, str], Iterator[str]]
+    """Yields why no object of a resource can have a name that matches a shell pattern."""
 
 
 class StartSpec(Spec):
@@ -140,11 +113,13 @@ class Fault(Spec):
     kind: str
 
     effect: ClassVar[Effect] = Effect.OTHER
+    says: ClassVar[str] = ""
+    """Clause for `sentence`, with {process}, {repetition} and any key."""
     clause: ClassVar[str] = ""
     """Clause about its effect in the account of a double allocation: {name} of the claim,
     {process}, {client}, and the time for which it {lasted}; empty: checks have the words."""
-    is_drawn: ClassVar[bool] = False
-    """True if a nemesis may draw it; then `drawn` returns its keys."""
+    drawn: ClassVar[Mapping[str, Draw]] = {}
+    """The keys that a nemesis draws, in this order; empty: it does not draw the kind."""
     may_restart_api_server: ClassVar[bool] = False
     loses_node: ClassVar[bool] = False
     """True if it needs a node with a kubelet process of its own."""
@@ -152,9 +127,9 @@ class Fault(Spec):
     # ------------------------------------------------------------------------- planning
 
     @classmethod
-    def drawn(cls, dice: random.Random) -> Keys:
-        """Return keys that are drawn at random."""
-        raise NotImplementedError(cls)
+    def draw(cls, dice: random.Random) -> Keys:
+        """Return the keys that a nemesis draws."""
+        return {key: draw(dice) for key, draw in cls.drawn.items()}
 
     @property
     def plugins(self) -> list[str]:
@@ -202,9 +177,14 @@ class Fault(Spec):
 
     # ---------------------------------------------------------------------------- words
 
+    @property
+    def words(self) -> Mapping[str, Any]:
+        """The values that its clauses can name."""
+        return dict(self)
+
     def what(self, clients: Sequence[str]) -> str:
         """Return what it does to these processes, in a clause."""
-        raise NotImplementedError(self.kind, clients)
+        return self.says.format(process=" and ".join(clients), **self.words)
 
     @property
     def warning(self) -> str:
@@ -239,32 +219,36 @@ class RepeatedFault(Fault):
     interval_s: Delay = 2.0
     """Seconds from the end of one to the beginning of the next."""
 
-    @property
-    def once_s(self) -> float | None:
-        """The seconds that it takes each time; None: it can be healed at once."""
-        return None
+    once: ClassVar[str] = ""
+    """The key with the seconds that it takes each time; empty: it can be healed at once."""
 
     @property
     def length_s(self) -> float:
         """The seconds that it takes with its intervals."""
-        if self.once_s is None:
+        if not self.once:
             return 0.0
-        return self.times * self.once_s + (self.times - 1) * self.interval_s
+        once_s: float = getattr(self, self.once)
+        return self.times * once_s + (self.times - 1) * self.interval_s
 
     @property
     def repetition(self) -> str:
-        """How often, as the end of a clause."""
+        """How often the run repeats it, as the end of a clause."""
         return f", {self.times} times, {self.interval_s:g} s apart" if self.times > 1 else ""
+
+    @property
+    def words(self) -> Mapping[str, Any]:
+        """The values that its clauses can name."""
+        return {**dict(self), "repetition": self.repetition}
 
 
 def role_objections(role: Role, run: Run) -> Iterator[str]:
     """Yield a sentence if the run does not start the processes of a role: only they can be hit."""
-    if role == "scheduler" and (foreign := run.foreign_schedulers()):
+    if role == "scheduler" and (foreign := run.foreign_schedulers):
         yield (
             f"expected schedulers that the run starts, got subject {foreign[0]!r}, whose process and "
             "connections belong to others: use --subject kube-scheduler, or remove the fault"
         )
-    elif not run.processes(role):
+    elif not run.processes[role]:
         yield (
             f"expected a role of this run, got {role!r}, but the cluster runs its own "
             "ResourceClaim controller: use a cluster profile without it, or remove the fault"
@@ -276,9 +260,20 @@ def between(dice: random.Random, bounds: tuple[float, float]) -> float:
     return round(dice.uniform(*bounds), 2)
 
 
-LAST_S = (0.5, 4.0)
-"""Shortest and longest time that a drawn fault is on, in seconds."""
-LAG_S = (0.1, 1.5)
-"""Shortest and longest drawn delay, in seconds."""
-PAUSE_S = (0.5, 3.0)
-"""Shortest and longest time that a process of a drawn fault stands still, in seconds."""
+def seconds(least: float, most: float) -> Draw:
+    """Return what draws a time."""
+    return lambda dice: between(dice, (least, most))
+
+
+def one_of(*choices: Any) -> Draw:
+    """Return what draws one of several values."""
+    return lambda dice: dice.choice(choices)
+
+
+def whole(least: int, most: int) -> Draw:
+    """Return what draws a whole number, both ends included."""
+    return lambda dice: dice.randint(least, most)
+
+
+LASTING, LAG, PAUSE = seconds(0.5, 4.0), seconds(0.1, 1.5), seconds(0.5, 3.0)
+"""How long drawn faults are on, how long they delay, and how long processes stand still."""

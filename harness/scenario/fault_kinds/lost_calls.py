@@ -1,48 +1,35 @@
 """Calls whose connection closes: before they are carried out, or before their answer is sent."""
 
-import random
-from typing import ClassVar, Literal
+from typing import Literal
 
 from harness.faults import injection
 from harness.scenario.fault_kinds import fault, traffic_fault
 
 
-class _LostCall(traffic_fault.TrafficFault):
-    """Base of faults that close the connection of a call."""
-
-    is_drawn: ClassVar[bool] = True
-
-    @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return keys of a fault in some writes."""
-        return traffic_fault.drawn_writes(dice)
-
-    @property
-    def action(self) -> injection.Action:
-        """Close the connection."""
-        return injection.Lose()
-
-
-class LoseRequest(_LostCall):
+class LoseRequest(traffic_fault.TrafficFault):
     """The connection closes before the API server receives the request: nothing is committed."""
 
     kind: Literal["lose-request"]
 
-    at: ClassVar[injection.Point] = "request"
-    effect: ClassVar[fault.Effect] = fault.Effect.LOST_WRITE
-    clause: ClassVar[str] = "the status write of {name} was lost before the commit"
-    does: ClassVar[str] = "is lost before it is carried out"
+    at = "request"
+    acts = injection.Lose
+    does = "is lost before it is carried out"
+    effect = fault.Effect.LOST_WRITE
+    clause = "the status write of {name} was lost before the commit"
+    drawn = traffic_fault.DRAWN_WRITES
 
 
-class LoseResponse(_LostCall):
+class LoseResponse(traffic_fault.TrafficFault):
     """The connection closes after the commit, before the response: the outcome is unknown."""
 
     kind: Literal["lose-response"]
 
-    at: ClassVar[injection.Point] = "response"
-    effect: ClassVar[fault.Effect] = fault.Effect.LOST_ANSWER
-    clause: ClassVar[str] = "the response to the status write of {name} was lost"
-    does: ClassVar[str] = "is carried out, and its answer is lost"
+    at = "response"
+    acts = injection.Lose
+    does = "is carried out, and its answer is lost"
+    effect = fault.Effect.LOST_ANSWER
+    clause = "the response to the status write of {name} was lost"
+    drawn = traffic_fault.DRAWN_WRITES
 
 
 KINDS = (LoseRequest, LoseResponse)

@@ -1,7 +1,7 @@
 """A node that is lost with its kubelet, and comes back or does not."""
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from harness.scenario import traffic_specs
 from harness.scenario.fault_kinds import fault
@@ -21,13 +21,14 @@ class LoseNode(fault.RepeatedFault):
     comes_back: bool = True
     """false: it never does, and is removed with its ResourceSlices; `times` is 1 then."""
 
-    effect: ClassVar[fault.Effect] = fault.Effect.LOST_NODE
-    loses_node: ClassVar[bool] = True
+    effect = fault.Effect.LOST_NODE
+    loses_node = True
 
     @property
-    def once_s(self) -> float:
-        """The seconds for which the node is away."""
-        return self.down_s if self.comes_back else 0.0
+    def length_s(self) -> float:
+        """The seconds for which the node is away, with the intervals."""
+        away_s = self.down_s if self.comes_back else 0.0
+        return self.times * away_s + (self.times - 1) * self.interval_s
 
     def clients(self, run: fault.Run) -> list[str]:
         """Return the kubelet of the node."""

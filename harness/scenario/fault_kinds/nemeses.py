@@ -1,6 +1,6 @@
 """Faults that are drawn at random; `run.fault_planning.nemesis` draws them."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import pydantic
 
@@ -18,7 +18,7 @@ class Nemesis(fault.Fault):
     kinds: list[str] = []
     """Kinds to draw from; empty: all that the cluster and the subject allow."""
 
-    may_restart_api_server: ClassVar[bool] = True
+    may_restart_api_server = True
 
 
 KINDS = (Nemesis,)

@@ -1,6 +1,6 @@
 """Faults of other packages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from harness import errors
@@ -21,6 +21,8 @@ class PluginFault(fault.Fault):
     """Seconds until the plug-in has to undo it; left out: when it is done, or the load has
     ended."""
 
+    says = "the plug-in {plugin} injects its fault"
+
     @property
     def plugins(self) -> list[str]:
         """The plug-in."""
@@ -35,11 +37,6 @@ class PluginFault(fault.Fault):
             objection = str(error)
         if objection:
             yield objection
-
-    def what(self, clients: Sequence[str]) -> str:
-        """Return the name of the plug-in."""
-        del clients
-        return f"the plug-in {self.plugin} injects its fault"
 
 
 KINDS = (PluginFault,)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 
@@ -28,21 +28,21 @@ class RejectRequest(traffic_fault.TrafficFault):
     retry_after_s: Annotated[int, pydantic.Field(ge=1, le=3600)] | None = None
     """Retry-After header in seconds; left out: no such header."""
 
-    at: ClassVar[injection.Point] = "request"
-    effect: ClassVar[fault.Effect] = fault.Effect.LOST_WRITE
-    clause: ClassVar[str] = "the status write of {name} was rejected"
-    is_drawn: ClassVar[bool] = True
+    at = "request"
+    does = "is answered {code}{after} and not carried out"
+    effect = fault.Effect.LOST_WRITE
+    clause = "the status write of {name} was rejected"
+    drawn = {"code": fault.one_of(*_REASONS), **traffic_fault.DRAWN_WRITES}
 
     @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return keys of a fault in some writes, with one of the codes."""
-        code = dice.choice(tuple(_REASONS))
-        after = {"retry_after_s": 1} if code == 429 else {}
-        return {**traffic_fault.drawn_writes(dice), "code": code, **after}
+    def draw(cls, dice: random.Random) -> fault.Keys:
+        """Return one of the codes; 429 with the header."""
+        keys = super().draw(dice)
+        return keys | ({"retry_after_s": 1} if keys["code"] == 429 else {})
 
     @property
     def action(self) -> injection.Action:
-        """Answer with the Status of the code."""
+        """The Status of the code."""
         return injection.Reject(
             code=self.code,
             reason=_REASONS[self.code],
@@ -50,10 +50,10 @@ class RejectRequest(traffic_fault.TrafficFault):
         )
 
     @property
-    def does(self) -> str:
-        """The effect on a call."""
+    def words(self) -> Mapping[str, Any]:
+        """Its keys, and the header in words."""
         after = f" with Retry-After {self.retry_after_s} s" if self.retry_after_s else ""
-        return f"is answered {self.code}{after} and not carried out"
+        return {**dict(self), "after": after}
 
 
 KINDS = (RejectRequest,)

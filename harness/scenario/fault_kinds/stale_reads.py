@@ -1,16 +1,9 @@
 """Reads from the past: gets and lists, and the read that decides a deletion."""
 
-import random
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from harness.faults import injection
 from harness.scenario.fault_kinds import fault, traffic_fault
-
-_LISTS: tuple[dict[str, Any], ...] = (
-    {"resource": "resourceclaims", "verbs": ["list"]},
-    {"resource": "resourceslices", "verbs": ["list"]},
-    {"role": "claim-controller", "resource": "pods", "verbs": ["list"]},
-)
 
 
 class StaleRead(traffic_fault.TrafficFault):
@@ -20,29 +13,20 @@ class StaleRead(traffic_fault.TrafficFault):
     seconds: fault.Delay
     """Age of the state in seconds."""
 
-    at: ClassVar[injection.Point] = "request"
-    possible_verbs: ClassVar[tuple[str, ...]] = ("get", "list")
-    effect: ClassVar[fault.Effect] = fault.Effect.OLD_STATE
-    is_drawn: ClassVar[bool] = True
-
-    @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return keys of a fault in lists."""
-        return {
-            "on": dice.choice(_LISTS),
-            "seconds": fault.between(dice, fault.PAUSE_S),
-            "duration_s": fault.between(dice, fault.LAST_S),
-        }
-
-    @property
-    def action(self) -> injection.Action:
-        """Answer with the old state."""
-        return injection.Stale(seconds=self.seconds)
-
-    @property
-    def does(self) -> str:
-        """The effect on a read."""
-        return f"shows the state of {self.seconds:g} s ago"
+    at = "request"
+    only_verbs = ("get", "list")
+    acts = injection.Stale
+    does = "shows the state of {seconds:g} s ago"
+    effect = fault.Effect.OLD_STATE
+    drawn = {
+        "on": fault.one_of(
+            {"resource": "resourceclaims", "verbs": ["list"]},
+            {"resource": "resourceslices", "verbs": ["list"]},
+            {"role": "claim-controller", "resource": "pods", "verbs": ["list"]},
+        ),
+        "seconds": fault.PAUSE,
+        "duration_s": fault.LASTING,
+    }
 
 
 class OverlookFinalizers(traffic_fault.TrafficFault):
@@ -55,19 +39,11 @@ class OverlookFinalizers(traffic_fault.TrafficFault):
     seconds: fault.Delay
     """Age of the state in seconds; an object without finalizers since then is removed at once."""
 
-    at: ClassVar[injection.Point] = "request"
-    possible_verbs: ClassVar[tuple[str, ...]] = ("delete",)
-    needs_server: ClassVar[bool] = True
-
-    @property
-    def action(self) -> injection.Action:
-        """Remove the object."""
-        return injection.Overlook(seconds=self.seconds)
-
-    @property
-    def does(self) -> str:
-        """The effect on a deletion."""
-        return f"does not see finalizers that were added in the {self.seconds:g} s before"
+    at = "request"
+    only_verbs = ("delete",)
+    acts = injection.Overlook
+    does = "does not see finalizers that were added in the {seconds:g} s before"
+    needs_server = True
 
 
 KINDS = (StaleRead, OverlookFinalizers)

@@ -1,11 +1,12 @@
-"""A process of the run that ends and starts again, stands still, or is replaced."""
+"""A process of the run that ends and starts again, or stands still."""
 
-import random
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import Seconds
+
+_ROLE = fault.one_of("scheduler", "claim-controller", "kubelet")
 
 
 class ProcessFault(fault.RepeatedFault):
@@ -14,24 +15,19 @@ class ProcessFault(fault.RepeatedFault):
     role: Literal["scheduler", "claim-controller", "kubelet"] = "scheduler"
     """The process; of several schedulers, the leader if they elect one, otherwise the first."""
 
-    is_drawn: ClassVar[bool] = True
-
-    @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return a role, and the time for which its process is down."""
-        return {"role": dice.choice(fault.ENDED_ROLES), "down_s": fault.between(dice, fault.LAG_S)}
+    once = "down_s"
 
     def clients(self, run: fault.Run) -> list[str]:
         """Return the process."""
-        return run.ended_processes(self.role)[:1]
+        return run.ended[self.role][:1]
 
     def ended_process(self, run: fault.Run) -> str:
         """Return the process."""
-        return run.ended_processes(self.role)[0]
+        return run.ended[self.role][0]
 
     def objections(self, run: fault.Run) -> Iterator[str]:
         """Yield why no process of the role can be ended."""
-        if not run.ended_processes(self.role):
+        if not run.ended[self.role]:
             yield from fault.role_objections(self.role, run)
 
 
@@ -42,18 +38,10 @@ class KillProcess(ProcessFault):
     down_s: Seconds = 0.5
     """Seconds until it is started again."""
 
-    effect: ClassVar[fault.Effect] = fault.Effect.RESTART
-    clause: ClassVar[str] = "{process} was killed"
-
-    @property
-    def once_s(self) -> float:
-        """The seconds for which it is down."""
-        return self.down_s
-
-    def what(self, clients: Sequence[str]) -> str:
-        """Return how it ends, and when it starts again."""
-        process = " and ".join(clients)
-        return f"{process} is killed and starts again {self.down_s:g} s later{self.repetition}"
+    says = "{process} is killed and starts again {down_s:g} s later{repetition}"
+    effect = fault.Effect.RESTART
+    clause = "{process} was killed"
+    drawn = {"role": _ROLE, "down_s": fault.LAG}
 
 
 class RestartProcess(ProcessFault):
@@ -63,18 +51,10 @@ class RestartProcess(ProcessFault):
     down_s: Seconds = 0.0
     """Seconds until it is started again."""
 
-    effect: ClassVar[fault.Effect] = fault.Effect.RESTART
-    clause: ClassVar[str] = "{process} was restarted"
-
-    @property
-    def once_s(self) -> float:
-        """The seconds for which it is down."""
-        return self.down_s
-
-    def what(self, clients: Sequence[str]) -> str:
-        """Return how it ends, and when it starts again."""
-        process = " and ".join(clients)
-        return f"{process} is stopped and starts again {self.down_s:g} s later{self.repetition}"
+    says = "{process} is stopped and starts again {down_s:g} s later{repetition}"
+    effect = fault.Effect.RESTART
+    clause = "{process} was restarted"
+    drawn = {"role": _ROLE, "down_s": fault.LAG}
 
 
 class PauseProcess(ProcessFault):
@@ -87,25 +67,11 @@ class PauseProcess(ProcessFault):
     seconds: fault.Delay
     """Length of the pause in seconds."""
 
-    effect: ClassVar[fault.Effect] = fault.Effect.PAUSE
-    clause: ClassVar[str] = "{process} was paused for {lasted}"
-
-    @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return a role and a length."""
-        return {
-            "role": dice.choice(fault.ENDED_ROLES),
-            "seconds": fault.between(dice, fault.PAUSE_S),
-        }
-
-    @property
-    def once_s(self) -> float:
-        """The seconds of one pause."""
-        return self.seconds
-
-    def what(self, clients: Sequence[str]) -> str:
-        """Return for how long it stands still."""
-        return f"{' and '.join(clients)} stands still for {self.seconds:g} s{self.repetition}"
+    once = "seconds"
+    says = "{process} stands still for {seconds:g} s{repetition}"
+    effect = fault.Effect.PAUSE
+    clause = "{process} was paused for {lasted}"
+    drawn = {"role": _ROLE, "seconds": fault.PAUSE}
 
 
 KINDS = (KillProcess, RestartProcess, PauseProcess)

@@ -1,8 +1,7 @@
 """A second scheduler that replaces the first."""
 
-import random
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import Seconds
@@ -19,14 +18,9 @@ class TakeOver(fault.Fault):
     """Seconds by which the second one starts before the first one ends; 0: it starts
     afterwards."""
 
-    effect: ClassVar[fault.Effect] = fault.Effect.TAKE_OVER
-    clause: ClassVar[str] = "another scheduler took over from {process}"
-    is_drawn: ClassVar[bool] = True
-
-    @classmethod
-    def drawn(cls, dice: random.Random) -> fault.Keys:
-        """Return how the first one ends; one that is paused would block other faults."""
-        return {"ends": dice.choice(("kill", "terminate"))}
+    effect = fault.Effect.TAKE_OVER
+    clause = "another scheduler took over from {process}"
+    drawn = {"ends": fault.one_of("kill", "terminate")}  # a paused one would block other faults
 
     @property
     def length_s(self) -> float:
@@ -40,11 +34,11 @@ class TakeOver(fault.Fault):
 
     def clients(self, run: fault.Run) -> list[str]:
         """Return the first scheduler."""
-        return run.processes("scheduler")[:1]
+        return run.processes["scheduler"][:1]
 
     def ended_process(self, run: fault.Run) -> str:
         """Return the first scheduler."""
-        return run.ended_processes("scheduler")[0]
+        return run.ended["scheduler"][0]
 
     def objections(self, run: fault.Run) -> Iterator[str]:
         """Yield why no scheduler can be replaced."""

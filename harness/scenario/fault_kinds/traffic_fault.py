@@ -4,7 +4,6 @@ A carrier applies the first fault that matches a call or event, in the order of 
 only that one (`faults.injection.Faults.strike`).
 """
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -25,19 +24,28 @@ _POSSIBLE: Mapping[injection.Point, tuple[str, ...]] = {
 }
 """The verbs that a fault can apply to, by its point."""
 _OF_COLLECTIONS = {"list", "watch", "deletecollection"}
-_WRITES: tuple[dict[str, Any], ...] = (
-    {"resource": "resourceclaims", "subresource": "status", "verbs": ["update"]},
-    {"resource": "pods", "subresource": "binding", "verbs": ["create"]},
-    {"role": "claim-controller", "resource": "resourceclaims"},
-    {"role": "kubelet", "resource": "pods", "subresource": "status"},
-)
-_WATCHES: tuple[dict[str, Any], ...] = (
-    {"resource": "resourceclaims"},
-    {"resource": "pods"},
-    {"role": "claim-controller", "resource": "pods"},
-    {"role": "claim-controller", "resource": "resourceclaims"},
-    {"role": "kubelet", "resource": "pods"},
-)
+DRAWN_WRITES: Mapping[str, fault.Draw] = {
+    "on": fault.one_of(
+        {"resource": "resourceclaims", "subresource": "status", "verbs": ["update"]},
+        {"resource": "pods", "subresource": "binding", "verbs": ["create"]},
+        {"role": "claim-controller", "resource": "resourceclaims"},
+        {"role": "kubelet", "resource": "pods", "subresource": "status"},
+    ),
+    "times": fault.whole(1, 20),
+    "duration_s": fault.LASTING,
+}
+"""The keys of a drawn fault in some writes."""
+DRAWN_WATCHES: Mapping[str, fault.Draw] = {
+    "on": fault.one_of(
+        {"resource": "resourceclaims"},
+        {"resource": "pods"},
+        {"role": "claim-controller", "resource": "pods"},
+        {"role": "claim-controller", "resource": "resourceclaims"},
+        {"role": "kubelet", "resource": "pods"},
+    ),
+    "duration_s": fault.LASTING,
+}
+"""The keys of a drawn fault in watches."""
 
 
 class TargetSpec(Spec):
@@ -98,6 +106,13 @@ class TrafficFault(fault.Fault):
 
     at: ClassVar[injection.Point]
     """The point at which it applies."""
+    acts: ClassVar[type[Any]]
+    """The action of a carrier; its fields are keys of the fault."""
+    does: ClassVar[str]
+    """The effect on a call or event, in a clause; keys of the fault are replaced."""
+    only_verbs: ClassVar[tuple[str, ...]] = ()
+    """The verbs that it can apply to; empty: all that its point allows."""
+    is_of_bookmarks: ClassVar[bool] = False
     needs_server: ClassVar[bool] = False
     """True if only the embedded API server can carry it."""
 
@@ -109,7 +124,7 @@ class TrafficFault(fault.Fault):
     @property
     def possible_verbs(self) -> tuple[str, ...]:
         """The verbs that it can apply to."""
-        return _POSSIBLE[self.point]
+        return self.only_verbs or _POSSIBLE[self.point]
 
     @property
     def verbs(self) -> tuple[str, ...]:
@@ -117,14 +132,17 @@ class TrafficFault(fault.Fault):
         return tuple(self.on.verbs) or self.possible_verbs
 
     @property
-    def events(self) -> tuple[EventType | Literal["BOOKMARK"], ...]:
+    def events(self) -> Sequence[EventType | Literal["BOOKMARK"]]:
         """The types of watch events that it applies to; empty: all but bookmarks."""
-        return ()
+        return ("BOOKMARK",) if self.is_of_bookmarks else getattr(self, "event_types", ())
 
     @property
     def action(self) -> injection.Action:
         """The action of the carrier."""
-        raise NotImplementedError(self.kind)
+        made: injection.Action = self.acts(
+            **{name: getattr(self, name) for name in self.acts.__struct_fields__}
+        )
+        return made
 
     def rule(self, name: str, *, clients: Sequence[str], seed: int) -> injection.FaultSpec:
         """Return the rule of a carrier; `seed` is that of its probability."""
@@ -138,7 +156,7 @@ class TrafficFault(fault.Fault):
                 resource=self.on.resource,
                 subresource=self.on.subresource,
                 name=self.on.name,
-                event_types=self.events,
+                event_types=tuple(self.events),
             ),
             skip=self.skip,
             every=self.every,
@@ -149,7 +167,7 @@ class TrafficFault(fault.Fault):
 
     def clients(self, run: fault.Run) -> list[str]:
         """Return the processes of the role."""
-        return run.processes(self.on.role)
+        return run.processes[self.on.role]
 
     def hides(self, other: "TrafficFault") -> bool:
         """Return whether it takes everything that a later fault matches, at all times."""
@@ -193,7 +211,7 @@ class TrafficFault(fault.Fault):
     def _target_objections(self) -> Iterator[str]:
         """Check that the conditions can hold together."""
         on, is_event = self.on, self.point == "event"
-        if on.name and self.events == ("BOOKMARK",):
+        if on.name and self.is_of_bookmarks:
             yield (
                 "expected no on.name, because bookmarks belong to no object, "
                 f"got {on.name!r}: remove it"
@@ -216,7 +234,7 @@ class TrafficFault(fault.Fault):
 
     def _call_objections(self, run: fault.Run) -> Iterator[str]:
         """Check that the role makes such calls, as far as they are known."""
-        on, made, chosen = self.on, run.calls(self.on.role), frozenset(self.verbs)
+        on, made, chosen = self.on, run.calls[self.on.role], frozenset(self.verbs)
         if made is None or on.selected(made, chosen):
             return
         resources = sorted({key.partition("/")[0] for key in made})
@@ -238,16 +256,6 @@ class TrafficFault(fault.Fault):
     # ---------------------------------------------------------------------------- words
 
     @property
-    def does(self) -> str:
-        """The effect on a call or event, in a clause."""
-        raise NotImplementedError(self.kind)
-
-    @property
-    def event_noun(self) -> str:
-        """The noun for an event that it hits."""
-        return "watch event"
-
-    @property
     def warning(self) -> str:
         """A sentence about the verdict if the recorder is hit."""
         if self.on.role == "recorder":
@@ -256,7 +264,8 @@ class TrafficFault(fault.Fault):
 
     def what(self, clients: Sequence[str]) -> str:
         """Return which calls or events of these processes it hits, and its effect on them."""
-        return f"{self._amount}{self._target} of {' and '.join(clients)} {self.does}"
+        does = self.does.format(**self.words)
+        return f"{self._amount}{self._target} of {' and '.join(clients)} {does}"
 
     @property
     def _amount(self) -> str:
@@ -280,7 +289,9 @@ class TrafficFault(fault.Fault):
         if on.name:
             resource += f" named {on.name}"
         if self.point == "event":
-            return f"{self.event_noun} of {resource}"
+            types = f"event {' or '.join(self.events)}"
+            noun = "bookmark" if self.is_of_bookmarks else types if self.events else "watch event"
+            return f"{noun} of {resource}"
         named = "call" if self.verbs == self.possible_verbs else " or ".join(self.verbs)
         return f"{named} of {resource}"
 
@@ -294,17 +305,3 @@ def _ordinal(number: int) -> str:
     endings = {1: "st", 2: "nd", 3: "rd"}
     is_teen = number % 100 in (11, 12, 13)
     return f"{number}{'th' if is_teen else endings.get(number % 10, 'th')}"
-
-
-def drawn_writes(dice: random.Random) -> fault.Keys:
-    """Return keys of a fault in some writes, drawn at random."""
-    return {
-        "on": dice.choice(_WRITES),
-        "times": dice.randint(1, 20),
-        "duration_s": fault.between(dice, fault.LAST_S),
-    }
-
-
-def drawn_watches(dice: random.Random) -> fault.Keys:
-    """Return keys of a fault in watches, drawn at random."""
-    return {"on": dice.choice(_WATCHES), "duration_s": fault.between(dice, fault.LAST_S)}

@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 KINDS = ROOT / "harness" / "scenario" / "fault_kinds"
 OF_TRAFFIC = '''"""Bindings that are late."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from harness.faults import injection
 from harness.scenario.fault_kinds import fault, traffic_fault
@@ -27,26 +27,18 @@ class SlowBinding(traffic_fault.TrafficFault):
     seconds: fault.Delay
     """Delay in seconds."""
 
-    at: ClassVar[injection.Point] = "request"
-    possible_verbs: ClassVar[tuple[str, ...]] = ("create",)
-    effect: ClassVar[fault.Effect] = fault.Effect.LATE_WRITE
-
-    @property
-    def action(self) -> injection.Action:
-        """Hold the request."""
-        return injection.Delay(seconds=self.seconds)
-
-    @property
-    def does(self) -> str:
-        """The effect on a call."""
-        return f"is slow by {self.seconds:g} s"
+    at = "request"
+    only_verbs = ("create",)
+    acts = injection.Delay
+    does = "is slow by {seconds:g} s"
+    effect = fault.Effect.LATE_WRITE
 
 
 KINDS = (SlowBinding,)
 '''
 OF_CLIENT = '''"""Nodes that take no new pods for a while."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from harness.extensions import contracts
@@ -60,14 +52,12 @@ class CordonNode(client_fault.ClientFault):
     seconds: fault.Delay
     """Time until it is uncordoned."""
 
+    says = "another client cordons a node for {seconds:g} s"
+
     def objections(self, run: fault.Run) -> Iterator[str]:
         """Yield why no node is left."""
         if run.pools.nodes < 2:
             yield "expected a second node: add one"
-
-    def what(self, clients: Sequence[str]) -> str:
-        """Return what the other client does."""
-        return f"another client cordons a node for {self.seconds:g} s"
 
     def inject(self, target: contracts.FaultTarget) -> None:
         """Cordon the node, wait, and uncordon it."""
