@@ -81,16 +81,8 @@ def cut(
     run: campaign_plan.PlannedRun, *, seconds: float, is_interrupted: bool
 ) -> results.RunResult:
     """Return the result of a run of which nothing is known but that it was begun."""
-    return results.RunResult(
-        number=run.number,
-        scenario=run.title,
-        subject=run.subject,
-        purpose=run.purpose,
-        hypothesis=run.hypothesis,
-        seconds=seconds,
-        cut=True,
-        reason="interrupted" if is_interrupted else "the time budget ended during the run",
-    )
+    why = "interrupted" if is_interrupted else "the time budget ended during the run"
+    return run.result(seconds=seconds, cut=True, reason=why)
 
 
 def unexamined(

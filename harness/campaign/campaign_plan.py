@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from harness import clocks, errors, regular_files, seeds, writing
+from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.history import subject_names
@@ -65,6 +66,18 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         """Identifies the run within the campaign, in pytest's form: `name[parameters]`."""
         return f"{self.title}[{self.subject}-{self.repetition}]"
+
+    def result(self, **said: Any) -> results.RunResult:
+        """Return a result of this run with these other fields."""
+        return results.RunResult(
+            number=self.number,
+            scenario=self.title,
+            subject=self.subject,
+            purpose=self.purpose,
+            hypothesis=self.hypothesis,
+            shows_otherwise=self.shows_otherwise,
+            **said,
+        )
 
 
 class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,6 @@ from harness.campaign import (
     campaign_plan,
     junit_names,
     plugin,
-    purposes,
     results,
     sequential_stopping,
     summaries,
@@ -223,15 +222,8 @@ def _broken(
     """Return the result of a run whose worker died or that ended with a bug of the harness."""
     name = report.nodeid.rpartition("::")[2]
     run = planned.get(name)
-    return results.RunResult(
-        number=run.number if run else 0,
-        scenario=run.title if run else name,
-        subject=run.subject if run else "",
-        purpose=run.purpose if run else purposes.Purpose.SUBJECT,
-        hypothesis=run.hypothesis if run else "",
-        seconds=report.duration,
-        error=str(report.longrepr)[-2000:],
-    )
+    said: dict[str, Any] = {"seconds": report.duration, "error": str(report.longrepr)[-2000:]}
+    return run.result(**said) if run else results.RunResult(scenario=name, subject="", **said)
 
 
 def _without_other_plugins(call: Callable[[], int | pytest.ExitCode]) -> int | pytest.ExitCode:

@@ -224,20 +224,8 @@ class RunItem(pytest.Item):
         cluster = _cluster_of(self.config, suited, name=name, folder=self.path.parent)
         return directory, runs.run(loaded, plan, directory, cluster=cluster, deadline=deadline)
 
-    def _result(self, started: float, **fields: object) -> results.RunResult:
-        return msgspec.convert(
-            {
-                "number": self._run.number,
-                "scenario": self._run.title,
-                "subject": self._run.subject,
-                "purpose": self._run.purpose,
-                "hypothesis": self._run.hypothesis,
-                "shows_otherwise": self._run.shows_otherwise,
-                "seconds": time.monotonic() - started,
-                **fields,
-            },
-            results.RunResult,
-        )
+    def _result(self, started: float, **said: Any) -> results.RunResult:
+        return self._run.result(seconds=time.monotonic() - started, **said)
 
 
 def _others(judgement: verdict_files.Judgement) -> int:

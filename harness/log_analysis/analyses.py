@@ -17,9 +17,9 @@ from harness.log_analysis import (
 from harness.log_analysis.analysis_results import Analysis, Failures, Finding
 from harness.log_analysis.double_allocations import DoubleAllocation
 from harness.log_analysis.gaps import Gap
+from harness.log_analysis.log_states import LogState
 from harness.log_analysis.messages import Message
 from harness.log_analysis.signatures import Cause, Signature
-from harness.log_analysis.stories import Story
 
 FIXED = "1.32.12, 1.33.8, 1.34.4, 1.35.1 and 1.36"
 """The first releases with the two fixes, which also brought the lines about gathers."""
@@ -96,7 +96,7 @@ def _are_stored(analysis: Analysis) -> bool:
 KEPT = 32 * 2**20
 """Bytes of text that are kept, for all files together."""
 _KEPT_MIN = 2**22
-_STORIES_MAX = 64
+_STATES_MAX = 64
 """Number of scheduler processes that can be distinguished."""
 
 
@@ -116,48 +116,48 @@ def analyse(names: Sequence[str], *, folder: pathlib.Path | None = None) -> Anal
     return _concluded(files, _read(files))
 
 
-def _read(files: Sequence[text_blocks.LogText]) -> list[Story]:
-    stories: dict[tuple[int, str], Story] = {}
-    story, log, process = None, -1, ""
+def _read(files: Sequence[text_blocks.LogText]) -> list[LogState]:
+    states: dict[tuple[int, str], LogState] = {}
+    state, log, process = None, -1, ""
     for order, (its_log, record) in enumerate(merging.merged(files)):
         record.order = order
         if its_log != log or record.process != process:
             log, process = its_log, record.process
-            story = _story(stories, log, process)
-        if story is not None:
-            story.see(record)
-    for story in stories.values():
-        story.end()
-    return list(stories.values())
+            state = _state(states, log, process)
+        if state is not None:
+            state.see(record)
+    for state in states.values():
+        state.end()
+    return list(states.values())
 
 
-def _story(stories: dict[tuple[int, str], Story], log: int, process: str) -> Story | None:
-    """Return the story of a process; None if there are too many of them."""
+def _state(states: dict[tuple[int, str], LogState], log: int, process: str) -> LogState | None:
+    """Return the state of a process; None if there are too many of them."""
     key = log, process
-    if key not in stories and len(stories) < _STORIES_MAX:
-        stories[key] = Story(f"process {process}" if process else f"log {log + 1}")
-    return stories.get(key)
+    if key not in states and len(states) < _STATES_MAX:
+        states[key] = LogState(f"process {process}" if process else f"log {log + 1}")
+    return states.get(key)
 
 
-def _concluded(files: Sequence[text_blocks.LogText], stories: Sequence[Story]) -> Analysis:
+def _concluded(files: Sequence[text_blocks.LogText], states: Sequence[LogState]) -> Analysis:
     counts: collections.Counter[Message] = collections.Counter()
-    for story in stories:
-        counts.update(story.counts)
+    for state in states:
+        counts.update(state.counts)
     gaps: collections.Counter[Gap] = collections.Counter()
-    for counted in (*(file.gaps for file in files), *(story.gaps for story in stories)):
+    for counted in (*(file.gaps for file in files), *(state.gaps for state in states)):
         gaps.update(counted)
-    pairs = _distinct(stories)
+    pairs = _distinct(states)
     findings = [_finding(found, counts) for found in pairs]
     explained = [(found.second.gather, found.device) for found in pairs]
-    unread = sum(story.found_count - len(story.found) for story in stories)
+    unread = sum(state.found_count - len(state.found) for state in states)
     analysis = Analysis(
         files=files,
         findings=findings,
         found_count=len(pairs) + unread,
         stale=[
             stale
-            for story in stories
-            for stale in story.stale
+            for state in states
+            for stale in state.stale
             if (stale.gather, stale.device) not in explained
         ],
         allocations=counts[Message.OBSERVED],
@@ -166,22 +166,22 @@ def _concluded(files: Sequence[text_blocks.LogText], stories: Sequence[Story]) -
         releases=counts[Message.FREED],
         suspected=[
             (device, (first.claim, second.claim))
-            for story in stories
-            for (device, _), (first, second) in story.suspected.items()
+            for state in states
+            for (device, _), (first, second) in state.suspected.items()
         ],
         counts={message.value: count for message, count in counts.items()},
         gaps=gaps,
-        versions=sorted({version for story in stories for version in story.versions}),
-        failures=[*_failures(stories)],
+        versions=sorted({version for state in states for version in state.versions}),
+        failures=[*_failures(states)],
     )
     reasons = () if findings else tuple(missing_reasons(analysis))
     return dataclasses.replace(analysis, reasons=reasons)
 
 
-def _failures(stories: Sequence[Story]) -> Iterator[Failures]:
+def _failures(states: Sequence[LogState]) -> Iterator[Failures]:
     for kind in write_failures.Kind:
-        count = sum(story.failures.counts[kind] for story in stories)
-        lines = [line for story in stories for line in story.failures.lines.get(kind, ())]
+        count = sum(state.failures.counts[kind] for state in states)
+        lines = [line for state in states for line in state.failures.lines.get(kind, ())]
         if count:
             lines.sort(key=lambda line: line.order)
             yield Failures(kind, count, lines[: write_failures.LINES_MAX])
@@ -192,11 +192,11 @@ def _finding(found: DoubleAllocation, counts: collections.Counter[Message]) -> F
     return Finding(found, cause, tuple(of_finding(found, cause, counts)))
 
 
-def _distinct(stories: Sequence[Story]) -> list[DoubleAllocation]:
+def _distinct(states: Sequence[LogState]) -> list[DoubleAllocation]:
     """Return each pair of claims of a device once, though two schedulers may have seen it."""
     pairs: dict[tuple[str, frozenset[str]], DoubleAllocation] = {}
-    for story in stories:
-        for found in story.found:
+    for state in states:
+        for found in state.found:
             key = (found.device, frozenset((found.first.claim, found.second.claim)))
             pairs[key] = _joined(pairs[key], found) if key in pairs else found
     return sorted(pairs.values(), key=lambda found: found.shown_by.order)

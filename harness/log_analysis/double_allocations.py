@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 
-from harness.log_analysis.claim_moments import ClaimMoments, Gather, InFlightLine
+from harness.log_analysis.claim_lines import ClaimLines, Gather, InFlightLine
 from harness.log_analysis.log_records import LogRecord
 
 LISTED_MAX = 3
@@ -16,8 +16,8 @@ class DoubleAllocation:
 
     device: str
     """`driver/pool/device`."""
-    first: ClaimMoments
-    second: ClaimMoments
+    first: ClaimLines
+    second: ClaimLines
     shown_by: LogRecord
     """The line with which it is certain."""
 
@@ -29,7 +29,7 @@ class DoubleAllocation:
             yield line.record
 
 
-def in_order(one: ClaimMoments, other: ClaimMoments) -> tuple[ClaimMoments, ClaimMoments]:
+def in_order(one: ClaimLines, other: ClaimLines) -> tuple[ClaimLines, ClaimLines]:
     """Return the claim first that got the device first."""
     if one.reserved and other.reserved and other.reserved.order < one.reserved.order:
         return other, one
@@ -42,7 +42,7 @@ class StaleGather:
 
     gather: Gather
     device: str
-    missed: ClaimMoments
+    missed: ClaimLines
     is_certain: bool
     """False if the log does not show what the gather found."""
     in_flight: tuple[InFlightLine, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from harness.log_analysis import messages
-from harness.log_analysis.claim_moments import ClaimMoments, Gather, InFlightLine
+from harness.log_analysis.claim_lines import ClaimLines, Gather, InFlightLine
 from harness.log_analysis.double_allocations import StaleGather
 from harness.log_analysis.log_records import LogRecord, Neighbours
 
@@ -122,9 +122,9 @@ class _Open:
 
     gather: Gather
     start: LogRecord
-    observed: list[tuple[str, ClaimMoments]] = dataclasses.field(default_factory=list)
+    observed: list[tuple[str, ClaimLines]] = dataclasses.field(default_factory=list)
     """Devices that became visible during it."""
-    left: list[tuple[str, ClaimMoments]] = dataclasses.field(default_factory=list)
+    left: list[tuple[str, ClaimLines]] = dataclasses.field(default_factory=list)
     """Those of them whose claim also left the claims in flight during it."""
 
 
@@ -179,13 +179,13 @@ class OpenGathers:
                 if device not in gather.devices:
                     self._add(StaleGather(gather, device, moments, is_certain=True))
 
-    def see_observed(self, device: str, moments: ClaimMoments) -> None:
+    def see_observed(self, device: str, moments: ClaimLines) -> None:
         """Take in that a device became visible."""
         for opened in self._open.values():
             if len(opened.observed) < _DURING_MAX:
                 opened.observed.append((device, moments))
 
-    def see_removed(self, moments: ClaimMoments) -> None:
+    def see_removed(self, moments: ClaimLines) -> None:
         """Take in that a claim left the claims in flight."""
         for opened in self._open.values():
             opened.left += [entry for entry in opened.observed if entry[1] is moments]

@@ -1,6 +1,6 @@
 """Names the race behind a double allocation, from the order of its lines.
 
-If none fits, it says which lines are missing. `stories` decides whether there is a double
+If none fits, it says which lines are missing. `log_states` decides whether there is a double
 allocation.
 """
 
@@ -9,7 +9,7 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from harness.log_analysis.claim_moments import ClaimMoments, Gather, precedes
+from harness.log_analysis.claim_lines import ClaimLines, Gather, precedes
 from harness.log_analysis.double_allocations import DoubleAllocation
 from harness.log_analysis.log_records import LogRecord
 
@@ -68,7 +68,7 @@ def window_of(
     return Window(begin, end, bound, meaning) if begin and end else None
 
 
-def removal(moments: ClaimMoments) -> LogRecord | None:
+def removal(moments: ClaimLines) -> LogRecord | None:
     """Return a line by which the claim had certainly left the claims in flight.
 
     A pod is bound after PreBind, whose last step removes its claims.
@@ -190,7 +190,7 @@ def find_lost_answer(found: DoubleAllocation) -> Cause | None:
     )
 
 
-def _left(first: ClaimMoments, reserved: LogRecord | None) -> LogRecord | None:
+def _left(first: ClaimLines, reserved: LogRecord | None) -> LogRecord | None:
     """Return the first line by which the claim was not in flight, before the second was planned."""
     lines = (first.removed, first.released, first.unanswered)
     before = [line for line in lines if line is not None and precedes(line, reserved)]
@@ -219,7 +219,7 @@ def find_gathering(found: DoubleAllocation) -> Cause | None:
 
 
 def _by_removal(
-    first: ClaimMoments, removed: LogRecord, gather: Gather, end: LogRecord
+    first: ClaimLines, removed: LogRecord, gather: Gather, end: LogRecord
 ) -> Cause | None:
     """Judge a log that shows when the claim left the claims in flight."""
     observed, begin = first.observed, gather.begin
@@ -360,7 +360,7 @@ def find_accounting(found: DoubleAllocation) -> Cause | None:
     return None
 
 
-def _cause(first: ClaimMoments, left: LogRecord | None, sentence: str) -> Cause:
+def _cause(first: ClaimLines, left: LogRecord | None, sentence: str) -> Cause:
     window = window_of(left, first.observed or first.assumed, "exactly", _ACCOUNTING)
     return Cause(Signature.ACCOUNTING, is_certain=True, sentences=(sentence,), window=window)
 

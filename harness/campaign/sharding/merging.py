@@ -125,7 +125,8 @@ def merge(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]) -> Merge
             doubled += [_doubled(run, ranked[0], other) for other in ranked[1:]]
         else:
             missing.append(_missing(run, plan, shards))
-            found.append(_unknown(run, missing[-1].reason))
+            unknown, why = verdicts.Verdict.UNKNOWN, missing[-1].reason
+            found.append(run.result(seconds=0.0, verdict=unknown, reason=why, missing=True))
     return Merged(
         results=found,
         missing=missing,
@@ -156,21 +157,6 @@ def _why(shard: ReadShard, number: int) -> str:
     lines = ", ".join(shard.found.problems[:PROBLEMS_MAX])
     what = shard.found.rejected.get(number) or lines or "it was interrupted, or is under way"
     return f"{what} ({shard.folder})"
-
-
-def _unknown(run: sharded_plans.ShardedRun, reason: str) -> results.RunResult:
-    return results.RunResult(
-        number=run.number,
-        scenario=run.title,
-        subject=run.subject,
-        purpose=run.purpose,
-        hypothesis=run.hypothesis,
-        shows_otherwise=run.shows_otherwise,
-        seconds=0.0,
-        verdict=verdicts.Verdict.UNKNOWN,
-        reason=reason,
-        missing=True,
-    )
 
 
 def _doubled(run: sharded_plans.ShardedRun, counted: _Made, other: _Made) -> DoubledRun:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from harness.checks import verdicts
 from harness.log_analysis import analysis_results, signatures
-from harness.log_analysis.claim_moments import ClaimMoments
+from harness.log_analysis.claim_lines import ClaimLines
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
 from harness.log_analysis.write_failures import Kind
 from harness.report.explanations import excerpts
@@ -224,7 +224,7 @@ def _of_finding(finding: analysis_results.Finding) -> DoubleAllocationDocument:
     )
 
 
-def _claim(moments: ClaimMoments) -> Claim:
+def _claim(moments: ClaimLines) -> Claim:
     return Claim(moments.claim, moments.uid or None, moments.pod or None, moments.node or None)
 
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.log_analysis import double_allocations
-from harness.log_analysis.claim_moments import ClaimMoments, Gather, InFlightLine
+from harness.log_analysis.claim_lines import ClaimLines, Gather, InFlightLine
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
 from harness.log_analysis.log_records import LogRecord, Neighbours
 
@@ -77,7 +77,7 @@ def _line(record: LogRecord, meaning: str) -> Line:
     return Line(record.file.name, record.number, _shortened(record.text, TEXT_MAX), meaning)
 
 
-def _of_claim(moments: ClaimMoments, rank: str) -> Iterator[tuple[LogRecord, str]]:
+def _of_claim(moments: ClaimLines, rank: str) -> Iterator[tuple[LogRecord, str]]:
     for record, meaning in (
         (moments.reserved, "Reserve: planned, and in flight from here on"),
         (moments.released, "given up, no longer in flight"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.log_analysis import analysis_results, log_files, stories
+from harness.log_analysis import analysis_results, log_files, log_states
 from tests.support.log_lines import DEVICE, FORMS, Story
 from tests.unit.log_analysis import conftest
 
@@ -149,8 +149,8 @@ def test_a_device_with_very_many_claims_is_bounded(analyse: conftest.Analyse) ->
     for number in range(3_000):
         story.observe(f"c{number}")
     analysis = analyse(story.text())
-    assert len(analysis.findings) == stories.FOUND_MAX
-    assert analysis.found_count > stories.FOUND_MAX
+    assert len(analysis.findings) == log_states.FOUND_MAX
+    assert analysis.found_count > log_states.FOUND_MAX
 
 
 def test_plans_without_releases_are_bounded(analyse: conftest.Analyse) -> None:
@@ -159,7 +159,7 @@ def test_plans_without_releases_are_bounded(analyse: conftest.Analyse) -> None:
         story.attempt(f"c{number}").reserve(f"c{number}").assume(f"c{number}").bound(f"c{number}")
     analysis = analyse(story.text())
     assert analysis.verdict is analysis_results.Verdict.UNKNOWN
-    assert len(analysis.suspected) == stories.SUSPECTED_MAX
+    assert len(analysis.suspected) == log_states.SUSPECTED_MAX
     assert analysis.suspected[-1][0] == DEVICE
 
 

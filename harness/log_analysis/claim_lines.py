@@ -32,7 +32,7 @@ class Gather(msgspec.Struct, eq=False):
         yield from (line for line in lines if line is not None)
 
 
-class ClaimMoments(msgspec.Struct, eq=False):
+class ClaimLines(msgspec.Struct, eq=False):
     """The lines about one allocation of a claim, from its plan on; None for missing ones."""
 
     claim: str

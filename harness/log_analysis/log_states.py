@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 from harness.log_analysis import (
     allocation_documents,
-    claim_moments,
+    claim_lines,
     double_allocations,
     open_gathers,
     write_failures,
 )
-from harness.log_analysis.claim_moments import ClaimMoments
+from harness.log_analysis.claim_lines import ClaimLines
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
 from harness.log_analysis.gaps import Gap
 from harness.log_analysis.log_records import LogRecord
@@ -28,7 +28,7 @@ FOUND_MAX = 1_000
 """Double allocations that are kept with their lines; further ones are only counted."""
 
 
-class Story:
+class LogState:
     """The log of one scheduler process, as it was read so far."""
 
     def __init__(self, scheduler: str = "") -> None:
@@ -36,16 +36,16 @@ class Story:
         self.found: list[DoubleAllocation] = []
         self.found_count = 0
         self.stale: list[StaleGather] = []
-        self.suspected: dict[tuple[str, frozenset[str]], tuple[ClaimMoments, ClaimMoments]] = {}
+        self.suspected: dict[tuple[str, frozenset[str]], tuple[ClaimLines, ClaimLines]] = {}
         """Devices planned for two claims; the log does not show what became of both plans."""
         self.counts: collections.Counter[Message] = collections.Counter()
         self.versions: set[str] = set()
         self._scheduler = scheduler
-        self._claims: collections.OrderedDict[str, ClaimMoments] = collections.OrderedDict()
-        self._by_pod: dict[str, list[ClaimMoments]] = {}
+        self._claims: collections.OrderedDict[str, ClaimLines] = collections.OrderedDict()
+        self._by_pod: dict[str, list[ClaimLines]] = {}
         self._held: allocation_documents.Table = {}
         self._planned: allocation_documents.Table = {}
-        self._unanswered: collections.OrderedDict[str, ClaimMoments] = collections.OrderedDict()
+        self._unanswered: collections.OrderedDict[str, ClaimLines] = collections.OrderedDict()
         self.gaps: collections.Counter[Gap] = collections.Counter()
         self._unplanned: set[str] = set()
         """Claims that were stored, whose plan was not seen."""
@@ -109,14 +109,14 @@ class Story:
         else:
             self.gaps[Gap.UNSEEN] = sum(map(self._is_unseen, self._claims.values()))
 
-    def _is_unseen(self, moments: ClaimMoments) -> bool:
+    def _is_unseen(self, moments: ClaimLines) -> bool:
         """Return whether lines about a claim's devices are missing, as later claims' are there."""
         order = _stored_order(moments)
         if not order or not moments.devices or moments.observed or moments.released:
             return False
         return not self.counts[Message.OBSERVED] or order < self._seen_until
 
-    def _follow_seen(self, moments: ClaimMoments) -> None:
+    def _follow_seen(self, moments: ClaimLines) -> None:
         if moments.observed is not None:
             self._seen_until = max(self._seen_until, _stored_order(moments))
 
@@ -142,7 +142,7 @@ class Story:
         pod = record.value("pod")
         if not pod and gather is not None and gather.attempt is not None:
             pod = gather.attempt.value("pod")
-        moments = ClaimMoments(
+        moments = ClaimLines(
             claim,
             self._scheduler,
             devices or (),
@@ -159,7 +159,7 @@ class Story:
             self._by_pod[pod] = [*others, moments]
         self._plan(moments)
 
-    def _plan(self, moments: ClaimMoments) -> None:
+    def _plan(self, moments: ClaimLines) -> None:
         for device in moments.devices:
             held, planned = self._held.get(device), self._planned.get(device)
             if held is None and planned is None:
@@ -174,7 +174,7 @@ class Story:
                 self._suspect(device, other, moments)
             allocation_documents.add(self._planned, device, moments.claim)
 
-    def _suspect(self, device: str, other: str, moments: ClaimMoments) -> None:
+    def _suspect(self, device: str, other: str, moments: ClaimLines) -> None:
         first = self._claims.get(other)
         if first is None or self.shows_devices:
             return
@@ -246,7 +246,7 @@ class Story:
             moments.bound = record
             self._confirm(moments, record)
 
-    def _confirm(self, moments: ClaimMoments, record: LogRecord) -> None:
+    def _confirm(self, moments: ClaimLines, record: LogRecord) -> None:
         """Find a double allocation without the lines of verbosity 6.
 
         The first claim's pod is bound after the second claim got the device: so the first claim
@@ -256,7 +256,7 @@ class Story:
             return
         for (device, names), (first, second) in list(self.suspected.items()):
             is_stored = second.written or second.assumed or second.bound
-            is_shown = is_stored and claim_moments.precedes(second.reserved, first.bound)
+            is_shown = is_stored and claim_lines.precedes(second.reserved, first.bound)
             if moments.claim in names and is_shown:
                 self._find(device, first, second, record)
                 del self.suspected[device, names]
@@ -308,7 +308,7 @@ class Story:
         holders = (self._moments(name) for name in [*self._held.get(device, ())])
         return next((item.claim for item in holders if item.uid and item.uid == claim), claim)
 
-    def _find(self, device: str, one: ClaimMoments, other: ClaimMoments, record: LogRecord) -> None:
+    def _find(self, device: str, one: ClaimLines, other: ClaimLines, record: LogRecord) -> None:
         key = (device, frozenset((one.claim, other.claim)))
         if key in self._reported:
             return
@@ -321,15 +321,15 @@ class Story:
             if len(self.found) <= open_gathers.FINDINGS_MAX:
                 open_gathers.keep(found.records, record)
 
-    def _moments(self, claim: str) -> ClaimMoments:
+    def _moments(self, claim: str) -> ClaimLines:
         """Return the lines about a claim; those of one whose plan is unknown begin here."""
         moments = self._claims.get(claim)
         if moments is None:
-            moments = ClaimMoments(claim, self._scheduler)
+            moments = ClaimLines(claim, self._scheduler)
             self._remember(moments)
         return moments
 
-    def _moments_of(self, claim: str, device: str) -> ClaimMoments:
+    def _moments_of(self, claim: str, device: str) -> ClaimLines:
         """Return the lines about a claim; of an earlier plan, if that had no answer."""
         moments = self._moments(claim)
         if claim in self._unanswered and device not in moments.devices:
@@ -337,7 +337,7 @@ class Story:
             return earlier if device in earlier.devices else moments
         return moments
 
-    def _remember(self, moments: ClaimMoments) -> None:
+    def _remember(self, moments: ClaimLines) -> None:
         self._claims[moments.claim] = moments
         self._claims.move_to_end(moments.claim)
         if len(self._claims) > CLAIMS_MAX:
@@ -351,7 +351,7 @@ class Story:
             allocation_documents.discard(self._planned, device, claim)
 
 
-def _stored_order(moments: ClaimMoments) -> int:
+def _stored_order(moments: ClaimLines) -> int:
     """Return the order of the first line that shows that a claim was stored; 0: there is none."""
     stored = (moments.assumed, moments.written, moments.bound)
     return min((record.order for record in stored if record is not None), default=0)
