@@ -139,8 +139,7 @@ class Handler:
         return self._written(request, stored, 200)
 
     def _is_created_by_update(self, target: request_info.Target) -> bool:
-        strategy = resource_strategies.of(target.resource)
-        if target.subresource or not strategy.allow_create_on_update:
+        if target.subresource or not target.resource.creates_on_update:
             return False
         return not self._store.has(target.resource, target.namespace, target.name)
 
@@ -194,7 +193,7 @@ class Handler:
         target, resource = request.target, request.target.resource
         options = dataclasses.replace(request.options, overlooks_finalizers=self._overlooks)
         last, is_gone = self._store.delete(resource, target.namespace, target.name, options)
-        if not is_gone or resource_strategies.of(resource).returns_deleted_object:
+        if not is_gone or resource.deletion_returns_object:
             return self._object(request, last)
         details = status_errors.about(resource, last.name) | {"uid": last.uid}
         return _document(request, status_errors.success(details))

@@ -3,6 +3,7 @@
 Everything that can be wrong with a request, whatever the store has, is found here.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -70,33 +71,16 @@ def _list(request: request_info.Request, target: request_info.Target) -> resourc
 # ------------------------------------------------------------------ writes
 
 
-def _create(request: request_info.Request, target: request_info.Target) -> resource_requests.Create:
-    options = request_options.of_write(request)
-    return resource_requests.Create(
-        target=target,
-        options=options,
-        form=negotiation.of(request),
-        document=_document(request, target, options),
-    )
-
-
-def _update(request: request_info.Request, target: request_info.Target) -> resource_requests.Update:
-    options = request_options.of_write(request)
-    return resource_requests.Update(
-        target=target,
-        options=options,
-        form=negotiation.of(request),
-        document=_document(request, target, options),
-    )
-
-
-def _document(
+def _with_document(
+    kind: type[resource_requests.Create | resource_requests.Update],
     request: request_info.Request,
     target: request_info.Target,
-    options: request_options.WriteOptions,
-) -> Document:
+) -> resource_requests.Create | resource_requests.Update:
+    options = request_options.of_write(request)
+    form = negotiation.of(request)
     body = request_options.json_body(request, target)
-    return request_objects.read(body, target.body_type, options.validation)
+    document = request_objects.read(body, target.body_type, options.validation)
+    return kind(target=target, options=options, form=form, document=document)
 
 
 def _patch(
@@ -174,8 +158,8 @@ _Decoder = Callable[[request_info.Request, request_info.Target], resource_reques
 _DECODERS: dict[str, _Decoder] = {
     "get": _get,
     "list": _list,
-    "create": _create,
-    "update": _update,
+    "create": functools.partial(_with_document, resource_requests.Create),
+    "update": functools.partial(_with_document, resource_requests.Update),
     "patch": _patch,
     "delete": _delete,
     "deletecollection": _delete_collection,

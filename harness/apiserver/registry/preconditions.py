@@ -7,7 +7,6 @@ import dataclasses
 from typing import Any
 
 from harness.apiserver.errors import field_errors, status_errors
-from harness.apiserver.registry import resource_strategies
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
@@ -101,7 +100,7 @@ def require_version(
     Raises StatusError 409 if it is not, 422 if the kind requires a resourceVersion and it has none.
     """
     version = meta.get("resourceVersion") or ""
-    if not (version or subresource or resource_strategies.of(resource).allow_unconditional_update):
+    if resource.requires_version_on_update and not (version or subresource):
         at = "metadata.resourceVersion"
         cause = field_errors.invalid_value(at, "0", "must be specified for an update")
         named = dataclasses.replace(resource, kind=resource.plural)  # as upstream names it here

@@ -10,6 +10,7 @@ After k8s.io/apiserver/pkg/registry/generic/registry/store.go.
 
 import random
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 from harness.apiserver import admission
 from harness.apiserver.errors import status_errors
@@ -85,9 +86,7 @@ class Store(store_reader.StoreReader):
         preconditions.require_new(resource, namespace, document)
         strategy.default(resource, document, now=self._now)
         if self._track_managers:
-            writer = field_managers.FieldWriter(
-                resource=resource, manager=manager, now=now, reset_fields=strategy.reset_fields("")
-            )
+            writer = self._writer(resource, manager)
             _set_managed_fields(document, field_managers.of_created(document, writer))
         return self._commits.create(resource, namespace, document, now=now, dry_run=dry_run)
 
@@ -156,14 +155,7 @@ class Store(store_reader.StoreReader):
         Returns (the object, whether it was created).
         """
         strategy = resource_strategies.of(resource)
-        writer = field_managers.FieldWriter(
-            resource=resource,
-            manager=configuration.manager,
-            subresource=subresource,
-            operation="Apply",
-            now=self._now(),
-            reset_fields=strategy.reset_fields(subresource),
-        )
+        writer = self._writer(resource, configuration.manager, subresource, operation="Apply")
         old = self._objects.find(resource, namespace, name)
         if old is None:
             if subresource:
@@ -243,14 +235,25 @@ class Store(store_reader.StoreReader):
         if not self._track_managers:
             _set_managed_fields(document, live["metadata"].get("managedFields"))
             return
-        writer = field_managers.FieldWriter(
+        writer = self._writer(resource, manager, subresource)
+        _set_managed_fields(document, field_managers.after_update(live, document, writer))
+
+    def _writer(
+        self,
+        resource: resources.ResourceType,
+        manager: str,
+        subresource: str = "",
+        *,
+        operation: Literal["Apply", "Update"] = "Update",
+    ) -> field_managers.FieldWriter:
+        return field_managers.FieldWriter(
             resource=resource,
             manager=manager,
             subresource=subresource,
+            operation=operation,
             now=self._now(),
-            reset_fields=strategy.reset_fields(subresource),
+            reset_fields=resource_strategies.of(resource).reset_fields(subresource),
         )
-        _set_managed_fields(document, field_managers.after_update(live, document, writer))
 
 
 def _set_managed_fields(document: Document, entries: list[Document] | None) -> None:

@@ -48,17 +48,12 @@ def of_event(
     request: request_info.Request, resource: str, kind: str, stored: stored_objects.Stored
 ) -> matching.Facts:
     """Return the facts of an event of a watch; `resource` is the plural name."""
-    return matching.Facts(
-        verb="watch",
-        path=request.path,
-        user_agent=request.headers.get("user-agent", ""),
-        client=client_of(request),
-        resource=resource,
+    return msgspec.structs.replace(
+        of_bookmark(request, resource, stored.resource_version),
         namespace=stored.namespace,
         name=stored.name,
         uid=stored.uid,
         event_type=kind,
-        resource_version=stored.resource_version,
     )
 
 

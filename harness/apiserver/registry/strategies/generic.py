@@ -53,23 +53,6 @@ class Strategy:
         self._reset_by_status = field_sets.of_paths("spec", *self.reset_by_status)
         self._reset = field_sets.of_paths("status") if resource.has_status else {}
 
-    # -------------------------------------------------------------- what requests may ask for
-
-    @property
-    def allow_create_on_update(self) -> bool:
-        """True if a PUT to a name that does not exist creates the object (leases, events)."""
-        return self.resource.creates_on_update
-
-    @property
-    def allow_unconditional_update(self) -> bool:
-        """True if a PUT may omit metadata.resourceVersion."""
-        return not self.resource.requires_version_on_update
-
-    @property
-    def returns_deleted_object(self) -> bool:
-        """True if DELETE returns the object, not a Status, even if it is gone (pods, claims)."""
-        return self.resource.deletion_returns_object
-
     def reset_fields(self, subresource: str) -> field_sets.Tree:
         """Return the fields that an endpoint ignores, so that its writers never own them."""
         return self._reset_by_status if subresource == "status" else self._reset
