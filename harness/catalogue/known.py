@@ -86,5 +86,5 @@ def _command(
     best: track_record.Detection | None,
 ) -> str:
     is_world = not scenarios if best is None else best.kind == track_record.WORLD
-    place = best.place if best else (*scenarios, *worlds)[0]
+    place = best.place if best else [*scenarios, *worlds, "--random-worlds"][0]
     return f"{'explore' if is_world else 'run'} {place} --defect {name}"
