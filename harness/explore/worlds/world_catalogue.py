@@ -1,74 +1,29 @@
 """The small worlds that can be explored, by name, and their sizes."""
 
-from collections.abc import Mapping
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
 
 from harness import errors, suggestions
 from harness.explore.worlds import world_specs
-from harness.explore.worlds.lifecycles import (
-    forced_deletions,
-    freed_claims,
-    generated_claims,
-    lost_answers,
-    lost_claims,
-    node_preparations,
-    overtaken_events,
-    reserved_claims,
-    template_users,
-)
 from harness.explore.worlds.random_worlds import random_specs
-from harness.explore.worlds.scheduling import (
-    answers_first,
-    broken_devices,
-    changing_pools,
-    competing_pods,
-    extended_claims,
-    failovers,
-    filter_threads,
-    freed_allocations,
-    leader_changes,
-    named_twice,
-    reallocated_claims,
-    returned_devices,
-    shared_claims,
-    shared_devices,
-    taint_rules,
-    tried_devices,
-    two_schedulers,
-)
 from harness.scenario import hazards
 
 Sizes = Mapping[str, int]
 """Changed sizes of a world."""
-_SPECS: dict[str, world_specs.WorldSpec] = {
-    **competing_pods.WORLDS,
-    **reallocated_claims.WORLDS,
-    **failovers.WORLDS,
-    **leader_changes.WORLDS,
-    **shared_claims.WORLDS,
-    **named_twice.WORLDS,
-    **two_schedulers.WORLDS,
-    **freed_allocations.WORLDS,
-    **shared_devices.WORLDS,
-    **answers_first.WORLDS,
-    **changing_pools.WORLDS,
-    **extended_claims.WORLDS,
-    **taint_rules.WORLDS,
-    **filter_threads.WORLDS,
-    **tried_devices.WORLDS,
-    **returned_devices.WORLDS,
-    **broken_devices.WORLDS,
-    **template_users.WORLDS,
-    **lost_claims.WORLDS,
-    **generated_claims.WORLDS,
-    **node_preparations.WORLDS,
-    **forced_deletions.WORLDS,
-    **freed_claims.WORLDS,
-    **reserved_claims.WORLDS,
-    **lost_answers.WORLDS,
-    **overtaken_events.WORLDS,
-}
+_ROOMS = ("scheduling", "lifecycles")
+
+
+def _specs() -> Iterator[tuple[str, world_specs.WorldSpec]]:
+    """Yield the `WORLDS` of all modules in these packages."""
+    for room in _ROOMS:
+        package = importlib.import_module(f"harness.explore.worlds.{room}")
+        for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            yield from getattr(importlib.import_module(info.name), "WORLDS", {}).items()
+
+
 _HAZARDS = dict(hazards.of_worlds())
-WORLDS = {name: spec.known_to_fail(_HAZARDS.get(name)) for name, spec in _SPECS.items()}
+WORLDS = {name: spec.known_to_fail(_HAZARDS.get(name)) for name, spec in _specs()}
 """The worlds by name; every token contains a fingerprint of its world."""
 
 

@@ -8,10 +8,10 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
-from harness.explore.worlds.scheduling import two_schedulers
+from harness.explore.worlds.scheduling import shared_claims
 from harness.model.objects import Object
 
-FIRST, SECOND = two_schedulers.NAMES
+FIRST, SECOND = shared_claims.NAMES
 NODES = ("worker-0", "worker-1")
 
 
@@ -24,7 +24,7 @@ class OvertakenEvents(controlled_world.ControlledWorld):
     old. Then its next pod needs a device of its node. No watch breaks, and no answer is lost.
     """
 
-    schedulers_named = two_schedulers.NAMES
+    schedulers_named = shared_claims.NAMES
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._bound = {name: concurrency.Event(f"{name}-bound") for name in ("pod-1", "pod-2")}

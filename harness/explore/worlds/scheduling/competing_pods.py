@@ -1,7 +1,12 @@
-"""Pods, each with a claim of its own, that compete for the devices of one node."""
+"""Pods, each with a claim of its own, that compete for the devices of one node.
+
+`AnswersFirst` separates the two variants of the first race of kubernetes#136269: the event of a
+write comes before its answer, or a binding thread meets the informer's thread, which is delivering
+the event of a claim that has nothing to do with the binding.
+"""
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from harness import concurrency
@@ -10,6 +15,7 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.model.objects import Object
 
 
 def sizes(
@@ -104,6 +110,58 @@ class CompetingPods(small_world.SmallWorld):
 WATCHES = ("drop-watch", "expire-watch")
 """The faults of watches."""
 _ONE_LATE = functools.partial(CompetingPods, late_pods=1)
+
+
+UNRELATED = "unrelated-claim"
+FINALIZER = "resource.kubernetes.io/delete-protection"
+
+
+class AnswersFirst(CompetingPods):
+    """Pods that compete for devices, while another client changes a claim that no pod uses.
+
+    The claims have the finalizer already, so that a binding writes its claim once: no event of the
+    same claim can be on its way. With more than two pods, the claims of the others are unrelated
+    traffic as well.
+    """
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with devices, the claims, and one that no pod uses."""
+        for document in super().objects():
+            if document["kind"] == "ResourceClaim":
+                document["metadata"]["finalizers"] = [FINALIZER]
+            yield document
+        yield world_fixtures.claim(UNRELATED)
+
+    def go_on(self) -> bool:
+        """Have the watches deliver everything, then create the late pods if there are any."""
+        return self.server.deliver_all() or self.create_late_pods()
+
+
+class ReallocatedClaim(CompetingPods):
+    """The first claim gets the last device; the late pods are created when all is at rest."""
+
+    def begin(self) -> None:
+        """Create the first pods, and prepare the other writer."""
+        super().begin()
+        concurrency.spawn("other-writer", self._reallocate)
+
+    def on_allocated(self) -> None:
+        """Do nothing: the late pods come when all is at rest."""
+
+    def _reallocate(self) -> None:
+        """Free the device of the first claim and allocate the last device to it.
+
+        Another scheduler might do so.
+        """
+        self.allocated.wait()
+        claim = self.api.get(apis.CLAIMS, "claim-1", namespace=world_fixtures.NAMESPACE)
+        results = claim["status"]["allocation"]["devices"]["results"]
+        freed = self.api.update_status(apis.CLAIMS, {**claim, "status": {}})
+        last = [{**results[0], "device": f"device-{self.sizes['devices'] - 1}"}]
+        status = {"allocation": {"devices": {"results": last}}}
+        self.api.update_status(apis.CLAIMS, {**freed, "status": status})
+
+
 WORLDS: dict[str, world_specs.WorldSpec] = {
     "two-claims-one-device": world_specs.spec(
         CompetingPods, "two pods at once, one of them must wait", **sizes(claims=2, devices=1)
@@ -136,5 +194,18 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         "H1: no answer to a write: it was committed, never will be, or will be later",
         faults=("lose-response", "lose-request", "delay-request"),
         **sizes(claims=2, devices=1, faults_max=(1, 0)),
+    ),
+    "answers-first": world_specs.spec(
+        AnswersFirst,
+        "answers come before their events, while another client changes an unrelated claim",
+        faults=("touch-others",),
+        answers_first=True,
+        **sizes(claims=4, devices=4, faults_max=(4, 0)),
+    ),
+    "reallocated-unseen": world_specs.spec(
+        functools.partial(ReallocatedClaim, late_pods=1),
+        "H2: another writer changes an allocation while the watch is broken",
+        faults=WATCHES,
+        **sizes(claims=2, devices=2, late_pods=1, faults_max=(1, 0)),
     ),
 }

@@ -1,4 +1,4 @@
-"""Several pods use one claim, and reserve it concurrently."""
+"""Pods of one or two schedulers that share a claim, or want one device."""
 
 import dataclasses
 import random
@@ -15,6 +15,60 @@ from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
 from harness.model.objects import Object
 from harness.subject.scheduling import schedulers
+
+DEVICES = 3
+"""Each entry is planned with a device of its own, and the other pod needs one."""
+
+
+class NamedTwice(small_world.SmallWorld):
+    """A pod with two entries for one claim, and a pod with a claim of its own."""
+
+    device_count = DEVICES
+    claim_count = 2
+    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
+
+    def begin(self) -> None:
+        """Create both pods."""
+        self.create(world_fixtures.pod_naming_twice("pod-1", "claim-1"))
+        self.create(world_fixtures.pod("pod-2", "claim-2"))
+
+
+NAMES = ("scheduler-1", "scheduler-2")
+
+
+class TwoSchedulers(small_world.SmallWorld):
+    """Two schedulers, each with pods of its own."""
+
+    schedulers_named = NAMES
+    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
+
+
+class OneClaim(TwoSchedulers):
+    """Pods of both schedulers use one claim: the first to allocate it wins."""
+
+    def begin(self) -> None:
+        """Create the pods, in turn for each scheduler."""
+        for index in range(self.sizes["pods"]):
+            name = NAMES[index % len(NAMES)]
+            self.create(world_fixtures.pod(f"pod-{index + 1}", "claim-1", scheduler=name))
+
+
+class OneDevice(TwoSchedulers):
+    """Each pod has a claim of its own: neither scheduler sees what the other one plans."""
+
+    def begin(self) -> None:
+        """Create the pods, in turn for each scheduler."""
+        for index in range(self.sizes["claims"]):
+            name = NAMES[index % len(NAMES)]
+            self.create(
+                world_fixtures.pod(f"pod-{index + 1}", f"claim-{index + 1}", scheduler=name)
+            )
+
+    @property
+    def finding(self) -> str | None:
+        """Description of the first violation, with the names of both schedulers."""
+        found = super().finding
+        return found and f"{found}, by {' and '.join(NAMES)}"
 
 
 def new(past: watch_cache.Past, *, reservations_max: int) -> "LimitedStore":
@@ -174,5 +228,24 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         LimitedClaim,
         "two pods compete for the last reservation of a claim, until another one ends",
         **_sizes(pods=2),
+    ),
+    "claim-named-twice": world_specs.spec(
+        NamedTwice,
+        "a pod names its claim twice, and another pod needs a device meanwhile",
+        binders=world_specs.ANY_BINDERS,
+    ),
+    "two-schedulers-one-claim": world_specs.spec(
+        OneClaim,
+        "pods of two schedulers use one claim; both allocate it",
+        pods=(2, 2),
+        devices=(2, 1),
+        binders=(1, 1),
+    ),
+    "two-schedulers-one-device": world_specs.spec(
+        OneDevice,
+        "kubernetes#128980: two schedulers do not know of each other's plans",
+        claims=(2, 2),
+        devices=(1, 1),
+        binders=(1, 1),
     ),
 }
