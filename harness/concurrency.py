@@ -35,7 +35,7 @@ class Use(enum.IntEnum):
     READ = 0
     WRITE = 1
     ADD = 2
-    """Changes of which the order does not matter, such as adding to a set."""
+    """Changes whose order does not matter, such as adding to a set."""
     IN_PARTS = 3
     """The use of a lock, of which the uses of its parts say more."""
 

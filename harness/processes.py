@@ -129,7 +129,7 @@ def _are_threads_stopped(pid: int) -> bool:
 
 
 def how_ended(exit_code: int) -> str:
-    """Return an exit code in words: `exit code 1`, `signal 9`."""
+    """Return an exit code as text: `exit code 1`, `signal 9`."""
     return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
 
 

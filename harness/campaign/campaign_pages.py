@@ -66,7 +66,7 @@ class IndexRow:
 
     @property
     def unexpected(self) -> str:
-        """Why the row is not as expected, in words; meaningless if it is."""
+        """Why the row is not as expected, as text; meaningless if it is."""
         if not self.runs:
             return "it has no runs"
         if self.caught == 0:

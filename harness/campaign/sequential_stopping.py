@@ -236,7 +236,7 @@ def _text(asked: Question, answer: Answer, rate: rates.Rate, inconclusive: int) 
 
 
 def _power(asked: Question, runs: int) -> str:
-    """Return what this number of runs decides, in words."""
+    """Return what this number of runs decides, as text."""
     double = min(2 * asked.limit, 1.0)
     chances = [power.course(asked, value, runs).decided for value in (0.0, double)]
     return (

@@ -11,7 +11,7 @@ from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_optional
 
 FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
-"""The fields of `device`, all of which are always set."""
+"""The fields of `device`; all are always set."""
 TYPE_NAMES = ("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL")
 """The types that expressions can name, as in `type(x) == net.IP`."""
 _VARIABLES = {

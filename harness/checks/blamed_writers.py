@@ -32,7 +32,7 @@ class _Blame:
     """The part that others have in a violation."""
 
     writer: str
-    """In words; empty: nothing."""
+    """A text; empty: nothing."""
     is_sure: bool = False
 
 

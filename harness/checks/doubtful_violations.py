@@ -1,4 +1,4 @@
-"""Violations in a run whose observations are not whole: which of them stand.
+"""Decides which violations remain valid when observations are missing.
 
 Doubt never becomes a violation. Violations that need nothing but holds stand if the certain part of
 the holds shows them (`evidence.certain_holds`). Those of other checks rest on the order, the
@@ -35,8 +35,8 @@ _OBSERVED = frozenset(
         "acknowledged",
     }
 )
-"""Items of the certificate without which the observations are in doubt; an audit log disputes
-some of them if it tells other states of the same objects, not if it lacks writes."""
+"""Items of the certificate without which the observations are in doubt; an audit log disputes some
+of them if it has other states of the same objects, not if it lacks writes."""
 
 
 def _is_violated(answer: verdicts.Answer) -> TypeGuard[verdicts.CheckResult]:

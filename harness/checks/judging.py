@@ -1,4 +1,4 @@
-"""From a run directory to its verdict: fold the observations, certify the evidence, run the checks.
+"""Judge a run directory: fold the observations, certify the evidence, run the checks.
 
 Deterministic: judging a directory twice gives the same bytes. A check that raises is UNKNOWN with
 the exception as its reason, and so is damaged evidence.

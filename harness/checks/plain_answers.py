@@ -73,7 +73,7 @@ def judged(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.Answe
 
 
 def result(check: protocol.Check, answer: Answer, origin: str = "") -> verdicts.Answer:
-    """Return the result of a check; `origin` says in words whose it is."""
+    """Return the result of a check; `origin` says as text whose it is."""
     whose = f" ({origin})" if origin else ""
     if not answer.examined:
         return check.not_examined(f"{answer.reason or 'it examined nothing'}{whose}")

@@ -45,7 +45,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     """Kinds of the schedulers, joined by ` + `, and the release that they are like."""
     subject_name: str
-    """The subject in words, as pages and tables name it: `correct`, its defects, its version."""
+    """The subject as text, as pages and tables name it: `correct`, its defects, its version."""
     defects: list[str]
     remedies: list[str]
     seed: int
@@ -65,7 +65,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     judges: judge_identity.Judges
 
     def is_needed(self, check: verdicts.CheckResult) -> bool:
-        """Return False for the UNKNOWN of a check that judges runs at rest, of which this is none.
+        """Return False for the UNKNOWN of a check of runs at rest, if this one is not at rest.
 
         A check that failed is always needed.
         """

@@ -50,7 +50,7 @@ def _defect_names() -> list[str]:
 
 
 def _plugins(kind: "entry_points.Kind", shipped: "Collection[str]") -> list[str]:
-    """Return the names of plug-ins; none if they cannot be found, of which completion is silent."""
+    """Return the names of plug-ins; none if they cannot be found, in silence."""
     from harness.extensions import discovery
 
     try:

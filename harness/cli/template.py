@@ -57,7 +57,7 @@ def main() -> None:
 
 
 class Server:
-    """Forks on request, and tells how the forks ended."""
+    """Forks on request, and reports how the forks ended."""
 
     def __init__(self, requests: socket.socket) -> None:
         """From now on ignore signals that batch systems send to all processes of a job."""

@@ -15,7 +15,7 @@ from harness.history import directories, journal_writer, plans
 READY_TIMEOUT_S = 20.0
 """Time limit for the recorder to start."""
 _OF_NAMESPACE = ("pods", "resourceclaims", "resourceclaimtemplates")
-"""Resources of which only the run's namespace is recorded."""
+"""Resources that are recorded in the run's namespace only."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

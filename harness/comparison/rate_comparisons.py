@@ -1,4 +1,4 @@
-"""Rates of INVALID runs on two sides: exact intervals, exact tests, and the answer in words."""
+"""Rates of INVALID runs on two sides: exact intervals, exact tests, and the answer as text."""
 
 import dataclasses
 import math

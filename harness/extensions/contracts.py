@@ -62,7 +62,8 @@ class FaultTarget:
     """The run as a fault sees it: its cluster, and when the fault has to end."""
 
     kubeconfig: pathlib.Path
-    """For a client of its own, such as kubectl; it may do everything on the cluster."""
+    """Kubeconfig for a client of the fault's own, such as kubectl; it may do everything on the
+    cluster."""
     request: Callable[..., dict[str, Any]]
     """`request("PATCH", "/api/v1/nodes/worker-0", body)` returns the answer of the API server;
     `body` None: none. Patches are merge patches. Raises `Error` for an error."""
@@ -75,9 +76,9 @@ class FaultTarget:
     wait: Callable[[float], bool]
     """`wait(seconds)` returns True if the fault has to end now, False after that time."""
     applied: Callable[..., None]
-    """`applied("cordoned", kind="nodes", name="worker-3")` records that it took effect once:
-    what was done in words and, if it was done to an object, `kind` (plural), `name`, `namespace`,
-    `uid` and `resource_version` of it."""
+    """`applied("cordoned", kind="nodes", name="worker-3")` records that it took effect once: what
+    was done as text and, if it was done to an object, `kind` (plural), `name`, `namespace`, `uid`
+    and `resource_version` of it."""
 
 
 class Fault(Protocol):

@@ -50,7 +50,7 @@ class RemoteWorkers:
 
     @property
     def summary(self) -> str:
-        """The hosts and how well their clocks are known, in words; empty: there are none."""
+        """The hosts and how well their clocks are known, as text; empty: there are none."""
         if not self.domains:
             return ""
         hosts = dict.fromkeys(domain.host for domain in self.domains.values())

@@ -67,7 +67,7 @@ class EvidenceReader(journal_reader.Reader):
             self.damage = f"{self.path.name}: cannot be read ({error.strerror})"
 
     def ended_in_order(self, what: str) -> tuple[bool, str]:
-        """Return whether the writer was closed, and the reason in words; call after the iteration.
+        """Return whether the writer was closed, and the reason as text; call after the iteration.
 
         A writer that may be cut off need not be closed. `what` names the records in the plural:
         `observations`.

@@ -57,7 +57,7 @@ class PlannedFault(msgspec.Struct, frozen=True, kw_only=True):
     drawn_by: str = ""
     """Name of the nemesis that has drawn it; empty: the scenario names it."""
     text: str
-    """The fault in words, one sentence."""
+    """The fault as text, one sentence."""
     rule: dict[str, Any] = {}
     """Rule of the carrier of a fault of traffic (`faults.injection.FaultSpec`), as JSON."""
     parameters: dict[str, Any] = {}

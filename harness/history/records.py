@@ -243,7 +243,7 @@ class FaultApplied(
     ended_ns: Int62 | None = None
     """Time at which the call, event or process went on; None: it never did."""
     detail: str = ""
-    """The effect in words."""
+    """The effect as text."""
 
 
 class FaultWindow(
@@ -271,7 +271,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", ta
     devices: list[str]
     """`driver/pool/device` of all devices of the allocation."""
     shared: list[str] = []
-    """Those of them that other claims may use, too: by admin access, or as a share."""
+    """Devices that other claims may use, too: by admin access, or as a share."""
     pod_uid: str
     """The first pod on this node that uses the claim."""
     pod: str
@@ -372,7 +372,7 @@ class WorkerJoined(
 
 
 class WorkerLeft(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="worker-left"):
-    """A worker of the traffic has ended, or is not heard of any more."""
+    """A worker of the traffic has ended, or is lost."""
 
     process: str
     host: str

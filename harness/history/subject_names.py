@@ -136,7 +136,7 @@ def _ours(plan: Planned) -> str:
 
 
 def _mixed(kinds: Sequence[str], plan: Planned, given: Sequence[str]) -> str:
-    """Return the schedulers, of which others wrote some, each with its version if it is known."""
+    """Return the schedulers, ours and others, each with its version if it is known."""
     return " + ".join(
         _ours(plan) if kind == PYTHON else _foreign(index, kind, plan, given)
         for index, kind in enumerate(kinds)

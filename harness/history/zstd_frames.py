@@ -55,7 +55,7 @@ class Compressor:
         """Uncompressed bytes in this frame."""
 
     def append(self, data: bytes) -> bytes:
-        """Return the data as a block, all of which can be decompressed."""
+        """Return the data as a block that can be decompressed whole."""
         before = self.end() if self._size >= FRAME_MAX else b""
         if self._frame is None:
             self._frame = self._compressor.compressobj()

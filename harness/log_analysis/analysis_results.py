@@ -63,7 +63,7 @@ class Analysis:
     """Allocations of shares of a device, which are not judged."""
     releases: int
     suspected: Sequence[tuple[str, tuple[str, str]]]
-    """Devices planned for two claims, where the logs do not show what became of both."""
+    """Devices planned for two claims, where the logs do not show the outcome of both."""
     counts: dict[str, int]
     """Lines by message."""
     gaps: Mapping[Gap, int]

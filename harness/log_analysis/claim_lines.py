@@ -64,7 +64,7 @@ class ClaimLines(msgspec.Struct, eq=False):
     in_flight: tuple["InFlightLine", ...] = ()
     """The claims that the gather listed, if another claim had the device."""
     is_listing_known: bool = False
-    """True if those lines were still at hand."""
+    """True if those lines were still kept."""
 
     def records(self) -> Iterator[LogRecord]:
         """Yield all lines that are known."""

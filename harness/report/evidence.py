@@ -38,7 +38,7 @@ class RemedySteps:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of the remedies in one run, in words."""
+    """The cost of the remedies in one run, as text."""
 
     remedies: Sequence[str]
     """Names of the remedies that were switched on."""

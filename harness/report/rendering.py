@@ -24,7 +24,7 @@ class Row:
 
     name: str
     text: str
-    """The fault in words, from the plan."""
+    """The fault as text, from the plan."""
     required: str
     """`yes`, `no`, or `not planned`."""
     windows: str
@@ -105,7 +105,7 @@ class Card:
 
     @property
     def why(self) -> str:
-        """The cause of a double allocation in words; empty for every other violation."""
+        """The cause of a double allocation as text; empty for every other violation."""
         if self.strip is None:
             return ""
         if self.log_cause is not None:

@@ -130,7 +130,7 @@ def _run(reports: pathlib.Path, run: run_folders.RunFolder) -> RunRow:
 def _expected(
     purpose: str, plan: run_folders.Plan | None, verdict: verdicts.Verdict | None
 ) -> tuple[str, str]:
-    """Return the look of a run, and its expected verdict in words; nothing without a verdict."""
+    """Return the look of a run, and its expected verdict as text; nothing without a verdict."""
     must_fail = purpose in _FOUND
     wanted = verdicts.Verdict.INVALID if must_fail else verdicts.Verdict.VALID
     name = f"{wanted} ({plan.hypothesis})" if plan and purpose == "hazard" else str(wanted)

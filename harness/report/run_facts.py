@@ -26,7 +26,7 @@ class Link:
     """Its path within the run directory."""
     href: str
     about: str
-    """Its content in words; empty if it is not known."""
+    """Its content as text; empty if it is not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _cluster(plan: plans.Plan, of_cluster: Mapping[str, str]) -> str:
 
 
 def _kubernetes(of_cluster: Mapping[str, str]) -> str:
-    """Return the version of the API server in words; empty if it is not known."""
+    """Return the version of the API server as text; empty if it is not known."""
     for name, version in of_cluster.items():
         if "apiserver" in name or name.lower() in ("kubernetes", "server"):
             return version if name in version else f"{name} {version}"

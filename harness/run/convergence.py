@@ -74,7 +74,7 @@ class ConvergenceWatch:
 
     @property
     def pending(self) -> int:
-        """The number of objects that could go on, or of which that is unknown."""
+        """The number of objects that could go on, or may."""
         with self._guard:
             if self._known[0] != self._changes:
                 found = stuck_objects.find(self._state, self._settings)

@@ -109,7 +109,7 @@ class ConsumptionSpotter(informers.StateHandler):
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
         self._guard = concurrency.lock("consumption-spotter")
         self._holds: dict[str, list[hold_history.Hold]] = {}
-        """By the uid of the claim."""
+        """Keyed by the uid of the claim."""
         self._declared = declared_devices.DeclaredDevices()
         self._has_changed = False
         self._found: str | None = None

@@ -88,7 +88,7 @@ class Flap(PoolChange):
 
 
 class Republish(PoolChange):
-    """The driver writes its slices again with the same devices, of which one attribute changes."""
+    """The driver writes its slices again with the same devices; one attribute changes."""
 
     kind: Literal["republish"]
 

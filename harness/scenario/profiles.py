@@ -78,9 +78,9 @@ class LocalProfile(ProfileSpec):
     """Keep the API server's audit log of every write of claims and pods in the run directory, and
     compare it with the observations."""
     controller_manager: bool | Literal["auto"] = "auto"
-    """Run kube-controller-manager with all its controllers, of which the resourceclaim-controller
-    replaces ours; auto: where its binary is found, run it to collect garbage and to remove
-    namespaces only. Without it, nothing removes claims of pods that are gone."""
+    """Run kube-controller-manager with all its controllers (its resourceclaim-controller replaces
+    ours); auto: where its binary is found, run it to collect garbage and to remove namespaces only.
+    Without it, nothing removes claims of pods that are gone."""
     watch_cache: WatchCache = "auto"
     """--watch-cache of kube-apiserver; auto: off if a fault of the scenario restarts it. With its
     cache, a restarted kube-apiserver answers resumed watches with 410 (kubernetes#129194), so that

@@ -26,7 +26,7 @@ class Count:
     examined: int
     """Holds that exclude others, and shares of devices that can be shared."""
     doubled: int
-    """Pairs of them that overlap though they may not."""
+    """Pairs of holds that overlap though they may not."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ def _require_bindable(traffic: traffic_specs.TrafficSpec) -> None:
 
 
 def invitation(traffic: traffic_specs.TrafficSpec) -> str:
-    """Return how to start the remote workers, in words."""
+    """Return how to start the remote workers, as text."""
     return (
         f"expecting {traffic.processes} workers at {traffic.bind}: "
         f"flake-hunt traffic-worker --master {traffic.bind} --kubeconfig FILE"

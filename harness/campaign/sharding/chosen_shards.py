@@ -27,7 +27,7 @@ class ChosenShard:
 
     @property
     def text(self) -> str:
-        """The shard in words."""
+        """The shard as text."""
         return (
             f"all {self.shards} shards" if self.number is None else name(self.number, self.shards)
         )

@@ -18,7 +18,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     question: str
     ok: bool
     reason: str
-    """The answer in words, with figures."""
+    """The answer as text, with figures."""
     needed: bool = True
     """False if the verdict needs no yes: a violation ended the run before its planned end."""
 

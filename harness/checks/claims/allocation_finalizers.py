@@ -58,7 +58,7 @@ def check(lives: claim_lives.ClaimLives, *, blames_server: bool = True) -> verdi
 
 
 def _told(removed: Sequence[claim_lives.Removed]) -> str:
-    """Return what the API server did with claims, none of which counts as a violation."""
+    """Return what the API server did with claims; nothing of it counts as a violation."""
     allocated = [item for item in removed if item.is_allocated]
     begin = "claims that the API server removed in spite of their finalizers, "
     parts = [f"unallocated: {len(removed) - len(allocated)}"]

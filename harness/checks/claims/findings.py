@@ -1,4 +1,4 @@
-"""From the findings of a check to its answer: exact counts, the first, the worst and the last."""
+"""Makes a check's answer from its findings: exact counts, the first, the worst and the last."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -81,7 +81,7 @@ def _effect(kind: str) -> Effect:
 
 
 class _Excuses:
-    """The claims of which a controller cannot know, because of faults."""
+    """The claims that a controller cannot know, because of faults."""
 
     def __init__(self, plan: plans.Plan, faults: fault_records.FaultRecords) -> None:
         unanswered = [item for item in faults.applications if _effect(item.kind) in _UNANSWERED]

@@ -108,7 +108,7 @@ class Findings:
 
     answers: Sequence[Answer]
     which: Rows
-    """Of each allocation, the index of its answer."""
+    """The index of the answer of each allocation."""
 
     def rows(self, kind: type[Wrong] | type[Unjudged]) -> Rows:
         """Return the allocations with an answer of this kind."""

@@ -95,7 +95,7 @@ class DeviceCatalogue(folders.Folder):
 
     def __init__(self) -> None:
         self.gaps: set[str] = set()
-        """Resources of which versions may be missing."""
+        """Resources whose versions may be missing."""
         self._devices: Versions[KnownDevice] = Versions()
         self._classes: Versions[tuple[str, ...]] = Versions()
         self._configs: Versions[list[observed_claims.Config]] = Versions()

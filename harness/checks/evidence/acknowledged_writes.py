@@ -24,7 +24,7 @@ _WRITES = ("create", "update", "patch")
 VERSION_MAX = 2**62
 """Every resourceVersion is below it."""
 _NAMESPACED = (observations.CLAIMS, observations.PODS)
-"""Resources of which only the run's namespace is observed."""
+"""Resources that are observed in the run's namespace only."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Write:
 
     @property
     def title(self) -> str:
-        """The write in words."""
+        """The write as text."""
         space = f"{self.call.namespace}/" if self.call.namespace else ""
         return (
             f"{self.call.verb} {self.call.resource} {space}{self.call.name} "

@@ -2,7 +2,7 @@
 
 A doubt names an object (or every object of a resource) and a revision: the state of the object is
 not certain from that revision on until its next undisputed observation. `certain_holds` uses the
-doubts; the certificate uses the counts and the first contradiction of each item in words.
+doubts; the certificate uses the counts and the first contradiction of each item as text.
 """
 
 import collections
@@ -72,6 +72,6 @@ class Contradictions:
         return self._counts[item]
 
     def answer(self, item: str) -> str:
-        """Return the number of contradictions and the first in words; empty if there is none."""
+        """Return the number of contradictions and the first as text; empty if there is none."""
         first = self._first.get(item, "")
         return first if self._counts[item] < 2 else f"{self._counts[item]:,}, first: {first}"

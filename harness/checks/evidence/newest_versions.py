@@ -54,7 +54,7 @@ class NewestVersions:
         return known == _digest(seen.line)
 
     def uids(self) -> Set[str]:
-        """Return the uids of all objects of which a version is kept."""
+        """Return the uids of all objects with a kept version."""
         return self.recent.keys() | self._older.keys()
 
     def _condense(self) -> None:

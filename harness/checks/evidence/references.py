@@ -41,7 +41,7 @@ class NamedObjects:
             self._gone.append(name)
 
     def require(self, name: int, by: observations.SeenAny, named: str) -> None:
-        """Note that an object names another one; `named` says which in words."""
+        """Note that an object names another one; `named` says which as text."""
         self.count += 1
         if name not in self._existing:
             self._waiting.setdefault(name, (observed_objects.title(by), named))

@@ -31,7 +31,7 @@ class FaultRecords:
     is_complete: bool = False
     """True if the file is undamaged and was closed."""
     ending: str = ""
-    """How the file ends, in words; empty if there is none."""
+    """How the file ends, as text; empty if there is none."""
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "FaultRecords":
@@ -134,7 +134,7 @@ def _not_planned(found: FaultRecords) -> Iterator[str]:
 
 
 def _outside(found: FaultRecords) -> Iterator[str]:
-    """Yield the faults that took effect outside their windows, all of which are on one clock."""
+    """Yield the faults that took effect outside their windows; all windows are on one clock."""
     windows = collections.defaultdict[str, list[records.FaultWindow]](list)
     for window in found.windows:
         windows[window.fault].append(window)

@@ -46,11 +46,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     api_errors: dict[str, int]
     """`verb resource status reason` -> calls that did not succeed."""
     seconds: float | None
-    """From the first phase of the run to its last; None without phases."""
+    """Seconds from the first phase of the run to its last; None without phases."""
     scheduling_seconds: float | None
-    """From the first allocation to the last; None with fewer than two."""
+    """Seconds from the first allocation to the last; None with fewer than two."""
     allocations_per_s: float | None
-    """Over `scheduling_seconds`."""
+    """Rate over `scheduling_seconds`."""
     claim_to_allocation: Latency
     pod_to_running: Latency
     memory: list[memory_figures.ProcessMemory] = []

@@ -46,7 +46,7 @@ class DeviceReadiness(folders.Folder):
         self._states: dict[_Key, list[_State]] = {}
         """Its states since then."""
         self._bound: dict[str, _Binding] = {}
-        """By uid of the pod."""
+        """Keyed by uid of the pod."""
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note whether the devices of a claim are ready."""

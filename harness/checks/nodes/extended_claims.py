@@ -22,13 +22,13 @@ class ExtendedClaims(folders.Folder):
     """The pods as they began to run, and all versions of claims for extended resources."""
 
     running: dict[str, observed_pods.Pod] = dataclasses.field(default_factory=dict)
-    """By UID, each as it was first seen Running."""
+    """Pods by UID, each as it was first seen Running."""
     has_gap: bool = False
     """Versions of pods or claims may be missing."""
     _versions: dict[str, list[tuple[int, observed_claims.Claim]]] = dataclasses.field(
         default_factory=dict
     )
-    """By `namespace/name`, in the order of their versions."""
+    """Keyed by `namespace/name`, in the order of their versions."""
 
     def see_pod(self, seen: observations.SeenPod) -> None:
         """Note a pod that runs."""

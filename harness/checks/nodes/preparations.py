@@ -1,7 +1,7 @@
 """Reads the journals of preparations: what the nodes' driver did with claims.
 
 A second witness of the use of devices. No verdict depends on it alone: the kubelets are part of the
-harness, and a real driver need not tell.
+harness, and a real driver need not keep them.
 """
 
 import collections
@@ -46,7 +46,7 @@ class Reading:
 
     totals: Preparations
     prepared: list[Preparation]
-    """In the order of the journals."""
+    """Ordered as in the journals."""
     started: list[records.ContainerStarted]
     problems: list[str]
     """One line for each journal that is missing or incomplete."""
@@ -82,7 +82,7 @@ class _Tally:
         self._counts: collections.Counter[str] = collections.Counter()
         self._failed: collections.Counter[str] = collections.Counter()
         self._open: dict[tuple[str, str], Preparation] = {}
-        """By node and uid of the claims that are prepared."""
+        """Keyed by node and uid of the claims that are prepared."""
         self.prepared: list[Preparation] = []
         self.started: list[records.ContainerStarted] = []
 

@@ -43,7 +43,7 @@ class DecodedParts(Generic[Part]):
 
 
 class RepeatedParts(DecodedParts[Part]):
-    """Parts of one type, of which mostly the same comes many times in succession."""
+    """Parts of one type; mostly the same one comes many times in succession."""
 
     def __init__(self, decode: Callable[[bytes], Part]) -> None:
         super().__init__(decode)

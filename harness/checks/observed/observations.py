@@ -62,7 +62,7 @@ class Seen(
 
     @property
     def ignored_finalizers(self) -> Sequence[str]:
-        """The finalizers in spite of which the API server removed the object; usually none.
+        """The finalizers that the API server overlooked when it removed the object; usually none.
 
         An object whose last finalizer is taken away is marked as deleted before. A deletion
         itself takes away those of the garbage collector.

@@ -50,7 +50,7 @@ class PodBindings(folders.Folder):
         self.bindings: list[Binding] = []
         """Ordered as they were observed."""
         self.gaps: set[str] = set()
-        """Resources of which versions may be missing."""
+        """Resources whose versions may be missing."""
         self.robbed: set[str] = set()
         """UIDs of pods whose allocated claim the API server removed in spite of its finalizer."""
         self._waiting: dict[str, dict[str, str | None]] = {}

@@ -42,7 +42,7 @@ class _Refusal:
     """Empty: the selector is false."""
 
     def told(self, count: int) -> str:
-        """Return it in words; `count` devices do not match."""
+        """Return it as text; `count` devices do not match."""
         devices = verdicts.counted(count, "device")
         how = f"fails on {devices}: {self.error:.200}" if self.error else f"refuses {devices}"
         return f"the selector {self.expression:.200} {how}"

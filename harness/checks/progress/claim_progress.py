@@ -97,7 +97,7 @@ def _judge_rest(evidence: protocol.Evidence, found: stuck_objects.Findings) -> v
 def still_s(evidence: protocol.Evidence) -> float:
     """Return the seconds from the last progress to the end of the run.
 
-    Raises Unjudgeable if the evidence does not tell.
+    Raises Unjudgeable if the evidence does not show it.
     """
     _require_known_state(evidence[hold_history.HoldHistory])
     begun_ns = _begun_ns(evidence)

@@ -41,7 +41,7 @@ class Offered:
     is_idle: bool
     """No claim has it for itself, and its counters suffice."""
     is_counted: bool
-    """It consumes counters, of which other devices of its pool take, too."""
+    """It consumes counters that other devices of its pool consume, too."""
     pool: str
     known: observed_slices.Device
 

@@ -37,7 +37,7 @@ def are_several(plan: plans.Plan) -> bool:
 
 
 class SchedulersOfHolds:
-    """Tells which scheduler allocated the device of a hold."""
+    """Finds the scheduler that allocated the device of a hold."""
 
     NEEDS = (allocation_writers.AllocationWriters,)
 
@@ -57,7 +57,7 @@ class SchedulersOfHolds:
         return cls(planned(evidence.plan), evidence[allocation_writers.AllocationWriters])
 
     def of(self, hold: hold_history.Hold) -> SchedulerIdentity | None:
-        """Return the scheduler that made an allocation; None if the evidence does not tell."""
+        """Return the scheduler that made an allocation; None if the evidence does not show it."""
         writer = self._writers.by_allocation.get((hold.uid, hold.from_rv))
         if writer is None:
             return None

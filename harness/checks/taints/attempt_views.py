@@ -15,7 +15,7 @@ SCHEDULER = "scheduler"
 INFORMERS = {"informer-resourceslices": "slices", "informer-devicetaintrules": "rules"}
 _KINDS = {kind: kind for kind in INFORMERS.values()}
 UNKNOWN = 0
-"""The resourceVersion of a view of which nothing is known: every version may have been seen."""
+"""The resourceVersion of an unknown view: every version may have been seen."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def are_asked(plan: plans.Plan) -> bool:
 
 
 def are_told(plan: plans.Plan) -> bool:
-    """Return whether the steps tell the views: one scheduler of ours, and no faults."""
+    """Return whether the steps show the views: one scheduler of ours, and no faults."""
     schedulers = (plan.settings.get("subject") or {}).get("schedulers") or ()
     return len(schedulers) == 1 and SCHEDULER in plan.expected_steps and not plan.faults
 
@@ -56,7 +56,7 @@ def are_told(plan: plans.Plan) -> bool:
 def read(history: histories.History, process: str) -> dict[str, View]:
     """Return the view of each claim that a scheduler has planned devices for, by the claim's uid.
 
-    Of a claim that was planned several times, the oldest one. Steps of another form tell nothing:
+    Of a claim that was planned several times, the oldest one. Steps of another form show nothing:
     no claim has a view then.
     """
     views: dict[str, View] = {}

@@ -1,10 +1,10 @@
 """The check of tainted devices.
 
-Where one Python scheduler allocates and no fault disturbs what it sees, its steps tell what it
-knew. Of any other scheduler, the record alone has to show it: an attempt begins after its claim was
-created, and does not take long. The scheduler has seen what was published `LAG_S` before the claim
-was created, or `ATTEMPT_S` before the allocation. In runs with faults it may lag by any time, and
-is not examined.
+Where one Python scheduler allocates and no fault disturbs what it sees, its steps show what it
+knew. For any other scheduler, the record alone has to show it: an attempt begins after its claim
+was created, and does not take long. The scheduler has seen what was published `LAG_S` before the
+claim was created, or `ATTEMPT_S` before the allocation. In runs with faults it may lag by any time,
+and is not examined.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ def applies(plan: plans.Plan) -> bool:
 
 
 def needs_views(plan: plans.Plan) -> bool:
-    """Return whether the steps of the scheduler tell more: its pools are tainted, it is alone."""
+    """Return whether the scheduler's steps add evidence: its pools are tainted, it is alone."""
     changes = (plan.settings.get("pools") or {}).get("changes") or ()
     taints = any(change.get("kind") == "taint" for change in changes)
     return taints and attempt_views.are_told(plan)
@@ -55,7 +55,7 @@ def check(
     """Return INVALID with the tainted devices, UNKNOWN if nothing could be examined.
 
     Allocations count as examined if it is known which version of the slices the scheduler had dealt
-    with, and the claim tolerates nothing. `views` None: the record alone tells it.
+    with, and the claim tolerates nothing. `views` None: the record alone shows it.
     """
     if views is None and not timelines.has_taints:
         return CHECK.not_examined("no device was tainted")

@@ -18,7 +18,7 @@ from harness.history import files, zstd_frames
 LINE_MAX = 64 * 2**20
 """Longest accepted line, in bytes: request and response of a few MiB each."""
 KEPT_MAX = 5
-"""Number of notes about damage that are kept in words."""
+"""Number of notes about damage that are kept as text."""
 _BEGINNING = b'{"kind":"Event"'
 """How an API server begins each line; after a torn line the next one follows in the same line."""
 _GZIP = b"\x1f\x8b"
@@ -37,7 +37,7 @@ class AuditReader:
         self.damaged = 0
         """Number of damaged lines and parts."""
         self.notes: list[str] = []
-        """The first of them in words, with file and line."""
+        """The first of them as text, with file and line."""
 
     def __iter__(self) -> Iterator[audit_events.Event]:
         for path in self._paths:

@@ -19,7 +19,7 @@ from harness.checks.witness import (
 )
 
 KEPT_MAX = 20
-"""Number of differences that are kept in words."""
+"""Number of differences that are kept as text."""
 DISPUTED_MAX = 10_000
 """Number of differences that are kept because they dispute an observation."""
 _NAMES = {"resourceclaims": "claim", "pods": "pod"}
@@ -169,7 +169,7 @@ def _of_observations(
 
 
 def _compare(seen: watched_writes.Seen, write: audit_events.Write) -> str:
-    """Return what the audit log has instead, in words; empty if it has the same."""
+    """Return what the audit log has instead, as text; empty if it has the same."""
     one, two = seen.state, write.state
     if one.uid != two.uid:
         return f"has a write of {audit_history.text_of(two)} ({two.uid})"

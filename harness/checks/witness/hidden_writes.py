@@ -28,7 +28,7 @@ _CHANGED: Mapping[str, Collection[int]] = {
     "its deletion": (object_states.DELETION,),
     "its eviction": (object_states.PROGRESS,),
 }
-"""A write in words -> the pieces of the object that it may change."""
+"""A write as text -> the pieces of the object that it may change."""
 
 
 class Unseen(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ class Explanations:
         """Observations that only a request without an answer explains."""
 
     def confirmed(self, seen: watched_writes.Seen) -> None:
-        """Note an observation of which the audit log has a write with its revision."""
+        """Note an observation whose revision has a write in the audit log."""
         before = self._last.get(seen.state.uid)
         if before is not None and seen.type == "MODIFIED" and _binds(before, seen):
             binding = _take(self._bindings, seen, node=seen.state.node)
@@ -172,7 +172,7 @@ class Explanations:
                 yield Unseen(gone, watch, f"has its end after revision {gone.after}")
 
     def _explanation(self, seen: watched_writes.Seen) -> str:
-        """Return the write that explains an observation, in words; "": there is none."""
+        """Return the write that explains an observation, as text; "": there is none."""
         uid, before = seen.state.uid, self._last.get(seen.state.uid)
         endings = _of(self._endings, seen)
         if seen.is_deletion:

@@ -69,7 +69,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def text(self) -> str:
-        """The state in words."""
+        """The state as text."""
         if self.node:
             return f"on node {self.node}"
         return f"with {', '.join(self.held)}" if self.held else "without devices and node"
@@ -82,7 +82,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return list(dict.fromkeys([*self.changed(other), *node]))
 
     def changed(self, other: "State", *, but: Collection[int] = ()) -> list[str]:
-        """Return the names of the parts of which a piece differs, except these; nor the node."""
+        """Return the names of the parts with a differing piece, except these and the node."""
         if self.digests == other.digests:
             return []
         differing = (

@@ -120,6 +120,6 @@ def _says_more(before: object_states.State, after: object_states.State) -> bool:
 
 
 def told(author: audit_history.Author) -> str:
-    """Return an author in words."""
+    """Return an author as text."""
     program = author.agent.partition(" ")[0] or "a program without a name"
     return f"{program} (user {author.user})" if author.user else program

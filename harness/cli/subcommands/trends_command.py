@@ -35,7 +35,7 @@ def remember(
 ) -> None:
     """Add the campaign of a night to the database in a folder of reports; show what is worse.
 
-    A database that cannot be used is said and does not change the outcome of the night.
+    A database that cannot be used is reported and does not change the outcome of the night.
     """
     from harness import errors
     from harness.comparison.trends import databases, night_reading
@@ -64,8 +64,8 @@ def add(
 ) -> int:
     """Add campaigns to the database: their verdicts, rates, throughput, latency, time to detect.
 
-    Each is one night. The same campaign again changes nothing, and is said. The database is made
-    if there is none.
+    Each is one night. The same campaign again changes nothing, and is reported. The database is
+    made if there is none.
     """
     from harness.comparison.trends import databases, night_reading
 

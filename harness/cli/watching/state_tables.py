@@ -80,7 +80,7 @@ _STYLES = {str(verdict): style for verdict, style in displaying.STYLES.items()} 
 
 
 def drawn(snapshot: snapshots.Snapshot, *, height: int) -> rich.console.Group:
-    """Return the tables; `height`: lines of the terminal, of which they take fewer."""
+    """Return the tables, of fewer lines than the terminal's `height`."""
     if isinstance(snapshot, snapshots.Run):
         parts = list(_of_run(snapshot))
     else:

@@ -32,7 +32,7 @@ class ClaimInfo(msgspec.Struct, kw_only=True):
     devices: list[str]
     """`driver/pool/device` of all devices of its allocation."""
     shared: list[str] = []
-    """Those of them that other claims may use, too: by admin access, or as a share."""
+    """Devices that other claims may use, too: by admin access, or as a share."""
     pods: dict[str, str] = {}
     """uid -> name of the pods that use it."""
 

@@ -70,7 +70,7 @@ class DeviceAttachments(worker_threads.WorkerThread, informers.StateHandler):
             self._claims.pop(informers.key_of(last), None)
 
     def _decide(self, key: str, allocation: str) -> None:
-        """Draw what becomes of an allocation; every process of the driver draws the same."""
+        """Draw the fate of an allocation; every process of the driver draws the same."""
         dice, spec = self._seeds.stream("driver", "conditions", allocation), self._spec
         drawn = dice.random()
         if drawn >= spec.silence_probability:

@@ -28,7 +28,7 @@ class _Section:
 
 
 class PoolState:
-    """The devices of one pool, some of which may be left out or tainted for a time."""
+    """The devices of one pool; some may be left out or tainted for a time."""
 
     def __init__(self, slices: Sequence[Object]) -> None:
         """Start from the slices of the pool's only generation, at least one."""

@@ -44,7 +44,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     """One campaign."""
 
     identity: str
-    """The same for the same campaign, whatever became of its runs: start, seed and cluster."""
+    """Identifies the campaign, whatever its results: start, seed and cluster."""
     digest: str
     """Digest of the results; another one for the same identity: they were completed or judged
     again."""

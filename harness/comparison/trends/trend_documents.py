@@ -28,7 +28,7 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
     invalid: int
     """INVALID runs of tested subjects and remedies; controls and hazards must be INVALID."""
     missed: int
-    """Controls and hazards of which no attempt found what it must find."""
+    """Controls and hazards that no attempt has shown."""
     commit: str
     seed: int
     summary: str
@@ -103,7 +103,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     tested: int = 0
     """Rates and figures of the newest night that were compared with nights before it."""
     too_few: int = 0
-    """Those with too few nights before it, of which nothing is said."""
+    """Measures with too few nights before it; nothing is said about them."""
     nights: list[NightRow]
     """The oldest first."""
     series: list[SeriesRow]

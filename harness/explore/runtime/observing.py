@@ -14,7 +14,7 @@ from harness import concurrency
 from harness.explore.runtime import tasks
 
 NOW, TIMERS = 0, -1
-"""Identities of virtual time, and of the timers, the next of which may expire early.
+"""Identities of virtual time, and of the timers; the next one may expire early.
 
 Setting and cancelling a timer write TIMERS; to let one expire early writes both.
 """

@@ -193,7 +193,7 @@ def pod(name: str, claim_name: str, *, scheduler: str = SCHEDULER, **spec: Any) 
 
 
 def pod_naming_twice(name: str, claim_name: str) -> Object:
-    """Return a pod of which two entries name one claim."""
+    """Return a pod with two entries that name one claim."""
     entries = [{"name": entry, "resourceClaimName": claim_name} for entry in ("first", "again")]
     return pod(name, claim_name, resourceClaims=entries)
 

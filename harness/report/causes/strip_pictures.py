@@ -28,7 +28,7 @@ class Window:
 
     @property
     def text(self) -> str:
-        """The window in words."""
+        """The window as text."""
         return (
             f"The window was {self.length_ms:,.3f} ms long: from the stale read "
             f"({self.read.name}) to the write that it missed ({self.missed.name}). The second "

@@ -118,7 +118,7 @@ def _window(
 
 
 def about(step: records.Step, names: dict[str, str]) -> str:
-    """Return the fields of a step in words; `names` has the letters of claims, by uid."""
+    """Return the fields of a step as text; `names` has the letters of claims, by uid."""
     parts = []
     for key, value in step.fields.items():
         short = str(value).rpartition("/")[2] if key == "device" else value

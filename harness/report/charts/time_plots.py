@@ -96,7 +96,7 @@ class Lanes:
         return shapes
 
     def describe(self) -> str:
-        """Return the lanes in words, for readers who do not see the picture."""
+        """Return the lanes as text, for readers who do not see the picture."""
         return " ".join(
             f"Fault {window.fault} was on from {self._second(window.begun_ns):.2f} s to "
             f"{self._second(window.ended_ns):.2f} s and took effect {times(window.applied_count)}."
@@ -159,7 +159,7 @@ def _applied(faults: fault_records.FaultRecords) -> list[str]:
 
 
 def times(count: int) -> str:
-    """Return a number of effects in words."""
+    """Return a number of effects as text."""
     return "once" if count == 1 else f"{count:,} times"
 
 
@@ -207,7 +207,7 @@ class TimeAxis:
         return edges
 
     def bin_text(self, count: int) -> str:
-        """Return the length of a bin in words."""
+        """Return the length of a bin as text."""
         length_s = (self.end_s - self.begin_s) / count
         return f"{length_s:.3g} s" if length_s >= 1 else f"{length_s * 1e3:.3g} ms"
 

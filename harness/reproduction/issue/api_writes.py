@@ -23,7 +23,7 @@ class ClaimWrite:
     event: str
     """`ADDED`, `MODIFIED` or `DELETED`."""
     state: str
-    """The claim's devices and reservations after it, in words."""
+    """The claim's devices and reservations after it, as text."""
 
 
 class _Meta(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""The sizes of a scenario in words: what is compared, and what one line says."""
+"""The sizes of a scenario as text: what is compared, and what one line says."""
 
 from collections.abc import Iterator
 

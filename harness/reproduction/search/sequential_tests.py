@@ -20,7 +20,7 @@ _BOUND = math.log((1 - ERROR) / ERROR)
 
 
 def decide(failed: int, runs: int, *, runs_max: int = RUNS_MAX) -> bool | None:
-    """Return True to accept a scenario of which `failed` of `runs` failed, False to reject it.
+    """Return True to accept a scenario that failed in `failed` of `runs`, False to reject it.
 
     None: another run is needed.
     """

@@ -224,7 +224,7 @@ def _circles(faults: Sequence[fault.Fault]) -> Iterator[str]:
 
 
 def _hidden(faults: Sequence[fault.Fault]) -> Iterator[str]:
-    """Yield a sentence for each fault of which an earlier one takes all calls or events."""
+    """Yield a sentence for each fault that gets no calls or events, as an earlier one takes all."""
     traffic = [item for item in faults if isinstance(item, traffic_fault.TrafficFault)]
     for first, second in itertools.combinations(traffic, 2):
         if first.hides(second):

@@ -272,7 +272,7 @@ def _record(item: injection.Applied, kind: str) -> records.FaultApplied:
 
 
 def _effect(item: injection.Applied) -> str:
-    """Return in words what was done."""
+    """Return a text about what was done."""
     match item.action:
         case injection.Lose() if item.point == "response":
             return "carried out; the answer was lost"

@@ -1,6 +1,6 @@
 """The process in which a kind or a plug-in injects a fault, and its messages to the run.
 
-It reads one line, the order, and then only the end of its standard input, which tells it to end. On
+It reads one line, the order, and then only the end of its standard input, at which it ends. On
 standard output it writes a line for each effect, and one at the end.
 """
 
@@ -135,7 +135,7 @@ def _write(output: TextIO, line: Effect | End) -> None:
 
 
 def _end_with_input(is_over: threading.Event) -> None:
-    """Tell the fault to end when the input ends, and end the process if it does not."""
+    """Let the fault end when the input ends, and end the process if it does not."""
     sys.stdin.buffer.read()
     is_over.set()
     threading.Event().wait(2 * GRACE_S)

@@ -90,6 +90,6 @@ def _heal(injection: Injection, window: fault_journal.Window, ending: Ending) ->
 
 
 def _told(error: Exception) -> str:
-    """Return an error in words; those that are not ours need their type to be understood."""
+    """Return an error as text; those that are not ours need their type to be understood."""
     is_ours = isinstance(error, errors.HarnessError)
     return str(error) if is_ours else f"{type(error).__name__}: {error}"

@@ -27,7 +27,7 @@ class Routes:
     """The kubeconfigs of the faulty clients, and the carrier behind them."""
 
     kubeconfigs: Mapping[str, pathlib.Path]
-    """By the name of the client."""
+    """Keyed by the name of the client."""
     carrier: carriers.Carrier
 
 

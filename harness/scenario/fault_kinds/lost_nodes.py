@@ -61,7 +61,7 @@ class LoseNode(fault.RepeatedFault):
             )
 
     def what(self, clients: Sequence[str]) -> str:
-        """Return what becomes of the node and its pods."""
+        """Return the fate of the node and its pods."""
         end = f"comes back {self.down_s:g} s later" if self.comes_back else "is removed"
         return (
             f"the last node is lost with {' and '.join(clients)}, its pods are deleted, and it "

@@ -51,7 +51,7 @@ class RejectRequest(traffic_fault.TrafficFault):
 
     @property
     def words(self) -> Mapping[str, Any]:
-        """Its keys, and the header in words."""
+        """Its keys, and the header as text."""
         after = f" with Retry-After {self.retry_after_s} s" if self.retry_after_s else ""
         return {**dict(self), "after": after}
 

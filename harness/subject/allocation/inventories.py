@@ -75,7 +75,7 @@ class Snapshot:
     _local: Mapping[str, frozenset[devices.PoolKey]]
     """Pools that one node sees, by its name."""
     _views: dict[str, NodeView]
-    """Keyed by name of the node; shared by all snapshots, each of which checks what it finds."""
+    """Keyed by name of the node; shared by all snapshots; each checks what it finds."""
 
     def view(self, node: Object) -> NodeView:
         """Return what the node sees."""

@@ -235,8 +235,8 @@ class UnseenPodDroppedReleaser(releasing.Releaser):
     """A reservation for a pod that the informer does not know is dropped without asking the server.
 
     The informer of pods may lag behind that of claims: the scheduler has bound a pod, and the
-    controller has not heard of it yet. Its claim is deallocated while it runs. kube-controller-
-    manager asks the API server for such a pod. A mutant; no release is known to be affected.
+    controller has not seen it yet. Its claim is deallocated while it runs. kube-controller- manager
+    asks the API server for such a pod. A mutant; no release is known to be affected.
     """
 
     facts = replacements.Facts(

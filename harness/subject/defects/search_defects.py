@@ -68,7 +68,7 @@ class _AllWithCountersSearch(searches.Search):
 
 
 class AllWithCountersAllocator(allocators.Allocator):
-    """A request for all devices, of which one consumes counters, is a panic (kubernetes#138882).
+    """A request for all devices is a panic if one of them consumes counters (kubernetes#138882).
 
     The devices of such a request are collected before the search, and their pool was left out; the
     check of their counters then dereferenced it. Affects 1.35 and 1.36.0; fixed by

@@ -27,7 +27,7 @@ class InFlightEvents:
         self._events: collections.deque[cluster_events.ClusterEvent] = collections.deque()
         """The newest events, as many as the oldest pod in flight has missed."""
         self._since: dict[str, int] = {}
-        """By UID of the pods in flight, the oldest first: the number of events before it."""
+        """Number of events before each pod in flight, by UID, the oldest first."""
 
     def begin(self, uid: str) -> None:
         """Remember events for this pod from now on."""

@@ -24,7 +24,7 @@ class _UnknownWrite:
 
 
 class KeepInFlightBinder(claim_binding.ClaimBinder):
-    """A claim stays in flight until it is known what became of the write of its allocation.
+    """A claim stays in flight until the outcome of its allocation's write is known.
 
     Hypotheses H1 and H7. `bindClaim` writes the allocation with UpdateStatus. If no answer comes
     (timeout, connection lost, 5xx), the write may have been committed, may be under way, or may

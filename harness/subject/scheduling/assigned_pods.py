@@ -29,7 +29,7 @@ class NodeGroups(informers.StateHandler):
         """The requests of the pods by name of their node, which need not be known."""
         self._uses: dict[str, node_resources.NodeUse] = {}
         self._groups: dict[node_resources.NodeUse, list[_Entry]] = {}
-        """In natural order of the nodes."""
+        """Ordered as the nodes."""
 
     def best_first(self, request: node_resources.PodRequest) -> Iterator[Object]:
         """Yield the nodes as they are now, those with the highest score first."""

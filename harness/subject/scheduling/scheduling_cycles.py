@@ -30,7 +30,7 @@ class SchedulingCycle:
         search: node_search.NodeSearch,
         assigned: assigned_pods.AssignedPods | None = None,
     ) -> None:
-        """`reports` hear about each attempt that fails; `assigned` about each pod that fits."""
+        """`reports` receive each attempt that fails; `assigned` each pod that fits."""
         self._plugin, self._queue, self._nodes = plugin, queue, nodes
         self._binders, self._reports = binders, reports
         self._search, self._assigned = search, assigned

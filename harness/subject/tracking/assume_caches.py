@@ -97,8 +97,8 @@ class AssumeCache:
     def has_deleted(self, obj: Object) -> bool:
         """Return whether the informer has delivered that an object was deleted.
 
-        `obj`: the object in a version that it has had. An object that is not known may be one of
-        which no event has come yet; the version that the informer has passed distinguishes the two.
+        `obj`: the object in a version that it has had. An object that is not known may be one whose
+        events have not come yet; the version that the informer has passed distinguishes the two.
         kube-scheduler has no such method.
         """
         with concurrency.in_parts(self._changed):

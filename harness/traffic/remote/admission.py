@@ -38,14 +38,14 @@ class Member:
     hello: messages.Hello
     journal: received_journals.ReceivedJournal
     heard_ns: int
-    """When it was last heard."""
+    """Time of its last message."""
     runner: str = ""
     """The name of its Locust runner; empty: it is not known yet."""
     state: State = State.INVITED
 
     @property
     def title(self) -> str:
-        """The worker in words."""
+        """The worker as text."""
         return f"{self.process} ({self.hello.host}, pid {self.hello.pid})"
 
 
@@ -93,7 +93,7 @@ class Admission:
         return {member.runner for member in self.members.values() if member.runner}
 
     def silent(self, state: State, since_ns: int) -> list[Member]:
-        """Return the workers in this state that were last heard before."""
+        """Return the workers in this state whose last message is older."""
         members = self.members.values()
         return [item for item in members if item.heard_ns < since_ns and item.state is state]
 

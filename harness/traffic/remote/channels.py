@@ -31,7 +31,7 @@ class Channel:
         self._on_message = on_message
         self._tocks: dict[int, gevent.event.AsyncResult[clock_offsets.RoundTrip]] = {}
         self.heard_ns = clocks.monotonic_ns()
-        """When the master was last heard."""
+        """Time of the master's last message."""
         self._reader = gevent.spawn(self._read)
 
     def send(self, message: msgspec.Struct) -> None:

@@ -62,7 +62,7 @@ class AuditLog:
         self.now = now
 
     def next_id(self) -> str:
-        """Return a new Audit-ID: a UUID of which only the last part differs, which is cheap."""
+        """Return a new Audit-ID: a UUID whose last part alone differs, which is cheap."""
         return next(self._ids)
 
     def wants(self, asked: request_info.Attributes) -> bool:

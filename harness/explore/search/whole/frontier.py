@@ -9,7 +9,7 @@ from harness.explore.search.whole import branches, divided_search
 
 R = TypeVar("R")
 BRANCHES_PER_JOB = 2
-"""Number of branches for each process, so that one is at hand when another is over."""
+"""Number of branches for each process, so that one is ready when another is over."""
 Work = Callable[[branches.Branch], tuple[branches.Branch, list[R]]]
 """Makes some runs of a branch; returns what is left of it, and the results."""
 

@@ -27,7 +27,7 @@ class TurnNode(msgspec.Struct, tag="turn"):
     used: turns.Uses = {}
     """All that the chosen turn used, in any of its runs."""
     shared: int | None = None
-    """Number of the frontier's node of which this is a copy; None: the node of one branch."""
+    """Number of the frontier's node that this copies; None: the node of one branch."""
     asked: list[turns.Race] = []
     """Races whose other order the frontier's node is to have tried."""
     asks_all: bool = False
@@ -145,7 +145,7 @@ class ValueNode(msgspec.Struct, tag="value"):
     options: int
     decision: int = 0
     shared: int | None = None
-    """Number of the frontier's node of which this is a copy; None: the node of one branch."""
+    """Number of the frontier's node that this copies; None: the node of one branch."""
 
     @property
     def width(self) -> int:

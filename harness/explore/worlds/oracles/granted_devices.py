@@ -27,7 +27,7 @@ class GrantedDevices:
         self._allocated: set[str] = set()
         self._new_rules: set[str] = set()
         self.tainted_drivers: set[str] = set()
-        """Drivers of which all devices were tainted by a rule at the last rest."""
+        """Drivers whose devices were all tainted by a rule at the last rest."""
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 

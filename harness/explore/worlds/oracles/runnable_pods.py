@@ -33,7 +33,7 @@ class State:
     slices: list[Object]
     nodes: list[Object]
     tainted: frozenset[str] = frozenset()
-    """Drivers of which a rule taints all devices."""
+    """Drivers whose devices are all tainted by a rule."""
 
 
 def stuck(state: State, schedulers: Sequence[str]) -> str | None:

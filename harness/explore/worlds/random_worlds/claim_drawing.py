@@ -66,7 +66,7 @@ def _of_shares(stream: Stream) -> Object:
 
 
 def _alternatives(stream: Stream, supply: device_drawing.Supply) -> list[Object]:
-    """Return two alternatives; the first one may ask for devices of which there are none."""
+    """Return two alternatives; the first one may ask for devices that do not exist."""
     missing = _of_driver("none.example") if stream.chance(0.6) else _selected(stream, supply)
     first: Object = {"name": "best", **_CLASS, **missing}
     if stream.chance(0.6, "request: All as an alternative"):

@@ -34,7 +34,7 @@ class Supply:
     is_plain: bool = False
     """True if each node has a plain `device-0`, which may be allocated before."""
     is_roomy: bool = False
-    """True if a node has three plain devices, of which one pod can be planned with two."""
+    """True if a node has three plain devices, and one pod can be planned with two of them."""
     is_tight: bool = False
     """True if a search may have to give devices up again."""
 

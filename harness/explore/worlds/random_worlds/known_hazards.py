@@ -49,7 +49,7 @@ class _Need:
     """The needs of a hazard in a world."""
 
     causes: tuple[str, ...]
-    """Parts of which one is enough."""
+    """Parts; one of them is enough."""
     besides: Callable[[drawings.Drawing], bool] = lambda _: True
     """Returns whether a world has the other things that it needs."""
 
@@ -81,5 +81,5 @@ def of(drawing: drawings.Drawing) -> Sequence[world_specs.Hazard]:
 
 
 def causes(hazard: world_specs.Hazard) -> tuple[str, ...]:
-    """Return the parts that a hazard needs, of which one is enough."""
+    """Return the parts of which a hazard needs one."""
     return _NEEDS[hazard.hypothesis].causes

@@ -64,7 +64,7 @@ class RandomWorld(small_world.SmallWorld):
         self._trackers: list[slice_trackers.SliceTracker] = []
         """Those of all schedulers, also of the ones that have stopped."""
         self._rules: list[Object] = []
-        """The DeviceTaintRules, of which the API server of the worlds has none."""
+        """The DeviceTaintRules; the API server of the worlds does not keep them."""
         self._granted = granted_devices.GrantedDevices()
         self._prepared = preparations.Preparations(unprepare_s=UNPREPARE_S)
         self._was_controlled = False
@@ -126,7 +126,7 @@ class RandomWorld(small_world.SmallWorld):
             tracker.rules.on_add(rule, initial=False)
 
     def _know_tracker(self, tracker: slice_trackers.SliceTracker) -> None:
-        """Tell a new scheduler's tracker of the rules that there are, as its first list would."""
+        """Give a new scheduler's tracker the rules that there are, as its first list would."""
         self._trackers.append(tracker)
         for rule in self._rules:
             tracker.rules.on_add(rule, initial=True)

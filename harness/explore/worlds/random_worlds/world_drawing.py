@@ -51,7 +51,7 @@ def draw(number: int) -> drawings.Drawing:
 def _pools(
     stream: Stream, supply: device_drawing.Supply, others: list[drawings.Part]
 ) -> list[drawings.Part]:
-    """Return the pools, of which one may come late unless a device is allocated from the start."""
+    """Return the pools; one may come late, unless a device is allocated from the start."""
     pools = list(supply.pools)
     if supply.has_conditions:  # without their driver, devices are never ready
         pools = [dataclasses.replace(pool, needs=(*pool.needs, DEVICE_DRIVER)) for pool in pools]
