@@ -10,26 +10,16 @@ Results with admin access may overlap with everything and are ignored.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from harness.checks import check_results, protocol, verdicts
 from harness.checks.consumption import declared_devices
-from harness.checks.holds import hold_history, overlapping
+from harness.checks.holds import hold_history
 
-LISTED_MAX = check_results.IN_FULL_MAX + check_results.OTHERS_MAX
+if TYPE_CHECKING:
+    import pandas as pd
 
-
-class Found(NamedTuple):
-    """The double allocations among holds."""
-
-    total: int
-    """Pairs of holds; not all of them are listed."""
-    devices: int
-    """Devices that have a pair."""
-    listed: pd.DataFrame
-    """The first pairs, the longest and the last one, in order; see `overlapping.conflicts`."""
+    from harness.checks.holds import double_allocations
 
 
 CHECK = protocol.Check(
@@ -52,13 +42,17 @@ def check(
     `is_shareable` tells whether slices let claims share a device; None: no slice has the device,
     and its shares are not examined.
     """
-    holds = examined(history.holds.frame(end_rv=history.last_rv + 1), is_shareable)
-    found = find(holds)
+    from harness.checks.holds import double_allocations  # imports pandas
+
+    holds = double_allocations.examined(
+        history.holds.frame(end_rv=history.last_rv + 1), is_shareable
+    )
+    found = double_allocations.find(holds)
     first, second = (
         history.holds.at(holds.row[found.listed[name]]) for name in ("first", "second")
     )
     shown = list(zip(first, second, strict=True))
-    in_full = check_results.in_full(len(shown), _longest(found.listed))
+    in_full = check_results.in_full(len(shown), double_allocations.longest(found.listed))
     violations = [_describe(*shown[index]) for index in in_full]
     return verdicts.CheckResult(
         check=CHECK.name,
@@ -67,48 +61,11 @@ def check(
         examined_count=len(holds),
         violation_count=found.total,
         violations=violations,
-        others=_others(shown[:LISTED_MAX], {violation.summary for violation in violations}),
+        others=_others(
+            shown[: double_allocations.LISTED_MAX], {violation.summary for violation in violations}
+        ),
         reason=_reason(holds, found),
     )
-
-
-def examined(holds: pd.DataFrame, is_shareable: Callable[[str], bool | None]) -> pd.DataFrame:
-    """Return the holds that let no other claim have the device, and then the proper shares.
-
-    `holds` is as `HoldColumns.frame` returns it. Added are the columns `share`, and `row`, the
-    number of the hold. Those with admin access alone exclude no other claim, and are left out.
-    """
-    is_part = holds.shared & ~holds.exclusive
-    answers = {device: is_shareable(device) for device in holds.device[is_part].unique()}
-    offered = [device for device, answer in answers.items() if answer is True]
-    refused = [device for device, answer in answers.items() if answer is False]
-    alone = holds[holds.exclusive | (is_part & holds.device.isin(refused))]
-    shares = holds[is_part & holds.device.isin(offered)]
-    parts = [alone.assign(share=False), shares.assign(share=True)]
-    return pd.concat(parts).reset_index(names="row")
-
-
-def find(holds: pd.DataFrame) -> Found:
-    """Return the double allocations among `examined` holds."""
-    total, devices, listed = 0, set[str](), []
-    for pairs in overlapping.conflicts(holds):
-        total += len(pairs)
-        devices.update(pairs.device.unique())
-        listed.append(_first_longest_last(pairs))
-    return Found(total, len(devices), _first_longest_last(pd.concat(listed)))
-
-
-def _first_longest_last(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the pairs that are listed, in order."""
-    pairs = pairs.sort_values(overlapping.ORDER, ignore_index=True)
-    longest = _longest(pairs)
-    chosen = {*pairs.index[:LISTED_MAX], *pairs.index[longest : longest + 1], *pairs.index[-1:]}
-    return pairs.loc[sorted(chosen)].reset_index(drop=True)
-
-
-def _longest(pairs: pd.DataFrame) -> int:
-    """Return the position of the first of the pairs that overlap longest; 0 if there is none."""
-    return int((pairs.until_rv - pairs.from_rv).argmax()) if len(pairs) else 0
 
 
 def _verdict(examined: int, violations: int) -> verdicts.Verdict:
@@ -185,7 +142,7 @@ def _others(
     return [line for line in lines if line not in in_full][: check_results.OTHERS_MAX]
 
 
-def _reason(holds: pd.DataFrame, found: Found) -> str:
+def _reason(holds: "pd.DataFrame", found: "double_allocations.Found") -> str:
     if holds.empty:
         return "no exclusive allocation of any device was observed, so nothing was examined"
     shared = int((holds.shared & ~holds.exclusive).sum())

@@ -3,13 +3,16 @@
 import dataclasses
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from harness.checks import device_exclusivity, verdict_files, verdicts
-from harness.checks.holds import hold_columns, hold_history, overlapping
+from harness.checks.holds import hold_columns, hold_history
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Integers = npt.NDArray[np.int64]
 _DIGITS = re.compile(r"([0-9]{1,18})")
@@ -97,12 +100,14 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _pairs(judgement: verdict_files.Judgement, holds: pd.DataFrame) -> tuple[Integers, Integers]:
+def _pairs(judgement: verdict_files.Judgement, holds: "pd.DataFrame") -> tuple[Integers, Integers]:
     """Return the earlier and the later hold of each double allocation, if the judge found some.
 
     The judge lists only some in full; the pictures mark them all.
     """
+    from harness.checks.holds import double_allocations  # imports pandas
+
     bad = {check.check for check in judgement.checks if check.verdict is verdicts.Verdict.INVALID}
     disputed = holds[holds.exclusive] if device_exclusivity.CHECK.name in bad else holds.iloc[:0]
-    pairs = next(overlapping.pairs(disputed)).head(PAIRS_MAX)
+    pairs = next(double_allocations.overlapping(disputed)).head(PAIRS_MAX)
     return pairs["first"].to_numpy(), pairs["second"].to_numpy()

@@ -12,10 +12,8 @@ import collections
 import itertools
 from collections.abc import Sequence
 
-import pandas as pd
-
 from harness.checks import check_results, protocol, verdicts
-from harness.checks.holds import hold_columns, hold_history, overlapping
+from harness.checks.holds import hold_columns, hold_history
 from harness.checks.nodes import preparations
 from harness.history import plans
 
@@ -95,6 +93,10 @@ def _double(prepared: Sequence[preparations.Preparation]) -> list[_Pair]:
     uses = _uses(prepared)
     if not uses:
         return []
+    import pandas as pd
+
+    from harness.checks.holds import double_allocations
+
     table = pd.DataFrame(
         [
             (device, prepared[index].from_ns, _until_ns(prepared[index], prepared))
@@ -103,7 +105,7 @@ def _double(prepared: Sequence[preparations.Preparation]) -> list[_Pair]:
         columns=["device", "from_ns", "until_ns"],
     )
     table["device"] = pd.factorize(table.device)[0]
-    found = pd.concat(overlapping.pairs(table, begin="from_ns", end="until_ns"))
+    found = pd.concat(double_allocations.overlapping(table, begin="from_ns", end="until_ns"))
     pairs = [
         (uses[one][0], prepared[uses[one][1]], prepared[uses[two][1]])
         for one, two in found[["first", "second"]].itertuples(index=False)

@@ -16,10 +16,8 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import pandas as pd
-
 from harness.checks import check_results, protocol, verdicts
-from harness.checks.holds import hold_history, overlapping
+from harness.checks.holds import hold_history
 from harness.checks.schedulers import scheduler_identities
 
 Pair: TypeAlias = tuple[hold_history.Hold, hold_history.Hold]
@@ -44,9 +42,11 @@ def check(
     folded: hold_history.HoldHistory, schedulers: scheduler_identities.SchedulersOfHolds
 ) -> verdicts.CheckResult:
     """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not tell."""
+    from harness.checks.holds import double_allocations  # imports pandas
+
     examined = folded.holds.frame(end_rv=folded.last_rv + 1)
     examined = examined[examined.exclusive].assign(share=False)
-    pairs_of = _pairs_by_second(examined)
+    pairs_of = double_allocations.counts_by_second(examined)
     disputed = examined.device.isin(examined.device[pairs_of.index])
     holds = dict(
         zip(examined.index[disputed], folded.holds.at(examined.index[disputed]), strict=True)
@@ -57,7 +57,7 @@ def check(
     counts = _Counts(
         len(examined), int(pairs_of.sum()), int(pairs_of[own].sum()), int(pairs_of[unclear].sum())
     )
-    shown = _first(examined, own)
+    shown = double_allocations.first_by_second(examined, own)
     pairs = [
         (holds[first], holds[second])
         for first, second in zip(shown["first"], shown["second"], strict=True)
@@ -72,22 +72,6 @@ def check(
         others=[_summary(pair, search) for pair in pairs[check_results.IN_FULL_MAX :]],
         reason=_reason(counts),
     )
-
-
-def _pairs_by_second(holds: pd.DataFrame) -> "pd.Series[int]":
-    """Return how many double allocations each hold completes, of those that complete some."""
-    counts = [pairs.second.value_counts() for pairs in overlapping.conflicts(holds)]
-    return pd.concat(counts).groupby(level=0).sum()
-
-
-def _first(holds: pd.DataFrame, own: Sequence[int]) -> pd.DataFrame:
-    """Return the first double allocations that these holds complete, as far as they are listed."""
-    most = check_results.IN_FULL_MAX + check_results.OTHERS_MAX
-    parts = [
-        pairs[pairs.second.isin(own)].sort_values(overlapping.ORDER).head(most)
-        for pairs in overlapping.conflicts(holds)
-    ]
-    return pd.concat(parts).sort_values(overlapping.ORDER).head(most)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

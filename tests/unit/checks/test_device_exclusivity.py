@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from harness.checks import check_results, device_exclusivity, verdicts
-from harness.checks.holds import hold_columns, hold_history
+from harness.checks.holds import double_allocations, hold_columns, hold_history
 from harness.history import records
 from tests.histories import language
 
@@ -170,7 +170,7 @@ def test_a_claim_is_never_in_conflict_with_itself() -> None:
         for rv, uid in enumerate(["a", "a", "b"], start=1)
     ]
     frame = hold_columns.of(twice).frame(end_rv=9)
-    found = device_exclusivity.find(device_exclusivity.examined(frame, lambda _: None))
+    found = double_allocations.find(double_allocations.examined(frame, lambda _: None))
     assert found.total == 2
     assert found.listed[["first", "second"]].to_numpy().tolist() == [[0, 2], [1, 2]]
 

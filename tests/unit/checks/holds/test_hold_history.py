@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.checks import device_exclusivity
-from harness.checks.holds import hold_columns, hold_history, overlapping
+from harness.checks.holds import double_allocations, hold_columns, hold_history
 from harness.history import records
 from tests.histories import language
 
@@ -82,7 +82,7 @@ def _occupied(folded: hold_history.HoldHistory) -> Occupancy:
 def _found(folded: hold_history.HoldHistory) -> set[tuple[str, frozenset[str]]]:
     holds = [hold for hold in folded.holds if hold.exclusive]
     frame = hold_columns.of(holds).frame(end_rv=folded.last_rv + 1).assign(share=False)
-    pairs = pd.concat(overlapping.conflicts(frame))
+    pairs = pd.concat(double_allocations.conflicts(frame))
     return {
         (holds[first].device, frozenset((holds[first].uid, holds[second].uid)))
         for first, second in zip(pairs["first"], pairs["second"], strict=True)

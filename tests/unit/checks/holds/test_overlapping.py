@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.checks.holds import overlapping
+from harness.checks.holds import double_allocations
 
 Interval = tuple[int, int, int]
 """key, start, end"""
@@ -21,7 +21,7 @@ INTERVALS = st.lists(
 
 def _pairs(intervals: list[Interval]) -> list[tuple[int, int]]:
     table = pd.DataFrame(intervals, columns=["device", "from_rv", "until_rv"], dtype="int64")
-    found = pd.concat(overlapping.pairs(table))
+    found = pd.concat(double_allocations.overlapping(table))
     return list(zip(found["first"], found["second"], strict=True))
 
 
@@ -54,7 +54,7 @@ def test_the_earlier_one_comes_first(intervals: list[Interval]) -> None:
 def test_parts_are_the_whole(intervals: list[Interval], most: int) -> None:
     whole = _pairs(intervals)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlapping, "PAIRS_AT_ONCE", most)
+        patch.setattr(double_allocations, "PAIRS_AT_ONCE", most)
         assert _pairs(intervals) == whole
 
 

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.checks import device_exclusivity
-from harness.checks.holds import hold_columns, hold_history, overlapping
+from harness.checks.holds import double_allocations, hold_columns, hold_history
 from harness.checks.observed import claim_results
 from harness.tables import second_views
 from tests.support import numpy_conflicts
@@ -84,10 +83,10 @@ def by_brute_force(holds: list[hold_history.Hold]) -> list[tuple[int, int]]:
     return [(first, second) for _, first, second in sorted(found)]
 
 
-def by_pandas(holds: list[hold_history.Hold]) -> tuple[pd.DataFrame, device_exclusivity.Found]:
+def by_pandas(holds: list[hold_history.Hold]) -> tuple[pd.DataFrame, double_allocations.Found]:
     frame = hold_columns.of(holds).frame(end_rv=END)
-    examined = device_exclusivity.examined(frame, OFFERED.get)
-    return examined, device_exclusivity.find(examined)
+    examined = double_allocations.examined(frame, OFFERED.get)
+    return examined, double_allocations.find(examined)
 
 
 def by_numpy(holds: list[hold_history.Hold]) -> numpy_conflicts.NumpyConflicts:
@@ -151,10 +150,10 @@ def by_pandas_at_once(
         for hold in in_order(history)
     ]
     frame = hold_columns.of(holds).frame(end_rv=END)
-    examined = device_exclusivity.examined(frame, lambda device: OFFERED[device[-1]])
+    examined = double_allocations.examined(frame, lambda device: OFFERED[device[-1]])
     numbers = examined.device.astype(str).str[:-1].astype(int)
     place = examined.groupby(numbers).cumcount()
-    pairs = pd.concat(overlapping.conflicts(examined)).sort_values(overlapping.ORDER)
+    pairs = pd.concat(double_allocations.conflicts(examined)).sort_values(double_allocations.ORDER)
     found = collections.defaultdict(list)
     for first, second in zip(pairs["first"], pairs["second"], strict=True):
         found[int(numbers[first])].append((int(place[first]), int(place[second])))
@@ -162,7 +161,7 @@ def by_pandas_at_once(
 
 
 def test_what_is_listed_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_exclusivity, "LISTED_MAX", 2)
+    monkeypatch.setattr(double_allocations, "LISTED_MAX", 2)
     draw = random.Random(15)
     for _ in range(HISTORIES // 100):
         rows = in_order(random_holds(draw))
@@ -189,7 +188,7 @@ def test_a_device_in_two_thousand_claims_makes_two_million_pairs(claims: int) ->
         for index in range(claims)
     ]
     frame = hold_columns.of(holds).frame(end_rv=5_000)
-    found = device_exclusivity.find(device_exclusivity.examined(frame, lambda _: None))
+    found = double_allocations.find(double_allocations.examined(frame, lambda _: None))
     assert (found.total, found.devices) == (1_999_000, 1)
     pairs = found.listed[["first", "second"]].to_numpy().tolist()
     assert pairs[:3] == [[0, 1], [0, 2], [1, 2]]
