@@ -8,7 +8,7 @@ from harness import errors, suggestions
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.catalogue import known, track_record
+    from harness.run import defect_records, track_record
     from harness.scenario import hazards
 
 
@@ -37,11 +37,13 @@ def defects(
     caught, CPU seconds of a search until it was found. Hazards are what today's Kubernetes still
     does. With a name: all that is known about it.
     """
-    from harness.catalogue import known
+    from harness.run import defect_records
     from harness.scenario import hazards
 
     with outputs.chosen(output) as out:
-        listed, pages = _chosen(known.listed(), list(hazards.pages().values()), names or [])
+        listed, pages = _chosen(
+            defect_records.listed(), list(hazards.pages().values()), names or []
+        )
         if out.is_json:
             found = [page.hazard for page in pages]
             out.document({"schema": 1, "defects": listed, "hazards": found})
@@ -54,8 +56,8 @@ def defects(
 
 
 def _chosen(
-    listed: "list[known.KnownDefect]", pages: "list[hazards.Page]", names: list[str]
-) -> "tuple[list[known.KnownDefect], list[hazards.Page]]":
+    listed: "list[defect_records.KnownDefect]", pages: "list[hazards.Page]", names: list[str]
+) -> "tuple[list[defect_records.KnownDefect], list[hazards.Page]]":
     """Return the defects and hazards of these names; all without a name."""
     if not names:
         return listed, pages
@@ -75,11 +77,11 @@ def _chosen(
     )
 
 
-def _show(listed: "list[known.KnownDefect]") -> None:
+def _show(listed: "list[defect_records.KnownDefect]") -> None:
     import rich.table
 
-    from harness.catalogue import track_record
     from harness.cli.terminal import displaying
+    from harness.run import track_record
 
     console = displaying.console()
     shown = _TITLES if console.width >= _WIDE else _NARROW_TITLES
@@ -111,7 +113,7 @@ def _show_hazards(pages: "list[hazards.Page]") -> None:
 
 
 def _figures(best: "track_record.Detection | None") -> tuple[str, ...]:
-    from harness.catalogue import track_record
+    from harness.run import track_record
 
     if best is None:
         return "not measured", "", "", ""
@@ -120,7 +122,7 @@ def _figures(best: "track_record.Detection | None") -> tuple[str, ...]:
     return f"{best.kind} {best.place}", f"{best.found} of {best.attempts}", *seconds
 
 
-def _described(row: "known.KnownDefect") -> str:
+def _described(row: "defect_records.KnownDefect") -> str:
     """Return all that is known about a defect."""
     told = [
         (row.name, ""),

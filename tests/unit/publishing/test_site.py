@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.catalogue import known
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
+from harness.run import defect_records
 from harness.scenario import schemas
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -105,7 +105,7 @@ SHIPPED: dict[str, Callable[[], list[str]]] = {
     "scenarios": lambda: [path.stem for path in (ROOT / "scenarios").rglob("*.toml")],
     "fault-kinds": fault_kinds,
     "checks": lambda: [check.name for check in check_registry.CHECKS],
-    "defects": lambda: [row.name for row in known.listed()],
+    "defects": lambda: [row.name for row in defect_records.listed()],
     "worlds": lambda: list(world_catalogue.WORLDS),
 }
 """Names that a generated page must have."""

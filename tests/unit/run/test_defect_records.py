@@ -10,16 +10,15 @@ import pytest
 from harness import processes
 from harness.campaign import results
 from harness.campaign.purposes import Purpose
-from harness.catalogue import known
-from harness.catalogue import track_record as records
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
 from harness.extensions import replacements
-from harness.run import known_defects
+from harness.run import defect_records, known_defects
+from harness.run import track_record as records
 from harness.subject import releases
 from tools import track_record
 
-LISTED = {row.name: row for row in known.listed()}
+LISTED = {row.name: row for row in defect_records.listed()}
 FACTS = known_defects.facts()
 LETTERS = {check.name: check.guarantee for check in check_registry.CHECKS}
 

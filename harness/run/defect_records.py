@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from harness.catalogue import track_record
 from harness.checks import check_registry
 from harness.extensions import replacements
-from harness.run import known_defects
+from harness.run import known_defects, track_record
 from harness.scenario import loading
 from harness.subject import releases
 
