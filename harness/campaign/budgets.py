@@ -53,7 +53,10 @@ def _rounds(
     first: Sequence[campaign_plan.PlannedRun], run_seconds: float
 ) -> Iterator[campaign_plan.PlannedRun]:
     """Yield the runs of all rounds; in the first one, each kind has a run before any has two."""
-    ordered = sorted(first, key=lambda run: (run.repetition, _rank(run)))
+    ordered = sorted(
+        first,
+        key=lambda run: (run.repetition, run.purpose.must_fail, list(Purpose).index(run.purpose)),
+    )
     yield from ordered
     again = [run for run in ordered if run.purpose is not Purpose.CONTROL]
     if not again:
@@ -64,11 +67,6 @@ def _rounds(
         for run in again:
             seed = seeds.Seeds(run.seed).derive("round", number)
             yield msgspec.structs.replace(run, repetition=run.repetition + number * each, seed=seed)
-
-
-def _rank(run: campaign_plan.PlannedRun) -> tuple[bool, int]:
-    """Return the place of a kind of runs: what may be INVALID comes first."""
-    return run.purpose.must_fail, list(Purpose).index(run.purpose)
 
 
 def has_ended(plan: campaign_plan.CampaignPlan, *, before_s: float = 0.0) -> bool:

@@ -230,7 +230,9 @@ class LiveRun:
             self._known = run_folders.read(self._directory.path)
         state, problem = self._state()
         plan, verdict = self._known.plan, self._known.verdict
-        goes_on = state in ("starting", "running") and _has_this_clock(plan)
+        goes_on = state in ("starting", "running") and (
+            plan is not None and plan.boot_id == clocks.boot_id()
+        )
         rows = sorted(self.calls.by_key.items(), key=lambda item: -item[1].count)
         return snapshots.Run(
             directory=str(self._directory.path),
@@ -299,10 +301,6 @@ class LiveRun:
         elif state in ("gone", "damaged"):
             end_s = newest_write(self._directory.path)
         return max(end_s - self._known.plan.created_wall_ns / 1e9, 0.0)
-
-
-def _has_this_clock(plan: run_folders.Plan | None) -> bool:
-    return plan is not None and plan.boot_id == clocks.boot_id()
 
 
 def _calls(verb: str, resource: str, calls: Calls) -> snapshots.Calls:

@@ -1,7 +1,7 @@
 """Metric families of runs and campaigns that go on; their names begin with `flake_hunt_`."""
 
 import collections
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from harness.live import durations, live_runs, snapshots
@@ -134,11 +134,7 @@ def _histogram(
     samples = {
         (*labels, limit): float(count)
         for labels, measured in found.items()
-        for limit, count in zip(limits, _counts(measured), strict=True)
+        for limit, count in zip(limits, [*measured.below(LIMITS_S), measured.count], strict=True)
     }
     sums = {labels: measured.sum_s for labels, measured in found.items()}
     return metric_families.Family(name, text, "histogram", (*label_names, "le"), samples, sums)
-
-
-def _counts(measured: durations.Durations) -> Iterable[int]:
-    return [*measured.below(LIMITS_S), measured.count]

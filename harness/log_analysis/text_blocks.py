@@ -36,7 +36,9 @@ def unwrapped(pieces: Iterable[bytes]) -> Iterator[bytes]:
     rest, failure = b"", None
     try:
         for piece in _in_utf8(pieces):
-            if not rest and _is_plain(piece):
+            if not rest and (
+                b"\x1b" not in piece and b"\r" not in piece and not _has_objects(piece)
+            ):
                 yield piece
                 continue
             rest += piece
@@ -76,10 +78,6 @@ def _encoding(first: bytes) -> str:
         if len(sample) > 1 and not any(sample[place::2]) and any(sample):
             return name
     return ""
-
-
-def _is_plain(text: bytes) -> bool:
-    return b"\x1b" not in text and b"\r" not in text and not _has_objects(text)
 
 
 def _has_objects(text: bytes) -> bool:

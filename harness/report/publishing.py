@@ -6,7 +6,6 @@ pages are written. After an interruption or a failure, pages may be missing, but
 
 import contextlib
 import os
-import pathlib
 import stat
 
 from harness import errors, writing
@@ -41,7 +40,9 @@ def _replace_verdict(
     A link or a FIFO in its place is removed first: it must not be followed or waited for.
     """
     with writing.explained(directory.verdict):
-        if os.path.lexists(directory.verdict) and not _is_regular(directory.verdict):
+        if os.path.lexists(directory.verdict) and not stat.S_ISREG(
+            directory.verdict.lstat().st_mode
+        ):
             directory.verdict.unlink()
     try:
         verdict_files.write(directory, judgement)
@@ -49,7 +50,3 @@ def _replace_verdict(
         with contextlib.suppress(OSError):
             directory.verdict.unlink(missing_ok=True)
         raise
-
-
-def _is_regular(path: pathlib.Path) -> bool:
-    return stat.S_ISREG(path.lstat().st_mode)

@@ -61,7 +61,9 @@ def make(
         with (
             indexing.refreshed(reports),
             displaying.keeping_evidence(folder),
-            tables.campaign_progress(_total(plan), out) as listener,
+            tables.campaign_progress(
+                None if plan.minutes else len(plan.runs) - len(plan.done), out
+            ) as listener,
         ):
             hunted = hunting.hunt(plan, folder, listener=listener, kept=kept)
             found, is_interrupted = hunted.results, hunted.is_interrupted
@@ -83,10 +85,6 @@ def _link_worst(found: "Sequence[results.RunResult]", reports: pathlib.Path) -> 
     worst = results.worst_of_subject(found)
     if worst is not None and os.path.isdir(worst.directory):  # noqa: PTH112 - never raises
         directories.link_latest(reports, directories.RunDirectory(pathlib.Path(worst.directory)))
-
-
-def _total(plan: "campaign_plan.CampaignPlan") -> int | None:
-    return None if plan.minutes else len(plan.runs) - len(plan.done)
 
 
 def command(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:

@@ -239,7 +239,7 @@ def page(
     trend: Trend, nights: Sequence[Night], all_series: Sequence[Series], found: Sequence[Change]
 ) -> str:
     """Return the page; the same bytes for the same nights."""
-    columns = Columns([_label(night) for night in nights])
+    columns = Columns([night.started.replace("T", " ")[:16] for night in nights])
     chosen = _chosen(all_series, found)
     return (
         page_templates.templates()
@@ -264,10 +264,6 @@ def page(
             nights_min=changes.NIGHTS_MIN,
         )
     )
-
-
-def _label(night: Night) -> str:
-    return night.started.replace("T", " ")[:16]
 
 
 def _look(trend: Trend) -> str:

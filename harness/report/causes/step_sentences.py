@@ -1,6 +1,6 @@
 """Steps of the subject as sentences: one table for explored and for recorded runs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.history import records
 
@@ -17,7 +17,7 @@ class _Words(dict[str, str]):
     """Fields as text; a field that a step lacks is shown as such."""
 
     def __missing__(self, key: str) -> str:
-        return f"(no {key})"
+        return {"resource": "claims", "object": "the object"}.get(key, f"(no {key})")
 
 
 def tell(steps: Sequence[records.Step], names: Names, *, origin_ns: int) -> list[tuple[int, str]]:
@@ -46,13 +46,14 @@ def has_sentence(name: str, fields: Fields) -> bool:
 
 def sentence(task: str, name: str, fields: Fields, names: Names) -> str:
     """Return the sentence of a step that has one."""
-    return f"{_who(task)} {_PHRASES[name](_named(fields, names))}"
+    return f"{_who(task)} {_PHRASES[name].format_map(_named(fields, names))}"
 
 
-def _named(fields: Fields, names: Names) -> dict[str, str]:
+def _named(fields: Fields, names: Names) -> _Words:
     named = _Words({key: names.get(str(value), str(value)) for key, value in fields.items()})
     if "device" in named:
         named["device"] = named["device"].rpartition("/")[2]
+    named["name"] = named["path"].rpartition("/")[2]
     return named
 
 
@@ -70,85 +71,54 @@ def _who(task: str) -> str:
     return task
 
 
-_PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
-    "scheduling.started": lambda f: f"takes {f['pod']}",
-    "scheduling.unschedulable": lambda f: f"finds {f['pod']} unschedulable: {f['reason']}",
-    "scheduling.failed": lambda f: f"fails to schedule {f['pod']}: {f['reason']}",
-    "gather.devices.cloned": lambda f: f"copies the allocated devices ({f['count']})",
-    "gather.in-flight.listed": lambda f: f"lists the claims in flight ({f['count']})",
-    "gather.conflict": lambda _: "notices that they changed meanwhile and gathers again",
-    "in-flight.added": lambda f: f"plans {f['device']} for {f['claim']}",
-    "in-flight.kept": lambda f: f"keeps the first plan for {f['claim']}, not a further one",
-    "in-flight.removed": lambda f: f"removes {f['claim']} from the claims in flight",
-    "allocated-devices.inserted": lambda f: (
-        f"adds {f['device']} of {f['claim']} to the allocated devices"
-    ),
-    "allocated-devices.removed": lambda f: (
-        f"removes {f['device']} of {f['claim']} from the allocated devices"
-    ),
-    "assume-cache.event.popped": lambda f: (
-        f"takes the event for version {f['version']} of {f['claim']} from the assume cache's queue"
-    ),
-    "pre-bind.written": lambda f: (
-        f"receives the response that {f['claim']} is written, in version {f['version']}"
-    ),
-    "pre-bind.assumed": lambda f: f"adds {f['claim']} to the assume cache",
-    "pre-bind.not-assumed": lambda f: f"cannot add {f['claim']} to the assume cache: {f['reason']}",
-    "pre-bind.conflict": lambda f: f"gets a conflict when it writes {f['claim']}",
-    "api.answer.lost": lambda f: (
-        f"gets no response to {f['method']} {f['path']}, although it was committed"
-    ),
-    "api.request.lost": lambda f: (
-        f"gets no response to {f['method']} {f['path']}, which never reached the server"
-    ),
-    "api.request.late": lambda f: (
-        f"gets no response to {f['method']} {f['path']}, which is still under way"
-    ),
-    "api.request.arrived": lambda f: (
-        f"reaches the server: {f['method']} {f['path']} is answered {f['status']}"
-    ),
-    "remedy.outcome-unknown": lambda f: (
-        f"keeps {f['claim']} in flight, because the outcome of its write is unknown"
-    ),
-    "remedy.read": lambda f: f"reads {f['claim']} from the newest state",
-    "remedy.fenced": lambda f: f"fences {f['claim']}, which gets version {f['version']}",
-    "remedy.postponed": lambda f: f"cannot settle a claim yet: {f['reason']}",
-    "remedy.listed": lambda f: (
-        f"lists {f['count']} {f.get('resource', 'claims')} from the newest state"
-    ),
-    "remedy.settled": lambda f: f"has settled {f['claim']}, which is {f['fate']}",
-    "remedy.reallocation-seen": lambda f: f"notices that the devices of {f['claim']} have changed",
-    "remedy.took-over": lambda f: f"begins to lead, with {f['claims']} claims fenced",
-    "remedy.name-taken": lambda f: f"finds that there is a claim {f['claim_name']} already",
-    "remedy.pod-unseen": lambda f: (
-        f"syncs claim {f['claim_name']} again later: it is reserved for pods that are not known yet"
-    ),
-    "remedy.write-refused": lambda f: (
-        f"no longer leads and does not send {f['method']} {f['path']}"
-    ),
-    "bind.failed": lambda f: f"fails to bind {f['pod']}: {f['reason']}",
-    "bind.unschedulable": lambda f: f"cannot bind {f['pod']} yet: {f['reason']}",
-    "api.watch.broken": lambda f: f"loses its watch of {f['resource']}",
-    "api.object.touched": lambda f: (
-        f"meets another client, which changes {f.get('object', 'the object')} before {f['path']}"
-    ),
-    "filter.started": lambda f: f"filters {f['node']}",
-    "post-filter.deallocating": lambda f: (
-        f"frees the allocation of {f['claim']}, which no one uses"
-    ),
-    "slice-tracker.event.popped": lambda f: (
-        f"takes the event for version {f['version']} of {f['slice']} from the slice tracker's queue"
-    ),
-    "controller.claim.created": lambda f: f"creates {f['claim']} for {f['pod']}",
-    "controller.deallocated": lambda f: f"takes the device from {f['claim']}",
-    "controller.failed": lambda f: f"fails to work on {f['key']}: {f['reason']}",
-    "api.deletion.decided": lambda f: (
-        f"asks to delete {f['path'].rpartition('/')[2]}, which has no finalizer as it is read"
-    ),
-    "client.claim.deleted": lambda f: f"deletes {f['claim_name']}",
-    "driver.prepared": lambda f: f"has prepared {f['claim']} on {f['node']}",
-    "driver.unprepare.started": lambda f: f"unprepares {f['claim']} on {f['node']}",
-    "driver.unprepared": lambda f: f"has unprepared {f['claim']} on {f['node']}",
-    "unreserve.started": lambda f: f"reverts the plan for {f['claim']}",
-    "bind.done": lambda f: f"has bound {f['pod']}",
+_PHRASES = {
+    "scheduling.started": "takes {pod}",
+    "scheduling.unschedulable": "finds {pod} unschedulable: {reason}",
+    "scheduling.failed": "fails to schedule {pod}: {reason}",
+    "gather.devices.cloned": "copies the allocated devices ({count})",
+    "gather.in-flight.listed": "lists the claims in flight ({count})",
+    "gather.conflict": "notices that they changed meanwhile and gathers again",
+    "in-flight.added": "plans {device} for {claim}",
+    "in-flight.kept": "keeps the first plan for {claim}, not a further one",
+    "in-flight.removed": "removes {claim} from the claims in flight",
+    "allocated-devices.inserted": "adds {device} of {claim} to the allocated devices",
+    "allocated-devices.removed": "removes {device} of {claim} from the allocated devices",
+    "assume-cache.event.popped": "takes the event for version {version} of {claim} from the assume cache's queue",
+    "pre-bind.written": "receives the response that {claim} is written, in version {version}",
+    "pre-bind.assumed": "adds {claim} to the assume cache",
+    "pre-bind.not-assumed": "cannot add {claim} to the assume cache: {reason}",
+    "pre-bind.conflict": "gets a conflict when it writes {claim}",
+    "api.answer.lost": "gets no response to {method} {path}, although it was committed",
+    "api.request.lost": "gets no response to {method} {path}, which never reached the server",
+    "api.request.late": "gets no response to {method} {path}, which is still under way",
+    "api.request.arrived": "reaches the server: {method} {path} is answered {status}",
+    "remedy.outcome-unknown": "keeps {claim} in flight, because the outcome of its write is unknown",
+    "remedy.read": "reads {claim} from the newest state",
+    "remedy.fenced": "fences {claim}, which gets version {version}",
+    "remedy.postponed": "cannot settle a claim yet: {reason}",
+    "remedy.listed": "lists {count} {resource} from the newest state",
+    "remedy.settled": "has settled {claim}, which is {fate}",
+    "remedy.reallocation-seen": "notices that the devices of {claim} have changed",
+    "remedy.took-over": "begins to lead, with {claims} claims fenced",
+    "remedy.name-taken": "finds that there is a claim {claim_name} already",
+    "remedy.pod-unseen": "syncs claim {claim_name} again later: it is reserved for pods that are not known yet",
+    "remedy.write-refused": "no longer leads and does not send {method} {path}",
+    "bind.failed": "fails to bind {pod}: {reason}",
+    "bind.unschedulable": "cannot bind {pod} yet: {reason}",
+    "api.watch.broken": "loses its watch of {resource}",
+    "api.object.touched": "meets another client, which changes {object} before {path}",
+    "filter.started": "filters {node}",
+    "post-filter.deallocating": "frees the allocation of {claim}, which no one uses",
+    "slice-tracker.event.popped": "takes the event for version {version} of {slice} from the slice tracker's queue",
+    "controller.claim.created": "creates {claim} for {pod}",
+    "controller.deallocated": "takes the device from {claim}",
+    "controller.failed": "fails to work on {key}: {reason}",
+    "api.deletion.decided": "asks to delete {name}, which has no finalizer as it is read",
+    "client.claim.deleted": "deletes {claim_name}",
+    "driver.prepared": "has prepared {claim} on {node}",
+    "driver.unprepare.started": "unprepares {claim} on {node}",
+    "driver.unprepared": "has unprepared {claim} on {node}",
+    "unreserve.started": "reverts the plan for {claim}",
+    "bind.done": "has bound {pod}",
 }
+"""Step -> what the thread does; the names in braces are fields."""
