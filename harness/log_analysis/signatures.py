@@ -56,6 +56,13 @@ class Cause:
     window: Window | None = None
 
 
+def _cause_of(
+    signature: Signature, *sentences: str, is_certain: bool = True, window: Window | None = None
+) -> Cause:
+    """Return a cause that these sentences explain."""
+    return Cause(signature, is_certain, sentences, window)
+
+
 def at(record: LogRecord | None) -> str:
     """Return where a line is; with its file, if there are several."""
     return f"line {record.number}{record.file.label}" if record else "a line that is missing"
@@ -89,16 +96,11 @@ def find_schedulers(found: DoubleAllocation) -> Cause | None:
         return None
     if first.scheduler == second.scheduler and one.thread == other.thread:
         return None
-    return Cause(
+    return _cause_of(
         Signature.OTHER,
-        is_certain=True,
-        sentences=(
-            (
-                f"Two schedulers allocated the device: one {first.claim} ({at(one)}), another "
-                f"{second.claim} ({at(other)}). Schedulers do not see each other's in-flight "
-                "claims."
-            ),
-        ),
+        f"Two schedulers allocated the device: one {first.claim} ({at(one)}), another "
+        f"{second.claim} ({at(other)}). Schedulers do not see each other's in-flight "
+        "claims.",
     )
 
 
@@ -106,32 +108,22 @@ def _freed(found: DoubleAllocation) -> Cause | None:
     first, freed = found.first, found.first.freed_by
     if freed is None or not precedes(freed, found.second.reserved):
         return None
-    return Cause(
+    return _cause_of(
         Signature.OTHER,
-        is_certain=True,
-        sentences=(
-            (
-                f"{freed.value('claim')} was deallocated ({at(freed)}), which took the device "
-                f"out of the allocated devices while {first.claim} still had it. The set does not "
-                "count holders: an earlier double allocation caused this one."
-            ),
-        ),
+        f"{freed.value('claim')} was deallocated ({at(freed)}), which took the device "
+        f"out of the allocated devices while {first.claim} still had it. The set does not "
+        "count holders: an earlier double allocation caused this one.",
     )
 
 
 def _listed(found: DoubleAllocation) -> Cause | None:
     for line in found.second.in_flight:
         if line.device == found.device and line.claim == found.first.claim:
-            return Cause(
+            return _cause_of(
                 Signature.OTHER,
-                is_certain=True,
-                sentences=(
-                    (
-                        f"The gather listed the device as in flight for {line.claim} "
-                        f"({at(line.record)}), and the allocator gave it to {found.second.claim} all the "
-                        "same: the stale read is none of the gather's."
-                    ),
-                ),
+                f"The gather listed the device as in flight for {line.claim} "
+                f"({at(line.record)}), and the allocator gave it to {found.second.claim} all the "
+                "same: the stale read is none of the gather's.",
             )
     return None
 
@@ -140,15 +132,10 @@ def _known(found: DoubleAllocation) -> Cause | None:
     gather = found.second.gather or Gather()
     if not precedes(found.first.observed, gather.begin):
         return None
-    return Cause(
+    return _cause_of(
         Signature.OTHER,
-        is_certain=True,
-        sentences=(
-            (
-                f"The allocated devices had the device ({at(found.first.observed)}) before the "
-                f"gather began ({at(gather.begin)}): none of the known races explains it."
-            ),
-        ),
+        f"The allocated devices had the device ({at(found.first.observed)}) before the "
+        f"gather began ({at(gather.begin)}): none of the known races explains it.",
     )
 
 
@@ -173,17 +160,13 @@ def find_lost_answer(found: DoubleAllocation) -> Cause | None:
         if known
         else "The log does not show when the scheduler saw that the API server had stored it."
     )
-    return Cause(
+    return _cause_of(
         Signature.LOST_ANSWER,
+        f"The answer to the status write of {first.claim} was lost "
+        f"({at(first.unanswered)}). The scheduler took the write for failed, and the "
+        f"claim was not in flight any more ({at(left)}).",
+        stored,
         is_certain=precedes(left, known),
-        sentences=(
-            (
-                f"The answer to the status write of {first.claim} was lost "
-                f"({at(first.unanswered)}). The scheduler took the write for failed, and the "
-                f"claim was not in flight any more ({at(left)})."
-            ),
-            stored,
-        ),
         window=window_of(
             left, known, "at least" if left is first.unanswered else "exactly", _LOST_ANSWER
         ),
@@ -225,20 +208,14 @@ def _by_removal(
     observed, begin = first.observed, gather.begin
     if not (precedes(observed, removed) and precedes(removed, end)):
         return None
-    return Cause(
+    return _cause_of(
         Signature.GATHER,
+        f"During the gather ({at(begin)} to {at(end)}), the allocated devices got "
+        f"the device ({at(observed)}), and then {first.claim} left the in-flight claims "
+        f"({at(removed)}).",
+        "So the gather had read the allocated devices before, and read the in-flight claims "
+        "after it: it saw the device in neither.",
         is_certain=gather.started is not None,
-        sentences=(
-            (
-                f"During the gather ({at(begin)} to {at(end)}), the allocated devices got "
-                f"the device ({at(observed)}), and then {first.claim} left the in-flight claims "
-                f"({at(removed)})."
-            ),
-            (
-                "So the gather had read the allocated devices before, and read the in-flight claims "
-                "after it: it saw the device in neither."
-            ),
-        ),
         window=window_of(begin, end, "exactly" if gather.finished else "at most", _GATHERING),
     )
 
@@ -251,21 +228,15 @@ def _by_listing(found: DoubleAllocation, begin: LogRecord, observed: LogRecord) 
     if precedes(first.assumed, begin):
         return None
     listed, last = second.in_flight[0].record, second.in_flight[-1].record
-    return Cause(
+    return _cause_of(
         Signature.GATHER,
+        f"The gather for {second.claim} began after {at(begin)}. The allocated devices "
+        f"got the device after that ({at(observed)}), so the gather had read them "
+        f"before. It listed the in-flight claims from {at(listed)} on, without "
+        f"{first.claim}.",
+        "The log does not show when the claim left the in-flight claims: if it was before "
+        f"{at(observed)}, Assume had returned early as well.",
         is_certain=False,
-        sentences=(
-            (
-                f"The gather for {second.claim} began after {at(begin)}. The allocated devices "
-                f"got the device after that ({at(observed)}), so the gather had read them "
-                f"before. It listed the in-flight claims from {at(listed)} on, without "
-                f"{first.claim}."
-            ),
-            (
-                "The log does not show when the claim left the in-flight claims: if it was before "
-                f"{at(observed)}, Assume had returned early as well."
-            ),
-        ),
         window=window_of(begin, last, "at most", _GATHERING),
     )
 
@@ -297,13 +268,10 @@ def _certain(found: DoubleAllocation) -> Cause | None:
         else f"PreBind of {first.pod} had ended, so {first.claim} had left the in-flight claims "
         f"({at(left)}, logged after it)"
     )
-    return Cause(
+    return _cause_of(
         Signature.EARLY_RETURN,
-        is_certain=True,
-        sentences=(
-            f"{how} before the allocated devices got its device ({at(observed)}).",
-            "So Assume had returned before the event of its update was handled.",
-        ),
+        f"{how} before the allocated devices got its device ({at(observed)}).",
+        "So Assume had returned before the event of its update was handled.",
         window=window_of(
             left, observed, "exactly" if left is first.removed else "at least", _EARLY_RETURN
         ),
@@ -318,20 +286,14 @@ def _likely(found: DoubleAllocation) -> Cause | None:
         precedes(assumed, gather.begin) and precedes(gather.begin, observed)
     ):
         return None
-    return Cause(
+    return _cause_of(
         Signature.EARLY_RETURN,
+        f"{first.claim} was assumed ({at(assumed)}), the next attempt began "
+        f"({at(gather.begin)}), and only then the allocated devices got the device "
+        f"({at(observed)}).",
+        "The log does not show when the claim left the in-flight claims. If that was after "
+        f"{at(observed)}, it was the non-atomic gather instead.",
         is_certain=False,
-        sentences=(
-            (
-                f"{first.claim} was assumed ({at(assumed)}), the next attempt began "
-                f"({at(gather.begin)}), and only then the allocated devices got the device "
-                f"({at(observed)})."
-            ),
-            (
-                "The log does not show when the claim left the in-flight claims. If that was after "
-                f"{at(observed)}, it was the non-atomic gather instead."
-            ),
-        ),
         window=window_of(assumed, observed, "at most", _EARLY_RETURN),
     )
 
@@ -362,7 +324,7 @@ def find_accounting(found: DoubleAllocation) -> Cause | None:
 
 def _cause(first: ClaimLines, left: LogRecord | None, sentence: str) -> Cause:
     window = window_of(left, first.observed or first.assumed, "exactly", _ACCOUNTING)
-    return Cause(Signature.ACCOUNTING, is_certain=True, sentences=(sentence,), window=window)
+    return _cause_of(Signature.ACCOUNTING, sentence, window=window)
 
 
 _FINDERS = (
