@@ -1,10 +1,11 @@
-"""Writing files: error messages that name the file, and atomic replacement."""
+"""Writing files: messages that name the file, atomic replacement, and files for one user only."""
 
 import contextlib
 import errno
 import os
 import pathlib
 import secrets
+import tempfile
 from collections.abc import Iterator
 
 from harness import errors
@@ -64,4 +65,45 @@ def _replace(target: pathlib.Path, content: bytes) -> None:
     except BaseException:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def private_file(content: bytes) -> Iterator[str]:
+    """Provide a path from which this process can read the content.
+
+    On Linux nothing is written to a disk. Elsewhere it is a temporary file of mode 0600, which
+    remains if the process is killed.
+    """
+    if not hasattr(os, "memfd_create"):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(content)
+            file.flush()
+            yield file.name
+        return
+    descriptor = os.memfd_create("flake-hunt")
+    try:
+        with os.fdopen(descriptor, "wb", closefd=False) as file:
+            file.write(content)
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def write_private(path: pathlib.Path, content: bytes, *, is_durable: bool = False) -> None:
+    """Write a file of mode 0600, whole or not at all.
+
+    With `is_durable` the content is synchronised to the disk first. Raises OSError, and leaves
+    nothing behind, if the file cannot be written.
+    """
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:  # mkstemp creates it with mode 0600
+            file.write(content)
+            file.flush()
+            if is_durable:
+                os.fsync(file.fileno())
+        pathlib.Path(temporary).replace(path)
+    except BaseException:
+        pathlib.Path(temporary).unlink(missing_ok=True)
         raise

@@ -13,7 +13,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness import errors, private_files, regular_files
+from harness import errors, regular_files, writing
 from harness.faults import api_calls
 
 Document = Mapping[str, Any]
@@ -76,7 +76,7 @@ def write(path: pathlib.Path, document: Document) -> None:
 
     Raises OSError, and leaves no credentials behind, if the file cannot be written.
     """
-    private_files.write(path, json.dumps(document, indent=2).encode())
+    writing.write_private(path, json.dumps(document, indent=2).encode())
 
 
 def _absolute(entry: Any, path: pathlib.Path) -> Any:

@@ -17,7 +17,7 @@ import re
 import ssl
 import urllib.parse
 
-from harness import errors, private_files, regular_files
+from harness import errors, regular_files, writing
 from harness.client import exec_credentials, impersonations, kubeconfig_files
 
 Document = kubeconfig_files.Document
@@ -212,7 +212,7 @@ def _token_file(user: Document, path: pathlib.Path) -> pathlib.Path | None:
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    with private_files.private_file(certificate + b"\n" + key) as path:
+    with writing.private_file(certificate + b"\n" + key) as path:
         context.load_cert_chain(path)  # the ssl module reads certificates from files only
 
 

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from harness import errors, private_files, tls_authorities
+from harness import errors, tls_authorities, writing
 
 HOST = "127.0.0.1"
 BACKLOG = 1024
@@ -38,7 +38,7 @@ class ServingCertificate:
         `on_rejection` gets the reason when a client ends a handshake.
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        with private_files.private_file(self._pair.certificate + b"\n" + self._pair.key) as path:
+        with writing.private_file(self._pair.certificate + b"\n" + self._pair.key) as path:
             context.load_cert_chain(path)  # reads from files only
         context.sslobject_class = _noting(on_rejection)
         return context

@@ -11,7 +11,7 @@ import ssl
 
 import msgspec
 
-from harness import errors, private_files, tls_authorities, writing
+from harness import errors, tls_authorities, writing
 from harness.apiserver.persistence import data_directories
 
 _CERTIFICATE_DAYS = 365
@@ -29,7 +29,7 @@ class ServingCertificate:
     def context(self) -> ssl.SSLContext:
         """Return the TLS context of the server."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        with private_files.private_file(self.certificate + b"\n" + self.key) as path:
+        with writing.private_file(self.certificate + b"\n" + self.key) as path:
             context.load_cert_chain(path)  # reads from files only
         return context
 
@@ -95,7 +95,7 @@ def save(directory: pathlib.Path, identity: ServerIdentity) -> None:
     """
     path = directory / data_directories.IDENTITY
     with writing.explained(path):
-        private_files.write(path, msgspec.json.encode(identity), is_durable=True)
+        writing.write_private(path, msgspec.json.encode(identity), is_durable=True)
 
 
 # ------------------------------------------------------------------ certificates
@@ -145,4 +145,4 @@ def write(path: pathlib.Path, cluster: dict[str, str], token: str) -> None:
     }
     with writing.explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        private_files.write(path, f"{json.dumps(document, indent=2)}\n".encode())
+        writing.write_private(path, f"{json.dumps(document, indent=2)}\n".encode())

@@ -11,7 +11,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 
-from harness import clocks, concurrency, seeds, worker_threads
+from harness import clocks, concurrency, seeds
 from harness.client import apis, informers, transports
 from harness.model.objects import Object
 from harness.scenario import driver_specs
@@ -32,7 +32,7 @@ class _Report:
     succeeds: bool
 
 
-class DeviceAttachments(worker_threads.WorkerThread, informers.StateHandler):
+class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
     """Reports the conditions of allocated devices; an event handler of an informer of claims."""
 
     def __init__(
@@ -85,7 +85,7 @@ class DeviceAttachments(worker_threads.WorkerThread, informers.StateHandler):
 
     # ------------------------------------------------------------------ its thread
 
-    def _take(self) -> worker_threads.Task | None:
+    def _take(self) -> concurrency.Task | None:
         if self._due and self._due[0][0] <= concurrency.monotonic_s():
             return functools.partial(self._report, heapq.heappop(self._due)[2])
         return None

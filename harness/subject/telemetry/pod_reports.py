@@ -11,7 +11,7 @@ import heapq
 import itertools
 from typing import Protocol
 
-from harness import concurrency, worker_threads
+from harness import concurrency
 from harness.client import apis, transports
 from harness.model.objects import Object
 from harness.subject.objects import claims
@@ -96,7 +96,7 @@ class _Failure:
         return (self.reason, self.message) == (reason, message)
 
 
-class ApiReports(worker_threads.WorkerThread):
+class ApiReports(concurrency.WorkerThread):
     """Writes Events and conditions to the API server."""
 
     def __init__(self, api: apis.Api, *, scheduler_name: str) -> None:
@@ -154,7 +154,7 @@ class ApiReports(worker_threads.WorkerThread):
 
     # ------------------------------------------------------------------- its thread
 
-    def _take(self) -> worker_threads.Task | None:
+    def _take(self) -> concurrency.Task | None:
         if (failure := self._due()) is not None:
             failure.due_s = None
             return lambda: self._write(lambda: self._write_failure(failure))
@@ -166,7 +166,7 @@ class ApiReports(worker_threads.WorkerThread):
     def _left_s(self) -> float | None:
         return self._timers[0][0] - concurrency.monotonic_s() if self._timers else None
 
-    def _write(self, write: worker_threads.Task) -> None:
+    def _write(self, write: concurrency.Task) -> None:
         """Write a report, and leave the API server time for others."""
         try:
             write()

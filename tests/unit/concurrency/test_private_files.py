@@ -7,11 +7,11 @@ import tempfile
 
 import pytest
 
-from harness import private_files
+from harness import writing
 
 
 def test_the_content_is_there_for_the_block() -> None:
-    with private_files.private_file(b"key") as path:
+    with writing.private_file(b"key") as path:
         assert pathlib.Path(path).read_bytes() == b"key"
         assert pathlib.Path(path).read_bytes() == b"key", "from its beginning, each time"
     assert not pathlib.Path(path).exists()
@@ -20,7 +20,7 @@ def test_the_content_is_there_for_the_block() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory files are Linux's")
 def test_nothing_is_on_a_disk(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with private_files.private_file(b"key"):
+    with writing.private_file(b"key"):
         assert list(tmp_path.iterdir()) == []
 
 
@@ -29,15 +29,15 @@ def test_elsewhere_it_is_a_file_that_goes(
 ) -> None:
     monkeypatch.delattr(os, "memfd_create", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with private_files.private_file(b"key") as path:
+    with writing.private_file(b"key") as path:
         assert pathlib.Path(path).read_bytes() == b"key"
         assert pathlib.Path(path).stat().st_mode & 0o777 == 0o600
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_is_written_whole_and_for_the_user_alone(tmp_path: pathlib.Path) -> None:
-    private_files.write(tmp_path / "file", b"old")
-    private_files.write(tmp_path / "file", b"new", is_durable=True)
+    writing.write_private(tmp_path / "file", b"old")
+    writing.write_private(tmp_path / "file", b"new", is_durable=True)
     (path,) = tmp_path.iterdir()
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o600
@@ -46,5 +46,5 @@ def test_a_file_is_written_whole_and_for_the_user_alone(tmp_path: pathlib.Path) 
 def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path: pathlib.Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError):
-        private_files.write(tmp_path / "folder", b"token")
+        writing.write_private(tmp_path / "folder", b"token")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]

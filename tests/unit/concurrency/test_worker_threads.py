@@ -3,12 +3,12 @@
 import threading
 from collections.abc import Callable
 
-from harness import concurrency, worker_threads
+from harness import concurrency
 
 TIMEOUT_S = 30.0
 
 
-class Tasks(worker_threads.WorkerThread):
+class Tasks(concurrency.WorkerThread):
     """Tasks that are due at a time by the monotonic clock."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Tasks(worker_threads.WorkerThread):
             self.tasks.append((concurrency.monotonic_s() + delay_s, task))
             self._changed.notify()
 
-    def _take(self) -> worker_threads.Task | None:
+    def _take(self) -> concurrency.Task | None:
         if self.tasks and self.tasks[0][0] <= concurrency.monotonic_s():
             return self.tasks.pop(0)[1]
         return None
