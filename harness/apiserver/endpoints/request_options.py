@@ -167,10 +167,8 @@ def _decode(body: bytes) -> Document:
     try:
         given = json_bodies.decode(body)
     except (ValueError, RecursionError) as error:
-        why = json_codec.error(body) or str(error)
-        raise status_errors.bad_request(
-            f"couldn't get version/kind; json parse error: {why}"
-        ) from error
+        why = f"couldn't get version/kind; json parse error: {error}"
+        raise status_errors.bad_request(why) from error
     kind = api_types.of_kind("", "v1", "DeleteOptions")
     if not isinstance(given, dict):
         what = strict_decoding.JSON_NAMES.get(type(given), "null")

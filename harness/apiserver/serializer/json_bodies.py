@@ -40,12 +40,12 @@ def decode(body: bytes, *, values_max: int = VALUES_MAX) -> Any:
 
 
 def decode_as_go(body: bytes, values_max: int = VALUES_MAX) -> Any:
-    """Return the JSON in a body. Raises ValueError with Go's message if it is malformed, 413."""
+    """Return the JSON in a body. Raises ValueError if it is malformed or too deep, 413."""
     try:
         return decode(body, values_max=values_max)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if message := json_codec.error(body):
-            raise ValueError(message) from error
+    except RecursionError as error:
+        raise ValueError(json_codec.TOO_DEEP) from error
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return parse(body)  # accepts lone surrogates, which Go replaces
 
 
@@ -93,11 +93,12 @@ def parse(text: bytes) -> Any:
     """Return JSON as Go decodes it.
 
     The last value of a repeated key wins, but objects are merged. Lone surrogates become U+FFFD.
+    Raises ValueError if it is malformed.
     """
     whole = text.decode(errors="replace")
     if "\\u" in whole:
         whole = _SURROGATES.sub(_replace_lone, whole)
-    return json.loads(whole, object_pairs_hook=_object)
+    return json.loads(whole, object_pairs_hook=_object, parse_constant=_refuse)
 
 
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -112,6 +113,10 @@ def _replace_lone(match: re.Match[str]) -> str:
     if match[1] or run.endswith("\\"):
         return run
     return "\\ufffd" * (len(run) // _SURROGATE_CHARACTERS)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no value of JSON")  # Python's decoder accepts it
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
