@@ -40,16 +40,6 @@ def plain(value: Any) -> str:
     return value if isinstance(value, str) else json_codec.encode(value).decode()
 
 
-def syntax(value: Any) -> str:
-    """Format a value like `%#v`: `map[string]interface {}{"a":1}`."""
-    if isinstance(value, dict):
-        pairs = ", ".join(f"{syntax(key)}:{syntax(value[key])}" for key in sorted(value))
-        return f"map[string]interface {{}}{{{pairs}}}"
-    if isinstance(value, list):
-        return f"[]interface {{}}{{{', '.join(map(syntax, value))}}}"
-    return json_codec.encode(value).decode()
-
-
 def shown(value: object) -> str:
     """Format the bad value of an error message."""
     match value:

@@ -1,4 +1,4 @@
-"""Check an applied configuration against its type, with the error texts of Kubernetes.
+"""Check an applied configuration against its type.
 
 After sigs.k8s.io/structured-merge-diff/typed/validate.go.
 """
@@ -10,46 +10,12 @@ from harness.apiserver.codec import go_values
 from harness.apiserver.managedfields import field_sets, typed_values
 from harness.apiserver.scheme import api_types
 
-_TEXTS = ("string", "bytes", "quantity", "time", "micro_time")
+_TEXTS = ("string", "bytes", "time", "micro_time")
 
 
 def problems(kind: api_types.Type, value: Any) -> list[str]:
-    """Return what is wrong with a value, for example `.data: expected map, got &{1}`."""
-    return [] if _conforms(kind, value) else list(_problems(kind, value, ""))
-
-
-def _conforms(kind: api_types.Type, value: Any) -> bool:
-    """Return True if a value has no problems; faster than `_problems`, which builds paths."""
-    if value is None or kind.kind == "any":
-        return True
-    if kind.kind == "list":
-        return isinstance(value, list) and _items_conform(kind, value)
-    if kind.kind == "map":
-        item = typed_values.item_type(kind)
-        return isinstance(value, dict) and all(_conforms(item, child) for child in value.values())
-    if kind.kind != "object":
-        return not _scalar_problem(kind, value)
-    if not isinstance(value, dict):
-        return False
-    for name, child in value.items():
-        field = kind.fields.get(name)
-        if field is None or not _conforms(field.type, child):
-            return False
-    return True
-
-
-def _items_conform(kind: api_types.Type, values: list[Any]) -> bool:
-    item = typed_values.item_type(kind)
-    if kind.merges != "atomic":
-        if kind.merges == "map" and not all(isinstance(value, dict) for value in values):
-            return False
-        try:
-            steps = {step for step, _ in typed_values.items(kind, values)}
-        except typed_values.KeyMissingError:
-            return False
-        if len(steps) < len(values):
-            return False
-    return all(_conforms(item, value) for value in values)
+    """Return what is wrong with a value, for example `.data: expected map, got 1`."""
+    return list(_problems(kind, value, ""))
 
 
 def _problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
@@ -71,7 +37,7 @@ def summary(texts: list[str]) -> str:
 
 def _map_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield f"{at}: expected map, got &{{{go_values.plain(value)}}}"
+        yield f"{at}: expected map, got {go_values.plain(value)}"
         return
     for name, child in value.items():
         if kind.kind == "object" and name not in kind.fields:
@@ -82,7 +48,7 @@ def _map_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
 
 def _list_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
     if not isinstance(value, list):
-        yield f"{at}: expected list, got &{{{go_values.plain(value)}}}"
+        yield f"{at}: expected list, got {go_values.plain(value)}"
         return
     seen: set[str] = set()
     for index, item in enumerate(value):
@@ -110,21 +76,13 @@ def _step(kind: api_types.Type, item: Any, index: int) -> tuple[str, str]:
 
 
 def _scalar_problem(kind: api_types.Type, value: Any) -> str:
-    if kind.kind in _TEXTS and not isinstance(value, str) and kind.kind != "quantity":
-        return f"expected string, got &value.valueUnstructured{{Value:{go_values.syntax(value)}}}"
+    if kind.kind in _TEXTS and not isinstance(value, str):
+        return f"expected string, got {go_values.plain(value)}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind.kind in ("integer", "number") and not is_number:
-        return f"expected numeric (int or float), got {_go_type(value)}"
+        return f"expected numeric (int or float), got {go_values.plain(value)}"
     if kind.kind == "boolean" and not isinstance(value, bool):
-        return "expected boolean, got *value.valueUnstructured"
+        return f"expected boolean, got {go_values.plain(value)}"
     if isinstance(value, dict | list):
-        return f"expected any scalar, got &{{{go_values.plain(value)}}}"
+        return f"expected any scalar, got {go_values.plain(value)}"
     return ""
-
-
-def _go_type(value: Any) -> str:
-    if isinstance(value, dict):
-        return "map[string]interface {}"
-    if isinstance(value, list):
-        return "[]interface {}"
-    return "bool" if isinstance(value, bool) else "string"

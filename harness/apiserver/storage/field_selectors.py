@@ -53,8 +53,6 @@ _FIELDS: dict[tuple[str, str], _Fields] = {
     ("", "Node"): _Fields(flags=("spec.unschedulable",)),
     ("", "Namespace"): _Fields(text=("status.phase",)),
     ("", "Secret"): _Fields(text=("type",)),
-    ("", "Service"): _Fields(text=("spec.clusterIP", "spec.type")),
-    ("", "ReplicationController"): _Fields(text=("status.replicas",)),
     ("", "Event"): _Fields(
         text=(*(f"involvedObject.{part}" for part in _INVOLVED), "reason", "type"),
         aliases={
@@ -72,10 +70,6 @@ _FIELDS: dict[tuple[str, str], _Fields] = {
             },
         },
     ),
-    ("batch", "Job"): _Fields(
-        text=("status.successful",), unknown='field label "{key}" not supported for Job'
-    ),
-    ("certificates.k8s.io", "CertificateSigningRequest"): _Fields(text=("spec.signerName",)),
     ("resource.k8s.io", "ResourceSlice"): _Fields(
         text=("spec.nodeName", "spec.driver"),
         unknown="field label not supported for {api_version}, Kind={kind}: {key}",

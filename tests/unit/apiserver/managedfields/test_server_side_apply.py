@@ -215,12 +215,12 @@ def test_bodies_that_are_no_configuration(body: bytes, message: str, refuses: An
     ("document", "problem"),
     [
         ({"x": 1}, ".x: field not declared in schema"),
-        ({"data": 1}, ".data: expected map, got &{1}"),
+        ({"data": 1}, ".data: expected map, got 1"),
         (
             {"data": {"a": True}},
-            ".data.a: expected string, got &value.valueUnstructured{Value:true}",
+            ".data.a: expected string, got true",
         ),
-        ({"immutable": "yes"}, ".immutable: expected boolean, got *value.valueUnstructured"),
+        ({"immutable": "yes"}, ".immutable: expected boolean, got yes"),
         (
             {"metadata": {"finalizers": ["a", "a"]}},
             '.metadata.finalizers: duplicate entries for key [="a"]',
