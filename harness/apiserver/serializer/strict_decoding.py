@@ -21,17 +21,6 @@ JSON_NAMES = {
     dict: "object",
     list: "array",
 }
-_GO_NAMES: dict[api_types.Kind, str] = {
-    "string": "string",
-    "boolean": "bool",
-    "number": "float64",
-    "bytes": "[]uint8",
-    "any": "runtime.RawExtension",
-    "quantity": "resource.Quantity",
-    "int_or_string": "intstr.IntOrString",
-    "time": "string",
-    "micro_time": "string",
-}
 
 
 def normalize(
@@ -130,20 +119,10 @@ def _misfit(kind: api_types.Type, value: Any, field: str) -> Iterator[str]:
     except decoding.MismatchError as error:
         where = f"Go struct field {field}" if field != "." else "Go value"
         what = JSON_NAMES[type(value)]
-        if what == "number" and kind.kind == "integer":
-            what = f"number {value}"
-        yield str(error) or f"json: cannot unmarshal {what} into {where} of type {_go_name(kind)}"
-
-
-def _go_name(kind: api_types.Type) -> str:
-    if kind.kind == "integer":
-        return kind.format or "int64"
-    if kind.kind == "object":
-        version, name = kind.name.split(".")[-2:]
-        return f"{version}.{name}"
-    if kind.item is not None:
-        return ("map[string]" if kind.kind == "map" else "[]") + _go_name(kind.item)
-    return _GO_NAMES[kind.kind]
+        yield (
+            str(error)
+            or f"json: cannot unmarshal {what} into {where} of type {kind.format or kind.kind}"
+        )
 
 
 def _short(name: str) -> str:
