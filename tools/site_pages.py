@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
 
 ROOT = pathlib.Path(__file__).parents[1]
-FOLDERS = ("clusters", "examples", "reports", "scenarios")
+FOLDERS = ("clusters", "examples", "reports", "scenarios", "tests")
 """Folders with a README.md that is a page, beside the documents of the root and of docs."""
 STYLE = "docs/site.css"
 

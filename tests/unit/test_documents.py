@@ -24,6 +24,7 @@ DOCUMENTS = [
     "clusters/README.md",
     "scenarios/README.md",
     "reports/README.md",
+    "tests/README.md",
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 ]
 VERDICTS = (ROOT / "docs/reference/verdicts.md").read_text()
@@ -198,7 +199,7 @@ def contents(package: pathlib.Path) -> set[str]:
 
 
 def test_the_table_of_layers_names_every_package() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text()
+    text = (ROOT / "docs/architecture.md").read_text()
     table = text.partition("| package or module |")[2].partition("\n\n")[0]
     first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     named = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]

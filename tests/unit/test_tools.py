@@ -1,4 +1,4 @@
-"""Programs that CONTRIBUTING names explain themselves by `--help` and when called wrongly."""
+"""Programs that contributors are shown explain themselves, by `--help` and when called wrongly."""
 
 import pathlib
 import re
@@ -11,7 +11,15 @@ from bench import __main__ as benchmarks
 from tools import collect_changes, findings_index
 
 ROOT = pathlib.Path(__file__).parents[2]
-CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+CONTRIBUTING = "\n".join(
+    (ROOT / name).read_text()
+    for name in (
+        "CONTRIBUTING.md",
+        "docs/how-to/extend.md",
+        "docs/reference/where-is.md",
+        "tests/README.md",
+    )
+)
 PROGRAMS = sorted(
     set(re.findall(r"\.venv/bin/python ((?:tools/\S+?\.py)|-m [\w.]+)", CONTRIBUTING))
 )

@@ -20,7 +20,7 @@ from harness.scenario import schemas
 
 ROOT = pathlib.Path(__file__).parents[3]
 CONFIGURATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
-READ_IN_THE_CHECKOUT = {"bench", "changes", "tests"}
+READ_IN_THE_CHECKOUT = {"bench", "changes"}
 """Folders of the checkout whose documents are no pages."""
 
 
