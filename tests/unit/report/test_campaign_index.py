@@ -1,58 +1,68 @@
 """The index of a campaign: a row for each scenario and subject, and links to the runs."""
 
-import dataclasses
 import pathlib
 from typing import Any
 
+import msgspec
 import pytest
 
-from harness.campaign import campaign_pages
+from harness.campaign import campaign_documents, campaign_pages, results
+from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.statistics import rates
 from tests.unit.report import pages
 
+INVALID, VALID, UNKNOWN = (
+    verdicts.Verdict.INVALID,
+    verdicts.Verdict.VALID,
+    verdicts.Verdict.UNKNOWN,
+)
+
+
+def run(verdict: verdicts.Verdict, reason: str, directory: str, seconds: float) -> Any:
+    named = {"scenario": "pod-churn", "subject": "correct", "seconds": seconds}
+    return results.RunResult(**named, verdict=verdict, reason=reason, directory=directory)  # type: ignore[arg-type]
+
+
+def row(rate: rates.Rate, **fields: Any) -> campaign_documents.Row:
+    low, high = rate.interval
+    known = {"invalid": rate.failed, "conclusive": rate.runs, "low": low, "high": high}
+    return campaign_documents.Row(**{"hypothesis": "", **known, **fields})
+
+
 RUNS = [
-    campaign_pages.IndexedRun(
-        verdict="VALID", symbol="✓", reason="fine", link="run-1/report.html", seconds=1.25
-    ),
-    campaign_pages.IndexedRun(
-        verdict="UNKNOWN", symbol="?", reason="it died", link="", seconds=0.5
-    ),
+    run(VALID, "fine", "FOLDER/run-1", 1.25),
+    run(UNKNOWN, "it died", "s3://elsewhere/run-2", 0.5),
 ]
 ROWS = [
-    campaign_pages.IndexRow(
-        purpose="tested subject",
+    row(
+        rates.Rate(0, 1),
+        purpose=Purpose.SUBJECT,
         scenario="pod-churn",
-        hypothesis="",
         subject="correct",
         is_as_expected=True,
-        verdict="VALID",
-        caught=None,
-        rate=rates.Rate(0, 1),
+        verdict=VALID,
+        caught=0,
         claims=40,
         double_allocations=0,
         stuck=0,
         seconds=1.75,
         runs=RUNS,
     ),
-    campaign_pages.IndexRow(
-        purpose="known upstream hazards",
+    row(
+        rates.Rate(3, 4),
+        purpose=Purpose.HAZARD,
         hypothesis="H1",
         scenario="<script>alert(1)</script>",
         subject='"><img src=x>',
         is_as_expected=False,
-        verdict="INVALID",
+        verdict=INVALID,
         caught=3,
-        rate=rates.Rate(3, 4),
         claims=50,
         double_allocations=7,
         stuck=5,
         seconds=2.0,
-        runs=[
-            campaign_pages.IndexedRun(
-                verdict="INVALID", symbol="✗", reason="<b>&", link='a"b/report.html', seconds=2
-            )
-        ],
+        runs=[run(INVALID, "<b>&", 'FOLDER/a"b', 2)],
     ),
 ]
 
@@ -61,14 +71,30 @@ def _page(path: pathlib.Path, **options: object) -> pages.Page:
     file = path / "index.html"
     verdict = options.get("verdict", verdicts.Verdict.INVALID)
     assert isinstance(verdict, verdicts.Verdict)
-    campaign_pages.render(
-        file,
-        ROWS,
-        verdict=verdict,
-        facts={"seed": "42", "cluster": "kind-1.36", "started": "2026-01-31T23:59:59Z"},
-        command=["hunt", "pod-churn", "--seed", "42"],
+    rows = [
+        msgspec.structs.replace(
+            one,
+            runs=[
+                msgspec.structs.replace(made, directory=made.directory.replace("FOLDER", str(path)))
+                for made in one.runs
+            ],
+        )
+        for one in ROWS
+    ]
+    document = campaign_documents.CampaignDocument(
+        seed=42,
+        verdict=str(verdict),
+        exit_code=verdict.exit_code,
         summary="2 rows <i>",
+        directory="",
+        started="2026-01-31T23:59:59Z",
+        command=["hunt", "pod-churn", "--seed", "42"],
+        cluster="kind-1.36",
+        versions={},
+        planned=3,
+        rows=rows,
     )
+    file.write_text(campaign_pages.page(document, path, verdict=verdict), encoding="utf-8")
     return pages.read(file.read_text(encoding="utf-8"))
 
 
@@ -86,7 +112,7 @@ def test_rows_and_runs_are_shown(tmp_path: pathlib.Path) -> None:
 def test_links_are_relative_and_only_to_runs_with_a_report(tmp_path: pathlib.Path) -> None:
     links = [value for tag, name, value in _page(tmp_path).attributes if name in ("href", "src")]
     own = [link for link in links if not link.startswith("#row-")]
-    assert own == ["run-1/report.html", 'a"b/report.html'] * 2
+    assert own == ["run-1/report.html", "a%22b/report.html"] * 2
     assert [link for link in links if link.startswith("#row-")] == [
         "#row-2",
         "#row-1",
@@ -97,7 +123,7 @@ def test_links_are_relative_and_only_to_runs_with_a_report(tmp_path: pathlib.Pat
 def test_the_index_is_escaped_and_loads_nothing(tmp_path: pathlib.Path) -> None:
     page = _page(tmp_path)
     assert not {"script", "img", "link", "i"} & set(page.tags)
-    assert page.tags.count("b") == 3, "the facts, and nothing from a name"
+    assert page.tags.count("b") == 4, "the facts, and nothing from a name"
     assert "<script>alert(1)</script>" in page.text
     assert page.unbalanced == []
 
@@ -150,12 +176,15 @@ def test_what_is_not_as_expected_comes_first(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"caught": 0}, "not found in 2 runs; the last one was UNKNOWN: it died"),
-        ({"verdict": "VALID"}, "VALID: fine"),
-        ({"verdict": "UNKNOWN", "runs": RUNS[1:] * 2}, "UNKNOWN: it died; so is one more"),
-        ({"verdict": "UNKNOWN", "runs": RUNS[1:] * 3}, "UNKNOWN: it died; so are 2 more"),
+        (
+            {"purpose": Purpose.CONTROL},
+            "not found in 2 runs; the last one was UNKNOWN: it died",
+        ),
+        ({"verdict": VALID}, "VALID: fine"),
+        ({"verdict": UNKNOWN, "runs": RUNS[1:] * 2}, "UNKNOWN: it died; so is one more"),
+        ({"verdict": UNKNOWN, "runs": RUNS[1:] * 3}, "UNKNOWN: it died; so are 2 more"),
         ({"runs": []}, "it has no runs"),
     ],
 )
 def test_why_a_row_is_not_as_expected(change: dict[str, Any], expected: str) -> None:
-    assert dataclasses.replace(ROWS[0], **change).unexpected == expected
+    assert campaign_pages.unexpected(msgspec.structs.replace(ROWS[0], **change)) == expected
