@@ -24,11 +24,11 @@ from harness import errors
 from harness.checks import protocol, verdicts
 from harness.checks.plugin_checks import run_views
 from harness.extensions import contracts
+from harness.tables import columns
 
 if TYPE_CHECKING:
     from harness.checks import verdict_files
     from harness.history import directories
-    from harness.tables import columns
 
 Error = errors.HarnessError
 """Base of all errors; a violation is never one."""
@@ -40,6 +40,7 @@ CheckAnswer = contracts.CheckAnswer
 Violation = contracts.Violation
 InvolvedObject = contracts.InvolvedObject
 RunView = run_views.RunView
+Tables = columns.Tables
 Hold = run_views.Hold
 Subject = contracts.Subject
 Fault = contracts.Fault
@@ -153,16 +154,14 @@ def records(directory: pathlib.Path | str) -> Iterator[tuple[str, dict[str, Any]
                 yield header.process, msgspec.json.decode(msgspec.json.encode(record))
 
 
-def tables(run: Run | pathlib.Path | str) -> "columns.Tables":
+def tables(run: Run | pathlib.Path | str) -> Tables:
     """Return the record of a run as tables of pandas: `api.tables(run).holds`.
 
     `run` is a run, or its directory; docs/reference/tables.md has the names and columns. Each table
     is read when it is asked for, which raises Error if its journal is damaged. Raises Error if the
     directory is no run.
     """
-    from harness.tables import columns
-
-    return columns.Tables(run.directory if isinstance(run, Run) else pathlib.Path(run))
+    return Tables(run.directory if isinstance(run, Run) else pathlib.Path(run))
 
 
 @contextlib.contextmanager

@@ -61,6 +61,11 @@ class Tables(Mapping[str, "pd.DataFrame"]):
         self._run = directories.existing(path)
         self._frames: dict[str, pd.DataFrame] = {}
 
+    @classmethod
+    def from_evidence(cls, evidence: Any) -> "Tables":
+        """Return the tables of the run that a check judges, which names this type in its needs."""
+        return cls(evidence.history.directory.path)
+
     def __getitem__(self, name: str) -> "pd.DataFrame":
         """Return a table. Raises UsageError for a name that is none."""
         if name not in definitions.TABLES:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from harness import api
-from harness.checks import judging
-from harness.history import directories
+from harness.checks import judging, protocol
+from harness.history import directories, histories
 from harness.report import rendering
 from harness.tables import definitions
 from tests.histories import building
@@ -88,3 +88,14 @@ def test_in_verdict_and_pages(run: pathlib.Path) -> None:
     for name in ("NA", "1e5", "None", "007", "2026-01-31"):
         assert name in page
     assert "100000" not in page
+
+
+def test_a_check_asks_for_tables_by_their_type(run: pathlib.Path) -> None:
+    check = api.Check(
+        name="held",
+        promise="devices are held",
+        needs=(api.Tables,),
+        judge=lambda evidence: api.CheckAnswer(examined=len(evidence[api.Tables].holds)),
+    )
+    answer = check.judge(protocol.read(histories.load(run), check.needs).of(check))
+    assert answer.examined == len(api.tables(run).holds)
