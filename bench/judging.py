@@ -15,7 +15,7 @@ import numpy as np
 
 from bench import cpu_time
 from harness.checks import check_registry, device_exclusivity, judging, protocol
-from harness.checks.holds import hold_history, observed_streams
+from harness.checks.holds import hold_history
 from harness.checks.observed import claim_results, folders, observations
 from harness.history import histories
 from harness.report import rendering
@@ -111,7 +111,7 @@ def _history(count: int) -> hold_history.HoldHistory:
     lasting = np.where(random.random(count) < 0.001, DEVICES * 20, 0).tolist()
     history = hold_history.HoldHistory()
     for number, (device, more) in enumerate(zip(devices, lasting, strict=True)):
-        claim = observed_streams.Life(f"c{number}", 0, number=number)
+        claim = hold_history.Life(f"c{number}", 0, number=number)
         history.claims[f"uid-{number}"] = claim
         row = history.holds.open(
             f"d/p/{device}", claim_results.EXCLUSIVE, claim, number * 10, number, ()
@@ -124,7 +124,7 @@ def _history(count: int) -> hold_history.HoldHistory:
 def _one_device(claims: int) -> hold_history.HoldHistory:
     history = hold_history.HoldHistory()
     for number in range(claims):
-        claim = observed_streams.Life(f"c{number}", 0, number=number)
+        claim = hold_history.Life(f"c{number}", 0, number=number)
         history.claims[f"uid-{number}"] = claim
         history.holds.open("d/p/d", claim_results.EXCLUSIVE, claim, number, number, ())
     history.last_rv = claims

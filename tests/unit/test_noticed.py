@@ -73,7 +73,7 @@ NOTICED = {
     "checks/evidence/contradictions.py Contradictions.doubts": DOUBT,
     "checks/evidence/pool_changes.py Reading.problems": "checks/evidence/test_pool_changes.py::test_what_is_missing_makes_the_run_unknown",
     "checks/figures/run_figures.py Figures.api_errors": "why not: a figure of Operations.errors",
-    "checks/holds/observed_streams.py ObservedStream.gaps": GAP,
+    "checks/holds/hold_history.py ObservedStream.gaps": GAP,
     "checks/nodes/device_readiness.py _Early.missing": "why not: it is a violation",
     "checks/nodes/extended_claims.py ExtendedClaims.has_gap": "checks/nodes/test_extended_claims.py::test_a_gap_of_the_observations_is_no_violation",
     "checks/nodes/preparations.py Preparations.failed": "why not: drivers may refuse; what follows is judged",

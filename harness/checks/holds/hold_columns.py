@@ -5,20 +5,21 @@ Checks read the columns as a table of pandas; what they show, they read as a `Ho
 
 import dataclasses
 import struct
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.checks.holds import observed_streams
 from harness.checks.observed import claim_results
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Pods: TypeAlias = str | tuple[str, ...]
-"""The name of the only pod, or the sorted names of several pods or of none."""
+Pods: TypeAlias = tuple[str, ...]
+"""The names of pods, sorted."""
+NOTHING: Mapping[str, claim_results.Held] = {}
+"""The devices of a claim that holds none."""
 OPEN = -(2**63)
 """The end of a hold that has none, in its columns."""
 _ROW = struct.Struct("=qqqqiii")
@@ -69,10 +70,38 @@ class Hold:
         return claim_results.Held(self.exclusive, self.shared, self.shares)
 
 
+@dataclasses.dataclass(slots=True)
+class Life:
+    """Milestones of one object in the recorder's time; for figures, never for verdicts."""
+
+    name: str
+    seen_ns: int
+    ready_ns: int | None = None
+    """First allocation of a claim, first `Running` of a pod; None: never."""
+    gone_ns: int | None = None
+    namespace: str = ""
+    number: int = 0
+    """Number of objects of its resource that were seen before it."""
+    users: Pods = ()
+    """Pods of an allocated claim at that version."""
+    held: Mapping[str, claim_results.Held] = dataclasses.field(default_factory=lambda: NOTHING)
+    """Claim -> device -> how it holds it now; claims with equal allocations share the inner
+    mapping."""
+    rows: dict[str, int] | None = None
+    """Claim that has held devices -> device -> row of the open hold; None when it is gone."""
+
+    @property
+    def waited_ns(self) -> int | None:
+        """Nanoseconds until ready; None if never ready or if the clock went back."""
+        if self.ready_ns is None or self.ready_ns < self.seen_ns:
+            return None
+        return self.ready_ns - self.seen_ns
+
+
 class HoldColumns(Sequence[Hold]):
     """All holds, in the order in which they began; each `Hold` is made when it is asked for."""
 
-    def __init__(self, claims: dict[str, observed_streams.Life]) -> None:
+    def __init__(self, claims: dict[str, Life]) -> None:
         """`claims` of the holds by uid, each with its number; it grows with the holds."""
         self._claims = claims
         self._uids: list[str] = []
@@ -89,7 +118,7 @@ class HoldColumns(Sequence[Hold]):
         self,
         device: str,
         how: claim_results.Held,
-        claim: observed_streams.Life,
+        claim: Life,
         rv: int,
         ts_ns: int,
         pods: Pods,
@@ -114,7 +143,7 @@ class HoldColumns(Sequence[Hold]):
         """Add pods that use the claim during a hold."""
         known = self._pods[row]
         if known != pods:
-            self._pods[row] = _packed({*_unpacked(known), *_unpacked(pods)})
+            self._pods[row] = tuple(sorted({*known, *pods}))
 
     def _code_of(self, how: claim_results.Held) -> int:
         code = self._hows.setdefault(how, len(self._how))
@@ -228,7 +257,7 @@ class HoldColumns(Sequence[Hold]):
             from_ts_ns=from_ts_ns,
             until_rv=None if until_rv == OPEN else until_rv,
             until_ts_ns=None if until_ts_ns == OPEN else until_ts_ns,
-            pods=set(_unpacked(self._pods[row])),
+            pods=set(self._pods[row]),
         )
 
     def _uid(self, number: int) -> str:
@@ -239,31 +268,16 @@ class HoldColumns(Sequence[Hold]):
 
 def of(holds: Iterable[Hold]) -> HoldColumns:
     """Return the columns of holds."""
-    claims: dict[str, observed_streams.Life] = {}
+    claims: dict[str, Life] = {}
     columns = HoldColumns(claims)
     for hold in holds:
         life = claims.setdefault(
             hold.uid,
-            observed_streams.Life(
-                hold.name, hold.from_ts_ns, namespace=hold.namespace, number=len(claims)
-            ),
+            Life(hold.name, hold.from_ts_ns, namespace=hold.namespace, number=len(claims)),
         )
         row = columns.open(
-            hold.device, hold.how, life, hold.from_rv, hold.from_ts_ns, _packed(hold.pods)
+            hold.device, hold.how, life, hold.from_rv, hold.from_ts_ns, tuple(sorted(hold.pods))
         )
         if hold.until_rv is not None:
             columns.close(row, hold.until_rv, hold.until_ts_ns or 0)
     return columns
-
-
-def packed(names: Sequence[str]) -> Pods:
-    """Return the names of pods in the form of the column."""
-    return names[0] if len(names) == 1 else tuple(sorted(set(names)))
-
-
-def _packed(names: set[str]) -> Pods:
-    return packed(list(names))
-
-
-def _unpacked(pods: Pods) -> tuple[str, ...]:
-    return (pods,) if isinstance(pods, str) else pods

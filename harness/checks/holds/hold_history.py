@@ -4,11 +4,12 @@ Order comes from resourceVersions only. If a gap in the watch hides when a hold 
 hold is assumed to be as short as the observations allow, so that doubt never becomes a violation.
 """
 
+import dataclasses
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from harness.checks.holds import hold_columns, observed_streams
+from harness.checks.holds import hold_columns
 from harness.checks.observed import (
     claim_results,
     folders,
@@ -20,12 +21,52 @@ from harness.checks.observed import (
 from harness.history import records
 
 CLAIMS, PODS = observations.CLAIMS, observations.PODS
-_NOTHING = observed_streams.NOTHING
+_NOTHING = hold_columns.NOTHING
 
 
 Hold: TypeAlias = hold_columns.Hold
-Life: TypeAlias = observed_streams.Life
-ObservedStream: TypeAlias = observed_streams.ObservedStream
+Life: TypeAlias = hold_columns.Life
+
+
+@dataclasses.dataclass(slots=True)
+class ObservedStream:
+    """Completeness of the observations of one resource."""
+
+    has_first_list: bool = False
+    has_final_list: bool = False
+    observed: int = 0
+    """Number of observations, without the final list."""
+    last_rv: int = 0
+    gaps: list[records.Gap] = dataclasses.field(default_factory=list)
+    disordered: list[int] = dataclasses.field(default_factory=list)
+    """resourceVersions that arrived after a later one."""
+    live: dict[str, int] = dataclasses.field(default_factory=dict)
+    """uid -> resourceVersion of every live object, according to the events."""
+    final: dict[str, int] = dataclasses.field(default_factory=dict)
+    """uid -> resourceVersion of every live object, according to the final list."""
+
+    def note(self, uid: str, version: int, kind: str) -> None:
+        """Note an observation of this type, other than FINAL."""
+        self.observed += 1
+        if kind != "LISTED":
+            if version <= self.last_rv:
+                self.disordered.append(version)
+            self.last_rv = version
+        if kind == "DELETED":
+            self.live.pop(uid, None)
+        else:
+            self.live[uid] = version
+
+
+@dataclasses.dataclass(slots=True)
+class Relist:
+    """A list after a gap that is still being read."""
+
+    left: int
+    """Number of objects still to come."""
+    certain_rv: int
+    """The last resourceVersion before the gap."""
+    seen: set[str] = dataclasses.field(default_factory=set)
 
 
 class HoldHistory(folders.Folder):
@@ -37,7 +78,7 @@ class HoldHistory(folders.Folder):
         self.pods: dict[str, Life] = {}
         self.holds = hold_columns.HoldColumns(self.claims)
         self.last_rv = 0
-        self._relists: dict[str, observed_streams.Relist] = {}
+        self._relists: dict[str, Relist] = {}
         self._without_shares = interning.DerivedValues(claim_results.without_shares)
 
     def stream(self, resource: str) -> ObservedStream:
@@ -78,7 +119,7 @@ class HoldHistory(folders.Folder):
                 stream.has_final_list = True
             case "relist":
                 certain = stream.gaps[-1].after_resource_version if stream.gaps else stream.last_rv
-                self._relists[listed.resource] = observed_streams.Relist(listed.count, certain)
+                self._relists[listed.resource] = Relist(listed.count, certain)
                 self._end_relist_if_read(listed.resource, listed.ts_ns)
         if listed.purpose != "final":
             stream.last_rv = max(stream.last_rv, listed.resource_version)
@@ -202,8 +243,8 @@ def _pods_of(claim: observed_claims.Claim) -> hold_columns.Pods:
     if not reserved:
         return ()
     if len(reserved) == 1 and reserved[0].resource == PODS:
-        return reserved[0].name
-    return hold_columns.packed([item.name for item in reserved if item.resource == PODS])
+        return (reserved[0].name,)
+    return tuple(sorted({item.name for item in reserved if item.resource == PODS}))
 
 
 def fold(body: Iterable[records.Body], *beside: folders.Folder) -> HoldHistory:
