@@ -11,8 +11,7 @@ from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.history import subject_names
-from harness.run import known_defects, run_plan
-from harness.run.fault_planning import planning
+from harness.run import fault_planning, known_defects, run_plan
 from harness.scenario import loading, profiles, specs
 from harness.traffic import launching
 
@@ -91,7 +90,7 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster profile after overrides, as a plain document; each worker has its own cluster."""
     binaries: str = ""
     """The folder of a kube-scheduler; empty: where envtest installs it."""
-    fault_carrier: planning.CarrierChoice = "auto"
+    fault_carrier: fault_planning.CarrierChoice = "auto"
     """Carrier of faults of traffic, as `--fault-carrier` takes it."""
     jobs: int = 0
     """Number of runs that are made at once; 0: one, without a worker process for it."""
@@ -132,7 +131,7 @@ def plan(
     remedies: Sequence[str] = (),
     release: str = "",
     binaries: str = "",
-    fault_carrier: planning.CarrierChoice = "auto",
+    fault_carrier: fault_planning.CarrierChoice = "auto",
     again: Sequence[str] = (),
     until_decided: str = "",
     locustfile: str = "",

@@ -16,7 +16,6 @@ from harness.fault_proxy import (
     stale_reads,
     statuses,
     upstreams,
-    version_notes,
     watch_frames,
     watch_relays,
 )
@@ -41,7 +40,7 @@ class Client(Protocol):
     name: str
     upstream: upstreams.Upstream
     faults: injection.Faults
-    notes: version_notes.VersionNotes
+    notes: stale_reads.VersionNotes
 
     def keep(self, work: Coroutine[Any, Any, _Result]) -> "asyncio.Task[_Result]":
         """Start work that goes on even if the client of the request disconnects."""

@@ -1,24 +1,189 @@
 """The fault proxy as a process: start, pass requests until a signal, stop in order."""
 
 import asyncio
+import asyncio.sslproto
+import base64
 import gc
+import hmac
+import os
 import pathlib
+import resource
+import secrets
 import signal
+import ssl
 from collections.abc import Callable
+from typing import Any
 
 import aiohttp
+import msgspec
+from aiohttp import web
 
-from harness import clocks, processes, writing
+from harness import clocks, errors, processes, tls_authorities, writing
 from harness.client import kubeconfig_files
-from harness.fault_proxy import (
-    admin_server,
-    listeners,
-    proxied_clients,
-    settings,
-    upstreams,
-    version_notes,
-)
-from harness.faults import injection
+from harness.fault_proxy import proxied_clients, settings, stale_reads, statuses, upstreams
+from harness.faults import admin_api, injection
+
+_TOKEN_BYTES = 32
+
+
+class AdminServer:
+    """The admin API for the faults of one proxy."""
+
+    def __init__(self, faults: injection.Faults, *, on_change: Callable[[], None]) -> None:
+        """`on_change` is called after each request that may have added a fault."""
+        self._faults, self._on_change = faults, on_change
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._authorization = f"Bearer {self.token}".encode()
+        self.server = web.Server(self._handle, access_log=None)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        given = request.headers.get("Authorization", "").encode(errors="replace")
+        if not hmac.compare_digest(given, self._authorization):
+            return _failure(401, "Unauthorized", "expected the token of the admin API")
+        if not request.path.startswith(admin_api.PREFIX):
+            return _failure(404, "NotFound", f"expected a path below {admin_api.PREFIX}")
+        try:
+            return _document(*await self._answer(request))
+        except admin_api.NotServedError as error:
+            return _failure(404, "NotFound", str(error))
+        except ValueError as error:
+            return _failure(400, "BadRequest", f"not a fault: {error}")
+
+    async def _answer(self, request: web.BaseRequest) -> tuple[int, Any]:
+        answer = admin_api.answer(
+            self._faults,
+            request.method,
+            request.path,
+            query=request.query_string,
+            body=await request.read(),
+            boot_id=clocks.boot_id(),
+        )
+        if request.method == "POST":
+            self._on_change()
+        return answer
+
+
+def _failure(code: int, reason: str, message: str) -> web.Response:
+    return _document(code, statuses.failure(code, reason, message))
+
+
+def _document(status: int, document: Any) -> web.Response:
+    body = msgspec.json.encode(document)
+    return web.Response(status=status, body=body, content_type=statuses.CONTENT_TYPE)
+
+
+HOST = "127.0.0.1"
+BACKLOG = 1024
+TLS_HANDSHAKE_TIMEOUT_S = 10.0
+TLS_SHUTDOWN_TIMEOUT_S = 2.0
+TLS_BUFFER_BYTES = 32 * 1024
+"""Two records of TLS."""
+FILES = 16_384
+"""Number of open files to ask for: each watch takes two."""
+_CERTIFICATE_DAYS = 365
+_NAME = "flake-hunt fault proxy"
+_Protocol = Callable[[], asyncio.Protocol]
+
+
+class ServingCertificate:
+    """The proxy's own certificate, signed by an authority that exists in memory only."""
+
+    def __init__(self) -> None:
+        authority = tls_authorities.Authority(f"{_NAME} CA", days=_CERTIFICATE_DAYS)
+        self.authority = authority.certificate
+        self._pair = authority.server(_NAME, [HOST, "localhost"])
+
+    def context(self, on_rejection: Callable[[str], None]) -> ssl.SSLContext:
+        """Return a server's TLS context, which offers HTTP/1.1 only: it has no ALPN.
+
+        `on_rejection` gets the reason when a client ends a handshake.
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with writing.private_file(self._pair.certificate + b"\n" + self._pair.key) as path:
+            context.load_cert_chain(path)  # reads from files only
+        context.sslobject_class = _noting(on_rejection)
+        return context
+
+
+def _noting(on_rejection: Callable[[str], None]) -> type[ssl.SSLObject]:
+    """Return a class of TLS connections that reports the alerts of clients.
+
+    asyncio drops a failed handshake without a word.
+    """
+
+    class Noting(ssl.SSLObject):
+        def do_handshake(self) -> None:
+            try:
+                super().do_handshake()
+            except ssl.SSLError as error:
+                if "ALERT" in (error.reason or ""):
+                    on_rejection(error.reason.replace("_", " ").lower())
+                raise
+
+    return Noting
+
+
+async def listen(
+    protocol: _Protocol, port: int, *, context: ssl.SSLContext | None = None
+) -> asyncio.Server:
+    """Listen on loopback. Raises UsageError if the port is taken."""
+    try:
+        return await asyncio.get_running_loop().create_server(
+            protocol,
+            HOST,
+            port,
+            ssl=context,
+            ssl_handshake_timeout=TLS_HANDSHAKE_TIMEOUT_S if context else None,
+            ssl_shutdown_timeout=TLS_SHUTDOWN_TIMEOUT_S if context else None,
+            backlog=BACKLOG,
+        )
+    except OSError as error:
+        raise errors.UsageError(
+            f"expected to listen on {HOST}:{port}, but {os.strerror(error.errno or 0).lower()}: "
+            "name another port, or 0 for a free one"
+        ) from error
+
+
+def port_of(server: asyncio.Server) -> int:
+    """Return the port that a server listens on."""
+    return int(server.sockets[0].getsockname()[1])
+
+
+def save_memory() -> None:
+    """Have asyncio keep small buffers for TLS, instead of 256 KiB for each connection.
+
+    A watch has two connections. Elsewhere than in CPython's asyncio it has no effect.
+    """
+    asyncio.sslproto.SSLProtocol.max_size = TLS_BUFFER_BYTES
+
+
+def allow_files() -> None:
+    """Raise the limit on open files as far as this process may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def kubeconfig_of(
+    url: str, token: str, *, authority: bytes = b"", namespace: str = ""
+) -> dict[str, Any]:
+    """Return a kubeconfig with one cluster and one user; `authority` is PEM."""
+    cluster = {"server": url}
+    if authority:
+        cluster["certificate-authority-data"] = base64.b64encode(authority).decode()
+    context = {"cluster": "flake-hunt", "user": "flake-hunt"}
+    if namespace:
+        context["namespace"] = namespace
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "flake-hunt", "cluster": cluster}],
+        "users": [{"name": "flake-hunt", "user": {"token": token}}],
+        "contexts": [{"name": "flake-hunt", "context": context}],
+        "current-context": "flake-hunt",
+    }
+
 
 STOP_TIMEOUT_S = 3.0
 """Time for requests under way to end when the proxy stops."""
@@ -37,8 +202,8 @@ def serve(
     chosen = settings.load(settings_file)
     for client in chosen.clients:
         upstreams.require_reachable(client)
-    listeners.allow_files()
-    listeners.save_memory()
+    allow_files()
+    save_memory()
     proxy = _Proxy(chosen, note)
     try:
         asyncio.run(proxy.run(ready_file))
@@ -55,7 +220,7 @@ class _Proxy:
         self._settings, self._note = chosen, note
         self._stopped = asyncio.Event()
         self._listening: list[asyncio.Server] = []
-        self._certificate = listeners.ServingCertificate()
+        self._certificate = ServingCertificate()
         self.written: list[pathlib.Path] = []
         """The kubeconfigs that exist because of this proxy."""
 
@@ -65,7 +230,7 @@ class _Proxy:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopped.set)
         faults = injection.Faults(now=_now, call_later=loop.call_later)
-        notes = version_notes.VersionNotes(faults, always=self._settings.notes_versions)
+        notes = stale_reads.VersionNotes(faults, always=self._settings.notes_versions)
         async with upstreams.open_session() as session:
             clients = await self._listen_to_clients(session, faults, notes)
             admin = await self._listen_to_admin(
@@ -84,7 +249,7 @@ class _Proxy:
         self,
         session: aiohttp.ClientSession,
         faults: injection.Faults,
-        notes: version_notes.VersionNotes,
+        notes: stale_reads.VersionNotes,
     ) -> list[proxied_clients.ProxiedClient]:
         clients = [
             proxied_clients.ProxiedClient(client, session, faults, notes, self._note)
@@ -92,10 +257,10 @@ class _Proxy:
         ]
         for client in clients:
             context = self._certificate.context(_rejected(client.name, self._note))
-            server = await listeners.listen(client.server, client.settings.port, context=context)
+            server = await listen(client.server, client.settings.port, context=context)
             self._listening.append(server)
-            document = listeners.kubeconfig_of(
-                f"https://{listeners.HOST}:{listeners.port_of(server)}",
+            document = kubeconfig_of(
+                f"https://{HOST}:{port_of(server)}",
                 client.token,
                 authority=self._certificate.authority,
                 namespace=_namespace(client.settings.kubeconfig),
@@ -105,12 +270,12 @@ class _Proxy:
 
     async def _listen_to_admin(
         self, faults: injection.Faults, *, on_change: Callable[[], None]
-    ) -> admin_server.AdminServer:
-        admin = admin_server.AdminServer(faults, on_change=on_change)
-        server = await listeners.listen(admin.server, self._settings.admin.port)
+    ) -> AdminServer:
+        admin = AdminServer(faults, on_change=on_change)
+        server = await listen(admin.server, self._settings.admin.port)
         self._listening.append(server)
-        url = f"http://{listeners.HOST}:{listeners.port_of(server)}"
-        self._write(self._settings.admin.kubeconfig, listeners.kubeconfig_of(url, admin.token))
+        url = f"http://{HOST}:{port_of(server)}"
+        self._write(self._settings.admin.kubeconfig, kubeconfig_of(url, admin.token))
         return admin
 
     def _write(self, path: pathlib.Path, document: dict[str, object]) -> None:
@@ -122,7 +287,7 @@ class _Proxy:
     async def _stop(
         self,
         clients: list[proxied_clients.ProxiedClient],
-        admin: admin_server.AdminServer,
+        admin: AdminServer,
         faults: injection.Faults,
     ) -> None:
         """Accept nothing more, pass what faults hold, and end every connection."""

@@ -14,9 +14,9 @@ from harness.fault_proxy import (
     client_responses,
     exchanges,
     settings,
+    stale_reads,
     statuses,
     upstreams,
-    version_notes,
     watch_relays,
 )
 from harness.faults import injection
@@ -37,7 +37,7 @@ class ProxiedClient:
         client: settings.Client,
         session: aiohttp.ClientSession,
         faults: injection.Faults,
-        notes: version_notes.VersionNotes,
+        notes: stale_reads.VersionNotes,
         note: Note,
     ) -> None:
         """`note` gets lines for the log. Raises KubeconfigError for an unusable kubeconfig."""

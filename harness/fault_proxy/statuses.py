@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from harness.fault_proxy import object_metadata, protobuf_fields, watch_frames
+from harness.fault_proxy import object_metadata, watch_frames
 
 CONTENT_TYPE = "application/json"
 _ENVELOPE_TYPE_META, _ENVELOPE_RAW = 1, 2
@@ -50,8 +50,8 @@ def error_frame(status: dict[str, Any], framing: watch_frames.Framing) -> bytes:
     """Return the event ERROR with a Status, in the framing of its watch."""
     if not framing.is_protobuf:
         return msgspec.json.encode({"type": "ERROR", "object": status}) + b"\n"
-    event = _text(_EVENT_TYPE, "ERROR") + protobuf_fields.data(
-        _EVENT_OBJECT, protobuf_fields.data(_EVENT_RAW, _envelope(status))
+    event = _text(_EVENT_TYPE, "ERROR") + object_metadata.data(
+        _EVENT_OBJECT, object_metadata.data(_EVENT_RAW, _envelope(status))
     )
     return watch_frames.with_length(event)
 
@@ -60,24 +60,24 @@ def _envelope(status: dict[str, Any]) -> bytes:
     named = _text(_API_VERSION, status["apiVersion"]) + _text(_KIND, status["kind"])
     return (
         object_metadata.MAGIC
-        + protobuf_fields.data(_ENVELOPE_TYPE_META, named)
-        + protobuf_fields.data(_ENVELOPE_RAW, _message(status))
+        + object_metadata.data(_ENVELOPE_TYPE_META, named)
+        + object_metadata.data(_ENVELOPE_RAW, _message(status))
     )
 
 
 def _message(status: dict[str, Any]) -> bytes:
     message = (
-        protobuf_fields.data(_METADATA, b"")
+        object_metadata.data(_METADATA, b"")
         + _text(_STATUS, status["status"])
         + _text(_MESSAGE, status["message"])
         + _text(_REASON, status["reason"])
     )
     if retry_after_s := status.get("details", {}).get("retryAfterSeconds"):
-        message += protobuf_fields.data(
-            _DETAILS, protobuf_fields.integer(_RETRY_AFTER_SECONDS, retry_after_s)
+        message += object_metadata.data(
+            _DETAILS, object_metadata.integer(_RETRY_AFTER_SECONDS, retry_after_s)
         )
-    return message + protobuf_fields.integer(_CODE, status["code"])
+    return message + object_metadata.integer(_CODE, status["code"])
 
 
 def _text(number: int, value: str) -> bytes:
-    return protobuf_fields.data(number, value.encode())
+    return object_metadata.data(number, value.encode())

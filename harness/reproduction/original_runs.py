@@ -10,8 +10,7 @@ from harness.checks import judging, verdict_files, verdicts
 from harness.cluster import providers
 from harness.history import campaign_folders, directories, plans
 from harness.reproduction.search import load_axes
-from harness.run import subjects
-from harness.run.fault_planning import planning
+from harness.run import fault_planning, subjects
 from harness.scenario import pool_specs, profiles, specs, subject_specs
 from harness.scenario.fault_kinds import fault
 
@@ -158,7 +157,7 @@ def _unresolved(subject: subject_specs.SubjectSpec) -> subject_specs.SubjectSpec
 def _drawn(plan: plans.Plan, scenario: specs.Scenario) -> list[fault.Fault]:
     """Return the faults, with those that a nemesis drew in its place, so that each can go."""
     profile = profiles.restore(plan.cluster_profile)
-    return planning.drawn(
+    return fault_planning.drawn(
         scenario,
         seed=plan.seed,
         on=providers.of(profile).capabilities,

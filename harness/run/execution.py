@@ -13,14 +13,15 @@ from harness.run import (
     convergence,
     deadlines,
     goals,
+    memory_sampling,
     progressing,
     run_plan,
     run_processes,
     spotting,
     subjects,
+    supervising,
 )
 from harness.run.faulting import injections, injector
-from harness.run.supervision import memory_sampling, supervising
 from harness.scenario import possibility, profiles, subject_specs, traffic_specs
 from harness.traffic import claim_requests, launching, objects
 

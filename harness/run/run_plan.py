@@ -6,23 +6,95 @@ import pathlib
 import platform
 import secrets
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from harness import clocks
+import msgspec
+
+from harness import clocks, errors, suggestions
+from harness.checks import check_registry
+from harness.checks.plugin_checks import planned_checks
 from harness.cluster import providers
 from harness.cluster.fake_nodes import fake_objects
+from harness.extensions import discovery, entry_points
 from harness.history import plans
-from harness.run import (
-    demanded_checks,
-    known_defects,
-    selectors,
-    subjects,
-    used_plugins,
-)
-from harness.run.fault_planning import planning
+from harness.run import fault_planning, known_defects, selectors, subjects
 from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
+
+
+def asked_for(
+    loaded: loading.Loaded,
+    *,
+    cluster: str,
+    chosen_subjects: Sequence[str],
+    defects: Sequence[str],
+) -> list[plans.UsedPlugin]:
+    """Return the plug-ins of a run but that of its traffic.
+
+    `cluster` is the name or path of its profile.
+
+    Raises PluginError if one cannot be used by its name.
+    """
+    plugins = _plugins(loaded, cluster, chosen_subjects, defects)
+    return [
+        plans.UsedPlugin(
+            kind=plugin.kind, name=plugin.name, package=plugin.package, version=plugin.version
+        )
+        for plugin in plugins
+    ]
+
+
+def _plugins(
+    loaded: loading.Loaded, cluster: str, chosen_subjects: Sequence[str], defects: Sequence[str]
+) -> Iterator[entry_points.Plugin]:
+    asked = [
+        loading.SHELF.plugin(loaded.given),
+        profiles.SHELF.plugin(cluster),
+        *(discovery.named("subjects", text, shipped=subjects.KINDS) for text in chosen_subjects),
+        *(discovery.named("defects", name, shipped=known_defects.names()) for name in defects),
+        *(
+            discovery.named("faults", name)
+            for fault in loaded.scenario.faults
+            for name in fault.plugins
+        ),
+    ]
+    yield from filter(None, asked)
+    yield from planned_checks.installed()
+
+
+def examinable(plan: plans.Plan) -> plans.Plan:
+    """Return the plan with the demanded checks that its parts allow.
+
+    Raises ScenarioError for an unknown check, and for one that examines nothing whatever the parts.
+    """
+    _require_examinable(plan)
+    wanted = plan.requirements
+    checks = {check.name: check for check in check_registry.CHECKS}
+    kept = [name for name in wanted.examined if name not in checks or checks[name].applies(plan)]
+    requirements = msgspec.structs.replace(wanted, examined=kept)
+    return msgspec.structs.replace(plan, requirements=requirements)
+
+
+def _require_examinable(plan: plans.Plan) -> None:
+    ours = [subjects.PROCESS, subjects.CONTROLLER]
+    plan = msgspec.structs.replace(plan, expected_steps=[*plan.expected_steps, *ours])
+    checks = {check.name: check for check in check_registry.CHECKS}
+    others = [used.name for used in plan.plugins if used.kind == "checks"]
+    for name in plan.requirements.examined:
+        if name in others:
+            continue
+        if name not in checks:
+            raise errors.ScenarioError(
+                f"load.examined: expected names of checks, got {name!r}. The checks are: "
+                f"{', '.join([*checks, *others])}.{suggestions.did_you_mean(name, [*checks, *others])}"
+            )
+        if not checks[name].applies(plan):
+            raise errors.ScenarioError(
+                f"load.examined: {name} examines nothing in a run of {plan.scenario}, because the "
+                "scenario has nothing of that kind. Remove the name, or change the scenario"
+            )
+
 
 OBSERVED = [
     "resourceclaims",
@@ -62,7 +134,7 @@ def plan(
     until_found: bool = False,
     chosen_subjects: Sequence[str] = (),
     binaries: str = "",
-    fault_carrier: planning.CarrierChoice = "auto",
+    fault_carrier: fault_planning.CarrierChoice = "auto",
 ) -> plans.Plan:
     """Return everything that is decided before the run begins.
 
@@ -112,7 +184,7 @@ def plan(
         folder=binaries or getattr(profile, "binaries", ""),
     )
     scenario = scenario.model_copy(update={"subject": subject.spec})
-    faults = planning.plan(
+    faults = fault_planning.plan(
         scenario,
         seed=seed,
         on=provider.capabilities,
@@ -165,7 +237,7 @@ def plan(
         settings=scenario.model_dump(mode="json"),
         again=command,
         plugins=[
-            *used_plugins.asked_for(
+            *asked_for(
                 loaded,
                 cluster=profile.chosen.name,
                 chosen_subjects=chosen_subjects,
@@ -175,7 +247,7 @@ def plan(
         ],
         versions=versions() | subject.versions,
     )
-    return demanded_checks.examinable(resolved)
+    return examinable(resolved)
 
 
 def again(

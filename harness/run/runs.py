@@ -19,8 +19,7 @@ from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import compressed_files, directories, manifests, plans
 from harness.report import publishing
-from harness.run import deadlines, execution, progressing, run_plan
-from harness.run.supervision import supervising
+from harness.run import deadlines, execution, progressing, run_plan, supervising
 from harness.scenario import loading, profiles
 
 

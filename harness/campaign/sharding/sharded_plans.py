@@ -16,8 +16,7 @@ from harness.campaign import campaign_plan
 from harness.campaign.sharding import balancing
 from harness.extensions import discovery, entry_points
 from harness.history import plans
-from harness.run import run_plan
-from harness.run.fault_planning import planning
+from harness.run import fault_planning, run_plan
 from harness.scenario import loading
 
 
@@ -99,7 +98,7 @@ class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster profile after overrides; each machine has its own cluster."""
     binaries: str = ""
     """Folder of a kube-scheduler, on each machine; empty: where envtest installs it."""
-    fault_carrier: planning.CarrierChoice = "auto"
+    fault_carrier: fault_planning.CarrierChoice = "auto"
     again: list[str] = []
     """Arguments of `flake-hunt` that make the same campaign on one machine."""
     versions: dict[str, str] = {}

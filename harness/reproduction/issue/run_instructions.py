@@ -9,7 +9,7 @@ from harness import errors
 from harness.cluster import providers
 from harness.cluster.local import binaries
 from harness.history import plans
-from harness.run.fault_planning import planning
+from harness.run import fault_planning
 from harness.scenario import profiles, specs, subject_specs
 
 FILE = "scenario.toml"
@@ -80,7 +80,7 @@ def is_possible(scenario: specs.Scenario, profile: profiles.Profile) -> bool:
     subject = scenario.subject.model_copy(update={"claim_controller": controller})
     resolved = scenario.model_copy(update={"subject": subject})
     try:
-        planning.plan(resolved, seed=0, on=on, provider=profile.provider)
+        fault_planning.plan(resolved, seed=0, on=on, provider=profile.provider)
     except errors.UsageError:
         return False
     return True

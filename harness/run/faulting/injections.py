@@ -1,12 +1,17 @@
 """Prepares the faults of a run: routes through a carrier, and an injection for each fault."""
 
-from collections.abc import Callable, Mapping
+import dataclasses
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
 
-from harness import concurrency, seeds
-from harness.client import apis, transports
-from harness.cluster import interfaces, providers
+import msgspec
+
+from harness import concurrency, seeds, writing
+from harness.client import apis, kubeconfig_files, transports
+from harness.cluster import cluster_records, interfaces, providers
+from harness.faults import injection
 from harness.history import directories, plans
-from harness.run import run_processes
+from harness.run import run_processes, supervising
 from harness.run.faulting import (
     carriers,
     claim_moving,
@@ -17,10 +22,98 @@ from harness.run.faulting import (
     node_losses,
     object_touching,
     process_faults,
-    routes,
 )
-from harness.run.supervision import leaders, supervising
 from harness.scenario import profiles
+
+PROXY = "fault-proxy"
+"""Process name of the proxy, and the subcommand that runs it."""
+_ADMIN = "admin"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Routes:
+    """The kubeconfigs of the faulty clients, and the carrier behind them."""
+
+    kubeconfigs: Mapping[str, pathlib.Path]
+    """Keyed by the name of the client."""
+    carrier: carriers.Carrier
+
+
+def clients(plan: plans.Plan) -> list[str]:
+    """Return the clients whose traffic has to pass the carrier."""
+    named = [client for fault in plan.faults if fault.rule for client in fault.clients]
+    return list(dict.fromkeys(named))
+
+
+def through_server(plan: plans.Plan, cluster: interfaces.Cluster, *, tls: Sequence[str]) -> Routes:
+    """Return routes to the embedded API server, which applies the faults itself.
+
+    `tls`: the clients that need TLS, as Go programs do. Raises OSError if a kubeconfig cannot be
+    written.
+    """
+    plain, user = cluster.kubeconfig.resolve(), cluster.user_kubeconfig.resolve()
+    return Routes(
+        kubeconfigs={
+            client: kubeconfig_files.write_for_client(
+                user if client in tls else plain, client=client
+            )
+            for client in clients(plan)
+        },
+        carrier=carriers.AdminCarrier(transports.connect(plain)),
+    )
+
+
+def through_proxy(
+    plan: plans.Plan,
+    cluster: interfaces.Cluster,
+    directory: directories.RunDirectory,
+    supervisor: supervising.Supervisor,
+) -> Routes:
+    """Start the fault proxy, which ends with the run, and return routes through it.
+
+    The kubeconfigs that it writes are beside the cluster's, and it removes them when it ends.
+    Raises the errors of `Supervisor.wait_ready` if it does not start.
+    """
+    folder = cluster.kubeconfig.resolve().parent
+    proxied = {client: folder / _kubeconfig_name(client) for client in clients(plan)}
+    admin = folder / _kubeconfig_name(_ADMIN)
+    settings = directory.logs / f"{PROXY}-settings.json"
+    document = _settings(cluster, proxied, admin, notes_versions=_makes_reads_stale(plan))
+    writing.replace(settings, document)
+    supervisor.start_part(PROXY, PROXY, "--settings", settings.resolve())
+    supervisor.wait_ready(PROXY)
+    return Routes(kubeconfigs=proxied, carrier=carriers.AdminCarrier(transports.connect(admin)))
+
+
+def _kubeconfig_name(client: str) -> str:
+    return f"{cluster_records.PROXY_KUBECONFIG}{client}"
+
+
+def _settings(
+    cluster: interfaces.Cluster,
+    proxied: Mapping[str, pathlib.Path],
+    admin: pathlib.Path,
+    *,
+    notes_versions: bool,
+) -> bytes:
+    """Return the proxy's settings file (see `fault_proxy.settings`)."""
+    own = str(cluster.kubeconfig.resolve())
+    named = [
+        {"name": client, "kubeconfig": own, "proxied_kubeconfig": str(path)}
+        for client, path in proxied.items()
+    ]
+    return msgspec.json.encode(
+        {
+            "clients": named,
+            "admin": {"kubeconfig": str(admin)},
+            "notes_versions": notes_versions,
+        }
+    )
+
+
+def _makes_reads_stale(plan: plans.Plan) -> bool:
+    actions = [fault.rule["action"]["type"] for fault in plan.faults if fault.rule]
+    return injection.Stale.__struct_config__.tag in actions
 
 
 def prepare(
@@ -42,9 +135,9 @@ def prepare(
     session = None
     if plan.carrier:
         if plan.carrier == "server":
-            routed = routes.through_server(plan, cluster, tls=processes.foreign_clients())
+            routed = through_server(plan, cluster, tls=processes.foreign_clients())
         else:
-            routed = routes.through_proxy(plan, cluster, directory, supervisor)
+            routed = through_proxy(plan, cluster, directory, supervisor)
         processes.lead_through(routed.kubeconfigs)
         kinds = {fault.name: fault.kind for fault in plan.faults}
         session = carriers.CarrierSession(routed.carrier, journal, kinds=kinds)
@@ -148,7 +241,9 @@ class _Injections:
         if not subject["leader_election"]:
             return None
         name = subject["schedulers"][0]["scheduler_name"]
-        return leaders.Leaders(self._own_api(), namespace=self._plan.namespace, name=name).pid
+        return process_faults.Leaders(
+            self._own_api(), namespace=self._plan.namespace, name=name
+        ).pid
 
     def _own_api(self) -> apis.Api:
         return apis.Api(transports.connect(self._cluster.kubeconfig.resolve()))

@@ -1,4 +1,4 @@
-"""Faults that are drawn at random; `run.fault_planning.nemesis` draws them."""
+"""Faults that are drawn at random; `run.fault_planning` draws them."""
 
 from typing import Annotated, Literal
 

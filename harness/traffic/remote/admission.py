@@ -9,7 +9,7 @@ import importlib.metadata
 from collections.abc import Sequence
 
 from harness.history import directories
-from harness.traffic.remote import messages, received_journals
+from harness.traffic.remote import journal_streams, messages
 
 
 def version() -> str:
@@ -36,7 +36,7 @@ class Member:
     index: int
     process: str
     hello: messages.Hello
-    journal: received_journals.ReceivedJournal
+    journal: journal_streams.ReceivedJournal
     heard_ns: int
     """Time of its last message."""
     runner: str = ""
@@ -78,7 +78,7 @@ class Admission:
                 f"({who}): do not start it, or raise traffic.processes"
             )
         name = self._processes[free[0]]
-        journal = received_journals.ReceivedJournal(self._directory.operations(name))
+        journal = journal_streams.ReceivedJournal(self._directory.operations(name))
         member = Member(node, free[0], name, hello, journal, now_ns)
         self.members[node] = member
         return member

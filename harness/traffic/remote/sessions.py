@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import gevent
 import gevent.event
-from locust import env
+from locust import env, runners
 
 from harness import clocks, errors, writing
 from harness.client import journaling
@@ -16,14 +16,24 @@ from harness.extensions import loading
 from harness.history import journal_writer, plans
 from harness.model import naming
 from harness.traffic import assignments, launching, user_classes, users, workers
-from harness.traffic.remote import (
-    admission,
-    channels,
-    journal_streams,
-    messages,
-    reaching,
-    runners,
-)
+from harness.traffic.remote import admission, channels, journal_streams, messages, reaching
+
+
+class AdmittedRunner(runners.WorkerRunner):
+    """A worker's runner that introduces itself on the channel before it connects."""
+
+    def __init__(
+        self, environment: env.Environment, host: str, port: int, *, admit: Callable[[str], None]
+    ) -> None:
+        """`admit` is called with the runner's name, and returns when the master expects it."""
+        self._admit = admit
+        super().__init__(environment, host, port)
+
+    def connect_to_master(self) -> None:
+        """Connect when the master expects this runner."""
+        self._admit(self.client_id)
+        super().connect_to_master()
+
 
 MASTER_SILENT_MAX_S = 30.0
 """Seconds without a message after which the master counts as lost."""
@@ -60,7 +70,7 @@ class Session:
         self._journal: journaling.Journal | None = None
         self._stream: journal_streams.JournalStream | None = None
         self._worker: workers.Worker | None = None
-        self._runner: runners.AdmittedRunner | None = None
+        self._runner: AdmittedRunner | None = None
         self._all_done = gevent.event.Event()
         self._body: gevent.Greenlet | None = None
         self._failure: BaseException | None = None
@@ -180,7 +190,7 @@ class Session:
 
     def _connect(
         self, worker: workers.Worker, classes: dict[str, type[users.ClaimUser]]
-    ) -> runners.AdmittedRunner:
+    ) -> AdmittedRunner:
         """Connect Locust's runner, which starts users when the master says so."""
 
         def admit(runner: str) -> None:
@@ -196,7 +206,7 @@ class Session:
                 messages.UserFailed(reason=loading.told(exception))
             )
         )
-        self._runner = environment.runner = runners.AdmittedRunner(
+        self._runner = environment.runner = AdmittedRunner(
             environment, self._options.host, self._options.port, admit=admit
         )
         return self._runner
@@ -204,7 +214,7 @@ class Session:
     def _users(self) -> int:
         return self._runner.target_user_count if self._runner else 0
 
-    def _wait_for_users(self, worker: workers.Worker, runner: runners.AdmittedRunner) -> None:
+    def _wait_for_users(self, worker: workers.Worker, runner: AdmittedRunner) -> None:
         """Wait until all users are done, or have to stop and have ended their calls."""
         while not self._all_done.wait(_LOOK_S) and not self._orders.is_stopping:
             pass

@@ -13,8 +13,7 @@ import pytest
 from harness import clocks
 from harness.checks import verdict_files, verdicts
 from harness.history import directories, journal_reader, records
-from harness.run import execution, goals, run_plan, run_processes, runs
-from harness.run.supervision import supervising
+from harness.run import execution, goals, run_plan, run_processes, runs, supervising
 from harness.scenario import loading, profiles
 from tests.e2e import running
 

@@ -3,7 +3,7 @@
 import json
 
 from harness.apiserver.serializer import protobuf
-from harness.fault_proxy import protobuf_fields, statuses, watch_frames
+from harness.fault_proxy import object_metadata, statuses, watch_frames
 
 GONE = {
     "kind": "Status",
@@ -36,6 +36,6 @@ def test_an_error_in_protobuf() -> None:
     status = statuses.failure(410, "Expired", "gone é", retry_after_s=300)
     frame = statuses.error_frame(status, watch_frames.ProtobufFrames())
     assert watch_frames.ProtobufFrames().whole_bytes(frame) == len(frame)
-    event = protobuf_fields.read(frame[4:])
+    event = object_metadata.read(frame[4:])
     assert event[1] == b"ERROR"
-    assert protobuf.document(protobuf_fields.read(event[2])[1]) == status
+    assert protobuf.document(object_metadata.read(event[2])[1]) == status

@@ -13,7 +13,7 @@ import pytest
 from harness import clocks
 from harness.apiserver.serializer import protobuf
 from harness.client import apis, transports
-from harness.fault_proxy import protobuf_fields
+from harness.fault_proxy import object_metadata
 from tests.unit.fault_proxy import proxies
 
 EVENTS = {"resource": "configmaps", "name": "w-*"}
@@ -211,9 +211,9 @@ def test_a_watch_in_protobuf_ends_with_410(proxy: proxies.Proxy, server: apis.Ap
         path = f"/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version}"
         connection.request("GET", path, headers={**common, "Accept": accept})
         frame = connection.getresponse().read()
-    event = protobuf_fields.read(frame[4:])
+    event = object_metadata.read(frame[4:])
     assert event[1] == b"ERROR"
-    status = protobuf.document(protobuf_fields.read(event[2])[1])
+    status = protobuf.document(object_metadata.read(event[2])[1])
     assert (status["code"], status["reason"]) == (410, "Expired")
     assert proxy.applied(name)[0]["facts"]["uid"]
 

@@ -8,14 +8,7 @@ import pydantic
 import pytest
 
 from harness import errors
-from harness.scenario import (
-    fields,
-    key_documentation,
-    loading,
-    pool_specs,
-    possibility,
-    traffic_specs,
-)
+from harness.scenario import fields, loading, pool_specs, possibility, schemas, traffic_specs
 
 TEXT = """
 schema_version = 1
@@ -91,7 +84,7 @@ def every_spec() -> list[type[fields.Spec]]:
 @pytest.fixture(scope="module")
 def documentation() -> dict[str, dict[str, str]]:
     """Made once: tests that ran before may have left hundreds of tables."""
-    return key_documentation.by_table()
+    return schemas.by_table()
 
 
 @pytest.mark.parametrize("spec", every_spec(), ids=lambda spec: spec.__name__)

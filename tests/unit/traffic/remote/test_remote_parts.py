@@ -10,14 +10,7 @@ from harness import errors
 from harness.history import directories
 from harness.scenario import loading
 from harness.traffic import launching
-from harness.traffic.remote import (
-    admission,
-    clock_offsets,
-    journal_streams,
-    messages,
-    reaching,
-    received_journals,
-)
+from harness.traffic.remote import admission, clock_offsets, journal_streams, messages, reaching
 
 NAMES = ["traffic-0", "traffic-1"]
 VERSION = "Flake Hunt 1 with Locust 2"
@@ -104,7 +97,7 @@ def test_a_journal_arrives_whole_over_a_bad_network(tmp_path: pathlib.Path) -> N
     content = bytes(range(256)) * 8192
     source.write_bytes(content[:100])
     stream = journal_streams.JournalStream(source)
-    received = received_journals.ReceivedJournal(goal)
+    received = journal_streams.ReceivedJournal(goal)
     sent: list[tuple[int, bytes]] = []
     for step in range(100):
         if step == 3:
@@ -137,7 +130,7 @@ def test_a_journal_of_an_existing_name_is_not_overwritten(tmp_path: pathlib.Path
     path = tmp_path / "there"
     path.write_bytes(b"evidence")
     with pytest.raises(errors.UnwritableError, match="file exists"):
-        received_journals.ReceivedJournal(path).add(0, b"other")
+        journal_streams.ReceivedJournal(path).add(0, b"other")
     assert path.read_bytes() == b"evidence"
 
 

@@ -9,16 +9,16 @@ import pytest
 
 from harness.client import apis
 from harness.history import directories
+from harness.run import supervising
 from harness.run.faulting import process_faults
-from harness.run.supervision import leaders, supervising
 from tests.support import local_servers
 
 SPACE, NAME = "default", "flake-hunt"
 OBEDIENT = [sys.executable, "-c", "import signal; signal.pause()"]
 
 
-def _leaders(server: local_servers.LocalServer) -> leaders.Leaders:
-    return leaders.Leaders(apis.Api(server), namespace=SPACE, name=NAME)
+def _leaders(server: local_servers.LocalServer) -> process_faults.Leaders:
+    return process_faults.Leaders(apis.Api(server), namespace=SPACE, name=NAME)
 
 
 def _hold(server: local_servers.LocalServer, identity: str) -> None:

@@ -9,7 +9,7 @@ from harness import errors
 from harness.cluster import interfaces
 from harness.faults import injection, matching
 from harness.history import plans
-from harness.run.fault_planning import planning
+from harness.run import fault_planning
 from harness.scenario import claim_specs, specs
 
 EMBEDDED = interfaces.Capabilities()
@@ -44,12 +44,12 @@ def planned(
     *faults: dict[str, Any],
     on: interfaces.Capabilities = ON_DISK,
     provider: str = "embedded",
-    choice: planning.CarrierChoice = "auto",
+    choice: fault_planning.CarrierChoice = "auto",
     seed: int = 1,
     **settings: Any,
-) -> planning.PlannedFaults:
+) -> fault_planning.PlannedFaults:
     made = scenario(*faults, **settings)
-    return planning.plan(made, seed=seed, on=on, provider=provider, choice=choice)
+    return fault_planning.plan(made, seed=seed, on=on, provider=provider, choice=choice)
 
 
 def one(*faults: dict[str, Any], **settings: Any) -> plans.PlannedFault:
@@ -86,7 +86,7 @@ def test_a_deletion_that_overlooks_finalizers_needs_the_embedded_server() -> Non
 
 
 def test_no_faults_need_no_carrier() -> None:
-    assert planned() == planning.PlannedFaults(faults=[], carrier="", kubelets=["kubelet"])
+    assert planned() == fault_planning.PlannedFaults(faults=[], carrier="", kubelets=["kubelet"])
 
 
 def test_faults_of_processes_need_no_carrier() -> None:
@@ -111,7 +111,7 @@ def test_faults_of_processes_need_no_carrier() -> None:
         ("kubeconfig", "auto", "proxy"),
     ],
 )
-def test_the_carrier(provider: str, choice: planning.CarrierChoice, carrier: str) -> None:
+def test_the_carrier(provider: str, choice: fault_planning.CarrierChoice, carrier: str) -> None:
     found = planned({"kind": "drop-watch"}, provider=provider, choice=choice)
     assert found.carrier == found.faults[0].carrier == carrier
 
@@ -468,7 +468,7 @@ def test_only_claims_of_one_device_can_be_moved() -> None:
     made = scenario({"kind": "reallocate-claims"})
     two = made.model_copy(update={"claim": claim_specs.ClaimSpec(devices=2)})
     with pytest.raises(errors.UsageError, match="claims of one device"):
-        planning.plan(two, seed=1, on=ON_DISK, provider="embedded", choice="auto")
+        fault_planning.plan(two, seed=1, on=ON_DISK, provider="embedded", choice="auto")
 
 
 # --------------------------------------------------------------------------- lost nodes
@@ -507,7 +507,7 @@ def test_the_only_node_cannot_be_lost() -> None:
     made = scenario({"kind": "lose-node"})
     alone = made.model_copy(update={"pools": made.pools.model_copy(update={"nodes": 1})})
     with pytest.raises(errors.UsageError, match=r"got pools\.nodes = 1: add nodes"):
-        planning.plan(alone, seed=1, on=EMBEDDED, provider="embedded")
+        fault_planning.plan(alone, seed=1, on=EMBEDDED, provider="embedded")
 
 
 def test_devices_of_several_nodes_have_one_driver() -> None:
@@ -515,7 +515,7 @@ def test_devices_of_several_nodes_have_one_driver() -> None:
     pools = {"more": [{"name": "net", "place": "cluster", "devices": 2}]}
     shared = specs.Scenario.model_validate({**made.model_dump(), "pools": pools})
     with pytest.raises(errors.UsageError, match=r"got pools\.more 'net' of several nodes"):
-        planning.plan(shared, seed=1, on=EMBEDDED, provider="embedded")
+        fault_planning.plan(shared, seed=1, on=EMBEDDED, provider="embedded")
 
 
 def test_a_node_is_lost_once_at_a_time() -> None:

@@ -7,7 +7,7 @@ import sys
 from harness import clocks
 from harness.checks.figures import memory_figures
 from harness.history import records
-from harness.run.supervision import memory_sampling
+from harness.run import memory_sampling
 
 PARENT = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'])"
 TIMEOUT_S = 60

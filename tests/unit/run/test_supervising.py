@@ -12,7 +12,7 @@ import pytest
 
 from harness import clocks, errors
 from harness.history import directories, journal_reader, journal_writer, records
-from harness.run.supervision import supervising
+from harness.run import supervising
 from tests.support import ended_processes
 
 TIMEOUT_S = 30.0

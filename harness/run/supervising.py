@@ -3,15 +3,125 @@
 Faults end and pause processes through it too, from the thread that injects them.
 """
 
+import dataclasses
 import pathlib
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from harness import clocks, errors, processes
-from harness.history import directories, last_words
+from harness import clocks, errors, processes, writing
+from harness.history import directories, journal_writer, last_words, records
 from harness.model import naming
-from harness.run.supervision import run_children, run_journal
+from harness.subject.process import elected_runs
+
+
+class RunJournal:
+    """The journal of one run. Thread-safe: faults end processes from a thread of their own."""
+
+    def __init__(self, directory: directories.RunDirectory, *, run_id: str) -> None:
+        self._writer = journal_writer.Writer(directory.processes, process="run", run_id=run_id)
+        self._guard = threading.Lock()
+        self.failure: errors.HarnessError | None = None
+        """The error that keeps the journal from being written; None: it can be written.
+
+        It ends the run, but the processes are still stopped in order.
+        """
+
+    def phase(self, name: str, *, detail: str = "") -> None:
+        """Record that the run enters a phase."""
+        self._write(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
+
+    def started(self, process: str, pid: int, argv: Sequence[str]) -> None:
+        """Record the start of a process."""
+        self._write(
+            records.ProcessStarted(
+                process=process, pid=pid, argv=list(argv), ts_ns=clocks.monotonic_ns()
+            )
+        )
+
+    def paused(self, process: str, pid: int, *, fault: str) -> None:
+        """Record that a fault has paused a process."""
+        self._write(
+            records.ProcessPaused(
+                process=process, pid=pid, fault=fault, ts_ns=clocks.monotonic_ns()
+            )
+        )
+
+    def resumed(self, process: str, pid: int) -> None:
+        """Record that a paused process continues."""
+        self._write(records.ProcessResumed(process=process, pid=pid, ts_ns=clocks.monotonic_ns()))
+
+    def ended(
+        self,
+        process: str,
+        pid: int,
+        exit_code: int,
+        *,
+        expected: bool,
+        fault: str,
+        lease_lost: bool,
+    ) -> None:
+        """Record the end of a process; `fault` is the name of the fault that ended it, if any."""
+        self._write(
+            records.ProcessEnded(
+                process=process,
+                pid=pid,
+                exit_code=exit_code,
+                expected=expected,
+                fault=fault,
+                lease_lost=lease_lost,
+                ts_ns=clocks.monotonic_ns(),
+            )
+        )
+
+    def memory(self, sample: records.MemoryUsed) -> None:
+        """Record how much memory a process has."""
+        self._write(sample)
+
+    def close(self) -> None:
+        """Close the journal, unless it could not be written."""
+        self._try(self._writer.close)
+
+    def _write(self, record: records.Body) -> None:
+        self._try(lambda: self._writer.write(record))
+
+    def _try(self, write: Callable[[], None]) -> None:
+        with self._guard:
+            if self.failure is not None:
+                return
+            try:
+                write()
+            except OSError as error:
+                self.failure = writing.explain(error)
+
+
+@dataclasses.dataclass(slots=True)
+class Child:
+    """A process that a run has started."""
+
+    name: str
+    process: processes.Process
+    foreign: bool
+    """It is not one of Flake Hunt's programs."""
+    finite: bool
+    """It ends by itself when its work is done."""
+    elected: bool
+    """It is a scheduler with leader election."""
+    ended: bool = False
+    fault: str = ""
+    """Name of the fault that ended it."""
+    paused: bool = False
+
+    def has_lost_lease(self, exit_code: int) -> bool:
+        """Return whether a scheduler with leader election ended because it lost its lease."""
+        if not self.elected or exit_code != elected_runs.LOST_LEASE_CODE:
+            return False
+        return elected_runs.LOST_LEASE in self.process.log_tail().lower()
+
+    def ends_in_order(self, exit_code: int) -> bool:
+        """Return whether an end after SIGTERM is orderly; kube-scheduler ends with 1."""
+        return exit_code == 0 or (self.foreign and exit_code != -signal.SIGKILL)
+
 
 READY_TIMEOUT_S = 30.0
 """Time limit for a part to become ready, in seconds."""
@@ -34,9 +144,9 @@ class Supervisor:
         """`cluster` reports the exit of the cluster that the processes use."""
         self._directory = directory
         self._cluster, self._cluster_look_ns = cluster, 0
-        self._journal = run_journal.RunJournal(directory, run_id=run_id)
+        self._journal = RunJournal(directory, run_id=run_id)
         self.note_memory = self._journal.memory
-        self._children: dict[str, run_children.Child] = {}
+        self._children: dict[str, Child] = {}
         self._guard = threading.RLock()
         self.crashed = ""
         """Name of the first process that died with an exit code of its own, not by a signal."""
@@ -77,7 +187,7 @@ class Supervisor:
             process = processes.start(
                 name, list(argv), log=self._directory.log(name), env=env, folder=folder
             )
-            self._children[name] = run_children.Child(name, process, foreign, finite, elected)
+            self._children[name] = Child(name, process, foreign, finite, elected)
             self._journal.started(name, process.pid, argv)
         return process
 
@@ -294,7 +404,7 @@ class Supervisor:
         """Close the journal, unless it could not be written."""
         self._journal.close()
 
-    def _died(self, child: run_children.Child, exit_code: int) -> None:
+    def _died(self, child: Child, exit_code: int) -> None:
         self._ended(child, exit_code, expected=False)
         if self._death is None and exit_code > 0:
             self.crashed = naming.first_incarnation(child.name)
@@ -303,7 +413,7 @@ class Supervisor:
             f"{child.process.exit_report()}"
         )
 
-    def _ended(self, child: run_children.Child, exit_code: int, *, expected: bool) -> None:
+    def _ended(self, child: Child, exit_code: int, *, expected: bool) -> None:
         child.ended = True
         self._journal.ended(
             child.name,

@@ -7,7 +7,7 @@ import pytest
 from harness import errors
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run.fault_planning import nemesis, planning
+from harness.run import fault_planning
 from harness.scenario import fault_kinds, specs
 
 ALL = interfaces.Capabilities(restarts_api_server=True)
@@ -27,11 +27,11 @@ def drawn(seed: int, *, on: interfaces.Capabilities = ALL, **keys: Any) -> list[
             "faults": [{"kind": "nemesis", "name": "chaos", **keys}],
         }
     )
-    return planning.plan(scenario, seed=seed, on=on, provider="embedded").faults
+    return fault_planning.plan(scenario, seed=seed, on=on, provider="embedded").faults
 
 
 def test_every_kind_but_those_that_need_more_than_chance_can_be_drawn() -> None:
-    assert set(nemesis.DRAWN) == fault_kinds.BY_NAME.keys() - {
+    assert set(fault_planning.DRAWN) == fault_kinds.BY_NAME.keys() - {
         "nemesis",
         "reallocate-claims",
         "lose-node",
@@ -42,7 +42,7 @@ def test_every_kind_but_those_that_need_more_than_chance_can_be_drawn() -> None:
 
 def test_every_kind_is_drawn_in_some_runs() -> None:
     found = {fault.kind for seed in range(60) for fault in drawn(seed)}
-    assert found == set(nemesis.DRAWN)
+    assert found == set(fault_planning.DRAWN)
 
 
 def test_the_seed_decides() -> None:
