@@ -44,10 +44,13 @@ class Reviewer:
         has_log = audit_comparison.AuditLog in evidence
         self._told = evidence[audit_comparison.AuditLog].folded if has_log else None
 
-    def review(self, check: protocol.Check, answer: verdicts.Answer) -> verdicts.Answer:
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Reviewer":
+        """Return a reviewer of a run."""
+        return cls(evidence)
+
+    def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
         """Return an answer, without violations that others have written."""
-        if not isinstance(answer, verdicts.CheckResult):
-            return answer
         if answer.verdict is not verdicts.Verdict.INVALID:
             return answer
         blamed = [(item, self._blame(check, item)) for item in answer.violations]

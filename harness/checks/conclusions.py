@@ -9,13 +9,22 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from harness.checks import device_exclusivity, verdicts
-from harness.checks.certificate import certificate_items
-from harness.checks.figures import run_figures
-from harness.history import plans, records
+from harness.checks import (
+    device_exclusivity,
+    judge_identity,
+    plain_answers,
+    protocol,
+    run_figures,
+    verdict_files,
+    verdicts,
+)
+from harness.checks.certificate import certificate_items, certification
+from harness.checks.progress import claim_progress, resource_leaks
+from harness.history import plans, records, subject_names
 
 ALWAYS = frozenset({device_exclusivity.CHECK.name})
 """Checks without whose answer no run is VALID."""
+_AT_REST = (claim_progress.CHECK.name, resource_leaks.CHECK.name)
 _LOAD = "load"
 """Name of the certificate's item about the load."""
 _OWED_AT_THE_END = frozenset({_LOAD, "contention", "pool-changes", "faults"})
@@ -23,6 +32,43 @@ _OWED_AT_THE_END = frozenset({_LOAD, "contention", "pool-changes", "faults"})
 owes."""
 _FOUND = "found"
 """Name of the phase in which a run ends because its violation was found."""
+
+
+def judgement(
+    evidence: protocol.Evidence, answers: Iterable[verdicts.Answer]
+) -> verdict_files.Judgement:
+    """Return what the answers and the certificate of a run come to."""
+    history, plan = evidence.history, evidence.plan
+    results, not_examined = divided(answers, owed(plan, _AT_REST))
+    items = evidence[certification.Certificate].items
+    items = require_examined(items, results, plan.requirements.examined)
+    measured, digests = run_figures.measure(evidence, results), history.digests()
+    unseen = [
+        item
+        for item in not_examined
+        if item.reason != plain_answers.NOT_ASKED and not item.is_vacuous
+    ]
+    verdict, reason = conclude(items, results, measured, unseen=unseen)
+    was_ended = was_ended_as_planned(verdict, plan, history.phases)
+    return verdict_files.Judgement(
+        run_id=plan.run_id,
+        scenario=plan.scenario,
+        subject=plan.subject,
+        subject_name=subject_names.of_plan(plan),
+        defects=plan.defects,
+        remedies=plan.remedies,
+        seed=plan.seed,
+        verdict=verdict,
+        reason=reason,
+        ended_by_violation=was_ended,
+        certificate=excuse(items) if was_ended else items,
+        checks=results,
+        not_examined=not_examined,
+        figures=measured,
+        evidence=digests,
+        manifest=digests.get(history.directory.manifest.name, ""),
+        judges=judge_identity.present(),
+    )
 
 
 def owed(plan: plans.Plan, at_rest: Iterable[str]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from typing import TypeGuard
 import msgspec
 
 from harness.checks import plain_answers, protocol, verdicts
-from harness.checks.certificate import certificate_items
+from harness.checks.certificate import certificate_items, certification
 from harness.checks.consumption import declared_devices
 from harness.checks.evidence import certain_holds, recorded_lists, wholeness
 from harness.checks.holds import hold_history
@@ -67,11 +67,14 @@ class Reviewer:
         ]
         self._doubt = "; ".join(f"{item.name}: {item.reason}" for item in missing[:1])
 
-    def review(self, check: protocol.Check, answer: verdicts.Answer) -> verdicts.Answer:
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Reviewer":
+        """Return a reviewer of a run."""
+        return cls(evidence, evidence[certification.Certificate].items)
+
+    def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
         """Return an answer, without violations that do not stand."""
-        if not isinstance(answer, verdicts.CheckResult) or not self._doubt:
-            return answer
-        if answer.verdict is not verdicts.Verdict.INVALID:
+        if not self._doubt or answer.verdict is not verdicts.Verdict.INVALID:
             return answer
         if not check.by_holds:
             return self._unknown(answer)

@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 
 from harness import errors, writing
-from harness.checks import judge_identity, verdicts
+from harness.checks import judge_identity, run_figures, verdicts
 from harness.checks.certificate import certificate_items
-from harness.checks.figures import run_figures
 from harness.checks.progress import (
     claim_progress,
     leftover_preparations,

@@ -4,12 +4,13 @@ Since Kubernetes 1.35, the counter sets of a pool are in slices of their own; ol
 for them in the slice of the device, and count nothing. That is not their fault.
 """
 
+import dataclasses
 import re
 from typing import Any
 
 import msgspec
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.consumption import device_consumption
 from harness.checks.progress import claim_progress
 from harness.history import plans
@@ -23,21 +24,33 @@ _RESTING = frozenset({device_consumption.CHECK.name, claim_progress.CHECK.name})
 _RELEASE = re.compile(r"kube-scheduler v(\d+)\.(\d+)")
 
 
-def reviewed(answer: verdicts.Answer, plan: plans.Plan) -> verdicts.Answer:
-    """Return an answer, without violations of a scheduler that could not read the counters."""
-    if not isinstance(answer, verdicts.CheckResult) or answer.check not in _RESTING:
-        return answer
-    objection = _objection(plan)
-    if not objection or answer.verdict is not verdicts.Verdict.INVALID:
-        return answer
-    return msgspec.structs.replace(
-        answer,
-        verdict=verdicts.Verdict.UNKNOWN,
-        violation_count=0,
-        violations=[],
-        others=[],
-        reason=f"{verdicts.counted(answer.violation_count, 'violation')} would follow, but {objection}",
-    )
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reviewer:
+    """Reviews what checks say of a scheduler that could not read the counters."""
+
+    plan: plans.Plan
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Reviewer":
+        """Return a reviewer of a run."""
+        return cls(evidence.plan)
+
+    def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
+        """Return an answer, without violations of such a scheduler."""
+        del check
+        if answer.check not in _RESTING or answer.verdict is not verdicts.Verdict.INVALID:
+            return answer
+        objection = _objection(self.plan)
+        if not objection:
+            return answer
+        return msgspec.structs.replace(
+            answer,
+            verdict=verdicts.Verdict.UNKNOWN,
+            violation_count=0,
+            violations=[],
+            others=[],
+            reason=f"{verdicts.counted(answer.violation_count, 'violation')} would follow, but {objection}",
+        )
 
 
 def _objection(plan: plans.Plan) -> str:

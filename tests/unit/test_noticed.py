@@ -72,7 +72,7 @@ NOTICED = {
     "checks/evidence/api_call_totals.py _Tally.unknown": "why not: it becomes Operations.unknown",
     "checks/evidence/contradictions.py Contradictions.doubts": DOUBT,
     "checks/evidence/pool_changes.py Reading.problems": "checks/evidence/test_pool_changes.py::test_what_is_missing_makes_the_run_unknown",
-    "checks/figures/run_figures.py Figures.api_errors": "why not: a figure of Operations.errors",
+    "checks/run_figures.py Figures.api_errors": "why not: a figure of Operations.errors",
     "checks/holds/hold_history.py ObservedStream.gaps": GAP,
     "checks/nodes/device_readiness.py _Early.missing": "why not: it is a violation",
     "checks/nodes/extended_claims.py ExtendedClaims.has_gap": "checks/nodes/test_extended_claims.py::test_a_gap_of_the_observations_is_no_violation",

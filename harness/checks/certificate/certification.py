@@ -4,6 +4,7 @@ A run is not asked about what its plan does not have: contention, faults, prepar
 pools, dense revisions, an audit log.
 """
 
+import dataclasses
 from collections.abc import Iterator
 
 from harness.checks import protocol
@@ -13,7 +14,13 @@ from harness.checks.certificate import (
     observation_items,
     run_course,
 )
-from harness.checks.evidence import api_call_totals, contention, pool_changes, wholeness
+from harness.checks.evidence import (
+    acknowledged_writes,
+    api_call_totals,
+    contention,
+    pool_changes,
+    wholeness,
+)
 from harness.checks.faults import fault_records
 from harness.checks.holds import hold_history
 from harness.checks.pods import unbound_pods
@@ -150,8 +157,28 @@ def needs(plan: plans.Plan) -> Iterator[type]:
         yield contention.Contention
 
 
-def certify(evidence: protocol.Evidence) -> list[certificate_items.Item]:
-    """Answer all questions."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Certificate:
+    """The answers to all questions."""
+
+    items: list[certificate_items.Item]
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Certificate":
+        """Ask, after doubting the observations that other records dispute."""
+        whole = evidence[wholeness.Wholeness]
+        for item in audit_comparison.disputed(evidence):
+            name, uid, rv = audit_comparison.NAME, item.uid, item.version
+            whole.found.add(name, item.text, resource=item.resource, uid=uid, from_rv=rv)
+        whole.require_writes(
+            evidence[api_call_totals.Operations].written,
+            evidence[acknowledged_writes.SubjectWrites].versions,
+            history=evidence.history,
+        )
+        return cls(_certify(evidence))
+
+
+def _certify(evidence: protocol.Evidence) -> list[certificate_items.Item]:
     asked = [question for question in _QUESTIONS if question.applies(evidence)]
     answers = {question.name: question.answer(evidence) for question in asked}
     cause = _name_cause(answers, evidence)

@@ -4,42 +4,37 @@ A double allocation names the effects that explain it (see `fault_effects`), or 
 allocation that it follows from. Any other violation names the faults that hit its objects.
 """
 
-from collections.abc import Iterable
-
 import msgspec
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.faults import fault_effects, fault_records, fault_wording, object_faults
 from harness.checks.holds import hold_columns, hold_history
-
-
-def attribute(
-    results: Iterable[verdicts.CheckResult],
-    folded: hold_history.HoldHistory,
-    faults: fault_records.FaultRecords,
-) -> list[verdicts.CheckResult]:
-    """Return the results; each violation has its faults, and a sentence about them.
-
-    Results of a run without faults stay as they are.
-    """
-    if not faults.is_expected:
-        return list(results)
-    attributor = Attributor(faults, folded.holds)
-    return [
-        msgspec.structs.replace(
-            result, violations=[attributor.attribute(item) for item in result.violations]
-        )
-        for result in results
-    ]
 
 
 class Attributor:
     """Attributes the violations of one run to its faults."""
 
     def __init__(self, faults: fault_records.FaultRecords, holds: hold_columns.HoldColumns) -> None:
+        self._are_expected = faults.is_expected
         self._effects = fault_effects.FaultEffects(faults.applications, holds)
         self._on_objects = object_faults.ObjectFaults(faults.applications)
         self._holds = holds
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Attributor":
+        """Return an attributor of a run."""
+        return cls(evidence[fault_records.FaultRecords], evidence[hold_history.HoldHistory].holds)
+
+    def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
+        """Return an answer whose violations have their faults, and a sentence about them.
+
+        Answers of a run without faults stay as they are.
+        """
+        del check
+        if not self._are_expected:
+            return answer
+        violations = [self.attribute(item) for item in answer.violations]
+        return msgspec.structs.replace(answer, violations=violations)
 
     def attribute(self, violation: verdicts.Violation) -> verdicts.Violation:
         """Return a violation with its faults and the sentence about them."""

@@ -1,48 +1,66 @@
 """Names the schedulers behind each double allocation, in runs with several of them."""
 
-from collections.abc import Iterable
+import dataclasses
 
 import msgspec
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.schedulers import scheduler_identities
 
 ISSUE = "kubernetes#128980"
 
 
-def attribute(
-    results: Iterable[verdicts.CheckResult],
-    folded: hold_history.HoldHistory,
-    schedulers: scheduler_identities.SchedulersOfHolds,
-    *,
-    are_elected: bool,
-) -> list[verdicts.CheckResult]:
-    """Return the results; each double allocation has a sentence about its schedulers.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Attributor:
+    """Attributes the double allocations of one run to its schedulers."""
 
-    `are_elected`: only one of the schedulers may schedule at a time, the leader.
-    """
+    folded: hold_history.HoldHistory
+    schedulers: scheduler_identities.SchedulersOfHolds | None
+    """None: there is only one."""
+    are_elected: bool = False
+    """Only one of the schedulers may schedule at a time, the leader."""
 
-    def told(violation: verdicts.Violation) -> verdicts.Violation:
-        if not isinstance(violation, verdicts.DoubleAllocation):
-            return violation
-        by_key = {
-            (hold.uid, hold.from_rv): hold for hold in folded.holds.of_device(violation.device)
-        }
-        holds = [by_key[holder.uid, holder.held_from_rv] for holder in violation.holders]
-        found = [schedulers.of(hold) for hold in holds]
-        names = [str(item) if item else "" for item in found]
-        holders = [
-            msgspec.structs.replace(holder, scheduler=name)
-            for holder, name in zip(violation.holders, names, strict=True)
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Attributor":
+        """Return an attributor of a run."""
+        plan, folded = evidence.plan, evidence[hold_history.HoldHistory]
+        if not scheduler_identities.are_several(plan):
+            return cls(folded, None)
+        subject = plan.settings.get("subject") or {}
+        schedulers = evidence[scheduler_identities.SchedulersOfHolds]
+        return cls(folded, schedulers, are_elected=bool(subject.get("leader_election")))
+
+    def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
+        """Return an answer whose double allocations have a sentence about their schedulers."""
+        del check
+        if self.schedulers is None:
+            return answer
+        violations = [
+            self._attributed(item, self.schedulers)
+            if isinstance(item, verdicts.DoubleAllocation)
+            else item
+            for item in answer.violations
         ]
-        text = sentence(holders, are_elected=are_elected)
-        return msgspec.structs.replace(violation, holders=holders, schedulers=text)
+        return msgspec.structs.replace(answer, violations=violations)
 
-    return [
-        msgspec.structs.replace(result, violations=[told(item) for item in result.violations])
-        for result in results
-    ]
+    def _attributed(
+        self,
+        violation: verdicts.DoubleAllocation,
+        schedulers: scheduler_identities.SchedulersOfHolds,
+    ) -> verdicts.DoubleAllocation:
+        by_key = {
+            (hold.uid, hold.from_rv): hold for hold in self.folded.holds.of_device(violation.device)
+        }
+        found = [
+            schedulers.of(by_key[holder.uid, holder.held_from_rv]) for holder in violation.holders
+        ]
+        holders = [
+            msgspec.structs.replace(holder, scheduler=str(item) if item else "")
+            for holder, item in zip(violation.holders, found, strict=True)
+        ]
+        text = sentence(holders, are_elected=self.are_elected)
+        return msgspec.structs.replace(violation, holders=holders, schedulers=text)
 
 
 def sentence(holders: list[verdicts.Holder], *, are_elected: bool) -> str:

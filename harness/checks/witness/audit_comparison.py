@@ -3,6 +3,8 @@
 A damaged or incomplete log matters only if a write is missing in it: the differences say which.
 """
 
+import dataclasses
+import functools
 import pathlib
 from collections.abc import Sequence
 
@@ -20,13 +22,24 @@ SHOWN_MAX = 5
 """Number of differences in the answer."""
 
 
+@dataclasses.dataclass(frozen=True)
 class AuditLog:
-    """An audit log, read and folded."""
+    """An audit log, read and folded when it is asked for."""
 
-    def __init__(self, paths: Sequence[pathlib.Path], *, namespace: str) -> None:
-        self.files = len(paths)
-        self.reader = audit_files.AuditReader(paths)
-        self.folded = audit_history.fold(self.reader, namespace=namespace)
+    paths: Sequence[pathlib.Path]
+    """Its parts."""
+    namespace: str
+    """Of the claims and pods that are followed."""
+
+    @functools.cached_property
+    def reader(self) -> audit_files.AuditReader:
+        """The reader of all parts; it has read them when they are folded."""
+        return audit_files.AuditReader(self.paths)
+
+    @functools.cached_property
+    def folded(self) -> audit_history.AuditHistory:
+        """The writes in it."""
+        return audit_history.fold(self.reader, namespace=self.namespace)
 
     def watching(self) -> watched_writes.WatchedWrites:
         """Return what observes the writes that are compared with it."""
@@ -54,7 +67,7 @@ class AuditComparison(msgspec.Struct, kw_only=True):
         log, folded = evidence[AuditLog], evidence[hold_history.HoldHistory]
         versions = [min(writes) for writes in log.folded.writes.values() if writes]
         return cls(
-            files=log.files,
+            files=len(log.paths),
             events=log.reader.events,
             size_bytes=log.reader.size_bytes,
             damaged=log.reader.damaged,

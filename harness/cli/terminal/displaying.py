@@ -13,8 +13,7 @@ import rich.progress
 import rich.text
 
 from harness import errors
-from harness.checks import verdict_files, verdicts
-from harness.checks.figures import memory_figures, run_figures
+from harness.checks import run_figures, verdict_files, verdicts
 from harness.cli.terminal import outputs
 from harness.history import directories
 from harness.report import escaping, run_facts
@@ -253,7 +252,7 @@ def _details(
         for left in judgement.not_examined:
             yield f"not examined: {left.check} ({left.reason})"
     yield _amounts(judgement.figures)
-    yield from memory_figures.lines(judgement.figures.memory)
+    yield from run_figures.memory_lines(judgement.figures.memory)
     if is_verbose:
         yield from (str(path) for path in sorted(directory.logs.rglob("*.log*")))
 

@@ -4,8 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from harness import errors
-from harness.checks import judging, verdicts
-from harness.checks.figures import run_figures
+from harness.checks import judging, run_figures, verdicts
 from harness.report import evidence, run_facts
 from harness.report.causes import deciding_writes, log_causes
 from harness.reproduction.issue import (

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts, version_skew
+from harness.checks import device_exclusivity, verdicts, version_skew
 from tests.histories import building
 
 INVALID, UNKNOWN = verdicts.Verdict.INVALID, verdicts.Verdict.UNKNOWN
@@ -29,8 +29,7 @@ def verdict(
         others=[],
         reason="2 of 3",
     )
-    answer = version_skew.reviewed(result, plan)
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = version_skew.Reviewer(plan).review(device_exclusivity.CHECK, result)
     assert (answer == result) is (answer.verdict is found)
     return answer.verdict
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from harness import clocks
-from harness.checks.figures import memory_figures
+from harness.checks import run_figures
 from harness.history import records
 from harness.run import memory_sampling
 
@@ -58,7 +58,7 @@ def _sample(process: str, mib: int, pods: int) -> records.MemoryUsed:
 
 
 def test_the_first_sample_at_each_mark_is_printed() -> None:
-    found = memory_figures.measure(
+    found = run_figures.memory_of(
         [
             records.Phase(name="load", ts_ns=0),
             *(_sample("scheduler", 50 + index, 500 * index) for index in range(25)),
@@ -72,7 +72,9 @@ def test_the_first_sample_at_each_mark_is_printed() -> None:
 
 
 def test_a_line_needs_two_marks() -> None:
-    few = memory_figures.measure([_sample("scheduler", 50, 10), _sample("scheduler", 51, 1_500)])
-    assert memory_figures.lines(few) == []
-    many = memory_figures.measure([_sample("kubelet", 50, 1_000), _sample("kubelet", 51, 10_500)])
-    assert memory_figures.lines(many) == ["kubelet: 50 MiB at 1,000 pods, 51 MiB at 10,000 pods"]
+    few = run_figures.memory_of([_sample("scheduler", 50, 10), _sample("scheduler", 51, 1_500)])
+    assert run_figures.memory_lines(few) == []
+    many = run_figures.memory_of([_sample("kubelet", 50, 1_000), _sample("kubelet", 51, 10_500)])
+    assert run_figures.memory_lines(many) == [
+        "kubelet: 50 MiB at 1,000 pods, 51 MiB at 10,000 pods"
+    ]

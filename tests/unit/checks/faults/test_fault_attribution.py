@@ -20,9 +20,9 @@ def _attributed(
     found = fault_records.FaultRecords(
         applications=fault_words.applications(text) if applied is None else applied, exists=True
     )
-    results = fault_attribution.attribute(
-        [device_exclusivity.check(folded, lambda _: None)], folded, found
-    )
+    attributor = fault_attribution.Attributor(found, folded.holds)
+    result = device_exclusivity.check(folded, lambda _: None)
+    results = [attributor.review(device_exclusivity.CHECK, result)]
     return verdicts.double_allocations(results)
 
 

@@ -26,9 +26,9 @@ def _last(text: str, **change: Any) -> verdicts.DoubleAllocation:
     found = fault_records.FaultRecords(
         applications=[msgspec.structs.replace(first, **change), *others], exists=True
     )
-    results = fault_attribution.attribute(
-        [device_exclusivity.check(folded, lambda _: None)], folded, found
-    )
+    attributor = fault_attribution.Attributor(found, folded.holds)
+    result = device_exclusivity.check(folded, lambda _: None)
+    results = [attributor.review(device_exclusivity.CHECK, result)]
     return verdicts.double_allocations(results)[-1]
 
 

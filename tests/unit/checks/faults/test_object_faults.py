@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import device_exclusivity, verdicts
 from harness.checks.faults import fault_attribution, fault_records, object_faults
 from harness.checks.holds import hold_history
 from harness.history import records
@@ -34,7 +34,8 @@ def _attributed(applied: list[records.FaultApplied]) -> verdicts.Violation:
         reason="",
     )
     found = fault_records.FaultRecords(applications=applied, exists=True)
-    [judged] = fault_attribution.attribute([result], hold_history.fold(()), found)
+    attributor = fault_attribution.Attributor(found, hold_history.fold(()).holds)
+    judged = attributor.review(device_exclusivity.CHECK, result)
     return judged.violations[0]
 
 

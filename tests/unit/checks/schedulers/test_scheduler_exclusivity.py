@@ -102,9 +102,9 @@ def test_without_evidence_it_is_unknown(text: str, verdict: verdicts.Verdict) ->
 def test_a_double_allocation_names_both_schedulers() -> None:
     folded = hold_history.fold(language.observe("a+D1 b+D1"))
     schedulers = _schedulers(folded, {"a": A, "b": B}, {})
-    (result,) = scheduler_attribution.attribute(
-        [device_exclusivity.check(folded, lambda _: None)], folded, schedulers, are_elected=False
-    )
+    attributor = scheduler_attribution.Attributor(folded, schedulers)
+    found = device_exclusivity.check(folded, lambda _: None)
+    result = attributor.review(device_exclusivity.CHECK, found)
     (violation,) = verdicts.double_allocations([result])
     assert violation.schedulers == (
         "two uncoordinated schedulers (kubernetes#128980): scheduler (one) allocated it to a, "

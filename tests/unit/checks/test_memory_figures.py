@@ -1,6 +1,6 @@
 """Memory of processes at the marks that a run reached."""
 
-from harness.checks.figures import memory_figures
+from harness.checks import run_figures
 from harness.history import records
 
 MIB = 2**20
@@ -25,18 +25,18 @@ SAMPLES = [
 
 
 def test_the_first_sample_from_a_mark_on_counts() -> None:
-    assert memory_figures.measure(SAMPLES) == [
-        memory_figures.ProcessMemory(
+    assert run_figures.memory_of(SAMPLES) == [
+        run_figures.ProcessMemory(
             process="scheduler", mib={1_000: 60.1, 10_000: 80.0, 100_000: 85.0}, most_mib=90.0
         ),
-        memory_figures.ProcessMemory(process="recorder", mib={}, most_mib=21.0),
+        run_figures.ProcessMemory(process="recorder", mib={}, most_mib=21.0),
     ]
 
 
 def test_only_growth_from_mark_to_mark_is_told() -> None:
-    one = memory_figures.ProcessMemory(process="one", mib={1_000: 5.0}, most_mib=5.0)
-    two = memory_figures.ProcessMemory(process="two", mib={1_000: 5.0, 10_000: 6.5}, most_mib=7.0)
-    assert memory_figures.lines([*memory_figures.measure(SAMPLES), one, two]) == [
+    one = run_figures.ProcessMemory(process="one", mib={1_000: 5.0}, most_mib=5.0)
+    two = run_figures.ProcessMemory(process="two", mib={1_000: 5.0, 10_000: 6.5}, most_mib=7.0)
+    assert run_figures.memory_lines([*run_figures.memory_of(SAMPLES), one, two]) == [
         "scheduler: 60.1 MiB at 1,000 pods, 80 MiB at 10,000 pods, 85 MiB at 100,000 pods",
         "two: 5 MiB at 1,000 pods, 6.5 MiB at 10,000 pods",
     ]

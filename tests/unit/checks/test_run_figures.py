@@ -5,8 +5,14 @@ import pathlib
 import msgspec
 import pytest
 
-from harness.checks import check_registry, device_exclusivity, judging, protocol, verdicts
-from harness.checks.figures import run_figures
+from harness.checks import (
+    check_registry,
+    device_exclusivity,
+    judging,
+    protocol,
+    run_figures,
+    verdicts,
+)
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import records
 from tests.histories import building

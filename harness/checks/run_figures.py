@@ -8,10 +8,58 @@ import numpy.typing as npt
 
 from harness.checks import device_exclusivity, protocol, verdicts
 from harness.checks.evidence import api_call_totals, contention, pool_changes
-from harness.checks.figures import memory_figures
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress, resource_leaks
+from harness.history import records
+
+MARKS = (1_000, 10_000, 100_000)
+"""Numbers of pods at which the memory is compared."""
+_MIB = 2**20
+
+
+class ProcessMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Memory of one process, with its descendants."""
+
+    process: str
+    mib: dict[int, float]
+    """Number of pods that had run -> resident memory in MiB, for the marks that were reached."""
+    most_mib: float
+    """The largest sample of the run."""
+
+
+def memory_of(processes: Iterable[records.Body]) -> list[ProcessMemory]:
+    """Return the memory of each process of the record, in the order of their first samples."""
+    samples: dict[str, list[records.MemoryUsed]] = {}
+    for item in processes:
+        if isinstance(item, records.MemoryUsed):
+            samples.setdefault(item.process, []).append(item)
+    return [_of_process(name, found) for name, found in samples.items()]
+
+
+def _of_process(name: str, samples: Sequence[records.MemoryUsed]) -> ProcessMemory:
+    mib: dict[int, float] = {}
+    for mark in MARKS:
+        later = (item for item in samples if item.pods_ran >= mark)
+        first = next(later, None)
+        if first is not None:
+            mib[mark] = _in_mib(first.resident_bytes)
+    most = max(item.resident_bytes for item in samples)
+    return ProcessMemory(process=name, mib=mib, most_mib=_in_mib(most))
+
+
+def _in_mib(resident_bytes: int) -> float:
+    return round(resident_bytes / _MIB, 1)
+
+
+def memory_lines(memory: Iterable[ProcessMemory]) -> list[str]:
+    """Return a line for each process that has samples at two marks or more: `scheduler: …`."""
+    return [
+        f"{item.process}: {', '.join(f'{mib:g} MiB at {mark:,} pods' for mark, mib in item.mib.items())}"
+        for item in memory
+        if len(item.mib) > 1
+    ]
+
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
@@ -53,7 +101,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Rate over `scheduling_seconds`."""
     claim_to_allocation: Latency
     pod_to_running: Latency
-    memory: list[memory_figures.ProcessMemory] = []
+    memory: list[ProcessMemory] = []
     """Memory of the processes of the run; empty if it was not recorded."""
     prepared_claims: preparations.Preparations | None = None
     """Claims prepared on nodes; None if the plan expects no record of them."""
@@ -85,7 +133,7 @@ def measure(evidence: protocol.Evidence, results: Sequence[verdicts.CheckResult]
         allocations_per_s=round(len(folded.holds) / (span_ns / 1e9), 1) if span_ns else None,
         claim_to_allocation=_latency(folded.claims.values()),
         pod_to_running=_latency(folded.pods.values()),
-        memory=memory_figures.measure(history.processes.records if history.processes else ()),
+        memory=memory_of(history.processes.records if history.processes else ()),
         prepared_claims=prepared.totals if history.plan.expected_preparations else None,
         changed_pools=changed.totals if history.plan.pool_changes else None,
     )

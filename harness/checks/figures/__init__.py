@@ -1,1 +1,0 @@
-"""Figures of a run for tables and charts. No verdict depends on them."""
