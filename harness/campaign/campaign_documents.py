@@ -164,15 +164,10 @@ def _counted(problems: Sequence[str]) -> list[str]:
     return [verdicts.counted(len(problems), "problem") + " of the shards"] if problems else []
 
 
-def rate(row: results.Row) -> rates.Rate:
-    """Return the rate of INVALID among the runs of a row that are VALID or INVALID."""
-    found = [run.verdict for run in row.runs]
-    invalid = found.count(verdicts.Verdict.INVALID)
-    return rates.Rate(invalid, invalid + found.count(verdicts.Verdict.VALID))
-
-
 def _row(row: results.Row) -> Row:
-    found = rate(row)
+    made = [run.verdict for run in row.runs]
+    invalid = made.count(verdicts.Verdict.INVALID)
+    found = rates.Rate(invalid, invalid + made.count(verdicts.Verdict.VALID))
     low, high = found.interval
     return Row(
         scenario=row.scenario,

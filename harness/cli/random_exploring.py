@@ -128,7 +128,11 @@ def explore(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
     with displaying.status("shrinking", out):
         token = shrink_world.smallest(token)
     if out.is_json:
-        out.document(_document(hunt, progress, code=code) | _reproduced(token))
+        out.document(
+            _document(hunt, progress, code=code)
+            | {"scenario": token.scenario, "sizes": dict(token.sizes)}
+            | reproduced(token)
+        )
         return code
     told = replay_command.tell(token)
     _list_features(progress, out)
@@ -190,8 +194,3 @@ def _document(
         "token": None,
         "story": [],
     }
-
-
-def _reproduced(token: "tokens.Token") -> dict[str, object]:
-    sizes = dict(token.sizes)
-    return {"scenario": token.scenario, "sizes": sizes} | reproduced(token)

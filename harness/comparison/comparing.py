@@ -19,7 +19,6 @@ from harness.comparison import (
 from harness.comparison.documents import Answer
 from harness.seeds import Seeds
 from harness.statistics import exact_tests, rates
-from harness.statistics import rates as exact_rates
 
 _LEVEL = 1 - rates.CONFIDENCE
 
@@ -116,38 +115,38 @@ def compare(
 def _pair(
     first: run_groups.Group, second: run_groups.Group, seeds: Seeds, *, same_machine: bool
 ) -> _Pair:
-    rates = rate_comparisons.rate_of(first), rate_comparisons.rate_of(second)
+    both = rate_comparisons.rate_of(first), rate_comparisons.rate_of(second)
     why_not = time_comparisons.why_not(first, second, same_machine=same_machine)
     times = [] if why_not else list(time_comparisons.tests(first, second, seeds=seeds))
-    return _Pair(first, second, rate_comparisons.one(*rates), times, why_not)
+    return _Pair(first, second, rate_comparisons.one(*both), times, why_not)
 
 
 def _whole(labels: tuple[str, str], pairs: list[_Pair]) -> _Whole:
     if len(pairs) < 2:
         return _Whole(labels, pairs, None)
-    rates = [
+    both = [
         (rate_comparisons.rate_of(pair.first), rate_comparisons.rate_of(pair.second))
         for pair in pairs
     ]
-    return _Whole(labels, pairs, rate_comparisons.many(rates))
+    return _Whole(labels, pairs, rate_comparisons.many(both))
 
 
 def _decide(wholes: Iterable[_Whole]) -> Answer:
     """Set the answers of all tests and return that of the whole."""
-    rates, times = [], []
+    of_rates, times = [], []
     for whole in wholes:
-        rates += [pair.rate for pair in whole.pairs]
-        rates += [whole.rate] if whole.rate is not None else []
+        of_rates += [pair.rate for pair in whole.pairs]
+        of_rates += [whole.rate] if whole.rate is not None else []
         times += [test for pair in whole.pairs for test in pair.times]
-    decide(rates)
+    decide(of_rates)
     decide(times)
-    return rate_comparisons.overall(rates)
+    return rate_comparisons.overall(of_rates)
 
 
 def _document(pair: _Pair) -> documents.PairComparison:
     first, second = pair.first, pair.second
-    rates = rate_comparisons.rate_of(first), rate_comparisons.rate_of(second)
-    fall = exact_rates.fall(*rates)
+    both = rate_comparisons.rate_of(first), rate_comparisons.rate_of(second)
+    fall = rates.fall(*both)
     return documents.PairComparison(
         first=first.side,
         second=second.side,
@@ -157,7 +156,7 @@ def _document(pair: _Pair) -> documents.PairComparison:
         p_value=pair.rate.p_value,
         corrected_p_value=pair.rate.corrected,
         answer=pair.rate.answer,
-        text=rate_comparisons.text(pair.rate, *rates, (first.side, second.side)),
+        text=rate_comparisons.text(pair.rate, *both, (first.side, second.side)),
         fall_low=fall[0],
         fall_high=fall[1],
         times=[test.document() for test in pair.times],

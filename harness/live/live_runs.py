@@ -4,7 +4,7 @@ import collections
 import contextlib
 import pathlib
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import TypeAlias
 
 from harness import clocks
@@ -139,7 +139,6 @@ def newest_write(folder: pathlib.Path) -> float:
 
 _BATCH = 500
 """Records between two looks at the clock."""
-See: TypeAlias = Callable[[journal_tails.Tail, object], None]
 _ROWS = 50
 """Most verbs and resources in a snapshot."""
 
@@ -147,12 +146,8 @@ _ROWS = 50
 class LiveRun:
     """Follows one run directory; memory grows with what exists at a time, not with the run."""
 
-    def __init__(self, path: pathlib.Path, *, see_too: See | None = None) -> None:
-        """`see_too` sees every record, also those of steps; None: these are not read.
-
-        Raises RunDirectoryError if the path is no run directory.
-        """
-        self._see_too = see_too
+    def __init__(self, path: pathlib.Path) -> None:
+        """Raises RunDirectoryError if the path is no run directory."""
         self._directory = directories.RunDirectory(path.resolve())
         self._known = run_folders.read(self._directory.path)
         self.calls = ApiCalls()
@@ -189,7 +184,7 @@ class LiveRun:
 
     def _see_new(self) -> Generator[None, None, None]:
         """See every record that has come; yield after each, and lose none if it ends there."""
-        steps = () if self._see_too else self._directory.all_steps()
+        steps = self._directory.all_steps()
         for path in self._directory.journals():
             if path in steps:
                 continue
@@ -201,8 +196,6 @@ class LiveRun:
                 tail = self._tails[plain] = journal_tails.Tail(path, decode=decode)
             for record in tail.new():
                 self._see(tail, record)
-                if self._see_too is not None:
-                    self._see_too(tail, record)
                 yield
 
     def _see(self, tail: journal_tails.Tail, record: object) -> None:

@@ -4,7 +4,7 @@ import abc
 import contextlib
 import pathlib
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from harness.cli.terminal import outputs
 from harness.history import campaign_folders
@@ -49,6 +49,8 @@ class Metrics(abc.ABC):
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._path: pathlib.Path | None = None
+        self.close: Callable[[], None] = lambda: None
+        """Close all files."""
 
     def follow(self, path: pathlib.Path) -> None:
         """Read this folder from now on, once its plan is written."""
@@ -63,10 +65,6 @@ class Metrics(abc.ABC):
     @abc.abstractmethod
     def _families(self, path: pathlib.Path) -> Iterable[metric_families.Family]:
         """Read what has come, and return the families."""
-
-    @abc.abstractmethod
-    def close(self) -> None:
-        """Close all files."""
 
 
 class RunMetrics(Metrics):
@@ -85,16 +83,12 @@ class RunMetrics(Metrics):
     def _families(self, path: pathlib.Path) -> Iterable[metric_families.Family]:
         if self._run is None and (path / "plan.json").exists():
             self._run = live_runs.LiveRun(path)
+            self.close = self._run.close
         if self._run is not None:
             self._run.read(at_most_s=READ_S)
             yield from run_families.of_runs([self._run])
         if self._progress is not None and self._progress.amount is not None:
             yield from run_families.of_progress(*self._progress.amount)
-
-    def close(self) -> None:
-        """Close all files."""
-        if self._run is not None:
-            self._run.close()
 
 
 class CampaignMetrics(Metrics):
@@ -107,15 +101,11 @@ class CampaignMetrics(Metrics):
     def _families(self, path: pathlib.Path) -> Iterable[metric_families.Family]:
         if self._campaign is None and (path / campaign_folders.PLAN).exists():
             self._campaign = live_campaigns.LiveCampaign(path)
+            self.close = self._campaign.close
         if self._campaign is not None:
             self._campaign.read(at_most_s=READ_S)
             yield from run_families.of_campaign(self._campaign.snapshot())
             yield from run_families.of_runs(list(self._campaign.running))
-
-    def close(self) -> None:
-        """Close all files."""
-        if self._campaign is not None:
-            self._campaign.close()
 
 
 @contextlib.contextmanager
