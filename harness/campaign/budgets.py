@@ -78,7 +78,7 @@ def has_ended(plan: campaign_plan.CampaignPlan, *, before_s: float = 0.0) -> boo
 def cut(
     run: campaign_plan.PlannedRun, *, seconds: float, is_interrupted: bool
 ) -> results.RunResult:
-    """Return the result of a run of which nothing is known but that it was begun."""
+    """Return the result of a run that was begun and left nothing else."""
     why = "interrupted" if is_interrupted else "the time budget ended during the run"
     return run.result(seconds=seconds, cut=True, reason=why)
 

@@ -31,7 +31,7 @@ def word(run: results.RunResult) -> str:
 
 
 def unexpected(row: campaign_documents.Row) -> str:
-    """Return why a row is not as expected, in words; meaningless if it is."""
+    """Return why a row is not as expected, as text; meaningless if it is."""
     if not row.runs:
         return "it has no runs"
     if row.purpose.must_fail and not row.caught:

@@ -7,7 +7,7 @@ from harness.cel import declarations, rewriting, syntax_trees
 from harness.cel.syntax_trees import Node
 
 Literals = Mapping[str, Callable[[str], bool]]
-"""For each function by name: says whether a literal is a valid argument of it."""
+"""A function for each name: says whether a literal is a valid argument of it."""
 _DEVICE = "map(string, dyn)"
 _CODE = re.compile(r"^INVALID_ARGUMENT: (.*) \[INVALID_ARGUMENT\]$", re.DOTALL)
 _TIMES = re.compile(r"\b(?:duration|timestamp)\b")

@@ -39,7 +39,7 @@ def check(
 ) -> verdicts.CheckResult:
     """Return INVALID with the double allocations, VALID without any, UNKNOWN without any hold.
 
-    `is_shareable` tells whether slices let claims share a device; None: no slice has the device,
+    `is_shareable` returns whether slices let claims share a device; None: no slice has the device,
     and its shares are not examined.
     """
     from harness.checks.holds import double_allocations  # imports pandas

@@ -2,7 +2,7 @@
 
 `write_for_client` writes a kubeconfig that impersonates the user `flake-hunt:<client>`, so that
 client-go, kubectl and our own transports name the client in the header `Impersonate-User` of each
-request, by which a carrier of faults tells clients apart. The embedded API server takes nothing but
+request, by which a carrier of faults knows its clients. The embedded API server takes nothing but
 that name from the header. A real API server would make the client that user, without the rights of
 the administrator: use these kubeconfigs with the embedded one only.
 """

@@ -32,7 +32,7 @@ class Releases:
     first: str = ""
     """The first release with the defect; empty: it has always been there."""
     last: str = ""
-    """The last one; `1.35` includes its patch releases. Empty: `words` tell."""
+    """The last one; `1.35` includes its patch releases. Empty: see `words`."""
     is_open: bool = False
     """It is not fixed after `last`, the newest release that was looked at."""
     of: str = ""

@@ -2,7 +2,7 @@
 
 The run writes manifest.json last. It lists every file except the ones that judging writes, which
 change whenever the directory is judged again. A directory without one is from an older version or
-from a run that was interrupted; `Plan.expects_manifest` tells these apart.
+from a run that was interrupted; `Plan.expects_manifest` separates these.
 """
 
 import dataclasses

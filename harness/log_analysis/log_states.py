@@ -37,7 +37,7 @@ class LogState:
         self.found_count = 0
         self.stale: list[StaleGather] = []
         self.suspected: dict[tuple[str, frozenset[str]], tuple[ClaimLines, ClaimLines]] = {}
-        """Devices planned for two claims; the log does not show what became of both plans."""
+        """Devices planned for two claims; the log does not show the outcome of both plans."""
         self.counts: collections.Counter[Message] = collections.Counter()
         self.versions: set[str] = set()
         self._scheduler = scheduler
@@ -179,7 +179,7 @@ class LogState:
         if first is None or self.shows_devices:
             return
         self.suspected[device, frozenset((other, moments.claim))] = (first, moments)
-        if first.bound is not None:  # whether it was released before, no later line can tell
+        if first.bound is not None:  # whether it was released before, no later line can show
             allocation_documents.discard(self._planned, device, other)
         if len(self.suspected) > SUSPECTED_MAX:
             del self.suspected[next(iter(self.suspected))]

@@ -63,7 +63,7 @@ _LINE = re.compile(rb"^[^\n]*" + re.escape(messages.IN_FLIGHT) + rb"[^\n]*$", re
 def of_gather(gather: Gather | None, reserved: LogRecord) -> tuple[InFlightLine, ...]:
     """Return the listing of a gather with which this plan was made.
 
-    Empty if the log does not show when the gather began, or the text is not at hand any more.
+    Empty if the log does not show when the gather began, or the text is no longer kept.
     """
     begin = gather.begin if gather else None
     if begin is None or begin.file is not reserved.file:

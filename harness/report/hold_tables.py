@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Integers = npt.NDArray[np.int64]
 _DIGITS = re.compile(r"([0-9]{1,18})")
 PAIRS_MAX = 200_000
-"""Double allocations that are marked; more are so close that no picture can tell them apart."""
+"""Double allocations that are marked; more are so close that no picture can separate them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class HoldTable:
     lives: Sequence[hold_history.Life]
     """The claims, in the order in which they were seen."""
     uids: Sequence[str]
-    """Of the claims."""
+    """UIDs of the claims."""
     from_ns: Integers
     until_ns: Integers
     """The end of the run for holds that never end; not before `from_ns`."""

@@ -230,7 +230,7 @@ _ALL = (
     ),
 )
 TABLES = {table.name: table for table in _ALL}
-"""By name, in the order of the reference."""
+"""Tables by name, in the order of the reference."""
 SINCE_SECOND = ("pool_devices", "faults", "fault_effects")
 """Tables that exports of the first version do not have."""
 

@@ -59,8 +59,8 @@ class Comparison:
 def judging(runs: Sequence[directories.RunDirectory]) -> Iterator[Any]:
     """Yield a connection to a database with the views of this judge, over the runs.
 
-    A line that is no JSON is left out: the certificate tells damage. Raises UsageError if DuckDB is
-    missing or cannot read one of them.
+    A line that is no JSON is left out: the certificate reports damage. Raises UsageError if DuckDB
+    is missing or cannot read one of them.
     """
     duckdb = database.require_duckdb()
     with database.connected(second_views.STATEMENTS) as connection:

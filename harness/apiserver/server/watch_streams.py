@@ -308,7 +308,7 @@ class Sending:
         try:
             step = list(_some(self._pieces))
         except Exception:
-            self._stream.abort()  # after 200, only this tells the client that the list is not whole
+            self._stream.abort()  # after 200, only this shows the client that the list is cut
             raise
         if step:
             if data := b"".join(step):

@@ -66,7 +66,7 @@ class MergeDocument(msgspec.Struct, frozen=True, kw_only=True):
     planned: int
     """Number of planned runs."""
     missing_shards: list[int]
-    """Shards of which no folder was given."""
+    """Shards without a given folder."""
     folders: list[MergedFolder]
     missing: list[MissingRun]
     doubled: list[DoubledRun]

@@ -12,7 +12,7 @@ That each entry of a pod has one claim is in `generated_claims`, for every contr
 
 A pod whose allocated claim the API server removed in spite of its finalizer is not examined.
 
-The field managers of what was written tell who has written it.
+The field managers of what was written name its writer.
 """
 
 import collections

@@ -127,9 +127,9 @@ class Allocations(folders.Folder):
 
 
 def _content(grant: Grant) -> bytes:
-    """Return what tells grants apart: everything but which share IDs there are.
+    """Return what distinguishes grants: everything but which share IDs there are.
 
-    Two results with the same share ID are told from two with different ones.
+    Two results with the same share ID differ from two with different ones.
     """
     allocation = grant.allocation
     if any(result.share for result in grant.results):

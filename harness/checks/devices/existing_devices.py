@@ -7,7 +7,7 @@ detect pools "in an incomplete state" by the number of their slices (resourceSli
 A scheduler sees slices late, so a device may rightly be allocated for a while after it was
 withdrawn or its generation was replaced. It is wrong if the device could not be allocated in any
 version that the scheduler could have seen: from the version that its slice tracker had certainly
-dealt with when the attempt began, which the steps of a Python scheduler tell, or else from the
+dealt with when the attempt began, which the steps of a Python scheduler show, or else from the
 version that there was `LAG_S` before, up to the allocation. In runs with faults a scheduler may lag
 by any time; there only a device that no slice has ever listed is wrong.
 """

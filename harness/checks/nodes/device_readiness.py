@@ -2,7 +2,7 @@
 
 Allocated devices may name conditions that a driver reports in the claim's status (KEP-5007). The
 newest version of each claim before a pod was bound has to show all of them true, and none of those
-that mean failure. Both are recorded API objects, whose resourceVersions tell their order.
+that mean failure. Both are recorded API objects, whose resourceVersions give their order.
 """
 
 import bisect

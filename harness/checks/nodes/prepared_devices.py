@@ -4,7 +4,7 @@ The API frees the devices of a pod that was deleted by force, or whose node was 
 containers may still run (kubernetes#141471). A driver must then refuse a device until it is
 unprepared. Judged only in runs whose driver promises that.
 
-The journals of preparations tell when; that both claims really had the device must also be in the
+The journals of preparations say when; that both claims really had the device must also be in the
 recorded API objects. If it is not, the answer is UNKNOWN.
 """
 

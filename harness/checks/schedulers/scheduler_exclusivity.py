@@ -41,7 +41,7 @@ CHECK = protocol.Check(
 def check(
     folded: hold_history.HoldHistory, schedulers: scheduler_identities.SchedulersOfHolds
 ) -> verdicts.CheckResult:
-    """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not tell."""
+    """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not show it."""
     from harness.checks.holds import double_allocations  # imports pandas
 
     examined = folded.holds.frame(end_rv=folded.last_rv + 1)
@@ -76,7 +76,7 @@ def check(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Counts:
-    """Exclusive holds, and double allocations: all, by one scheduler, of which it is not known."""
+    """Exclusive holds, and double allocations: all, those by one scheduler, and unknown ones."""
 
     examined: int
     pairs: int
@@ -94,7 +94,7 @@ class _Search:
     ) -> None:
         self._schedulers = schedulers
         self._since_free: dict[int, frozenset[Identity]] = {}
-        """By the id of a hold: the schedulers that had its device since that was last free."""
+        """Schedulers that had the device since it was last free, by the id of the hold."""
         by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
         for hold in holds:
             by_device[hold.device].append(hold)

@@ -1,7 +1,7 @@
 """Which versions of slices and rules a scheduler certainly knew when it chose devices for a claim.
 
 The slice tracker marks each event of slices and rules that it has dealt with. An attempt that
-begins later must know it. Of other schedulers the record tells less: see `tainted_devices`.
+begins later must know it. The record of other schedulers shows less: see `tainted_devices`.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ class View:
 class AttemptViews(dict[str, View]):
     """The view of each claim that the only scheduler has planned devices for, by the claim's uid.
 
-    Empty where pools do not change, and where the steps do not tell the views.
+    Empty where pools do not change, and where the steps do not show the views.
     """
 
     @classmethod
@@ -43,7 +43,7 @@ class AttemptViews(dict[str, View]):
 
 
 def are_asked(plan: plans.Plan) -> bool:
-    """Return whether the steps tell more than the record: pools change, one scheduler allocates."""
+    """Return whether the steps show more than the record: pools change, one scheduler allocates."""
     return bool((plan.settings.get("pools") or {}).get("changes")) and are_told(plan)
 
 

@@ -60,7 +60,7 @@ def compare(
 
     10: they differ by more than chance.
 
-    20: there are too few runs to tell, some cannot be read, or none can be compared.
+    20: there are too few runs to decide, some cannot be read, or none can be compared.
     """
     from harness import errors
     from harness.comparison import comparing, comparison_pages

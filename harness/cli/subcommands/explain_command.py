@@ -41,12 +41,12 @@ def explain(
 ) -> int:
     """Find double allocations in logs of schedulers, and name the race behind each of them.
 
-    It needs no run. Let the scheduler log with -v=6, where it tells which devices it sees in use.
+    It needs no run. Let the scheduler log with -v=6, where it logs which devices it sees in use.
     Parts of a log may come in any order and may overlap; shares of a device are not judged. It also
     counts write conflicts and lost answers. Several run directories give a line each.
 
     Exit code 10 if a device had two claims at a time, 0 if allocations were seen and none was
-    double, 20 if the logs do not tell.
+    double, 20 if the logs do not show it.
     """
     from harness import errors
     from harness.cli import run_paths

@@ -12,7 +12,7 @@ LEAST_CHANGE are left out.
 All tests of a night are corrected together (Holm). A night without a change has a false alarm with
 a probability of at most LEVEL, if nights are independent, their medians are spread log-normally,
 and they have about as many runs. A subject that is INVALID for the first time, and a control that
-is not caught for the first time, are told without a test: they are facts of that night, not
+is not caught for the first time, are named without a test: they are facts of that night, not
 figures.
 
 A change begins a new time, and so does another load: later nights are compared with the nights

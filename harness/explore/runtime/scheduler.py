@@ -41,7 +41,7 @@ class ControlledRuntime:
         `choices_max`: raise TooLong beyond; `time_max_ns`: timers later than this never expire;
         `private_locks`: suffixes of the names of locks that guard data which no longer changes once
         a world is at rest, so that taking them is not a choice point; `record(task, step, fields)`:
-        called for every step; `observer`: is told what every turn of the explored part uses.
+        called for every step; `observer`: receives what every turn of the explored part uses.
         """
         self._strategy, self._choices_max = strategy, choices_max
         self._observer = observer or observing.Unobserved()

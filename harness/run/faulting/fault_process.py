@@ -74,7 +74,7 @@ def inject(order: Order, is_over: threading.Event, output: TextIO) -> None:
         order.fault().inject(_target(order, is_over, output))
     except errors.PluginError as error:
         _write(output, End(failure=str(error)))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plug-in raises is told
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plug-in raises is named
         failure = (
             f"expected {order.plugin or order.kind} to inject, but it failed: {loading.told(error)}"
         )

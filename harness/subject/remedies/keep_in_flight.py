@@ -46,7 +46,7 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
 
     A claim that is gone cannot be assumed. The events of its life may still be to come: they add
     its device to the allocated devices and take it away again. If another claim had been given the
-    device and assumed meanwhile, its device would be taken away. Its version tells whether the
+    device and assumed meanwhile, its device would be taken away. Its version shows whether the
     events of a claim that the cache does not know are to come or have been: the informer has passed
     the version that was written only when it has delivered the claim, and then it is unknown only
     because its deletion was delivered, too.

@@ -1,7 +1,7 @@
 """The books of a scheduler that has come to its end: what it believes about claims and devices.
 
 They are written as named steps, in parts, so that no step grows with the cluster. The judge
-compares them with the API (upstream has nothing like them; its logs at -v=6 tell as much).
+compares them with the API (upstream has nothing like them; its logs at -v=6 say as much).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

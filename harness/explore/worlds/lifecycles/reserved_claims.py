@@ -89,8 +89,8 @@ _GONE = {"resource": "pods", "name": "gone", "uid": "00000000-0000-4000-8000-000
 
 
 class FreshPods(controlled_world.ControlledWorld):
-    """Pods that share a claim; the controller may hear of the claim's reservations before it hears
-    of the pods."""
+    """Pods that share a claim; the controller may see the claim's reservations before it sees the
+    pods."""
 
     def begin(self) -> None:
         """Create the pods."""

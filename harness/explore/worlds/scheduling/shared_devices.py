@@ -79,7 +79,7 @@ class PartitionsOfOneDevice(PartsOfOneDevice):
     """Every claim takes a partition; all partitions consume the counters of one device."""
 
     def objects(self) -> Iterable[Object]:
-        """Return a node with partitions, of which not all can be used at once, and the claims."""
+        """Return a node with more partitions than can be used at once, and the claims."""
         yield world_fixtures.node()
         yield world_fixtures.device_class()
         pool = {"name": world_fixtures.NODE, "generation": 1, "resourceSliceCount": 2}
