@@ -1,16 +1,17 @@
-"""Server-side apply requests: read the body, merge it into the live object, word the errors.
+"""Server-side apply requests: read and check the body, merge it into the live object.
 
 `field_managers` tracks the ownership of fields; `apply_merge` merges.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver.codec import go_values, json_codec
 from harness.apiserver.errors import status_errors
-from harness.apiserver.managedfields import apply_merge, field_managers, field_sets, schema_check
+from harness.apiserver.managedfields import apply_merge, field_managers, field_sets, typed_values
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import decoding, json_bodies, strict_decoding, yaml_bodies
@@ -79,14 +80,14 @@ def _joined(version: str, kind: str) -> str:
 
 
 def _require_type(resource: resources.ResourceType, document: Document) -> None:
-    problems = schema_check.problems(api_types.of(resource), document)
-    if not problems:
+    found = problems(api_types.of(resource), document)
+    if not found:
         return
     meta = document.get("metadata")
     meta = meta if isinstance(meta, dict) else {}
     name = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}"
     what = f"{name}; {_joined(resource.api_version, resource.kind)}"
-    message = f"failed to create typed patch object ({what}): {schema_check.summary(problems)}"
+    message = f"failed to create typed patch object ({what}): {summary(found)}"
     raise status_errors.StatusError(500, "", message)
 
 
@@ -173,3 +174,81 @@ def _manager_text(entry: field_managers.Entry) -> str:
 
 def _quoted(text: str) -> str:
     return json_codec.encode(text).decode()
+
+
+_TEXTS = ("string", "bytes", "time", "micro_time")
+
+
+def problems(kind: api_types.Type, value: Any) -> list[str]:
+    """Return what is wrong with a value, for example `.data: expected map, got 1`."""
+    return list(_problems(kind, value, ""))
+
+
+def _problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
+    """Yield the problems of the value at this path, "" for the whole document."""
+    if value is None or kind.kind == "any":
+        return
+    if kind.kind == "list":
+        yield from _list_problems(kind, value, at)
+    elif kind.kind in ("object", "map"):
+        yield from _map_problems(kind, value, at)
+    elif why := _scalar_problem(kind, value):
+        yield f"{at}: {why}"
+
+
+def summary(texts: list[str]) -> str:
+    """Return all problems as one message."""
+    return texts[0] if len(texts) == 1 else "\n".join(["errors:", *(f"  {text}" for text in texts)])
+
+
+def _map_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{at}: expected map, got {go_values.plain(value)}"
+        return
+    for name, child in value.items():
+        if kind.kind == "object" and name not in kind.fields:
+            yield f"{at}.{name}: field not declared in schema"
+        else:
+            yield from _problems(typed_values.field_type(kind, name), child, f"{at}.{name}")
+
+
+def _list_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
+    if not isinstance(value, list):
+        yield f"{at}: expected list, got {go_values.plain(value)}"
+        return
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        step, why = _step(kind, item, index)
+        if why:
+            yield f"{at}: element {index}: {why}"
+            continue
+        if step in seen:
+            yield f"{at}: duplicate entries for key {step}"
+        seen.add(step)
+        yield from _problems(typed_values.item_type(kind), item, at + step)
+
+
+def _step(kind: api_types.Type, item: Any, index: int) -> tuple[str, str]:
+    """Return the path step of a list item and "", or "" and the reason why it has none."""
+    if kind.merges == "atomic":
+        return f"[{index}]", ""
+    if kind.merges == "map" and not isinstance(item, dict):
+        return "", "associative list with keys may not have non-map elements"
+    try:
+        [(part, _)] = typed_values.items(kind, [item])
+    except typed_values.KeyMissingError as error:
+        return "", str(error)
+    return field_sets.field_text((part,)), ""
+
+
+def _scalar_problem(kind: api_types.Type, value: Any) -> str:
+    if kind.kind in _TEXTS and not isinstance(value, str):
+        return f"expected string, got {go_values.plain(value)}"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind.kind in ("integer", "number") and not is_number:
+        return f"expected numeric (int or float), got {go_values.plain(value)}"
+    if kind.kind == "boolean" and not isinstance(value, bool):
+        return f"expected boolean, got {go_values.plain(value)}"
+    if isinstance(value, dict | list):
+        return f"expected any scalar, got {go_values.plain(value)}"
+    return ""

@@ -9,10 +9,13 @@ After the `defaults.go` of each group in k8s.io/kubernetes/pkg/apis.
 """
 
 import base64
+import copy
 import functools
 import re
 from collections.abc import Callable
+from typing import Any
 
+from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
 
 Rule = Callable[[Document], None]
@@ -56,7 +59,6 @@ CONSTANTS: dict[str, Document] = {
         "persistentVolumeClaimRetentionPolicy": _RETENTION,
     },
     "apps.v1.StatefulSetUpdateStrategy": {"type": "RollingUpdate"},
-    "autoscaling.v2.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
     "batch.v1.CronJobSpec": {
         "concurrencyPolicy": "Allow",
         "suspend": False,
@@ -68,11 +70,9 @@ CONSTANTS: dict[str, Document] = {
     "core.v1.ContainerPort": {"protocol": "TCP"},
     "core.v1.DownwardAPIVolumeSource": {"defaultMode": MODE},
     "core.v1.EndpointPort": {"protocol": "TCP"},
-    "core.v1.EphemeralContainer": _TERMINATION_MESSAGE,
     "core.v1.GRPCAction": {"service": ""},
     "core.v1.HTTPGetAction": {"path": "/", "scheme": "HTTP"},
     "core.v1.HostPathVolumeSource": {"type": ""},
-    "core.v1.ISCSIVolumeSource": {"iscsiInterface": "default"},
     "core.v1.ObjectFieldSelector": {"apiVersion": "v1"},
     "core.v1.PersistentVolumeClaimSpec": {"volumeMode": "Filesystem"},
     "core.v1.PersistentVolumeClaimStatus": {"phase": "Pending"},
@@ -95,7 +95,6 @@ CONSTANTS: dict[str, Document] = {
         "failureThreshold": 3,
     },
     "core.v1.ProjectedVolumeSource": {"defaultMode": MODE},
-    "core.v1.RBDVolumeSource": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
     "core.v1.ReplicationControllerSpec": {"replicas": 1},
     "core.v1.Secret": {"type": "Opaque"},
     "core.v1.SecretVolumeSource": {"defaultMode": MODE},
@@ -103,8 +102,6 @@ CONSTANTS: dict[str, Document] = {
     "core.v1.ServicePort": {"protocol": "TCP"},
     "core.v1.ServiceSpec": {"sessionAffinity": "None", "type": "ClusterIP"},
     "discovery.v1.EndpointPort": {"name": "", "protocol": "TCP"},
-    "networking.v1.NetworkPolicyPort": {"protocol": "TCP"},
-    "rbac.v1.RoleRef": {"apiGroup": "rbac.authorization.k8s.io"},
     "resource.v1.DeviceSubRequest": {"allocationMode": "ExactCount"},
     "resource.v1.DeviceToleration": {"operator": "Equal"},
     "resource.v1.ExactDeviceRequest": {"allocationMode": "ExactCount"},
@@ -146,14 +143,10 @@ def pull_policy(image: str) -> str:
     return "Always" if is_latest else "IfNotPresent"
 
 
-def _pulling(policy: str, image: str) -> Rule:
-    """Return a rule that sets the pull policy in one field by the image in another."""
-
-    def rule(document: Document) -> None:
-        if not document.get(policy):
-            document[policy] = pull_policy(document.get(image, ""))
-
-    return rule
+def _container(container: Document) -> None:
+    container["imagePullPolicy"] = container.get("imagePullPolicy") or pull_policy(
+        container.get("image", "")
+    )
 
 
 def _empty_volume(volume: Document) -> None:
@@ -252,16 +245,6 @@ def _service_spec(spec: Document) -> None:
         spec.setdefault("internalTrafficPolicy", "Cluster")
 
 
-def _network_policy_spec(spec: Document) -> None:
-    if not spec.get("policyTypes"):
-        spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
-
-
-def _subject(subject: Document) -> None:
-    if subject.get("kind") in ("User", "Group"):
-        subject.setdefault("apiGroup", "rbac.authorization.k8s.io")
-
-
 def _device_count(request: Document) -> None:
     if request["allocationMode"] == "ExactCount" and not request.get("count"):
         request["count"] = 1
@@ -274,9 +257,7 @@ RULES: dict[str, Rule] = {
         "apps.v1.RollingUpdateStatefulSetStrategy"
     ),
     "batch.v1.Job": _job,
-    "core.v1.Container": _pulling("imagePullPolicy", "image"),
-    "core.v1.EphemeralContainer": _pulling("imagePullPolicy", "image"),
-    "core.v1.ImageVolumeSource": _pulling("pullPolicy", "reference"),
+    "core.v1.Container": _container,
     "core.v1.Namespace": _namespace,
     "core.v1.NodeSpec": _node_spec,
     "core.v1.NodeStatus": _node_status,
@@ -286,8 +267,70 @@ RULES: dict[str, Rule] = {
     "core.v1.Secret": _secret,
     "core.v1.ServiceSpec": _service_spec,
     "core.v1.Volume": _empty_volume,
-    "networking.v1.NetworkPolicySpec": _network_policy_spec,
-    "rbac.v1.Subject": _subject,
     "resource.v1.DeviceSubRequest": _device_count,
     "resource.v1.ExactDeviceRequest": _device_count,
 }
+
+
+Filler = Callable[[Any], None]
+
+
+def fill(kind: api_types.Type, document: Document) -> None:
+    """Set the defaults of an object's unset fields, in place."""
+    if (filler := _filler(kind)) is not None:
+        filler(document)
+
+
+@functools.cache
+def _filler(kind: api_types.Type) -> Filler | None:
+    """Return the function that sets the defaults of a value, None for types without defaults."""
+    if not _has_defaults(kind, ()):
+        return None
+    if kind.item is not None:
+        return _each(kind, _filler(kind.item))
+    return _object_filler(kind)
+
+
+def _has_defaults(kind: api_types.Type, above: tuple[api_types.Type, ...]) -> bool:
+    if kind in above:
+        return False
+    name = kind.name.removeprefix("io.k8s.api.")
+    if name in CONSTANTS or name in RULES:
+        return True
+    below = [field.type for field in kind.fields.values()] + ([kind.item] if kind.item else [])
+    return any(_has_defaults(child, (*above, kind)) for child in below)
+
+
+def _each(kind: api_types.Type, fill_item: Filler | None) -> Filler:
+    def fill_each(value: Any) -> None:
+        for item in value.values() if kind.kind == "map" else value:
+            fill_item(item)  # type: ignore[misc]  # None only if the list has no defaults either
+
+    return fill_each
+
+
+def _object_filler(kind: api_types.Type) -> Filler:
+    name = kind.name.removeprefix("io.k8s.api.")
+    constants = CONSTANTS.get(name, {})
+    rule = RULES.get(name)
+    unset = {key: (None,) if kind.field(key).pointer else (None, "") for key in constants}
+    parts = [
+        (field.name, filler, field.zero if field.always else None)
+        for field in kind.fields.values()
+        if (filler := _filler(field.type)) is not None
+    ]
+
+    def fill_object(value: Any) -> None:
+        for name, filler, zero in parts:
+            child = value.get(name)
+            if child is None and zero is not None:
+                child = value[name] = zero()
+            if child is not None:
+                filler(child)
+        for name, constant in constants.items():
+            if value.get(name) in unset[name]:
+                value[name] = copy.copy(constant) if isinstance(constant, dict | list) else constant
+        if rule is not None:
+            rule(value)
+
+    return fill_object

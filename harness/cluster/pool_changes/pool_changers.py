@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from harness import clocks, concurrency, errors, seeds, writing
 from harness.client import apis
 from harness.cluster.dra import driver_settings
-from harness.cluster.pool_changes import pool_changing, pool_publishers, pool_states
+from harness.cluster.pool_changes import pool_changing, pool_states
 from harness.history import journal_writer, records
 from harness.model import naming
 from harness.scenario import pool_changes
@@ -86,7 +86,7 @@ class PoolChanger:
         self._api, self._options, self._has_begun = api, options, has_begun
         self._named = options.changes.named()
         self._stopped = concurrency.Event("pool-changer.stopped")
-        publisher = pool_publishers.PoolPublisher(api, self._stopped, run_id=options.run_id)
+        publisher = pool_changing.PoolPublisher(api, self._stopped, run_id=options.run_id)
         self._changing = pool_changing.PoolChanging(publisher)
         streams = seeds.Seeds(options.seed)
         self._dice = {name: streams.stream("pool-changes", name) for name in self._named}
@@ -139,7 +139,7 @@ class PoolChanger:
     # ------------------------------------------------------------------- the threads
 
     def _run(self, names: Iterable[str]) -> None:
-        with contextlib.suppress(pool_publishers.Interrupted):
+        with contextlib.suppress(pool_changing.Interrupted):
             self._change_all(names)
 
     def _change_all(self, names: Iterable[str]) -> None:
@@ -186,7 +186,7 @@ class PoolChanger:
 
     def _wait(self, seconds: float) -> None:
         if self._stopped.wait(max(0.0, seconds)):
-            raise pool_publishers.Interrupted
+            raise pool_changing.Interrupted
 
     def _journal(self, due: _Due, made: pool_changing.Made, *, begun_ns: int) -> None:
         if self._writer is None:

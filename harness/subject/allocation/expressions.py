@@ -12,7 +12,7 @@ from typing import Any
 
 from harness import errors
 from harness.cel import checking
-from harness.subject.cel import compiling, costs, devices, values
+from harness.subject.cel import costs, devices, programs, values
 
 EXPRESSION_CHARACTERS_MAX = 10 * 1024
 """Maximum length of an expression, in characters; the API's own limit."""
@@ -39,7 +39,7 @@ class Selector:
             )
         self.text = text
         try:
-            self._program = compiling.compiled(text)
+            self._program = programs.compiled(text)
         except checking.CompileError as error:
             raise SelectorError(f"CEL selector {text!r} does not compile: {error}") from None
 

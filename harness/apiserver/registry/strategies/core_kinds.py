@@ -9,7 +9,7 @@ from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.core import events, small_kinds
+from harness.apiserver.validation.core import small_kinds
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _FINALIZER = "kubernetes"
@@ -53,11 +53,11 @@ class NodeStrategy(generic.Strategy):
 
 
 class EventStrategy(generic.Strategy):
-    """Events: only new ones are validated, and events.k8s.io has stricter rules."""
+    """Events: only new ones are validated, and small_kinds.k8s.io has stricter rules."""
 
     def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
         """Validate by the rules of the group in which the client sent the event."""
-        rule = events.new_event if served is resources.NEW_EVENTS else events.event
+        rule = small_kinds.new_event if served is resources.NEW_EVENTS else small_kinds.event
         return rule(document)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.managedfields import field_sets
-from harness.apiserver.scheme import api_types, defaulting, resources
+from harness.apiserver.scheme import api_types, defaults, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
 
@@ -63,7 +63,7 @@ class Strategy:
         self, served: resources.ResourceType, document: Document, *, now: Callable[[], str]
     ) -> None:
         """Set the default values of the version in which the document is, `served`, in place."""
-        defaulting.fill(api_types.of(served), document)
+        defaults.fill(api_types.of(served), document)
 
     def prepare_for_create(self, document: Document, *, now: str) -> None:
         """Clear what clients may not set on a new object, and initialize its status, in place."""

@@ -7,12 +7,12 @@ import pytest
 from harness.apiserver import admission
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry.strategies import pods
-from harness.apiserver.scheme import api_types, defaulting, defaults, resources
+from harness.apiserver.scheme import api_types, defaults, resources
 
 
 def filled(resource, document):
     made = copy.deepcopy(document)
-    defaulting.fill(api_types.of(resource), made)
+    defaults.fill(api_types.of(resource), made)
     return made
 
 
@@ -170,7 +170,7 @@ def test_an_empty_text_is_a_default_unless_go_holds_it_by_a_pointer():
     pod = _pod() | {"metadata": {}}
     pod["spec"]["restartPolicy"] = ""
     pvcs = api_types.of_kind("", "v1", "PersistentVolumeClaim")
-    defaulting.fill(pvcs, claim)
+    defaults.fill(pvcs, claim)
 
     assert claim["spec"]["volumeMode"] == ""
     assert filled(resources.PODS, pod)["spec"]["restartPolicy"] == "Always"
@@ -179,7 +179,7 @@ def test_an_empty_text_is_a_default_unless_go_holds_it_by_a_pointer():
 def test_pods_in_templates_of_other_kinds():
     kind = api_types.of_kind("apps", "v1", "Deployment")
     deployment = {"metadata": {}, "spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}
-    defaulting.fill(kind, deployment)
+    defaults.fill(kind, deployment)
 
     assert deployment["spec"]["replicas"] == 1
     assert deployment["spec"]["strategy"] == {

@@ -9,12 +9,7 @@ import pytest
 
 from harness import clocks, concurrency, errors
 from harness.client import apis
-from harness.cluster.pool_changes import (
-    pool_changers,
-    pool_changing,
-    pool_publishers,
-    pool_states,
-)
+from harness.cluster.pool_changes import pool_changers, pool_changing, pool_states
 from harness.history import journal_reader, records
 from harness.model import naming
 from harness.scenario import pool_changes
@@ -52,7 +47,7 @@ class Changing:
     def __init__(self, api: apis.Api) -> None:
         self.api = api
         self.stopped = concurrency.Event("stopped")
-        publisher = pool_publishers.PoolPublisher(api, self.stopped, run_id=RUN)
+        publisher = pool_changing.PoolPublisher(api, self.stopped, run_id=RUN)
         self._changing = pool_changing.PoolChanging(publisher)
         listed = api.list(apis.SLICES).items
         self._states = list(pool_states.of_slices(listed).values())
@@ -130,7 +125,7 @@ def test_taints_in_slices_come_and_go(changing: Changing) -> None:
     assert not any(item.get("taints") for item in known["spec"]["devices"])
 
 
-class Rules(pool_publishers.PoolPublisher):
+class Rules(pool_changing.PoolPublisher):
     """Keeps the rules; the store in the process does not serve them."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.validation.core import events
+from harness.apiserver.validation.core import small_kinds
 
 Document = dict[str, Any]
 
@@ -39,23 +39,25 @@ STYLED = {
     ],
 )
 def test_events(fields: Any, document: Document, wrong: list[Any]) -> None:
-    assert fields(events.event(document)) == wrong
+    assert fields(small_kinds.event(document)) == wrong
 
 
 def test_a_series_has_at_least_two_events(fields: Any) -> None:
     wrong = [("series.count", "Invalid"), ("series.lastObservedTime", "Required")]
-    assert fields(events.new_event(event(type="Normal", series={"count": 1}, **STYLED))) == wrong
+    assert (
+        fields(small_kinds.new_event(event(type="Normal", series={"count": 1}, **STYLED))) == wrong
+    )
 
 
 def test_each_group_names_the_controller_differently(fields: Any) -> None:
     anonymous = event(type="Normal", **STYLED | {"reportingComponent": "-"})
-    assert fields(events.event(anonymous)) == [("reportingComponent", "Invalid")]
-    assert fields(events.new_event(anonymous)) == [("reportingController", "Invalid")]
+    assert fields(small_kinds.event(anonymous)) == [("reportingComponent", "Invalid")]
+    assert fields(small_kinds.new_event(anonymous)) == [("reportingController", "Invalid")]
 
 
 def test_events_of_the_new_group_need_an_event_time(fields: Any) -> None:
-    assert fields(events.new_event(event(type="Normal", **STYLED))) == []
-    assert fields(events.new_event(event(count=1))) == [
+    assert fields(small_kinds.new_event(event(type="Normal", **STYLED))) == []
+    assert fields(small_kinds.new_event(event(count=1))) == [
         ("eventTime", "Required"),
         ("type", "Invalid"),
         ("count", "Invalid"),
