@@ -61,36 +61,54 @@ def _form(path: pathlib.Path) -> pathlib.Path:
     return next(iter(forms(path)), path)
 
 
+class _File:
+    """A file or folder of a run directory, by its name there."""
+
+    def __init__(self, name: str, *, compressed: bool = False) -> None:
+        """`compressed`: it may be, and then the path is that of the form there is."""
+        self._name, self._compressed = name, compressed
+
+    def __get__(self, directory: "RunDirectory", owner: object = None) -> pathlib.Path:
+        path = directory.path / self._name
+        return _form(path) if self._compressed else path
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunDirectory:
     """The paths of one run directory."""
 
     path: pathlib.Path
 
-    @property
-    def scenario(self) -> pathlib.Path:
-        """A verbatim copy of the scenario file."""
-        return self.path / "scenario.toml"
-
-    @property
-    def plan(self) -> pathlib.Path:
-        """Seed, resolved options, versions (`plans.Plan`)."""
-        return self.path / "plan.json"
-
-    @property
-    def cluster(self) -> pathlib.Path:
-        """Name, provider and component versions of the running cluster."""
-        return self.path / "cluster.json"
-
-    @property
-    def manifest(self) -> pathlib.Path:
-        """The files that the run wrote (`manifests.Manifest`); missing if it was interrupted."""
-        return self.path / "manifest.json"
-
-    @property
-    def processes(self) -> pathlib.Path:
-        """ProcessStarted, ProcessEnded and Phase records of the orchestrator."""
-        return _form(self.path / "processes.jsonl")
+    scenario = _File("scenario.toml")
+    """A verbatim copy of the scenario file."""
+    plan = _File("plan.json")
+    """Seed, resolved options, versions (`plans.Plan`)."""
+    cluster = _File("cluster.json")
+    """Name, provider and component versions of the running cluster."""
+    manifest = _File("manifest.json")
+    """The files that the run wrote (`manifests.Manifest`); missing if it was interrupted."""
+    processes = _File("processes.jsonl", compressed=True)
+    """ProcessStarted, ProcessEnded and Phase records of the orchestrator."""
+    faults = _File("faults.jsonl", compressed=True)
+    """FaultApplied and FaultWindow records; missing if the plan has no faults."""
+    traffic_workers = _File(TRAFFIC_WORKERS, compressed=True)
+    """WorkerJoined, WorkerLeft and WorkerRefused records of the load on other hosts."""
+    audit = _File("audit")
+    """The folder of the API server's audit log; missing if the plan has none."""
+    logs = _File("logs")
+    """The folder of the processes' output."""
+    verdict = _File("verdict.json")
+    """The verdict with its certificate and violations (`checks.verdict_files.Judgement`)."""
+    report = _File("report.html")
+    """The report for people."""
+    junit = _File("junit.xml")
+    """The verdict for CI systems."""
+    summary = _File("summary.md")
+    """The verdict in Markdown, for a pull request."""
+    trace = _File("trace.json")
+    """The timeline for ui.perfetto.dev."""
+    compressed_trace = _File("trace.json.gz")
+    """The timeline of a large run, instead of `trace`."""
 
     @property
     def observations(self) -> pathlib.Path:
@@ -99,11 +117,6 @@ class RunDirectory:
         The form that there is; the plain one if there is none, or if there are both.
         """
         return next(iter(self.all_observations()), self.new_observations("none"))
-
-    @property
-    def faults(self) -> pathlib.Path:
-        """FaultApplied and FaultWindow records; missing if the plan has no faults."""
-        return _form(self.path / "faults.jsonl")
 
     def new_observations(self, compression: str) -> pathlib.Path:
         """Return the file in which observations are written; `compression`: as in the plan."""
@@ -116,11 +129,6 @@ class RunDirectory:
     def operations(self, process: str) -> pathlib.Path:
         """Return the file of Invocation, Completion and Waited records of one process."""
         return _form(self.path / f"operations-{process}.jsonl")
-
-    @property
-    def traffic_workers(self) -> pathlib.Path:
-        """WorkerJoined, WorkerLeft and WorkerRefused records of the load on other hosts."""
-        return _form(self.path / TRAFFIC_WORKERS)
 
     def steps(self, process: str) -> pathlib.Path:
         """Return the file of Step records of one process of the subject."""
@@ -171,53 +179,13 @@ class RunDirectory:
         found = [name for name in names if name.startswith(prefix)]
         return [self.path / name for name in found if name.endswith(_JOURNAL_SUFFIXES)]
 
-    @property
-    def audit(self) -> pathlib.Path:
-        """The folder of the API server's audit log; missing if the plan has none."""
-        return self.path / "audit"
-
     def audit_logs(self) -> list[pathlib.Path]:
         """Return every part of the audit log, sorted by name."""
         return sorted(path for path in self.audit.glob("*.log*"))
 
-    @property
-    def logs(self) -> pathlib.Path:
-        """The folder of the processes' output."""
-        return self.path / "logs"
-
     def log(self, process: str) -> pathlib.Path:
         """Return the file of one process's output."""
         return _form(self.logs / f"{process}.log")
-
-    @property
-    def verdict(self) -> pathlib.Path:
-        """The verdict with its certificate and violations (`checks.verdict_files.Judgement`)."""
-        return self.path / "verdict.json"
-
-    @property
-    def report(self) -> pathlib.Path:
-        """The report for people."""
-        return self.path / "report.html"
-
-    @property
-    def junit(self) -> pathlib.Path:
-        """The verdict for CI systems."""
-        return self.path / "junit.xml"
-
-    @property
-    def summary(self) -> pathlib.Path:
-        """The verdict in Markdown, for a pull request."""
-        return self.path / "summary.md"
-
-    @property
-    def trace(self) -> pathlib.Path:
-        """The timeline for ui.perfetto.dev."""
-        return self.path / "trace.json"
-
-    @property
-    def compressed_trace(self) -> pathlib.Path:
-        """The timeline of a large run, instead of `trace`."""
-        return self.path / "trace.json.gz"
 
     def pages(self) -> list[pathlib.Path]:
         """Return the files that are rendered from the verdict; of the trace the form there is."""

@@ -64,7 +64,7 @@ def test_every_path_is_another_one_within_the_directory(tmp_path: pathlib.Path) 
     names = [
         name
         for name, value in vars(directories.RunDirectory).items()
-        if isinstance(value, property)
+        if isinstance(value, property | directories._File)
     ]
     paths = [getattr(directory, name) for name in names]
     paths += [method("x") for method in (directory.operations, directory.steps, directory.log)]
