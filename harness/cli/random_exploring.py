@@ -89,12 +89,12 @@ def _covered_whole(progress: "search_progress.SearchProgress") -> str:
 
 def reproduced(token: "tokens.Token") -> dict[str, object]:
     """Return the finding of a run, its token, and its story."""
-    from harness.explore.output import stories
+    from harness.explore.output import html_page
     from harness.explore.search import search_campaign
 
     run = search_campaign.replay(token, record=True)
     finding = run.finding or ""
-    story = list(stories.tell(run.moments, run.names, finding))
+    story = list(html_page.step_lines(run.steps, run.names, finding))
     return {"finding": finding, "token": str(token), "story": story}
 
 

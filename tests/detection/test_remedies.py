@@ -114,7 +114,7 @@ def test_the_subject_assumes_that_a_reservation_was_taken_back(
 def test_a_write_of_post_filter_has_failed_where_the_pod_waits() -> None:
     _, decisions = explored("allocation-not-freed").findings[0]
     token = tokens.Token(scenario="allocation-not-freed", defects=(), decisions=tuple(decisions))
-    told = [moment.name for moment in search_campaign.replay(token, record=True).moments]
+    told = [step.name for step in search_campaign.replay(token, record=True).steps]
     assert "post-filter.failed" in told
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.client import apis
 from harness.subject.allocation import inventories
-from harness.subject.extended_resources import demands
+from harness.subject.extended_resources import class_resolver
 from harness.subject.plugin import binding_conditions, claim_binding, scheduling_attempts
 from harness.subject.scheduling import schedulers
 from tests.support import api_objects, local_servers
@@ -30,7 +30,7 @@ class World:
         self.server, self.api = server, apis.Api(server)
         self.allocated = parts.allocated()
         self.flight = parts.in_flight_claims()
-        self.extended = demands.ExtendedResources(lambda: self.activated.append("all"))
+        self.extended = class_resolver.ExtendedResources(lambda: self.activated.append("all"))
         self.cache = parts.assume_cache([self.allocated])
         self.gatherer = parts.gatherer(self.allocated, self.flight)
         self.inventory = inventories.Inventory()

@@ -9,7 +9,8 @@ import typer
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.explore.search import causality_curve, explored_run, tokens
+    from harness.explore.output import html_page
+    from harness.explore.search import explored_run, tokens
 
 
 _STEPS_MAX = 200
@@ -66,12 +67,12 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
     """
     from harness import writing
     from harness.checks import verdicts
-    from harness.explore.output import reproduction, stories
+    from harness.explore.output import html_page, run_directory
     from harness.explore.search import search_campaign
 
     run = search_campaign.replay(token, record=True)
     finding = run.finding or "nothing was found"
-    story = stories.tell(run.moments, run.names, finding)
+    story = html_page.step_lines(run.steps, run.names, finding)
     _print_story(story)
     sizes = "".join(f", {key}={value}" for key, value in token.sizes)
     print(
@@ -79,7 +80,7 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
         f"Reproduce it: flake-hunt replay {token}"
     )
     if pytest_file is not None:
-        writing.replace(pytest_file, reproduction.pytest_file(token, finding, story).encode())
+        writing.replace(pytest_file, run_directory.pytest_file(token, finding, story).encode())
         print(f"Written: {pytest_file}")
     return verdicts.Verdict.INVALID.exit_code if run.finding else 0
 
@@ -108,14 +109,14 @@ def _save(path: pathlib.Path, token: "tokens.Token", run: "explored_run.Explored
     displaying.show(examination.judgement, directory)
 
 
-def _show_curve(token: "tokens.Token", futures: int) -> "list[causality_curve.Point]":
-    from harness.explore.search import causality_curve
+def _show_curve(token: "tokens.Token", futures: int) -> "list[html_page.Point]":
+    from harness.explore.output import html_page
 
     points = []
-    for point in causality_curve.curve(token, futures=futures, seed=1):
+    for point in html_page.curve(token, futures=futures, seed=1):
         points.append(point)
         print(
             f"{point.choice:5} {point.failing:6.0%} {'#' * round(40 * point.failing)}", flush=True
         )
-    print(f"the failure became likely at choice {causality_curve.steepest(points).choice}")
+    print(f"the failure became likely at choice {html_page.steepest(points).choice}")
     return points

@@ -4,11 +4,69 @@ The page is self-contained, like every report.
 """
 
 import dataclasses
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
-from harness.explore.output import stories
-from harness.explore.search import causality_curve, explored_run, tokens
+from harness import seeds
+from harness.explore.search import explored_run, random_strategies, search_campaign, tokens
 from harness.report import drawing, page_templates
+from harness.report.causes import step_sentences
+
+
+def step_lines(
+    steps: Sequence[explored_run.RunStep], names: step_sentences.Names, finding: str
+) -> list[str]:
+    """Return one sentence for each step that has a phrase, and the finding as the last one."""
+    sentences = [
+        step_sentences.sentence(step.task, step.name, step.fields, names)
+        for step in steps
+        if has_sentence(step)
+    ]
+    return [*sentences, f"therefore {finding}"]
+
+
+def has_sentence(step: explored_run.RunStep) -> bool:
+    """Return whether the story has a sentence for the step."""
+    return step_sentences.has_sentence(step.name, step.fields)
+
+
+STAY = 0.7
+"""Probability of the random walk to let the running task continue."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Point:
+    """A choice of the failing run."""
+
+    choice: int
+    """Number of decisions taken from the run; all later ones are random."""
+    failing: float
+    """Share of the continuations that fail too."""
+
+
+def curve(token: tokens.Token, *, futures: int, seed: int) -> Iterator[Point]:
+    """Yield a point for each choice of the run, in order; each costs `futures` runs."""
+    spec, whole = token.spec, search_campaign.replay(token).decisions
+    streams = seeds.Seeds(seed)
+    for choice in range(len(whole) + 1):
+        failing = 0
+        for number in range(futures):
+            stream = streams.stream("future", choice, number)
+            strategy = random_strategies.Branch(
+                whole[:choice], random_strategies.RandomWalk(stream, stay=STAY)
+            )
+            run = explored_run.explore_once(
+                spec, strategy, defects=token.defects, remedies=token.remedies
+            )
+            failing += run.finding is not None
+        yield Point(choice, failing / futures)
+
+
+def steepest(points: Sequence[Point]) -> Point:
+    """Return the choice after which the probability of failure rises most."""
+    steps = itertools.pairwise(points)
+    return max(steps, key=lambda pair: pair[1].failing - pair[0].failing)[1]
+
 
 _LANE, _LINE = 44.0, 34.0
 """Height of a lane, and of the line within it, below its name."""
@@ -25,11 +83,9 @@ class Sentence:
     text: str
 
 
-def render(
-    token: tokens.Token, run: explored_run.ExploredRun, points: Sequence[causality_curve.Point] = ()
-) -> str:
+def render(token: tokens.Token, run: explored_run.ExploredRun, points: Sequence[Point] = ()) -> str:
     """Return the page. Without `points` it has no causality curve."""
-    story = stories.tell(run.moments, run.names, run.finding or "nothing was found")
+    story = step_lines(run.steps, run.names, run.finding or "nothing was found")
     return (
         page_templates.templates()
         .get_template("explored.html.j2")
@@ -44,15 +100,15 @@ def render(
             lanes=_lanes(run),
             points=points,
             curve=_curve(points) if points else "",
-            jump=causality_curve.steepest(points) if len(points) > 1 else None,
+            jump=steepest(points) if len(points) > 1 else None,
         )
     )
 
 
 def _lanes(run: explored_run.ExploredRun) -> str:
     """Draw the steps of each task in order of execution; time is virtual and not drawn."""
-    steps = [moment for moment in run.moments if stories.has_sentence(moment)]
-    tasks = list(dict.fromkeys(moment.task for moment in steps))
+    steps = [step for step in run.steps if has_sentence(step)]
+    tasks = list(dict.fromkeys(step.task for step in steps))
     across = drawing.Scale(0, len(steps) + 1, 1.0, 99.0)
     body = []
     for index, task in enumerate(tasks):
@@ -60,15 +116,15 @@ def _lanes(run: explored_run.ExploredRun) -> str:
         body.append(drawing.label(0, y + 12, drawing.shortened(task), kind="lane"))
         body.append(drawing.line(across.left, y + _LINE, across.right, y + _LINE, kind="grid"))
     every = -(-len(steps) // _NUMBERS_MAX)
-    for number, moment in enumerate(steps, start=1):
-        x, y = across(number), tasks.index(moment.task) * _LANE + _LINE
-        body.append(drawing.dot(x, y, kind="stepA", title=f"{number}. {moment.name}"))
+    for number, step in enumerate(steps, start=1):
+        x, y = across(number), tasks.index(step.task) * _LANE + _LINE
+        body.append(drawing.dot(x, y, kind="stepA", title=f"{number}. {step.name}"))
         if number % every == 0:
             body.append(drawing.label(x, y - 7, number, kind="tick", anchor="middle"))
     return drawing.svg(body, height=len(tasks) * _LANE, title="The run, task by task")
 
 
-def _curve(points: Sequence[causality_curve.Point]) -> str:
+def _curve(points: Sequence[Point]) -> str:
     across = drawing.Scale(0, len(points) - 1, 1.0, 99.0)
     up = drawing.Scale(0, 1, _CURVE_HEIGHT, 8)
     line = [(across(point.choice), up(point.failing)) for point in points]

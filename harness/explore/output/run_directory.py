@@ -15,6 +15,39 @@ from harness.apiserver.storage import watch_cache
 from harness.explore.search import explored_run, tokens
 from harness.history import directories, journal_writer, manifests, plans, records, subject_names
 
+_TEMPLATE = '''"""{finding}
+
+{story}
+"""
+
+{imports}from harness.explore.search import search_campaign, tokens
+
+TOKEN = "{token}"
+
+
+def test_no_device_is_given_to_two_claims() -> None:
+    assert search_campaign.replay(tokens.parse(TOKEN)).finding is None
+
+
+def test_without_the_defects_it_is_not() -> None:
+    token = dataclasses.replace(tokens.parse(TOKEN), defects=())
+    assert search_campaign.replay(token).finding is None
+'''
+
+
+def pytest_file(token: tokens.Token, finding: str, story: list[str]) -> str:
+    """Return a test that fails while the run has a finding.
+
+    If the token has defects, a second test passes if these cause the finding.
+    """
+    lines = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(story, start=1))
+    imports = "import dataclasses\n\n" if token.defects else ""
+    text = _TEMPLATE.format(finding=finding.capitalize(), story=lines, token=token, imports=imports)
+    if token.defects:
+        return text
+    return text.partition("\n\ndef test_without_the_defects")[0] + "\n"
+
+
 RESOURCES = ["resourceclaims", "pods", "resourceslices"]
 """Resources whose commits are saved."""
 _STEP_NS = 1_000_000
@@ -67,7 +100,7 @@ def _write_processes(
 ) -> None:
     writer = journal_writer.Writer(directory.processes, process="explore", run_id=run_id)
     writer.write(records.Phase(name="explored", ts_ns=0, detail=run.finding or "nothing found"))
-    writer.write(records.Phase(name="ended", ts_ns=len(run.moments) * _STEP_NS))
+    writer.write(records.Phase(name="ended", ts_ns=len(run.steps) * _STEP_NS))
     writer.close()
 
 
@@ -77,9 +110,9 @@ def _write_observations(
     writer = journal_writer.Writer(directory.observations, process="recorder", run_id=run_id)
     for resource in RESOURCES:
         writer.write(_listed(resource, "first", 0, 0))
-    for moment, commit in run.commits:
+    for step, commit in run.commits:
         if commit.resource.plural in RESOURCES:
-            writer.write(_observation(commit, commit.type, moment * _STEP_NS))
+            writer.write(_observation(commit, commit.type, step * _STEP_NS))
     for resource in RESOURCES:
         _write_final_list(writer, resource, run.commits)
     writer.close()
@@ -125,14 +158,14 @@ def _write_steps(
     directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
 ) -> None:
     writer = journal_writer.Writer(directory.steps("scheduler"), process="scheduler", run_id=run_id)
-    for number, moment in enumerate(run.moments):
+    for number, step in enumerate(run.steps):
         writer.write(
             records.Step(
                 seq=number,
                 ts_ns=number * _STEP_NS,
-                thread=moment.task,
-                name=moment.name,
-                fields=moment.fields,
+                thread=step.task,
+                name=step.name,
+                fields=step.fields,
             )
         )
     writer.close()

@@ -12,7 +12,7 @@ from harness.subject.defects import panics
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StoryStep:
+class RunStep:
     """A step of a run, for its story."""
 
     task: str
@@ -38,10 +38,10 @@ class ExploredRun:
     """
     was_given_up: bool
     """True if the strategy abandoned the run."""
-    moments: list[StoryStep]
+    steps: list[RunStep]
     """The steps of the run; empty unless recorded."""
     names: dict[str, str]
-    """Maps the uids in `moments` to names."""
+    """Maps the uids in `steps` to names."""
     commits: list[tuple[int, watch_cache.Commit]]
     """Every commit with the number of steps before it; empty unless recorded."""
 
@@ -59,11 +59,11 @@ def explore_once(
 
     `observer` receives what every turn uses; None: there is none.
     """
-    moments: list[StoryStep] = []
+    steps: list[RunStep] = []
     commits: list[tuple[int, watch_cache.Commit]] = []
 
     def on_step(task: str, name: str, fields: concurrency.StepFields) -> None:
-        moments.append(StoryStep(task, name, dict(fields)))
+        steps.append(RunStep(task, name, dict(fields)))
 
     runtime = scheduler.ControlledRuntime(
         strategy,
@@ -78,9 +78,9 @@ def explore_once(
         world = spec.make(spec, runtime, defects=defects, remedies=remedies)
         try:
             if record:
-                world.listen(lambda commit: commits.append((len(moments), commit)))
+                world.listen(lambda commit: commits.append((len(steps), commit)))
             world.start()
-            moments.clear()
+            steps.clear()
             commits[:] = [(0, commit) for _, commit in commits]
             finding = _run(world, runtime)
             names = {**_names(commits), **world.names()} if record else {}
@@ -96,7 +96,7 @@ def explore_once(
         free=runtime.tape.free,
         state=state,
         was_given_up=was_given_up,
-        moments=moments,
+        steps=steps,
         names=names,
         commits=commits,
     )

@@ -16,7 +16,7 @@ from harness.explore.runtime import scheduler
 from harness.explore.worlds import api_server, chosen_parts, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (
     device_exclusivity,
-    panels,
+    protocol,
     runnable_pods,
     scheduler_books,
 )
@@ -34,7 +34,7 @@ class SmallWorld:
     """Number of devices of the node, and of claims, where the world has no size for it."""
     schedulers_named: Sequence[str] = (world_fixtures.SCHEDULER,)
     """Names of the schedulers, one for each."""
-    judged_by: Sequence[Callable[[], panels.Oracle]] = (device_exclusivity.DeviceExclusivity,)
+    judged_by: Sequence[Callable[[], protocol.Oracle]] = (device_exclusivity.DeviceExclusivity,)
     """The oracles that judge every commit."""
 
     def __init__(
@@ -49,8 +49,8 @@ class SmallWorld:
         self.is_known_to_fail = spec.is_known_to_fail(remedies)
         self._past = world_fixtures.past(list(self.objects()))
         self.store = self.new_store(self._past)
-        self._panel = panels.Panel(self.oracles(), runtime.finish)
-        self.listen(self._panel.on_commit)
+        self._judges = protocol.Oracles(self.oracles(), runtime.finish)
+        self.listen(self._judges.on_commit)
         self.server = api_server.LocalServer(
             self.store,
             runtime,
@@ -82,7 +82,7 @@ class SmallWorld:
         """Return the names of the schedulers, one for each."""
         return self.schedulers_named
 
-    def oracles(self) -> Iterable[panels.Oracle]:
+    def oracles(self) -> Iterable[protocol.Oracle]:
         """Return the oracles that judge every commit."""
         return [make() for make in self.judged_by]
 
@@ -170,7 +170,7 @@ class SmallWorld:
     @property
     def finding(self) -> str | None:
         """Description of the first violation in a commit; None if there is none."""
-        return self._panel.finding
+        return self._judges.finding
 
     def unfinished(self) -> str | None:
         """Describe what is wrong although nothing moves; None if all is as it should be.

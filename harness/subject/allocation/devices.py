@@ -1,12 +1,41 @@
 """A device of a ResourceSlice, with what the allocator asks of it again and again."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
 from harness.model.objects import Object
-from harness.subject.allocation import capacities, expressions, quantities, taints
+from harness.subject.allocation import capacities, expressions, quantities
 from harness.subject.objects import nodes
+
+EFFECTS = ("NoSchedule", "NoExecute")
+"""The effects that keep a device from being allocated; `None` and unknown effects do not."""
+
+
+def blocking(device: Object) -> tuple[Object, ...]:
+    """Return the taints of a device that a request has to tolerate."""
+    return tuple(taint for taint in device.get("taints") or () if taint.get("effect") in EFFECTS)
+
+
+def are_tolerated(taints: Iterable[Object], tolerations: Iterable[Object]) -> bool:
+    """Return whether each taint is tolerated by one of the tolerations."""
+    return all(any(_tolerates(toleration, taint) for toleration in tolerations) for taint in taints)
+
+
+def _tolerates(toleration: Object, taint: Object) -> bool:
+    """Return whether a toleration tolerates a taint.
+
+    An empty key or effect stands for all. An unknown operator tolerates nothing.
+    """
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+        return False
+    if toleration.get("key") and toleration["key"] != taint.get("key"):
+        return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Equal":
+        return bool(toleration.get("value", "") == taint.get("value", ""))
+    return bool(operator == "Exists")
+
 
 PoolKey = tuple[str, str]
 """Driver and name of a pool."""
@@ -46,7 +75,7 @@ class Device:
         self.place: Object = document if spec.get("perDeviceNodeSelection") else spec
         """Where the device is: `nodeName`, `nodeSelector` or `allNodes`."""
         self.is_shared = bool(document.get("allowMultipleAllocations"))
-        self.blocking_taints = taints.blocking(document) if document.get("taints") else ()
+        self.blocking_taints = blocking(document) if document.get("taints") else ()
         self.consumes = _consumed_counters(document) if document.get("consumesCounters") else ()
         self._results = results
         self._matches: dict[tuple[str, ...], bool] = {}

@@ -13,14 +13,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harness.subject.allocation import (
-    attributes,
-    device_requests,
-    devices,
-    expressions,
-    holdings,
-    taints,
-)
+from harness.subject.allocation import attributes, device_requests, devices, expressions, holdings
 
 Value = tuple[str, Any]
 UNIQUE = ("", "unique")
@@ -139,7 +132,7 @@ class KnownFailures:
             accepted = device.satisfies(option.selectors)
         except expressions.SelectorError:
             return device
-        if not accepted or not taints.are_tolerated(device.blocking_taints, option.tolerations):
+        if not accepted or not devices.are_tolerated(device.blocking_taints, option.tolerations):
             return False
         return device.is_shared or self._held.choice(0, option, device) is not None
 

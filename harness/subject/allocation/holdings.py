@@ -12,7 +12,6 @@ from harness.subject.allocation import (
     device_requests,
     devices,
     results,
-    taints,
 )
 
 FreeCounters = Callable[[devices.Device], dict[devices.Counter, Decimal]]
@@ -70,7 +69,7 @@ class Holdings:
 
     def _is_tolerated(self, option: device_requests.Option, device: devices.Device) -> bool:
         blocking = device.blocking_taints
-        return not blocking or taints.are_tolerated(blocking, option.tolerations)
+        return not blocking or devices.are_tolerated(blocking, option.tolerations)
 
     def choice(
         self, claim: int, option: device_requests.Option, device: devices.Device

@@ -3,12 +3,7 @@
 from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.defects import panics
-from harness.subject.queueing import (
-    cluster_events,
-    queued_pods,
-    queueing_hints,
-    scheduling_queue,
-)
+from harness.subject.queueing import cluster_events, queue_parts, queueing_hints, scheduling_queue
 from harness.subject.slice_tracking import slice_trackers
 
 
@@ -93,7 +88,7 @@ class UnindexedPodQueue(scheduling_queue.SchedulingQueue):
         worlds=("claim-lost-while-pod-waits", "two-users-one-device"),
     )
 
-    def _index(self, queued: queued_pods.QueuedPod, pod: Object) -> None:
+    def _index(self, queued: queue_parts.QueuedPod, pod: Object) -> None:
         if queued.pod is pod:
             super()._index(queued, pod)
 

@@ -7,10 +7,12 @@ another; of equally old ones the first by name.
 """
 
 import collections
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
 
 from harness import concurrency
 from harness.model.objects import Object
+from harness.subject.extended_resources import extended_claims, plugin_devices
 
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 """Prefix of the extended resource that every class backs; the name of the class follows."""
@@ -67,3 +69,45 @@ def _resources(obj: Object) -> Iterator[str]:
 
 def _created(obj: Object) -> str:
     return str(obj["metadata"].get("creationTimestamp") or "")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Demand:
+    """The extended resources of one pod; empty for most pods."""
+
+    amounts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """Amounts by resource, without zeros."""
+    classes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Name of the DeviceClass by resource, of those that a class backs."""
+
+
+class ExtendedResources:
+    """Classes, claims and pods, as far as they concern extended resources."""
+
+    def __init__(self, on_freed: Callable[[], None] = lambda: None) -> None:
+        """`on_freed()` is called when pods that wait for an extended resource may go on."""
+        self.resolver = DeviceClassResolver()
+        self.claims = extended_claims.ExtendedClaimIndex(on_freed)
+        self.plugin_devices = plugin_devices.PluginDevices(on_freed)
+
+    def demand(self, pod: Object) -> Demand:
+        """Return what the pod asks for, with the classes as they are now."""
+        amounts = plugin_devices.of_pod(pod)
+        found = {name: self.resolver.device_class(name) for name in amounts}
+        classes = {
+            name: str(item["metadata"]["name"]) for name, item in found.items() if item is not None
+        }
+        return Demand(amounts, classes)
+
+    def claim_for(self, pod: Object, demand: Demand) -> Object | None:
+        """Return the claim that an earlier attempt left, or a new one in memory.
+
+        None: no class backs what the pod asks for.
+        """
+        if not demand.classes:
+            return None
+        return self.claims.of_pod(pod) or extended_claims.in_memory(pod)
+
+    def refusal(self, demand: Demand, node: Object) -> str | None:
+        """Return why the node's device plugins have too little for the pod; None if not."""
+        return self.plugin_devices.refusal(demand.amounts, demand.classes, node)

@@ -11,12 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from harness import concurrency
 from harness.model.objects import Object
 from harness.subject.allocation import allocators
-from harness.subject.extended_resources import (
-    demands,
-    extended_claims,
-    plugin_devices,
-    resource_amounts,
-)
+from harness.subject.extended_resources import class_resolver, extended_claims, plugin_devices
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -107,7 +102,7 @@ def _requests(resource: str, containers: Iterable[_Container]) -> _Requests:
     wants = [
         (container, amount)
         for container in containers
-        if (amount := resource_amounts.of_container(container.spec).get(resource))
+        if (amount := plugin_devices.of_container(container.spec).get(resource))
     ]
     made = _Requests(resource)
     for container, amount in wants:
@@ -120,7 +115,7 @@ def _requests(resource: str, containers: Iterable[_Container]) -> _Requests:
 def _containers(pod: Object) -> Iterator[_Container]:
     init = pod["spec"].get("initContainers") or []
     for index, container in enumerate([*init, *pod["spec"]["containers"]]):
-        is_short_lived = index < len(init) and not resource_amounts.is_sidecar(container)
+        is_short_lived = index < len(init) and not plugin_devices.is_sidecar(container)
         yield _Container(index, container, is_short_lived)
 
 
@@ -148,7 +143,7 @@ class NodeVariants:
     """The variants of one attempt; used by several Filter threads."""
 
     def __init__(
-        self, pod: Object, claim: Object, demand: demands.Demand, allocator_of: AllocatorOf
+        self, pod: Object, claim: Object, demand: class_resolver.Demand, allocator_of: AllocatorOf
     ) -> None:
         """`claim` was made in memory for the pod."""
         self._pod, self._claim, self._demand = pod, claim, demand

@@ -4,14 +4,72 @@ After NodeResourcesFit in pkg/scheduler/framework/plugins/noderesources/fit.go, 
 resources only. A node that offers a resource by a device plugin gives none of it by claims.
 """
 
-from collections.abc import Callable, Mapping
+import collections
+from collections.abc import Callable, Mapping, Sequence
 
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.allocation import quantities
-from harness.subject.extended_resources import resource_amounts
+from harness.subject.extended_resources import class_resolver
 from harness.subject.objects import claims
+
+
+def is_extended(name: str) -> bool:
+    """Return whether a resource may be backed by devices: `example.com/gpu`, or an implicit one."""
+    if name.startswith(class_resolver.IMPLICIT_PREFIX):
+        return True
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+
+
+def of_container(container: Object) -> dict[str, int]:
+    """Return what one container asks for, without zeros."""
+    requests = (container.get("resources") or {}).get("requests") or {}
+    amounts = {
+        name: int(quantities.parse(str(value)).amount)
+        for name, value in requests.items()
+        if is_extended(name)
+    }
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def of_pod(pod: Object) -> dict[str, int]:
+    """Return what a pod needs at the most at any time, without zeros."""
+    spec = pod["spec"]
+    if not any(map(of_container, [*spec["containers"], *(spec.get("initContainers") or ())])):
+        return {}  # as nearly every pod
+    return most(spec, of_container)
+
+
+def most(spec: Object, amounts_of: Callable[[Object], Mapping[str, int]]) -> dict[str, int]:
+    """Return what the containers of a pod need at the most at any time, without zeros.
+
+    `amounts_of(container)` returns what one needs.
+    """
+    running = _sum([amounts_of(item) for item in spec["containers"]])
+    sidecars: collections.Counter[str] = collections.Counter()
+    highest: collections.Counter[str] = collections.Counter()
+    for container in spec.get("initContainers") or ():
+        amounts = collections.Counter(amounts_of(container))
+        if is_sidecar(container):
+            sidecars += amounts
+            highest |= sidecars
+        else:
+            highest |= sidecars + amounts
+    return dict(highest | (running + sidecars))
+
+
+def is_sidecar(init_container: Object) -> bool:
+    """Return whether an init container keeps running beside the containers."""
+    return bool(init_container.get("restartPolicy") == "Always")
+
+
+def _sum(parts: Sequence[Mapping[str, int]]) -> collections.Counter[str]:
+    total: collections.Counter[str] = collections.Counter()
+    for part in parts:
+        total += collections.Counter(part)
+    return total
+
 
 INSUFFICIENT = "Insufficient"
 """First word of the reason for which a node is ruled out, before the resource; upstream's word."""
@@ -77,7 +135,7 @@ def _from_plugins(pod: Object) -> dict[str, int]:
     """Return what a bound pod uses, without the resources that its claim gives."""
     status = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
     claimed = {mapping["resourceName"] for mapping in status.get("requestMappings") or ()}
-    amounts = resource_amounts.of_pod(pod)
+    amounts = of_pod(pod)
     return {name: amount for name, amount in amounts.items() if name not in claimed}
 
 

@@ -10,12 +10,8 @@ from collections.abc import Callable, Mapping
 from harness.client import apis, informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocators, expressions, inventories, refusal_memory
-from harness.subject.extended_resources import (
-    demands,
-    extended_claims,
-    node_variants,
-)
-from harness.subject.objects import claims, nodes, pod_claims
+from harness.subject.extended_resources import class_resolver, extended_claims, node_variants
+from harness.subject.objects import claims, nodes
 from harness.subject.plugin import (
     binding_conditions,
     claim_binding,
@@ -48,7 +44,7 @@ class DynamicResources:
         choices: random.Random,
         binder: claim_binding.ClaimBinder,
         conditions: binding_conditions.BindingConditions,
-        extended: demands.ExtendedResources,
+        extended: class_resolver.ExtendedResources,
         allocator: type[allocators.Allocator] = allocators.Allocator,
         filter_timeout_s: float = allocators.FILTER_TIMEOUT_S,
     ) -> None:
@@ -76,7 +72,7 @@ class DynamicResources:
 
     def pre_enqueue(self, pod: Object) -> str | None:
         """Return why the pod has to wait for one of its claims; None if all can be used."""
-        return pod_claims.why_unusable(pod, self._cache.get)
+        return claims.why_unusable(pod, self._cache.get)
 
     def pre_filter(self, pod: Object) -> scheduling_attempts.Attempt:
         """Collect the pod's claims and, if one must be allocated, the devices in use.
@@ -216,12 +212,12 @@ class DynamicResources:
         cannot be used yet, Unschedulable if one is being allocated, and AttemptError if the claims
         change all the time.
         """
-        found = pod_claims.of_pod(pod, self._cache.get)
+        found = claims.of_pod(pod, self._cache.get)
         for _ in range(READS_MAX):
             for claim in found:
                 if not claims.allocation_of(claim):
                     self._require_not_in_flight(claim)
-            again = pod_claims.of_pod(pod, self._cache.get)
+            again = claims.of_pod(pod, self._cache.get)
             if _versions(again) == _versions(found):
                 return found
             found = again
@@ -301,5 +297,5 @@ def _versions(found: list[Object]) -> list[tuple[str, str]]:
 
 
 def _require_known_requests(claim: Object) -> None:
-    if problem := pod_claims.unknown_request(claim):
+    if problem := claims.unknown_request(claim):
         raise scheduling_attempts.Unschedulable(problem)

@@ -13,7 +13,7 @@ from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocators, refusal_memory
 from harness.subject.extended_resources import (
-    demands,
+    class_resolver,
     extended_claims,
     node_variants,
     plugin_devices,
@@ -77,7 +77,7 @@ class Attempt:
     """Indexes of allocated claims whose devices were not made ready."""
     unavailable: set[int] = dataclasses.field(default_factory=set)
     """Indexes of claims whose existing allocation ruled out some node."""
-    demand: demands.Demand = dataclasses.field(default_factory=demands.Demand)
+    demand: class_resolver.Demand = dataclasses.field(default_factory=class_resolver.Demand)
     """The extended resources that the pod asks for."""
     left_over: Object | None = None
     """A claim for extended resources that an earlier attempt left; it rules out every node."""

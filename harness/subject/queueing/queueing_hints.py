@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Callable, Collection
 
 from harness.model.objects import Object
-from harness.subject.objects import claims, nodes, pod_claims
+from harness.subject.objects import claims, nodes
 from harness.subject.plugin import scheduling_attempts
 from harness.subject.queueing import cluster_events
 
@@ -42,7 +42,7 @@ POD_UNUSABLE = Hint(is_worth_trying=False, step="hint.pod-unusable")
 class QueueingHints:
     """The hints of the plugins that this scheduler has."""
 
-    def __init__(self, lookup: pod_claims.Lookup) -> None:
+    def __init__(self, lookup: claims.Lookup) -> None:
         """`lookup` returns the claim of a key; None if there is none."""
         self._lookup = lookup
 
@@ -79,7 +79,7 @@ class QueueingHints:
         """Follows isSchedulableAfterClaimChange; a deletion counts since kubernetes#140831."""
         changed = new or old or {}
         try:
-            used = pod_claims.of_pod(pod, self._lookup)
+            used = claims.of_pod(pod, self._lookup)
         except claims.Unresolved:
             return CLAIMS_UNUSABLE
         if old and claims.allocation_of(old) and not (new and claims.allocation_of(new)):
@@ -98,7 +98,7 @@ class QueueingHints:
             return SKIP
         if claims.uid_of(pod) != claims.uid_of(event.new):
             return SKIP
-        reason = pod_claims.why_unusable(event.new, self._lookup)
+        reason = claims.why_unusable(event.new, self._lookup)
         return POD_UPDATED if reason is None else POD_UNUSABLE
 
     def after_device_change(self, event: cluster_events.ClusterEvent) -> Hint:

@@ -17,7 +17,7 @@ from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.objects import claims
-from harness.subject.queueing import cluster_events, queue_parts, queued_pods, queueing_hints
+from harness.subject.queueing import cluster_events, queue_parts, queueing_hints
 
 _DOUBLINGS_MAX = 64
 """Doublings of the first backoff; far more than any maximum needs, and no overflow."""
@@ -44,11 +44,11 @@ class SchedulingQueue:
         self._parts = queue_parts.QueueParts(self._changed)
         self._gate, self._hints = gate, hints
         self._backoff_initial_s, self._backoff_max_s = backoff_initial_s, backoff_max_s
-        self._pods: dict[str, queued_pods.QueuedPod] = {}
+        self._pods: dict[str, queue_parts.QueuedPod] = {}
         self._users: dict[str, set[str]] = collections.defaultdict(set)
-        self._unschedulable: dict[str, queued_pods.QueuedPod] = {}
-        self._active: collections.deque[queued_pods.QueuedPod] = collections.deque()
-        self._timers: list[tuple[float, int, queued_pods.QueuedPod]] = []
+        self._unschedulable: dict[str, queue_parts.QueuedPod] = {}
+        self._active: collections.deque[queue_parts.QueuedPod] = collections.deque()
+        self._timers: list[tuple[float, int, queue_parts.QueuedPod]] = []
         self._order = itertools.count()
         self._missed = queue_parts.InFlightEvents()
         self._incoming: collections.Counter[tuple[str, str]] = collections.Counter()
@@ -90,7 +90,7 @@ class SchedulingQueue:
             self._open_gate(queued, cluster_events.FORCE_ACTIVATE)
         self._move(cluster_events.FORCE_ACTIVATE)
 
-    def pop(self) -> queued_pods.QueuedPod:
+    def pop(self) -> queue_parts.QueuedPod:
         """Take the next pod into flight; wait until there is one.
 
         Raises concurrency.Closed when the queue is closed.
@@ -102,14 +102,14 @@ class SchedulingQueue:
                 while self._active:
                     queued = self._active.popleft()
                     self._parts.writes(queue_parts.POD, queued.uid)
-                    if self._is_known(queued) and queued.place is queued_pods.Place.ACTIVE:
+                    if self._is_known(queued) and queued.place is queue_parts.Place.ACTIVE:
                         return self._take(queued)
                 self._changed.wait(wait_s)
         raise concurrency.Closed
 
     def failed(
         self,
-        queued: queued_pods.QueuedPod,
+        queued: queue_parts.QueuedPod,
         *,
         unschedulable: bool,
         rejectors: Iterable[str] = (),
@@ -121,7 +121,7 @@ class SchedulingQueue:
         error it only backs off. `rejectors`: the plugins that rejected it. `freed`: the attempt
         gave back what it had reserved, which no event tells: all other pods are retried.
         """
-        answers: list[queued_pods.Answer] = []
+        answers: list[queue_parts.Answer] = []
         with self._parts.with_pod(queued.uid):
             self._parts.misses(queued.pod)
             missed = self._missed.missed(queued.uid)
@@ -150,8 +150,8 @@ class SchedulingQueue:
             counts = collections.Counter(queued.place for queued in self._pods.values())
         return {
             place.value: counts[place]
-            for place in queued_pods.Place
-            if place is not queued_pods.Place.IN_FLIGHT
+            for place in queue_parts.Place
+            if place is not queue_parts.Place.IN_FLIGHT
         }
 
     def incoming(self) -> Mapping[tuple[str, str], int]:
@@ -162,13 +162,13 @@ class SchedulingQueue:
     def __len__(self) -> int:
         return len(self._pods)
 
-    def _users_of(self, event: cluster_events.ClusterEvent) -> list[queued_pods.QueuedPod] | None:
+    def _users_of(self, event: cluster_events.ClusterEvent) -> list[queue_parts.QueuedPod] | None:
         """Return the pods that use the claim of an event; None: it is not about a claim."""
         if event.resource != cluster_events.CLAIM:
             return None
         return self._known_users(informers.key_of(event.subject))
 
-    def _known_users(self, claim_key: str) -> list[queued_pods.QueuedPod]:
+    def _known_users(self, claim_key: str) -> list[queue_parts.QueuedPod]:
         with concurrency.in_parts(self._changed):
             self._parts.reads(queue_parts.USERS, claim_key)
             uids = sorted(self._users.get(claim_key, ()))
@@ -176,18 +176,18 @@ class SchedulingQueue:
                 self._parts.reads(queue_parts.POD, uid)
             return [self._pods[uid] for uid in uids if uid in self._pods]
 
-    def _open_gate(self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent) -> None:
+    def _open_gate(self, queued: queue_parts.QueuedPod, event: cluster_events.ClusterEvent) -> None:
         """Admit a gated pod; the gate reads the assume cache and is called without the lock."""
         self._parts.reads(queue_parts.POD, queued.uid)
-        if queued.place is queued_pods.Place.GATED and self._gate(queued.pod):
+        if queued.place is queue_parts.Place.GATED and self._gate(queued.pod):
             with self._parts.with_pod(queued.uid):
-                if queued.place is queued_pods.Place.GATED and self._is_known(queued):
+                if queued.place is queue_parts.Place.GATED and self._is_known(queued):
                     self._activate(queued, event)
 
     def _move(
         self,
         event: cluster_events.ClusterEvent,
-        candidates: Iterable[queued_pods.QueuedPod] | None = None,
+        candidates: Iterable[queue_parts.QueuedPod] | None = None,
     ) -> None:
         """Retry those of the candidates that the event may help; None: of all pods."""
         with concurrency.in_parts(self._changed):
@@ -196,12 +196,12 @@ class SchedulingQueue:
 
     # ------------------------------------------------------------------ under the lock
 
-    def _add(self, pod: Object) -> queued_pods.QueuedPod:
-        queued = self._pods[claims.uid_of(pod)] = queued_pods.QueuedPod(pod)
-        self._enter(queued, queued_pods.Place.GATED, cluster_events.POD_ADDED)
+    def _add(self, pod: Object) -> queue_parts.QueuedPod:
+        queued = self._pods[claims.uid_of(pod)] = queue_parts.QueuedPod(pod)
+        self._enter(queued, queue_parts.Place.GATED, cluster_events.POD_ADDED)
         return queued
 
-    def _index(self, queued: queued_pods.QueuedPod, pod: Object) -> None:
+    def _index(self, queued: queue_parts.QueuedPod, pod: Object) -> None:
         """Index a queued pod by the claims of its next state."""
         self._remove_user(queued.pod)
         for key in claims.known_claim_keys(pod):
@@ -219,8 +219,8 @@ class SchedulingQueue:
     def _retry(
         self,
         event: cluster_events.ClusterEvent,
-        candidates: Iterable[queued_pods.QueuedPod] | None = None,
-    ) -> list[queued_pods.Answer]:
+        candidates: Iterable[queue_parts.QueuedPod] | None = None,
+    ) -> list[queue_parts.Answer]:
         self._parts.happens(event)
         self._missed.add(event)
         answers = []
@@ -229,7 +229,7 @@ class SchedulingQueue:
             candidates = list(self._unschedulable.values())
         for queued in candidates:
             self._parts.reads(queue_parts.POD, queued.uid)
-            if queued.place is queued_pods.Place.UNSCHEDULABLE:
+            if queued.place is queue_parts.Place.UNSCHEDULABLE:
                 answer = self._ask(queued, event)
                 answers.append(answer)
                 if answer.hint.is_worth_trying:
@@ -239,16 +239,16 @@ class SchedulingQueue:
         return answers
 
     def _ask(
-        self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent
-    ) -> queued_pods.Answer:
-        return queued_pods.Answer(
+        self, queued: queue_parts.QueuedPod, event: cluster_events.ClusterEvent
+    ) -> queue_parts.Answer:
+        return queue_parts.Answer(
             self._hints.of(queued.pod, queued.rejectors, event), queued.uid, event
         )
 
-    def _wait(self, queued: queued_pods.QueuedPod, *, unschedulable: bool) -> None:
+    def _wait(self, queued: queue_parts.QueuedPod, *, unschedulable: bool) -> None:
         """Have a pod wait after a failed attempt."""
         if unschedulable:
-            self._enter(queued, queued_pods.Place.UNSCHEDULABLE, cluster_events.ATTEMPT_FAILED)
+            self._enter(queued, queue_parts.Place.UNSCHEDULABLE, cluster_events.ATTEMPT_FAILED)
             self._parts.writes(queue_parts.UNSCHEDULABLE)
             self._unschedulable[queued.uid] = queued
             self._set_timer(queued, FLUSH_S)
@@ -257,8 +257,8 @@ class SchedulingQueue:
 
     def _enter(
         self,
-        queued: queued_pods.QueuedPod,
-        place: queued_pods.Place,
+        queued: queue_parts.QueuedPod,
+        place: queue_parts.Place,
         event: cluster_events.ClusterEvent,
     ) -> None:
         queued.place = place
@@ -268,23 +268,23 @@ class SchedulingQueue:
         if self._unschedulable.pop(uid, None) is not None:
             self._parts.writes(queue_parts.UNSCHEDULABLE)
 
-    def _is_known(self, queued: queued_pods.QueuedPod) -> bool:
+    def _is_known(self, queued: queue_parts.QueuedPod) -> bool:
         return self._pods.get(queued.uid) is queued
 
-    def _take(self, queued: queued_pods.QueuedPod) -> queued_pods.QueuedPod:
-        queued.place = queued_pods.Place.IN_FLIGHT
+    def _take(self, queued: queue_parts.QueuedPod) -> queue_parts.QueuedPod:
+        queued.place = queue_parts.Place.IN_FLIGHT
         self._parts.misses(queued.pod)
         self._missed.begin(queued.uid)
         queued.attempts += 1
         return queued
 
-    def _activate(self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent) -> None:
-        self._enter(queued, queued_pods.Place.ACTIVE, event)
+    def _activate(self, queued: queue_parts.QueuedPod, event: cluster_events.ClusterEvent) -> None:
+        self._enter(queued, queue_parts.Place.ACTIVE, event)
         self._parts.writes(queue_parts.ACTIVE)
         self._active.append(queued)
         self._changed.notify()
 
-    def _back_off(self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent) -> None:
+    def _back_off(self, queued: queue_parts.QueuedPod, event: cluster_events.ClusterEvent) -> None:
         """Activate the pod once its backoff, which began when the attempt failed, has elapsed."""
         doublings = min(queued.attempts - 1, _DOUBLINGS_MAX)
         length_s = min(self._backoff_initial_s * 2.0**doublings, self._backoff_max_s)
@@ -292,10 +292,10 @@ class SchedulingQueue:
         if left_s <= 0:
             self._activate(queued, event)
         else:
-            self._enter(queued, queued_pods.Place.BACKOFF, event)
+            self._enter(queued, queue_parts.Place.BACKOFF, event)
             self._set_timer(queued, left_s)
 
-    def _set_timer(self, queued: queued_pods.QueuedPod, wait_s: float) -> None:
+    def _set_timer(self, queued: queue_parts.QueuedPod, wait_s: float) -> None:
         at_s = concurrency.monotonic_s() + wait_s
         self._parts.writes(queue_parts.TIMERS)
         heapq.heappush(self._timers, (at_s, next(self._order), queued))
@@ -309,19 +309,19 @@ class SchedulingQueue:
             self._expire(heapq.heappop(self._timers)[2], now_s)
         return self._timers[0][0] - now_s if self._timers else None
 
-    def _expire(self, queued: queued_pods.QueuedPod, now_s: float) -> None:
+    def _expire(self, queued: queue_parts.QueuedPod, now_s: float) -> None:
         self._parts.writes(queue_parts.TIMERS)
         self._parts.writes(queue_parts.POD, queued.uid)
         if not self._is_known(queued):
             return
-        if queued.place is queued_pods.Place.BACKOFF:
+        if queued.place is queue_parts.Place.BACKOFF:
             self._activate(queued, cluster_events.BACKOFF_COMPLETE)
-        elif queued.place is queued_pods.Place.UNSCHEDULABLE and now_s >= queued.failed_s + FLUSH_S:
+        elif queued.place is queue_parts.Place.UNSCHEDULABLE and now_s >= queued.failed_s + FLUSH_S:
             self._leave_unschedulable(queued.uid)
             self._activate(queued, cluster_events.UNSCHEDULABLE_TIMEOUT)
 
 
-def _tell(answers: Iterable[queued_pods.Answer]) -> None:
+def _tell(answers: Iterable[queue_parts.Answer]) -> None:
     """Take the steps of hints; the queue's lock must not be held."""
     for answer in answers:
         if answer.hint.step:

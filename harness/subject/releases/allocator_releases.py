@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from harness.extensions import replacements
 from harness.model.objects import Object
-from harness.subject.allocation import allocators, device_requests, devices, holdings, taints
+from harness.subject.allocation import allocators, device_requests, devices, holdings
 from harness.subject.defects import allocator_search
 
 
@@ -37,7 +37,7 @@ class AnyEffectHoldings(allocator_search.NotGivenBackHoldings):
     """
 
     def _is_tolerated(self, option: device_requests.Option, device: devices.Device) -> bool:
-        return taints.are_tolerated(device.document.get("taints") or (), option.tolerations)
+        return devices.are_tolerated(device.document.get("taints") or (), option.tolerations)
 
 
 class PlainResultsAllocator(LeftoversAllocator):

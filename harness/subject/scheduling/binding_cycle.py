@@ -14,7 +14,7 @@ from harness.client import apis, transports
 from harness.model.objects import Object
 from harness.subject.objects import claims
 from harness.subject.plugin import binding_conditions, dynamic_resources, scheduling_attempts
-from harness.subject.queueing import queued_pods
+from harness.subject.queueing import queue_parts
 from harness.subject.telemetry import klog, pod_reports
 
 
@@ -71,7 +71,7 @@ _THREADS = "threads"
 class Binding:
     """A pod with reserved devices, and the node it is to run on."""
 
-    queued: queued_pods.QueuedPod
+    queued: queue_parts.QueuedPod
     attempt: scheduling_attempts.Attempt
     node_name: str
 

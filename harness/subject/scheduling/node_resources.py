@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from harness.model.objects import Object
 from harness.subject.allocation import quantities
-from harness.subject.extended_resources import resource_amounts
+from harness.subject.extended_resources import plugin_devices
 from harness.subject.objects import nodes
 
 SCORE_MAX = 100
@@ -58,8 +58,8 @@ class NodeUse(NamedTuple):
 
 def of_pod(pod: Object) -> PodRequest:
     """Return what the pod requests at the most at any time."""
-    plain = resource_amounts.most(pod["spec"], _of_container)
-    weighed = resource_amounts.most(pod["spec"], _weighed)
+    plain = plugin_devices.most(pod["spec"], _of_container)
+    weighed = plugin_devices.most(pod["spec"], _weighed)
     overhead = _parsed(pod["spec"].get("overhead") or {})
     cpu_m, memory = overhead.get("cpu", 0), overhead.get("memory", 0)
     return PodRequest(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from harness.client import apis, informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocators, inventories
-from harness.subject.extended_resources import demands
+from harness.subject.extended_resources import class_resolver
 from harness.subject.leadership import leader_election
 from harness.subject.plugin import (
     binding_conditions,
@@ -30,13 +30,12 @@ from harness.subject.queueing import (
 from harness.subject.scheduling import (
     assigned_pods,
     binding_cycle,
-    node_lists,
     node_orders,
     node_search,
     scheduling_cycles,
 )
 from harness.subject.slice_tracking import slice_trackers, taint_rules
-from harness.subject.telemetry import pod_messages, pod_reports
+from harness.subject.telemetry import pod_reports
 from harness.subject.tracking import (
     allocated_devices,
     assume_caches,
@@ -113,14 +112,14 @@ class Scheduler:
         allocated = self._allocated = parts.allocated()
         flight = self._in_flight = parts.in_flight_claims()
         self._inventory = inventories.Inventory()
-        self._nodes = node_lists.NodeList()
+        self._nodes = node_orders.NodeList()
         self._queue = parts.queue(
             gate=self._may_enter,
             hints=parts.hints(lambda key: self._cache.get(key)),  # noqa: PLW0108 - made later
             backoff_initial_s=options.backoff_initial_s,
             backoff_max_s=options.backoff_max_s,
         )
-        self._extended = demands.ExtendedResources(
+        self._extended = class_resolver.ExtendedResources(
             lambda: self._queue.move(cluster_events.ASSIGNED_POD_DELETED)
         )
         self._assigned = (
@@ -300,7 +299,7 @@ class Scheduler:
     def _may_enter(self, pod: Object) -> bool:
         reason = self._plugin.pre_enqueue(pod)
         if reason is not None:
-            self._reports.failed(pod, pod_messages.UNSCHEDULABLE, reason)
+            self._reports.failed(pod, pod_reports.UNSCHEDULABLE, reason)
         return reason is None
 
     def _device_classes(self) -> dict[str, Object]:
@@ -311,7 +310,7 @@ class Scheduler:
         if self._assigned is not None:
             self._assigned.forget(binding.queued.pod)
         in_use = isinstance(error, scheduling_attempts.ClaimInUseError)
-        reason = pod_messages.UNSCHEDULABLE if in_use else pod_messages.SCHEDULER_ERROR
+        reason = pod_reports.UNSCHEDULABLE if in_use else pod_reports.SCHEDULER_ERROR
         self._reports.failed(binding.queued.pod, reason, str(error))
         self._queue.failed(
             binding.queued,

@@ -8,9 +8,9 @@ from harness.client import apis, transports
 from harness.model.objects import Object
 from harness.subject.objects import claims
 from harness.subject.plugin import dynamic_resources, scheduling_attempts
-from harness.subject.queueing import queued_pods, scheduling_queue
-from harness.subject.scheduling import assigned_pods, binding_cycle, node_lists, node_search
-from harness.subject.telemetry import klog, pod_messages, pod_reports
+from harness.subject.queueing import queue_parts, scheduling_queue
+from harness.subject.scheduling import assigned_pods, binding_cycle, node_orders, node_search
+from harness.subject.telemetry import klog, pod_reports
 
 NO_CLAIMS = "no new claims to deallocate"
 """PostFilter's words about a pod that PreFilter has refused; kube-scheduler's."""
@@ -24,7 +24,7 @@ class SchedulingCycle:
         plugin: dynamic_resources.DynamicResources,
         *,
         queue: scheduling_queue.SchedulingQueue,
-        nodes: node_lists.NodeList,
+        nodes: node_orders.NodeList,
         binders: binding_cycle.Binders,
         reports: pod_reports.PodReports,
         search: node_search.NodeSearch,
@@ -54,7 +54,7 @@ class SchedulingCycle:
                 return
             self._schedule(queued)
 
-    def _schedule(self, queued: queued_pods.QueuedPod) -> None:
+    def _schedule(self, queued: queue_parts.QueuedPod) -> None:
         """Try one pod: reserve devices on a node that fits, and queue its binding."""
         concurrency.step("scheduling.started", pod=queued.uid, attempt=queued.attempts)
         try:
@@ -63,12 +63,12 @@ class SchedulingCycle:
             self._reserve(attempt, node, allocations)
         except scheduling_attempts.Unschedulable as reason:
             concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
-            self._reports.failed(queued.pod, pod_messages.UNSCHEDULABLE, str(reason))
+            self._reports.failed(queued.pod, pod_reports.UNSCHEDULABLE, str(reason))
             self._queue.failed(queued, unschedulable=True, rejectors=reason.rejectors)
         except scheduling_attempts.AttemptError as error:
             klog.error(5, error, "dynamic resource plugin failed", pod=queued.pod)
             concurrency.step("scheduling.failed", pod=queued.uid, reason=str(error))
-            self._reports.failed(queued.pod, pod_messages.SCHEDULER_ERROR, str(error))
+            self._reports.failed(queued.pod, pod_reports.SCHEDULER_ERROR, str(error))
             self._queue.failed(queued, unschedulable=False)
         else:
             name = node["metadata"]["name"]

@@ -12,7 +12,7 @@ from typing import Any
 from harness.client import apis
 from harness.subject import assembling
 from harness.subject.allocation import inventories
-from harness.subject.extended_resources import demands, extended_claims
+from harness.subject.extended_resources import class_resolver, extended_claims
 from harness.subject.objects import claims, nodes
 from harness.subject.plugin import binding_conditions, scheduling_attempts
 from harness.subject.scheduling import assigned_pods, node_orders, node_search
@@ -33,7 +33,7 @@ class Case:
         self._case = json.loads(json.dumps(recorded).replace("{{p}}", PREFIX))
         parts = assembling.parts(release=release)
         allocated, self._flight = parts.allocated(), in_flight.InFlightClaims()
-        self._extended = demands.ExtendedResources()
+        self._extended = class_resolver.ExtendedResources()
         self._cache: assume_caches.AssumeCache = parts.assume_cache([allocated])
         self._inventory = inventories.Inventory()
         self._classes: dict[str, Object] = {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import claim_entries, device_exclusivity, panels, reservations
+from harness.explore.worlds.oracles import claim_entries, device_exclusivity, protocol, reservations
 from harness.model.objects import Object
 from harness.subject.claim_control import claim_controllers
 
@@ -19,7 +19,7 @@ spec = functools.partial(world_specs.spec, private_locks=world_specs.contended("
 class ControlledWorld(small_world.SmallWorld):
     """A world with a claim controller beside the schedulers."""
 
-    judged_by: Sequence[Callable[[], panels.Oracle]] = (
+    judged_by: Sequence[Callable[[], protocol.Oracle]] = (
         device_exclusivity.DeviceExclusivity,
         reservations.Reservations,
         claim_entries.ClaimEntries,

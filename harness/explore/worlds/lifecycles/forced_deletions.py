@@ -12,7 +12,7 @@ from harness.client import apis
 from harness.cluster.dra import node_claims
 from harness.cluster.fake_nodes import kubelets
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, panels, preparations
+from harness.explore.worlds.oracles import device_exclusivity, preparations, protocol
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
@@ -38,7 +38,7 @@ class ForcedDeletion(small_world.SmallWorld):
         self._running: dict[str, concurrency.Event] = {}
         super().__init__(*args, **options)
 
-    def oracles(self) -> Iterable[panels.Oracle]:
+    def oracles(self) -> Iterable[protocol.Oracle]:
         """Return those of devices and of the node."""
         return device_exclusivity.DeviceExclusivity(), self._judge
 

@@ -8,7 +8,7 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
-from harness.explore.worlds.oracles import allocation_finalizers, panels
+from harness.explore.worlds.oracles import allocation_finalizers, protocol
 
 FIRST, NEXT = "pod-1", "pod-2"
 PODS = (1, 2)
@@ -25,7 +25,7 @@ class FreedClaim(controlled_world.ControlledWorld):
         self._bound = concurrency.Event("bound")
         self._was_allocated = False
 
-    def oracles(self) -> tuple[panels.Oracle, ...]:
+    def oracles(self) -> tuple[protocol.Oracle, ...]:
         """Return those of a world with a controller, and that of finalizers."""
         return (*super().oracles(), allocation_finalizers.AllocationFinalizers())
 
@@ -56,7 +56,7 @@ class FreedClaim(controlled_world.ControlledWorld):
 class OverlookedFinalizer(controlled_world.ControlledWorld):
     """A user deletes a claim while the scheduler adds the finalizer and allocates it for a pod."""
 
-    def oracles(self) -> tuple[panels.Oracle, ...]:
+    def oracles(self) -> tuple[protocol.Oracle, ...]:
         """Return that of finalizers first, because what comes of it is no one else's."""
         return (allocation_finalizers.AllocationFinalizers(), *super().oracles())
 

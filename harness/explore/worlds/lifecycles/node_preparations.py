@@ -18,7 +18,7 @@ from harness.cluster.dra import (
 from harness.explore.runtime import tasks
 from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import kept_files
-from harness.explore.worlds.oracles import panels, preparations
+from harness.explore.worlds.oracles import preparations, protocol
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
@@ -65,7 +65,7 @@ class NodePreparations(small_world.SmallWorld):
         """Return what the checkpoint file of the node has at first; None: there is none."""
         return None
 
-    def oracles(self) -> Iterable[panels.Oracle]:
+    def oracles(self) -> Iterable[protocol.Oracle]:
         """Return that of the node."""
         return (self._judge,)
 

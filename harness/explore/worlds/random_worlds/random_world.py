@@ -13,14 +13,14 @@ from harness.explore.runtime import scheduler
 from harness.explore.worlds import api_server, small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (
     allocation_finalizers,
+    asked_devices,
     claim_entries,
     device_exclusivity,
     device_shares,
     granted_devices,
     leftovers,
-    panels,
     preparations,
-    ready_devices,
+    protocol,
     reservations,
     runnable_pods,
 )
@@ -131,7 +131,7 @@ class RandomWorld(small_world.SmallWorld):
         for rule in self._rules:
             tracker.rules.on_add(rule, initial=True)
 
-    def oracles(self) -> Iterable[panels.Oracle]:
+    def oracles(self) -> Iterable[protocol.Oracle]:
         """Return all oracles of allocations, reservations and generated claims."""
         return (
             device_exclusivity.DeviceExclusivity(),
@@ -140,7 +140,7 @@ class RandomWorld(small_world.SmallWorld):
             reservations.Reservations(),
             claim_entries.ClaimEntries(),
             allocation_finalizers.AllocationFinalizers(exempt=(action_drawing.HOLDER,)),
-            ready_devices.ReadyDevices(),
+            asked_devices.ReadyDevices(),
             self._prepared,
         )
 

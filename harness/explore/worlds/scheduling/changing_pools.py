@@ -10,7 +10,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, ready_devices, reservations
+from harness.explore.worlds.oracles import asked_devices, device_exclusivity, reservations
 from harness.model.objects import Object
 from harness.subject.scheduling import schedulers
 from harness.subject.slice_tracking import slice_trackers
@@ -130,7 +130,7 @@ class ConditionFails(small_world.SmallWorld):
     judged_by = (
         device_exclusivity.DeviceExclusivity,
         reservations.Reservations,
-        ready_devices.ReadyDevices,
+        asked_devices.ReadyDevices,
     )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

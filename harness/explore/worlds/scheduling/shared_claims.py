@@ -12,7 +12,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects, watch_cache
 from harness.client import apis
 from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
+from harness.explore.worlds.oracles import device_exclusivity, protocol, reservations
 from harness.model.objects import Object
 from harness.subject.scheduling import schedulers
 
@@ -169,7 +169,7 @@ class LimitedClaim(SharedClaim):
         """Return a store whose claims have few places."""
         return new(past, reservations_max=LIMIT)
 
-    def oracles(self) -> Iterable[panels.Oracle]:
+    def oracles(self) -> Iterable[protocol.Oracle]:
         """Return those of devices and reservations, with the limit of this world."""
         return device_exclusivity.DeviceExclusivity(), reservations.Reservations(LIMIT)
 

@@ -14,14 +14,8 @@ import pytest
 from harness import clocks
 from harness.checks import judging, verdict_files, verdicts
 from harness.client import informers
-from harness.explore.output import html_page, run_directory, stories
-from harness.explore.search import (
-    causality_curve,
-    search_campaign,
-    search_progress,
-    shrink_world,
-    tokens,
-)
+from harness.explore.output import html_page, run_directory
+from harness.explore.search import search_campaign, search_progress, shrink_world, tokens
 from harness.explore.worlds import chosen_parts, small_world, world_catalogue
 from harness.report import rendering
 from harness.subject.scheduling import schedulers
@@ -107,7 +101,7 @@ def test_a_missing_answer_is_too_much_for_the_subject_as_it_is_upstream() -> Non
     wanted = hunt(schedules=60, scenario="answer-lost", until_found=False)
     tapes = [wanted.token(decisions) for _, decisions in explored(wanted).findings]
     runs = [search_campaign.replay(token, record=True) for token in tapes]
-    told = [[moment.name for moment in run.moments] for run in runs]
+    told = [[step.name for step in run.steps] for run in runs]
     for fate in ("api.answer.lost", "api.request.late"):
         alike = [names for names in told if fate in names]
         assert alike
@@ -140,7 +134,7 @@ def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
 def test_the_story_tells_the_stale_read() -> None:
     token = smallest_finding()
     run = search_campaign.replay(token, record=True)
-    told = stories.tell(run.moments, run.names, run.finding or "")
+    told = html_page.step_lines(run.steps, run.names, run.finding or "")
     inserted = told.index(next(line for line in told if "to the allocated devices" in line))
     listed = max(index for index, line in enumerate(told) if "lists the claims in flight" in line)
     cloned = max(
@@ -193,10 +187,10 @@ def test_a_run_made_again_later_is_the_same_to_the_byte(monkeypatch: pytest.Monk
 
 def test_the_causality_curve_rises_from_little_to_certainty() -> None:
     token = smallest_finding()
-    points = list(causality_curve.curve(token, futures=5, seed=1))
+    points = list(html_page.curve(token, futures=5, seed=1))
     assert points[0].failing < 0.5
     assert points[-1].failing == 1.0
-    jump = causality_curve.steepest(points)
+    jump = html_page.steepest(points)
     assert 0 < jump.choice <= points[-1].choice
     run = search_campaign.replay(token, record=True)
     page = html_page.render(token, run, points)

@@ -115,8 +115,8 @@ def test_a_broken_watch_is_resumed_or_listed_again(choice: int) -> None:
         token = tokens.Token(scenario="watch-breaks", defects=(), decisions=tuple(run.decisions))
         again = search_campaign.replay(token, record=True)
         broken += any(
-            moment.name == "api.watch.broken" and moment.fields["compacted"] == (choice == 2)
-            for moment in again.moments
+            step.name == "api.watch.broken" and step.fields["compacted"] == (choice == 2)
+            for step in again.steps
         )
     assert broken > 3
 
@@ -127,5 +127,5 @@ def test_another_client_that_touches_objects_makes_conflicts_and_nothing_worse()
         assert run.finding is None
         token = tokens.Token(scenario="object-touched", defects=(), decisions=tuple(run.decisions))
         again = search_campaign.replay(token, record=True)
-        conflicts += sum(moment.name == "pre-bind.conflict" for moment in again.moments)
+        conflicts += sum(step.name == "pre-bind.conflict" for step in again.steps)
     assert conflicts > 3

@@ -11,7 +11,7 @@ from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
 from harness.subject.allocation import allocators
 from harness.subject.extended_resources import claim_creation
-from harness.subject.objects import claims, pod_claims
+from harness.subject.objects import claims
 from harness.subject.plugin import (
     binding_conditions,
     claim_binding,
@@ -59,7 +59,7 @@ def test_a_pod_whose_reserve_fails_is_tried_again(
     run = search_campaign.replay(token, record=True)
     assert failed
     assert run.finding is None
-    told = [dict(moment.fields).get("reason", "") for moment in run.moments]
+    told = [dict(step.fields).get("reason", "") for step in run.steps]
     assert 'running Reserve plugin "DynamicResources": the claim has changed' in told
 
 
@@ -125,7 +125,7 @@ class OnceReadingPlugin(dynamic_resources.DynamicResources):
     """A claim may leave the in-flight claims after it was read."""
 
     def _claims_of(self, pod: Object) -> list[Object]:
-        found = pod_claims.of_pod(pod, self._cache.get)
+        found = claims.of_pod(pod, self._cache.get)
         for claim in found:
             if not claims.allocation_of(claim):
                 self._require_not_in_flight(claim)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.subject.extended_resources import node_variants, resource_amounts
+from harness.subject.extended_resources import node_variants, plugin_devices
 
 Object = dict[str, Any]
 GPU, NIC = "example.com/gpu", "example.com/nic"
@@ -48,19 +48,19 @@ def users_of(made: Object) -> dict[str, list[str]]:
     ],
 )
 def test_which_resources_are_extended(name: str, extended: bool) -> None:
-    assert resource_amounts.is_extended(name) is extended
+    assert plugin_devices.is_extended(name) is extended
 
 
 def test_what_a_pod_needs_at_once() -> None:
     """Init containers one after the other, sidecars from then on, containers together."""
     c = container
-    assert resource_amounts.of_pod(pod(c("a", gpu=1), c("b", gpu=2, nic=1))) == {GPU: 3, NIC: 1}
-    assert resource_amounts.of_pod(pod(c("a", gpu=1), init=(c("i", gpu=3), c("j", gpu=2)))) == {
+    assert plugin_devices.of_pod(pod(c("a", gpu=1), c("b", gpu=2, nic=1))) == {GPU: 3, NIC: 1}
+    assert plugin_devices.of_pod(pod(c("a", gpu=1), init=(c("i", gpu=3), c("j", gpu=2)))) == {
         GPU: 3
     }
     with_sidecar = pod(c("a", gpu=1), init=(c("s", gpu=1, sidecar=True), c("j", gpu=3)))
-    assert resource_amounts.of_pod(with_sidecar) == {GPU: 4}
-    assert resource_amounts.of_pod(pod(c("a", gpu=0), c("b"))) == {}
+    assert plugin_devices.of_pod(with_sidecar) == {GPU: 4}
+    assert plugin_devices.of_pod(pod(c("a", gpu=0), c("b"))) == {}
 
 
 def test_each_container_has_a_request_of_its_own() -> None:

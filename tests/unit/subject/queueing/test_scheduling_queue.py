@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness import concurrency
-from harness.subject.queueing import cluster_events, queued_pods, queueing_hints, scheduling_queue
+from harness.subject.queueing import cluster_events, queue_parts, queueing_hints, scheduling_queue
 from tests.support import api_objects, controlled_runtimes
 
 Object = dict[str, Any]
@@ -38,7 +38,7 @@ class World:
     def pop(self) -> str:
         return str(self.take().pod["metadata"]["name"])
 
-    def take(self) -> queued_pods.QueuedPod:
+    def take(self) -> queue_parts.QueuedPod:
         return self.queue.pop()
 
     def is_idle(self) -> bool:
@@ -270,7 +270,7 @@ def test_a_pod_that_came_back_is_a_pod_of_its_own(
     world.queue.put(pod("a"))
     second = world.take()
     world.queue.failed(first, unschedulable=True)
-    assert (second.attempts, second.place) == (1, queued_pods.Place.IN_FLIGHT)
+    assert (second.attempts, second.place) == (1, queue_parts.Place.IN_FLIGHT)
     assert world.is_idle()
 
 

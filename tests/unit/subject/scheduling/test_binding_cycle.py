@@ -10,7 +10,7 @@ import pytest
 from harness import clocks
 from harness.client import apis
 from harness.subject.plugin import scheduling_attempts
-from harness.subject.queueing import queued_pods
+from harness.subject.queueing import queue_parts
 from harness.subject.scheduling import binding_cycle
 from harness.subject.telemetry import pod_reports
 from tests.support import api_objects, local_servers
@@ -65,7 +65,7 @@ class World:
         for name in names:
             pod = self.api.create(apis.PODS, api_objects.pod(name), namespace="default")
             attempt = scheduling_attempts.Attempt(pod, [])
-            self.binders.put(binding_cycle.Binding(queued_pods.QueuedPod(pod), attempt, "worker-1"))
+            self.binders.put(binding_cycle.Binding(queue_parts.QueuedPod(pod), attempt, "worker-1"))
 
     def node_of(self, name: str) -> Any:
         return self.api.get(apis.PODS, name, namespace="default")["spec"].get("nodeName")

@@ -8,7 +8,7 @@ import pytest
 from harness import clocks
 from harness.client import apis
 from harness.subject.scheduling import schedulers
-from harness.subject.telemetry import pod_messages, pod_reports
+from harness.subject.telemetry import pod_reports
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
@@ -64,7 +64,7 @@ def world(server: local_servers.LocalServer) -> Iterator[World]:
 
 def test_a_failure_is_an_event_and_a_condition(world: World) -> None:
     pod = world.pod()
-    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
     (event,) = world.wait_events(1)
     assert (event["type"], event["reason"], event["message"]) == (
         "Warning",
@@ -83,9 +83,9 @@ def test_a_failure_is_an_event_and_a_condition(world: World) -> None:
 
 def test_the_same_words_again_raise_the_count_of_the_event(world: World) -> None:
     pod = world.pod()
-    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
     world.wait_events(1)
-    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
     clocks.wait_until(
         lambda: world.events()[0].get("series"), timeout_s=TIMEOUT_S, why="the count to rise"
     )
@@ -95,9 +95,9 @@ def test_the_same_words_again_raise_the_count_of_the_event(world: World) -> None
 
 def test_other_words_are_another_event(world: World) -> None:
     pod = world.pod()
-    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
     world.wait_events(1)
-    world.reports.failed(pod, pod_messages.SCHEDULER_ERROR, "conflicts")
+    world.reports.failed(pod, pod_reports.SCHEDULER_ERROR, "conflicts")
     assert sorted(item["message"] for item in world.wait_events(2)) == [NO_FIT, "conflicts"]
     clocks.wait_until(
         lambda: world.condition().get("reason") == "SchedulerError",
@@ -125,8 +125,8 @@ def test_a_pod_that_is_bound_meanwhile_has_not_failed(
 ) -> None:
     world = World(server)
     pod, gone = world.pod(), world.pod("gone")
-    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
-    world.reports.failed(gone, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
+    world.reports.failed(gone, pod_reports.UNSCHEDULABLE, NO_FIT)
     world.reports.scheduled(pod, "worker-0")
     world.reports.forget(gone)
     world.reports.start()
@@ -147,7 +147,7 @@ def test_a_condition_is_not_written_to_another_pod_of_the_name(world: World) -> 
     old = world.pod()
     world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
     world.pod()
-    world.reports.failed(old, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.reports.failed(old, pod_reports.UNSCHEDULABLE, NO_FIT)
     world.reports.scheduled(world.pod("later"), "worker-0")
     world.wait_events(2)
     world.reports.stop()
@@ -156,11 +156,11 @@ def test_a_condition_is_not_written_to_another_pod_of_the_name(world: World) -> 
 
 def test_a_condition_that_the_pod_has_is_not_written_again() -> None:
     pod = api_objects.known_pod("p")
-    patch = pod_messages.condition(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    patch = pod_reports.condition(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
     assert patch is not None
     told = {**pod, "status": patch["status"]}
-    assert pod_messages.condition(told, pod_messages.UNSCHEDULABLE, NO_FIT) is None
-    other = pod_messages.condition(told, pod_messages.UNSCHEDULABLE, "other words")
+    assert pod_reports.condition(told, pod_reports.UNSCHEDULABLE, NO_FIT) is None
+    other = pod_reports.condition(told, pod_reports.UNSCHEDULABLE, "other words")
     assert other is not None
     (before,), (after,) = patch["status"]["conditions"], other["status"]["conditions"]
     assert after["lastTransitionTime"] == before["lastTransitionTime"]

@@ -8,7 +8,7 @@ import pytest
 
 from harness.subject.claim_control import created_claims, generating, releasing
 from harness.subject.objects import claims
-from harness.subject.remedies import await_created_claims
+from harness.subject.remedies import controller_remedies
 from tests.support import api_objects
 
 Object = dict[str, Any]
@@ -46,7 +46,7 @@ class Controller:
             claims=Objects({}),
             created=self.created,
         )
-        self.syncer = await_created_claims.AwaitingPodSyncer(context, generating.ClaimGenerator())
+        self.syncer = controller_remedies.AwaitingPodSyncer(context, generating.ClaimGenerator())
 
     def _record(self, *_: object, **__: object) -> None:
         """Take the write of the pod's status."""

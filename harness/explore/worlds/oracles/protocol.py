@@ -1,4 +1,4 @@
-"""The oracles of a world, all together."""
+"""The protocol of an oracle, and the oracles of a world together."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol
@@ -20,11 +20,11 @@ class Oracle(Protocol):
         """Judge a commit."""
 
 
-class Panel:
+class Oracles:
     """Passes every commit to all oracles until one of them has a finding."""
 
     def __init__(self, oracles: Iterable[Oracle], on_found: Callable[[], None]) -> None:
-        """Create a panel. `on_found` is called at the first finding."""
+        """`on_found` is called at the first finding."""
         self._oracles, self._on_found = list(oracles), on_found
 
     @property
