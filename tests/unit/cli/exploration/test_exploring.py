@@ -18,7 +18,7 @@ FlakeHunt = Callable[..., tuple[int, str, str]]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["explore", "nope"], "two-claims-one-device"),
+        (["explore", "nope"], "`flake-hunt explore --list`"),
         (["explore", "--strategy", "dfs"], "Known: random, pct, exhaustive"),
         (["explore", "--defect", "nope"], "Known defects: admin-access-for-all"),
         (["explore", "--set", "claims"], "expected --set name=number"),
