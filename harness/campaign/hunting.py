@@ -16,7 +16,7 @@ from harness import clocks, errors, prepared_processes, writing
 from harness.campaign import (
     budgets,
     campaign_plan,
-    junit_names,
+    junit_files,
     plugin,
     results,
     sequential_stopping,
@@ -83,7 +83,7 @@ def hunt(
         arguments = _arguments(campaign, configuration, jobs=plan.jobs, temporary=temporary)
         with writing.explained(folder):
             ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
-            junit_names.rename(folder / summaries.JUNIT_NAME, plan.runs)
+            junit_files.rename(folder / summaries.JUNIT_NAME, plan.runs)
     if collector.failure is not None:
         raise collector.failure
     is_stopped = ended == pytest.ExitCode.INTERRUPTED

@@ -16,9 +16,8 @@ from harness.log_analysis import (
 )
 from harness.log_analysis.analysis_results import Analysis, Failures, Finding
 from harness.log_analysis.double_allocations import DoubleAllocation
-from harness.log_analysis.gaps import Gap
 from harness.log_analysis.log_states import LogState
-from harness.log_analysis.messages import Message
+from harness.log_analysis.messages import Gap, Message
 from harness.log_analysis.signatures import Cause, Signature
 
 FIXED = "1.32.12, 1.33.8, 1.34.4, 1.35.1 and 1.36"

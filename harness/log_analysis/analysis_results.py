@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from harness.log_analysis import text_blocks
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
-from harness.log_analysis.gaps import Gap
 from harness.log_analysis.log_records import LogRecord
+from harness.log_analysis.messages import Gap
 from harness.log_analysis.signatures import Cause
 from harness.log_analysis.write_failures import Kind
 

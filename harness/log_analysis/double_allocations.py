@@ -3,8 +3,100 @@
 import dataclasses
 from collections.abc import Iterator
 
-from harness.log_analysis.claim_lines import ClaimLines, Gather, InFlightLine
+import msgspec
+
 from harness.log_analysis.log_records import LogRecord
+
+
+class Gather(msgspec.Struct, eq=False):
+    """One look of the scheduler at all devices in use, before it allocated some."""
+
+    attempt: LogRecord | None = None
+    """The attempt to schedule a pod began; the gather follows."""
+    started: LogRecord | None = None
+    finished: LogRecord | None = None
+    """The last gather of the attempt; None in releases that log neither."""
+    devices: frozenset[str] | None = None
+    """All devices in use that it found; None if they are not known completely."""
+    conflicts: int = 0
+    """How often it was repeated, because the devices in use changed meanwhile."""
+
+    @property
+    def begin(self) -> LogRecord | None:
+        """The line that is known to be before the gather."""
+        return self.started or self.attempt
+
+    def records(self) -> Iterator[LogRecord]:
+        """Yield all lines that are known."""
+        lines = (self.attempt, self.started, self.finished)
+        yield from (line for line in lines if line is not None)
+
+
+class ClaimLines(msgspec.Struct, eq=False):
+    """The lines about one allocation of a claim, from its plan on; None for missing ones."""
+
+    claim: str
+    """`namespace/name`."""
+    scheduler: str = ""
+    """The process that planned it, if there are several; the number that klog shows."""
+    devices: tuple[str, ...] = ()
+    """Devices that no other claim may have, as `driver/pool/device`."""
+    uid: str = ""
+    pod: str = ""
+    node: str = ""
+    gather: Gather | None = None
+    """The look at the devices in use that the allocation was planned with."""
+    reserved: LogRecord | None = None
+    written: LogRecord | None = None
+    assumed: LogRecord | None = None
+    removed: LogRecord | None = None
+    """It left the claims in flight."""
+    released: LogRecord | None = None
+    """The allocation was given up, because something after Reserve failed."""
+    unanswered: LogRecord | None = None
+    """The answer to the write of its status was lost: whether it was stored is unknown."""
+    binding: LogRecord | None = None
+    bound: LogRecord | None = None
+    observed: LogRecord | None = None
+    """The scheduler put its (last) device into the allocated devices."""
+    freed_by: LogRecord | None = None
+    """The end of another claim's allocation took the device out of them."""
+    in_flight: tuple["InFlightLine", ...] = ()
+    """The claims that the gather listed, if another claim had the device."""
+    is_listing_known: bool = False
+    """True if those lines were still kept."""
+
+    def records(self) -> Iterator[LogRecord]:
+        """Yield all lines that are known."""
+        if self.gather is not None:
+            yield from self.gather.records()
+        for record in (
+            *(self.reserved, self.written, self.assumed, self.removed, self.released),
+            *(self.unanswered, self.binding, self.bound, self.observed, self.freed_by),
+        ):
+            if record is not None:
+                yield record
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InFlightLine:
+    """A claim in flight that a gather listed."""
+
+    record: LogRecord
+    device: str
+    claim: str
+
+
+def precedes(first: LogRecord | None, second: LogRecord | None) -> bool:
+    """Return whether one line is certainly before another one, by place and by time.
+
+    Lines of several threads may be written in another order than that of their times: then the
+    order is unknown. False if one of the lines is missing.
+    """
+    if first is None or second is None:
+        return False
+    return first.order < second.order and first.time_us <= second.time_us
+
 
 LISTED_MAX = 3
 """Lines of what a gather listed that are shown; the others are counted."""

@@ -5,16 +5,13 @@ from collections.abc import Callable
 
 from harness.log_analysis import (
     allocation_documents,
-    claim_lines,
     double_allocations,
     open_gathers,
     write_failures,
 )
-from harness.log_analysis.claim_lines import ClaimLines
-from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
-from harness.log_analysis.gaps import Gap
+from harness.log_analysis.double_allocations import ClaimLines, DoubleAllocation, StaleGather
 from harness.log_analysis.log_records import LogRecord
-from harness.log_analysis.messages import Message
+from harness.log_analysis.messages import Gap, Message
 from harness.log_analysis.write_failures import Kind
 
 CLAIMS_MAX = 20_000
@@ -256,7 +253,7 @@ class LogState:
             return
         for (device, names), (first, second) in list(self.suspected.items()):
             is_stored = second.written or second.assumed or second.bound
-            is_shown = is_stored and claim_lines.precedes(second.reserved, first.bound)
+            is_shown = is_stored and double_allocations.precedes(second.reserved, first.bound)
             if moments.claim in names and is_shown:
                 self._find(device, first, second, record)
                 del self.suspected[device, names]

@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 
 from harness.log_analysis import messages, text_blocks
-from harness.log_analysis.gaps import Gap
 from harness.log_analysis.log_records import LogRecord
-from harness.log_analysis.messages import Message
+from harness.log_analysis.messages import Gap, Message
 
 _ANY = b"|".join(re.escape(text) for text in sorted(messages.BY_TEXT, key=len, reverse=True))
 _TEXT = re.compile(rb'\] (?:\\{0,7}"|[^\s":\]]{1,100}: )?(' + _ANY + rb')(?:["\s,\\]|$)')

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from harness.log_analysis import messages
-from harness.log_analysis.claim_lines import ClaimLines, Gather, InFlightLine
-from harness.log_analysis.double_allocations import StaleGather
+from harness.log_analysis.double_allocations import ClaimLines, Gather, InFlightLine, StaleGather
 from harness.log_analysis.log_records import LogRecord, Neighbours
 
 LINES = 2

@@ -9,8 +9,7 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from harness.log_analysis.claim_lines import ClaimLines, Gather, precedes
-from harness.log_analysis.double_allocations import DoubleAllocation
+from harness.log_analysis.double_allocations import ClaimLines, DoubleAllocation, Gather, precedes
 from harness.log_analysis.log_records import LogRecord
 
 Bound = Literal["exactly", "at least", "at most"]

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from harness.log_analysis import log_files, messages
-from harness.log_analysis.gaps import Gap
+from harness.log_analysis.messages import Gap
 
 _HELD_MAX = 2**22
 """Longest line in bytes that is waited for; a longer one is passed on in parts."""

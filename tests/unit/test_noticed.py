@@ -117,7 +117,7 @@ NOTICED = {
     "log_analysis/analysis_results.py Analysis.failures": "why not: failed writes are told beside the answer",
     "log_analysis/analysis_results.py Analysis.gaps": "log_analysis/test_forms.py::test_the_number_of_plans_that_could_not_be_read_is_said",
     "log_analysis/analysis_results.py Finding.missing": "why not: it is a violation, whose cause is not certain",
-    "log_analysis/claim_lines.py ClaimLines.removed": "why not: the time of a step",
+    "log_analysis/double_allocations.py ClaimLines.removed": "why not: the time of a step",
     "log_analysis/log_states.py LogState.failures": "why not: they become Analysis.failures",
     "log_analysis/log_states.py LogState.gaps": "log_analysis/test_forms.py::test_the_number_of_plans_that_could_not_be_read_is_said",
     "log_analysis/text_blocks.py LogText.damage": "log_analysis/test_recorded_logs.py::test_compressed_data_that_ends_early_is_said",

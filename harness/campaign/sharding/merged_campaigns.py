@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from harness import errors, regular_files, writing
-from harness.campaign import campaign_documents, campaign_pages, campaign_plan, results
+from harness.campaign import campaign_documents, campaign_pages, campaign_plan, junit_files, results
 from harness.campaign.sharding import (
-    junit_files,
     locations,
     merging,
     run_evidence,

@@ -87,7 +87,8 @@ def make(
     keep: int | None = None,
 ) -> campaigning.CampaignOutcome:
     """Make the runs of a shard that have no result yet, in its folder."""
-    from harness.campaign.sharding import junit_files, shard_folders
+    from harness.campaign import junit_files
+    from harness.campaign.sharding import shard_folders
 
     with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
         campaign = shard_folders.campaign(plan, folder)

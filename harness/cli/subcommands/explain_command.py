@@ -118,10 +118,10 @@ def _in_short(explanation: "documents.Explanation") -> str:
 
 def _write(explanation: "documents.Explanation", html: pathlib.Path | None) -> None:
     from harness import writing
-    from harness.report.explanations import pages
+    from harness.report.explanations import texts
 
     if html is not None:
-        writing.replace(html, pages.page(explanation).encode())
+        writing.replace(html, texts.page(explanation).encode())
 
 
 def _print(

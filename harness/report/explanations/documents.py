@@ -6,8 +6,7 @@ from typing import Literal
 
 from harness.checks import verdicts
 from harness.log_analysis import analysis_results, signatures
-from harness.log_analysis.claim_lines import ClaimLines
-from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
+from harness.log_analysis.double_allocations import ClaimLines, DoubleAllocation, StaleGather
 from harness.log_analysis.write_failures import Kind
 from harness.report.explanations import excerpts
 

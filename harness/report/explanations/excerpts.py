@@ -4,8 +4,13 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.log_analysis import double_allocations
-from harness.log_analysis.claim_lines import ClaimLines, Gather, InFlightLine
-from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
+from harness.log_analysis.double_allocations import (
+    ClaimLines,
+    DoubleAllocation,
+    Gather,
+    InFlightLine,
+    StaleGather,
+)
 from harness.log_analysis.log_records import LogRecord, Neighbours
 
 TEXT_MAX = 600

@@ -1,4 +1,4 @@
-"""The document as text for people, to be pasted into an issue.
+"""The document as text for people, to be pasted into an issue, and as one self-contained page.
 
 Control characters stay as they are: where it is printed, they are escaped.
 """
@@ -6,6 +6,7 @@ Control characters stay as they are: where it is printed, they are escaped.
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from harness.report import page_templates
 from harness.report.explanations import excerpts
 from harness.report.explanations.documents import (
     DoubleAllocationDocument,
@@ -159,3 +160,27 @@ def _excerpt(shown: Sequence[excerpts.Line]) -> Iterator[str]:
         if line.meaning:
             yield f"  {'':>{width + 2}}  # {line.meaning}"
         yield f"  {'>' if line.meaning else ' '} {line.number:>{width}}  {line.text}"
+
+
+SHOWN_MAX = 200
+"""Double allocations, and stale reads, that the page shows in full."""
+
+
+def page(explanation: Explanation) -> str:
+    """Return the page; the same for the same document."""
+    return (
+        page_templates.templates()
+        .get_template("explanation.html.j2")
+        .render(
+            explanation=explanation,
+            double_allocations=explanation.double_allocations[:SHOWN_MAX],
+            left_out=max(explanation.double_allocation_count - SHOWN_MAX, 0),
+            stale_gathers=explanation.stale_gathers[:SHOWN_MAX],
+            symbol={"VALID": "✓", "INVALID": "✗", "UNKNOWN": "?"}[explanation.verdict],
+            signature=signature,
+            stale_read=stale_read,
+            window=window,
+            duration=shown,
+            place=lambda line: place(line, explanation),
+        )
+    )

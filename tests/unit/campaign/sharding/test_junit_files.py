@@ -5,8 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness.campaign import campaign_plan, hunting, plugin, results
-from harness.campaign.sharding import junit_files
+from harness.campaign import campaign_plan, hunting, junit_files, plugin, results
 from tests.support import shards
 
 PLAN = shards.campaign(subjects=4, controls=3)

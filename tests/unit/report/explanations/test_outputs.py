@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from harness.log_analysis import analyses
-from harness.report.explanations import documents, excerpts, pages, texts
+from harness.report.explanations import documents, excerpts, texts
 from tests.support import log_lines, schemas
 from tests.support.log_lines import Story
 
@@ -82,7 +82,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_the_page_has_every_double_allocation_and_loads_nothing() -> None:
-    page = pages.page(explained(log_lines.RECORDED))
+    page = texts.page(explained(log_lines.RECORDED))
     assert Page(page).loaded == []
     assert not re.search(r"https?://", page)
     shown = Page(page).shown
@@ -96,7 +96,7 @@ HOSTILE = "<script>alert(1)</script>\u202e`|\\x1b[31m"
 
 
 def test_names_of_a_log_are_text_on_the_page(tmp_path: pathlib.Path) -> None:
-    page = pages.page(written(tmp_path, Story().observe(HOSTILE).observe("b").text()))
+    page = texts.page(written(tmp_path, Story().observe(HOSTILE).observe("b").text()))
     assert Page(page).loaded == []
     assert "<script>alert(1)</script>" in Page(page).shown
     assert "\u202e" not in page
@@ -118,7 +118,7 @@ def test_failures_are_in_all_three_forms(tmp_path: pathlib.Path) -> None:
     ]
     assert [line["number"] for line in document["failures"][1]["lines"]] == [19]
     text = " ".join("\n".join(texts.lines(explanation)).split())
-    page = " ".join(Page(pages.page(explanation)).shown.split())
+    page = " ".join(Page(texts.page(explanation)).shown.split())
     for shown in (text, page):
         assert "lost answer of a status write" in shown
         assert "the API server may have stored it" in shown
@@ -152,6 +152,6 @@ def test_the_lines_beside_those_of_a_finding_are_shown_as_they_are(tmp_path: pat
     in_text = [*texts.lines(explanation)]
     assert f"    {place - 1}  {before}" in in_text
     assert f"  > {place}  {line}" in in_text
-    page = Page(pages.page(explanation))
+    page = Page(texts.page(explanation))
     assert (page.loaded, "\x1b" in page.shown) == ([], False)
     assert "just <b>before</b>" in page.shown

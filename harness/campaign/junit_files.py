@@ -5,13 +5,56 @@ machines has them in the order of its plan, also those of runs without a result.
 """
 
 import itertools
+import os
 import pathlib
+import sys
+import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 
 from harness import writing
-from harness.campaign import campaign_plan, junit_names, results, run_outcomes, summaries
+from harness.campaign import campaign_plan, results, run_outcomes, summaries
 from harness.report import escaping
+
+SUITE = "flake-hunt"
+_PACKAGE = pathlib.Path(__file__).parents[2]
+
+
+def classname(run: campaign_plan.PlannedRun) -> str:
+    """Return scenario and subject, as junit.xml of a single run names its cases."""
+    return f"{run.title} ({run.subject})"
+
+
+def portable(text: str, folder: pathlib.Path) -> str:
+    """Return a text without the paths above the reports, the package, Python and temporary files.
+
+    `folder` is that of the campaign in a folder of reports.
+    """
+    roots = {folder.resolve().parent.parent, _PACKAGE, pathlib.Path(sys.prefix)}
+    roots |= {pathlib.Path(sys.base_prefix), pathlib.Path.cwd(), pathlib.Path.home()}
+    roots.add(pathlib.Path(tempfile.gettempdir()))
+    for root in sorted(map(str, roots), key=len, reverse=True):
+        text = text.replace(root.rstrip(os.sep) + os.sep, "") if root != os.sep else text
+    return text
+
+
+def rename(path: pathlib.Path, planned: Iterable[campaign_plan.PlannedRun]) -> None:
+    """Give the cases of pytest's file in a campaign's folder these names, if there is one."""
+    if not path.is_file():
+        return
+    root = ET.parse(path).getroot()  # noqa: S314 - our own file
+    root.set("name", SUITE)
+    classes = {run.id: classname(run) for run in planned}
+    for case in root.iter("testcase"):
+        case.set("classname", classes.get(case.get("name", ""), SUITE))
+        for part in list(case):
+            if part.tag == "properties":
+                case.remove(part)
+                continue
+            part.text = portable(part.text or "", path.parent)
+            if "message" in part.attrib:
+                part.set("message", portable(part.attrib["message"], path.parent))
+    writing.replace(path, ET.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
 def write(
@@ -22,7 +65,7 @@ def write(
 ) -> None:
     """Write the file into a campaign's folder, in the place of pytest's."""
     content = render(planned, found, problems).decode()
-    writing.replace(folder / summaries.JUNIT_NAME, junit_names.portable(content, folder).encode())
+    writing.replace(folder / summaries.JUNIT_NAME, portable(content, folder).encode())
 
 
 def render(
@@ -37,7 +80,7 @@ def render(
             results.in_plan_order(found), key=lambda result: result.number
         )
     }
-    suite = ET.Element("testsuite", name=junit_names.SUITE)
+    suite = ET.Element("testsuite", name=SUITE)
     cases = [_case(run, attempts[run.number]) for run in planned if run.number in attempts]
     cases += [_merge(problems)] if problems else []
     for name, kind in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
@@ -45,7 +88,7 @@ def render(
     suite.set("tests", str(len(cases)))
     suite.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")
     suite.extend(cases)
-    root = ET.Element("testsuites", name=junit_names.SUITE)
+    root = ET.Element("testsuites", name=SUITE)
     root.append(suite)
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
@@ -54,9 +97,7 @@ def render(
 
 def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) -> ET.Element:
     seconds = sum(result.seconds for result in attempts)
-    case = ET.Element(
-        "testcase", classname=junit_names.classname(run), name=run.id, time=f"{seconds:.3f}"
-    )
+    case = ET.Element("testcase", classname=classname(run), name=run.id, time=f"{seconds:.3f}")
     if text := run_outcomes.failure(attempts):
         ET.SubElement(case, "failure", message=text)
     elif text := run_outcomes.inconclusive(attempts):
