@@ -32,10 +32,14 @@ def at(path: str, default: Any = "") -> Callable[[Document, str], Any]:
     return cell
 
 
-def field(name: str, path: str, type_name: str, default: Any = "", *, priority: int = 0) -> Column:
+def field(name: str, path: str, type_name: str, default: Any = "") -> Column:
     """Return a column that shows one field, with the description of that field."""
-    described = f"{type_name} {path.rpartition('.')[2]}"
-    return Column(name, at(path, default), described, priority)
+    return Column(name, at(path, default), f"{type_name} {path.rpartition('.')[2]}")
+
+
+def wide(name: str, path: str, type_name: str, default: Any = cells.NONE) -> Column:
+    """Return a column like `field`, which only `-o wide` shows."""
+    return field(name, path, type_name, default)._replace(priority=1)
 
 
 def flag(path: str) -> Callable[[Document, str], bool]:
@@ -48,85 +52,50 @@ def age(path: str) -> Callable[[Document, str], Any]:
     return lambda document, now: cells.between(cells.value(document, path) or "", now)
 
 
-def by(function: Callable[[Document], Any]) -> Callable[[Document, str], Any]:
-    """Return a cell for a function that does not use the current time."""
-    return lambda document, _: function(document)
+def text(name: str, cell: Callable[[Document], Any], described: str, priority: int = 0) -> Column:
+    """Return a column whose cell does not depend on the current time."""
+    return Column(name, lambda document, _: cell(document), described, priority)
 
 
-NONE = cells.NONE
 NAME = Column("Name", at("metadata.name"), "meta.v1.ObjectMeta name")
 AGE = Column("Age", age("metadata.creationTimestamp"), "meta.v1.ObjectMeta creationTimestamp")
 PLAIN = (NAME, AGE)
 """The columns of kinds without columns of their own."""
+_UNKNOWN = "<unknown>"
+_READY = "The aggregate readiness state of this pod for accepting traffic."
+_STATE = "A summary of the current state (allocated, pending, reserved, etc.)."
+_LAST_SEEN = "The time at which the most recent occurrence of this event was recorded."
+_RESTARTS = (
+    "The number of times the containers in this pod have been restarted and when the last "
+    "container in this pod has restarted."
+)
 COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
     ("", "Pod"): (
         NAME,
-        Column(
-            "Ready",
-            by(pod_cells.ready),
-            "The aggregate readiness state of this pod for accepting traffic.",
-        ),
-        Column(
-            "Status",
-            by(pod_cells.status),
-            "The aggregate status of the containers in this pod.",
-        ),
-        Column(
-            "Restarts",
-            pod_cells.restarts,
-            "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
-        ),
+        text("Ready", pod_cells.ready, _READY),
+        text("Status", pod_cells.status, "The aggregate status of the containers in this pod."),
+        Column("Restarts", pod_cells.restarts, _RESTARTS),
         AGE,
-        field("IP", "status.podIP", "core.v1.PodStatus", NONE, priority=1),
-        field("Node", "spec.nodeName", "core.v1.PodSpec", NONE, priority=1),
-        field(
-            "Nominated Node",
-            "status.nominatedNodeName",
-            "core.v1.PodStatus",
-            NONE,
-            priority=1,
-        ),
-        Column(
-            "Readiness Gates",
-            by(pod_cells.readiness_gates),
-            "core.v1.PodSpec readinessGates",
-            1,
-        ),
+        wide("IP", "status.podIP", "core.v1.PodStatus"),
+        wide("Node", "spec.nodeName", "core.v1.PodSpec"),
+        wide("Nominated Node", "status.nominatedNodeName", "core.v1.PodStatus"),
+        text("Readiness Gates", pod_cells.readiness_gates, "core.v1.PodSpec readinessGates", 1),
     ),
     ("", "Node"): (
         NAME,
-        Column("Status", by(cells.node_status), "The status of the node"),
-        Column("Roles", by(cells.node_roles), "The roles of the node"),
+        text("Status", cells.node_status, "The status of the node"),
+        text("Roles", cells.node_roles, "The roles of the node"),
         AGE,
         field("Version", "status.nodeInfo.kubeletVersion", "core.v1.NodeSystemInfo"),
-        Column(
-            "Internal-IP",
-            by(cells.node_address("InternalIP")),
-            "core.v1.NodeStatus addresses",
-            1,
-        ),
-        Column(
-            "External-IP",
-            by(cells.node_address("ExternalIP")),
-            "core.v1.NodeStatus addresses",
-            1,
-        ),
-        field(
-            "OS-Image", "status.nodeInfo.osImage", "core.v1.NodeSystemInfo", "<unknown>", priority=1
-        ),
-        field(
-            "Kernel-Version",
-            "status.nodeInfo.kernelVersion",
-            "core.v1.NodeSystemInfo",
-            "<unknown>",
-            priority=1,
-        ),
-        field(
-            "Container-Runtime",
-            "status.nodeInfo.containerRuntimeVersion",
-            "core.v1.NodeSystemInfo",
-            "<unknown>",
-            priority=1,
+        text("Internal-IP", cells.node_address("InternalIP"), "core.v1.NodeStatus addresses", 1),
+        text("External-IP", cells.node_address("ExternalIP"), "core.v1.NodeStatus addresses", 1),
+        *(
+            wide(name, f"status.nodeInfo.{key}", "core.v1.NodeSystemInfo", _UNKNOWN)
+            for name, key in {
+                "OS-Image": "osImage",
+                "Kernel-Version": "kernelVersion",
+                "Container-Runtime": "containerRuntimeVersion",
+            }.items()
         ),
     ),
     ("", "Namespace"): (
@@ -135,26 +104,18 @@ COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
         AGE,
     ),
     ("", "Event"): (
-        Column(
-            "Last Seen",
-            cells.event_last_seen,
-            "The time at which the most recent occurrence of this event was recorded.",
-        ),
+        Column("Last Seen", cells.event_last_seen, _LAST_SEEN),
         field("Type", "type", "core.v1.Event"),
         field("Reason", "reason", "core.v1.Event"),
-        Column("Object", by(cells.event_object), "core.v1.Event involvedObject"),
-        field("Subobject", "involvedObject.fieldPath", "core.v1.ObjectReference", priority=1),
-        Column("Source", by(cells.event_source), "core.v1.Event source", 1),
+        text("Object", cells.event_object, "core.v1.Event involvedObject"),
+        wide("Subobject", "involvedObject.fieldPath", "core.v1.ObjectReference", ""),
+        text("Source", cells.event_source, "core.v1.Event source", 1),
         field("Message", "message", "core.v1.Event"),
         Column("First Seen", cells.event_first_seen, "core.v1.Event firstTimestamp", 1),
-        Column("Count", by(cells.event_count), "core.v1.Event count", 1),
+        text("Count", cells.event_count, "core.v1.Event count", 1),
         NAME._replace(priority=1),
     ),
-    ("", "ConfigMap"): (
-        NAME,
-        Column("Data", by(cells.data_count), "core.v1.ConfigMap data"),
-        AGE,
-    ),
+    ("", "ConfigMap"): (NAME, text("Data", cells.data_count, "core.v1.ConfigMap data"), AGE),
     ("coordination.k8s.io", "Lease"): (
         NAME,
         field("Holder", "spec.holderIdentity", "coordination.v1.LeaseSpec"),
@@ -164,20 +125,14 @@ COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
         NAME,
         field("Value", "value", "scheduling.v1.PriorityClass", 0),
         Column(
-            "Global-Default",
-            flag("globalDefault"),
-            "scheduling.v1.PriorityClass globalDefault",
+            "Global-Default", flag("globalDefault"), "scheduling.v1.PriorityClass globalDefault"
         ),
         AGE,
         field("PreemptionPolicy", "preemptionPolicy", "scheduling.v1.PriorityClass"),
     ),
     ("resource.k8s.io", "ResourceClaim"): (
         NAME,
-        Column(
-            "State",
-            by(cells.claim_state),
-            "A summary of the current state (allocated, pending, reserved, etc.).",
-        ),
+        text("State", cells.claim_state, _STATE),
         AGE,
     ),
     ("resource.k8s.io", "ResourceSlice"): (
