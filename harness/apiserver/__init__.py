@@ -26,7 +26,8 @@ Known differences from kube-apiserver:
 
 - The server is also the garbage collector and the namespace controller.
 - Discovery is JSON only.
-- Requests that need a kubelet (exec, attach, logs, port forwarding, proxies, tokens) get 501.
+- Requests that need a kubelet (exec, attach, logs, port forwarding, proxies, tokens) get 501, as do
+  the subresources scale, ephemeralcontainers and resize.
 - Pods are checked as far as schedulers need it (docs/reference/embedded-api-server.md).
 - JSON may be nested about a thousand levels deep; bodies are limited to 20,000 values, server-side
   apply and strategic merge patches to 10,000, applied configurations to 3,000 fields, protobuf to

@@ -152,8 +152,7 @@ def method_not_allowed() -> StatusError:
 
 def not_served(what: str) -> StatusError:
     """501: Kubernetes serves this, the embedded API server does not."""
-    message = f"{what} is not served: the embedded API server has no kubelets to talk to"
-    return StatusError(501, "NotImplemented", message)
+    return StatusError(501, "NotImplemented", f"{what} is not served by the embedded API server")
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
