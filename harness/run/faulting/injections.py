@@ -172,7 +172,7 @@ class _Injections:
         """Return the injection of a fault; kinds that need nothing of the run are clients."""
         if fault.rule and self._session is not None:
             return carriers.TrafficFault(fault, self._session, self._journal)
-        return _BY_KIND.get(fault.kind, _Injections.client)(self, fault)
+        return BY_KIND.get(fault.kind, _Injections.client)(self, fault)
 
     def client(self, fault: plans.PlannedFault) -> injecting.Injection:
         """A fault that its kind or a plug-in injects, in a process of its own."""
@@ -249,7 +249,7 @@ class _Injections:
         return apis.Api(transports.connect(self._cluster.kubeconfig.resolve()))
 
 
-_BY_KIND: Mapping[str, Callable[[_Injections, plans.PlannedFault], injecting.Injection]] = {
+BY_KIND: Mapping[str, Callable[[_Injections, plans.PlannedFault], injecting.Injection]] = {
     "touch-objects": _Injections.touching,
     "reallocate-claims": _Injections.moving,
     "restart-api-server": _Injections.restarting,

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from harness import errors
+from harness.run.faulting import injections
 from harness.scenario import fault_kinds, loading
-from harness.scenario.fault_kinds import fault, rejected_requests, traffic_fault
+from harness.scenario.fault_kinds import client_fault, fault, rejected_requests, traffic_fault
 
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs/how-to/write-a-scenario.md"
 TEXT = """
@@ -103,6 +104,20 @@ def test_all_faults_can_be_replaced_on_the_command_line(path: pathlib.Path) -> N
 def test_one_key_of_a_fault_cannot_be_replaced(path: pathlib.Path) -> None:
     with pytest.raises(errors.UsageError, match="'faults' is a list"):
         load(path, '[[faults]]\nkind = "drop-watch"\n', "faults.times=3")
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_kind_has_a_way_to_be_injected(kind: type[fault.Fault]) -> None:
+    name = next(name for name, other in KINDS.items() if other is kind)
+    assert (
+        issubclass(kind, traffic_fault.TrafficFault | client_fault.ClientFault)
+        or name in injections.BY_KIND
+        or name in ("plugin", "nemesis")
+    )
+
+
+def test_a_kind_of_another_version_has_no_effect_that_checks_know() -> None:
+    assert fault_kinds.of("of-tomorrow").effect is fault.Effect.OTHER
 
 
 # ---------------------------------------------------------------------------- documentation
