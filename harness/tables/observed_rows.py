@@ -1,6 +1,6 @@
 """Folds observations into the rows of tables, one by one; memory grows with what is open only.
 
-The definition of a hold is that of `hold_views`, and so are the holds; code of the checks is not
+The definition of a hold is that of `second_views`, and so are the holds; code of the checks is not
 used.
 """
 
