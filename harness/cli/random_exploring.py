@@ -1,10 +1,11 @@
 """`flake-hunt explore --random-worlds`: draw worlds, search each, and show the first finding."""
 
 import collections
+import pathlib
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.cli.subcommands import replay_command
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -98,6 +99,47 @@ def reproduced(token: "tokens.Token") -> dict[str, object]:
     return {"finding": finding, "token": str(token), "story": story}
 
 
+_STEPS_MAX = 200
+"""Number of steps of a longer story that are printed: half of them the first, half the last."""
+
+
+def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
+    """Print the steps of a run and the command that reproduces it; return its exit code.
+
+    The middle of a long story is left out, which `--html` and `--pytest` have.
+    """
+    from harness import writing
+    from harness.checks import verdicts
+    from harness.explore.output import html_page, run_directory
+    from harness.explore.search import search_campaign
+
+    run = search_campaign.replay(token, record=True)
+    finding = run.finding or "nothing was found"
+    story = html_page.step_lines(run.steps, run.names, finding)
+    _print_story(story)
+    sizes = "".join(f", {key}={value}" for key, value in token.sizes)
+    print(
+        f"\n{token.scenario}{sizes}: {outputs.counted(token.deviations, 'deviation')} from the default schedule. "
+        f"Reproduce it: flake-hunt replay {token}"
+    )
+    if pytest_file is not None:
+        writing.replace(pytest_file, run_directory.pytest_file(token, finding, story).encode())
+        print(f"Written: {pytest_file}")
+    return verdicts.Verdict.INVALID.exit_code if run.finding else 0
+
+
+def _print_story(story: Sequence[str]) -> None:
+    numbered = [f"{number:4}. {sentence}" for number, sentence in enumerate(story, start=1)]
+    left_out = len(numbered) - _STEPS_MAX
+    if left_out > 0:
+        half = _STEPS_MAX // 2
+        note = (
+            f"      {outputs.counted(left_out, 'step')} left out here; replay --html FILE has all"
+        )
+        numbered[half:-half] = [note]
+    print(*numbered, sep="\n")
+
+
 TIME_S = 60.0
 """Default time budget, in seconds."""
 _PROGRESS_S = 0.2
@@ -134,7 +176,7 @@ def explore(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
             | reproduced(token)
         )
         return code
-    told = replay_command.tell(token)
+    told = tell(token)
     _list_features(progress, out)
     return told
 

@@ -5,6 +5,9 @@ import glob
 import pathlib
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
 
 PATTERN = "*?["
 """Characters of a pattern."""
@@ -141,3 +144,15 @@ def _is_folder(name: str) -> bool:
         return pathlib.Path(name).is_dir()
     except (OSError, ValueError):
         return False
+
+
+RunPaths = Annotated[
+    list[pathlib.Path],
+    typer.Argument(
+        metavar="RUN_DIR",
+        callback=expanded,
+        help="Run directories, folders of runs such as reports/pod-churn, or campaigns; patterns "
+        "such as 'reports/*/*' may be quoted.",
+    ),
+]
+RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="Folder of one run.")]

@@ -74,20 +74,10 @@ def _with_item(
 
 _RANKS = [10, 1, 2, 20, 0]
 """Exit codes from the one that counts most: INVALID, error, UNKNOWN, VALID."""
-RunPaths = Annotated[
-    list[pathlib.Path],
-    typer.Argument(
-        metavar="RUN_DIR",
-        callback=run_paths.expanded,
-        help="Run directories, folders of runs such as reports/pod-churn, or campaigns; patterns "
-        "such as 'reports/*/*' may be quoted.",
-    ),
-]
-RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="Folder of one run.")]
 
 
 def check(
-    directory: RunPaths,
+    directory: run_paths.RunPaths,
     witness: Annotated[
         list[pathlib.Path] | None,
         typer.Option(
@@ -202,7 +192,7 @@ def _require_files(paths: Sequence[pathlib.Path]) -> None:
 
 
 def report(
-    directory: RunPaths,
+    directory: run_paths.RunPaths,
     issue: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool,
         typer.Option(

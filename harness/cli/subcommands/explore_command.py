@@ -313,7 +313,6 @@ def _show(
     hunt: "search_campaign.Hunt", progress: "search_progress.SearchProgress", out: outputs.Output
 ) -> int:
     from harness.checks import verdicts
-    from harness.cli.subcommands import replay_command
     from harness.cli.terminal import displaying
     from harness.explore.search import search_campaign, shrink_world
 
@@ -335,7 +334,7 @@ def _show(
     with displaying.status("shrinking", out):
         token = shrink_world.smallest(hunt.token(decisions))
     if not out.is_json:
-        return replay_command.tell(token)
+        return random_exploring.tell(token)
     code = verdicts.Verdict.INVALID.exit_code
     out.document(_document(hunt, progress, code=code) | random_exploring.reproduced(token))
     return code

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import typer
 
 from harness.cli import run_paths
-from harness.cli.subcommands import check_command
 from harness.cli.terminal import outputs
 from harness.tables import database, definitions
 
@@ -74,7 +73,7 @@ def query(
 
 
 def export(
-    directory: check_command.RunPaths,
+    directory: run_paths.RunPaths,
     output: Annotated[
         pathlib.Path,
         typer.Option("-o", "--into", metavar="FOLDER", help="New folder of the Parquet files."),

@@ -1,20 +1,15 @@
 """`flake-hunt replay`: reproduce an explored run exactly, and export it."""
 
 import pathlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.terminal import outputs
+from harness.cli import random_exploring
 
 if TYPE_CHECKING:
     from harness.explore.output import html_page
     from harness.explore.search import explored_run, tokens
-
-
-_STEPS_MAX = 200
-"""Number of steps of a longer story that are printed: half of them the first, half the last."""
 
 
 def replay(
@@ -49,7 +44,7 @@ def replay(
     print(f"found in {count} of {times}")
     if not count:
         return 0
-    code = tell(parsed, pytest_file)
+    code = random_exploring.tell(parsed, pytest_file)
     points = _show_curve(parsed, curve) if curve else []
     run = search_campaign.replay(parsed, record=True)
     if save is not None:
@@ -58,43 +53,6 @@ def replay(
         writing.replace(html, html_page.render(parsed, run, points).encode())
         print(f"Written: {html}")
     return code
-
-
-def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
-    """Print the steps of a run and the command that reproduces it; return its exit code.
-
-    The middle of a long story is left out, which `--html` and `--pytest` have.
-    """
-    from harness import writing
-    from harness.checks import verdicts
-    from harness.explore.output import html_page, run_directory
-    from harness.explore.search import search_campaign
-
-    run = search_campaign.replay(token, record=True)
-    finding = run.finding or "nothing was found"
-    story = html_page.step_lines(run.steps, run.names, finding)
-    _print_story(story)
-    sizes = "".join(f", {key}={value}" for key, value in token.sizes)
-    print(
-        f"\n{token.scenario}{sizes}: {outputs.counted(token.deviations, 'deviation')} from the default schedule. "
-        f"Reproduce it: flake-hunt replay {token}"
-    )
-    if pytest_file is not None:
-        writing.replace(pytest_file, run_directory.pytest_file(token, finding, story).encode())
-        print(f"Written: {pytest_file}")
-    return verdicts.Verdict.INVALID.exit_code if run.finding else 0
-
-
-def _print_story(story: Sequence[str]) -> None:
-    numbered = [f"{number:4}. {sentence}" for number, sentence in enumerate(story, start=1)]
-    left_out = len(numbered) - _STEPS_MAX
-    if left_out > 0:
-        half = _STEPS_MAX // 2
-        note = (
-            f"      {outputs.counted(left_out, 'step')} left out here; replay --html FILE has all"
-        )
-        numbered[half:-half] = [note]
-    print(*numbered, sep="\n")
 
 
 def _save(path: pathlib.Path, token: "tokens.Token", run: "explored_run.ExploredRun") -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness import errors
-from harness.cli import choosing
-from harness.cli.subcommands import check_command
+from harness.cli import choosing, run_paths
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ _RUNS_MAX = 1000
 
 
 def reproduce(
-    directory: check_command.RunPath,
+    directory: run_paths.RunPath,
     minutes: Annotated[
         float,
         typer.Option(

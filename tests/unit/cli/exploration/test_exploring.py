@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cli.subcommands import explore_command, replay_command
+from harness.cli import random_exploring
+from harness.cli.subcommands import explore_command
 from harness.explore.search import tokens
 
 TOKEN = re.compile(r"fh3-[\w-]+")
@@ -57,7 +58,7 @@ def test_what_is_found_is_told_and_can_be_made_again(
 def test_the_middle_of_a_long_story_is_only_in_its_page(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    replay_command.tell(tokens.Token(scenario="random-158949414", defects=(), decisions=()))
+    random_exploring.tell(tokens.Token(scenario="random-158949414", defects=(), decisions=()))
     told = capsys.readouterr().out.partition("\n\n")[0].splitlines()
     assert len(told) == 201
     assert told[99].startswith(" 100. ")
