@@ -16,9 +16,17 @@ import pathlib
 import re
 import ssl
 import urllib.parse
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from harness import errors, regular_files, writing
-from harness.client import exec_credentials, impersonations, kubeconfig_files
+from harness.client import exec_credentials, kubeconfig_files
+
+Headers = tuple[tuple[str, str], ...]
+"""(name, value) pairs. Names may repeat: each group has its own header."""
+_TOKEN = "!#$&'*+-.^_`|~"  # noqa: S105 - the characters that header names may have besides letters and digits
+_KEYS = ("as", "as-uid", "as-groups", "as-user-extra")
+
 
 Document = kubeconfig_files.Document
 _REFUSED_USER = {
@@ -70,7 +78,7 @@ class Endpoint:
     """The exec plugin that provides the credentials; None: they are in the kubeconfig."""
     proxy: Proxy | None = None
     """The proxy of all connections; None: they are direct."""
-    impersonation: impersonations.Headers = ()
+    impersonation: Headers = ()
     """The headers of each request that name the user to impersonate."""
 
     def __str__(self) -> str:
@@ -136,8 +144,8 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
         insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
         server_name=str(cluster.get("tls-server-name") or ""),
         plugin=exec_credentials.read(command, cluster, path) if command else None,
-        proxy=read(cluster.get("proxy-url"), path),
-        impersonation=impersonations.read(user, path),
+        proxy=read_proxy(cluster.get("proxy-url"), path),
+        impersonation=read_impersonation(user, path),
     )
 
 
@@ -234,7 +242,7 @@ _PORT = 80
 _CREDENTIALS = re.compile(r"//[^/]*@")
 
 
-def read(address: object, path: pathlib.Path) -> Proxy | None:
+def read_proxy(address: object, path: pathlib.Path) -> Proxy | None:
     """Return the proxy of a URL, None if the URL is empty.
 
     Raises KubeconfigError if the URL is malformed or its scheme is not http.
@@ -260,3 +268,56 @@ def _authorization(url: urllib.parse.SplitResult) -> str:
         return ""
     pair = f"{urllib.parse.unquote(url.username)}:{urllib.parse.unquote(url.password or '')}"
     return f"Basic {base64.b64encode(pair.encode()).decode()}"
+
+
+# ------------------------------------------------------------------ impersonation
+
+
+def read_impersonation(user: Mapping[str, Any], path: pathlib.Path) -> Headers:
+    """Return the headers for a kubeconfig's user, none if it does not impersonate.
+
+    Raises KubeconfigError if a value cannot be sent in a header.
+    """
+    given = [key for key in _KEYS if user.get(key)]
+    if given and "as" not in given:
+        raise errors.KubeconfigError(
+            f"{path}: expected `as` with {' and '.join(given)}, got no user to impersonate: add `as`"
+        )
+    try:
+        headers = tuple(_impersonation_headers(user))
+    except (TypeError, AttributeError) as error:
+        raise errors.KubeconfigError(
+            f"{path}: expected `as` and `as-uid` as text, `as-groups` as a list, and `as-user-extra` as lists by key ({error})"
+        ) from error
+    for name, value in headers:
+        if not value.isprintable():
+            raise errors.KubeconfigError(
+                f"{path}: expected printable text to impersonate, got {value!r} for {name}"
+            )
+    return headers
+
+
+def _impersonation_headers(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if name := user.get("as"):
+        yield "Impersonate-User", _text(name)
+    if uid := user.get("as-uid"):
+        yield "Impersonate-Uid", _text(uid)
+    for group in _texts(user.get("as-groups")):
+        yield "Impersonate-Group", group
+    for key, values in (user.get("as-user-extra") or {}).items():
+        for value in _texts(values):
+            yield f"Impersonate-Extra-{urllib.parse.quote(_text(key), safe=_TOKEN)}", value
+
+
+def _texts(values: object) -> list[str]:
+    if values is None:
+        return []
+    if not isinstance(values, list):
+        raise TypeError(f"got {values!r}")
+    return [_text(value) for value in values]
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"got {value!r}")
+    return value

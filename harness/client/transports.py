@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from harness import errors
-from harness.client import exec_credentials, impersonations, kubeconfigs
+from harness.client import exec_credentials, kubeconfigs
 
 USER_AGENT = "flake-hunt"
 CONNECT_TIMEOUT_S = 10.0
@@ -234,7 +234,7 @@ def _named(server_name: str) -> type[http.client.HTTPSConnection]:
 class _Repeating(dict[str, str]):
     """Headers with repeated names, in a form that `http.client` accepts."""
 
-    def __init__(self, headers: Mapping[str, str], more: impersonations.Headers) -> None:
+    def __init__(self, headers: Mapping[str, str], more: kubeconfigs.Headers) -> None:
         super().__init__(headers)
         self._more = more
 

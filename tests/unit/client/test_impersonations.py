@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.client import impersonations, kubeconfigs, transports
+from harness.client import kubeconfigs, transports
 from tests.support import http_answers
 
 USER = {
@@ -68,7 +68,10 @@ def test_every_request_names_the_user(
 
 
 def test_without_impersonation_no_header_is_made() -> None:
-    assert impersonations.read({"token": "t", "as-groups": []}, pathlib.Path("config")) == ()
+    assert (
+        kubeconfigs.read_impersonation({"token": "t", "as-groups": []}, pathlib.Path("config"))
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,4 +87,4 @@ def test_without_impersonation_no_header_is_made() -> None:
 )
 def test_what_no_header_can_say(user: dict[str, Any], message: str) -> None:
     with pytest.raises(errors.KubeconfigError, match=message):
-        impersonations.read(user, pathlib.Path("config"))
+        kubeconfigs.read_impersonation(user, pathlib.Path("config"))

@@ -129,15 +129,15 @@ def test_a_server_that_the_proxy_does_not_reach(
 )
 def test_what_is_no_http_proxy(address: object) -> None:
     with pytest.raises(errors.KubeconfigError, match="proxy-url as http://host:port"):
-        kubeconfigs.read(address, pathlib.Path("config"))
+        kubeconfigs.read_proxy(address, pathlib.Path("config"))
 
 
 def test_the_password_is_shown_nowhere() -> None:
-    found = kubeconfigs.read("http://jane:secret@p:3128", pathlib.Path("config"))
+    found = kubeconfigs.read_proxy("http://jane:secret@p:3128", pathlib.Path("config"))
     assert "secret" not in f"{found} {found!r}"
     assert found is not None
     assert found.authorization.removeprefix("Basic ") not in f"{found} {found!r}"
     for address in ("socks5://jane:secret@p:1080", "http://jane:secret@p:99999"):
         with pytest.raises(errors.KubeconfigError, match=r"got '[a-z0-9]+://p:") as caught:
-            kubeconfigs.read(address, pathlib.Path("config"))
+            kubeconfigs.read_proxy(address, pathlib.Path("config"))
         assert "secret" not in str(caught.value)
