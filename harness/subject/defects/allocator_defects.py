@@ -200,15 +200,15 @@ class SharesNotGatheredAllocator(allocators.Allocator):
     """Devices that are in use by shares only do not count when the free counters are computed.
 
     Another partition that overlaps with such a device can be allocated. Affects kube-scheduler
-    1.34, whose gathered state begins without the IDs of allocated shares; fixed in 1.36
-    (kubernetes#139040).
+    1.34 and 1.35 (seen with 1.34.9 and 1.35.6), whose gathered state begins without the IDs of
+    allocated shares; fixed in 1.36 (kubernetes#139040).
     """
 
     facts = replacements.Facts(
         name="shares-not-gathered",
         check="device_consumption",
         issues=("kubernetes#139034",),
-        releases=replacements.Releases(first="1.34", last="1.34"),
+        releases=replacements.Releases(first="1.34", last="1.35"),
     )
 
     def _is_counted(self, consumer: devices.Device) -> bool:

@@ -24,14 +24,15 @@ class CountersByPoolNameAllocator(allocators.Allocator):
 
     Drivers name the pools of a node after the node. Of two of them, the counters of the one that is
     looked at later are not checked, so that more is given away than there is; or they are taken
-    from those of the other. Affects 1.36.2; 1.34.2 counts by slice. Fixed by kubernetes#140443.
+    from those of the other. Seen with 1.35.6 to 1.36.3; 1.34.2 counts by slice. Fixed by
+    kubernetes#140443.
     """
 
     facts = replacements.Facts(
         name="counters-by-pool-name",
         check="device_consumption",
         issues=("kubernetes#140434",),
-        releases=replacements.Releases(first="1.36.2", last="1.36.2"),
+        releases=replacements.Releases(first="1.35", last="1.36.3"),
         worlds=("pools-of-one-name",),
     )
 
@@ -150,14 +151,15 @@ class DistinctByRequestAllocator(allocators.Allocator):
     """`distinctAttribute` remembers one value for each request (kubernetes#140438).
 
     A request for three devices gets x, y and x again: the second value has replaced the first.
-    Affects 1.36.2; fixed by kubernetes#140600, which remembers the value of each device.
+    Seen with 1.36.2 and 1.36.3; fixed by kubernetes#140600, which remembers the value of each
+    device.
     """
 
     facts = replacements.Facts(
         name="distinct-by-request",
         check="claim_constraints",
         issues=("kubernetes#140438",),
-        releases=replacements.Releases(first="1.34", last="1.36.2"),
+        releases=replacements.Releases(first="1.34", last="1.36.3"),
         worlds=("three-distinct-devices",),
     )
 
