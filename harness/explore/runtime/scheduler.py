@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 import greenlet
 
 from harness import concurrency
-from harness.explore.runtime import batons, choices, locks, observing, tasks, timers
+from harness.explore.runtime import batons, choices, locks, observing, tasks
 
 MAIN = "main"
 Record = Callable[[str, str, concurrency.StepFields], None]
@@ -54,7 +54,7 @@ class ControlledRuntime:
         self._joining: dict[tasks.Task, tasks.Task] = {}
         """Which task waits for the end of each task."""
         self._ready: dict[tasks.Task, None] = {}
-        self._timers = timers.Timers(time_max_ns=time_max_ns)
+        self._timers = tasks.Timers(time_max_ns=time_max_ns)
         self._shared = 0
         self._hub = greenlet.getcurrent()
         self.running: tasks.Task | None = None

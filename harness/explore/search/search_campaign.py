@@ -19,7 +19,7 @@ from harness.explore.search import (
     tokens,
     worker_processes,
 )
-from harness.explore.search.whole import branches, divided_search, frontier, search_files
+from harness.explore.search.whole import branches, divided_search, search_files
 from harness.explore.worlds import world_catalogue, world_specs
 
 CHUNK = 50
@@ -110,7 +110,7 @@ def explore(
     """
     progress, started = search_progress.SearchProgress(), time.monotonic()
     search = search or (hunt.new_file() if hunt.is_whole else None)
-    front = None if search is None else frontier.Frontier(search.rest)
+    front = None if search is None else search_files.Frontier(search.rest)
     if search is not None:
         progress.schedules = progress.earlier = search.schedules
         progress.given_up, progress.earlier_distinct = search.given_up, search.distinct
@@ -129,7 +129,7 @@ def explore(
 
 def _keep(
     search: search_files.SearchFile | None,
-    front: frontier.Frontier | None,
+    front: search_files.Frontier | None,
     progress: search_progress.SearchProgress,
 ) -> None:
     """Bring the file of a whole search, and the estimate, up to date."""
@@ -150,7 +150,7 @@ def _is_over(hunt: Hunt, progress: search_progress.SearchProgress, started: floa
     return hunt.time_s is not None and time.monotonic() - started >= hunt.time_s
 
 
-def _outcomes(hunt: Hunt, front: frontier.Frontier | None) -> Outcomes:
+def _outcomes(hunt: Hunt, front: search_files.Frontier | None) -> Outcomes:
     if hunt.jobs > 1 and front is not None:
         return _search_in_processes(hunt, front)
     if hunt.jobs > 1 and hunt.strategy != EXHAUSTIVE:
@@ -158,7 +158,7 @@ def _outcomes(hunt: Hunt, front: frontier.Frontier | None) -> Outcomes:
     return _explore_here(hunt, front)
 
 
-def _explore_here(hunt: Hunt, front: frontier.Frontier | None) -> Outcomes:
+def _explore_here(hunt: Hunt, front: search_files.Frontier | None) -> Outcomes:
     make = functools.partial(_explore_once, hunt)
     outcomes: Iterator[search_progress.Outcome]
     if front is not None:
@@ -172,7 +172,7 @@ def _explore_here(hunt: Hunt, front: frontier.Frontier | None) -> Outcomes:
             yield [outcome]
 
 
-def _search_in_processes(hunt: Hunt, front: frontier.Frontier) -> Outcomes:
+def _search_in_processes(hunt: Hunt, front: search_files.Frontier) -> Outcomes:
     with worker_processes.pool(hunt.jobs) as pool:
         yield from front.search_in(pool, hunt.jobs, functools.partial(_search_chunk, hunt))
 

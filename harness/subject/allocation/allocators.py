@@ -16,12 +16,12 @@ from harness.model.objects import Object
 from harness.subject.allocation import (
     allocated_states,
     attributes,
+    capacities,
     device_requests,
     devices,
     holdings,
     inventories,
     pools,
-    quantities,
     results,
     searches,
 )
@@ -109,7 +109,7 @@ class Allocator:
         search = self.search_class(problem, view, self._holdings(view), every.__getitem__)
         try:
             chosen = self._solution(search)
-        except quantities.QuantityError as error:
+        except capacities.QuantityError as error:
             raise AllocationError(f"malformed quantity: {error}") from error
         if chosen is None:
             return None

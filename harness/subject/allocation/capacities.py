@@ -5,18 +5,71 @@ it asks for, rounded up by the device's request policy; without a request the po
 else the whole capacity. Steps are counted in integers, as in release 1.36.
 """
 
+import dataclasses
+import decimal
+import functools
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 
 from harness.model.objects import Object
-from harness.subject.allocation import quantities
+
+_BINARY = {f"{letter}i": 2 ** (10 * (index + 1)) for index, letter in enumerate("KMGTPE")}
+_DECIMAL = {letter: Decimal(10) ** power for letter, power in (("n", -9), ("u", -6), ("m", -3))} | {
+    letter: Decimal(1000) ** index for index, letter in enumerate(("", *"kMGTPE"))
+}
+_SHAPE = re.compile(
+    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([eE][+-]?[0-9]{1,3}|[KMGTPE]i|[numkMGTPE]?)"
+)
+
+
+class QuantityError(ValueError):
+    """The text is not a quantity."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Quantity:
+    """An amount and its text."""
+
+    amount: Decimal
+    text: str
+    is_binary: bool = False
+    """The suffix is a power of 1024, such as Ki."""
+
+    def integer(self) -> int:
+        """Return the amount, rounded up to an integer (away from zero)."""
+        return int(self.amount.to_integral_value(rounding=decimal.ROUND_UP))
+
+
+@functools.lru_cache(4096)
+def parse(text: str) -> Quantity:
+    """Return the quantity. Raises QuantityError for a text that is none."""
+    match = _SHAPE.fullmatch(text.strip())
+    if not match:
+        raise QuantityError(f"expected a quantity such as 40Gi, got {text!r}")
+    number, suffix = Decimal(match[1]), match[2]
+    if suffix in _BINARY:
+        return Quantity(number * _BINARY[suffix], text, is_binary=True)
+    if suffix in _DECIMAL:
+        return Quantity(number * _DECIMAL[suffix], text)
+    return Quantity(number.scaleb(int(suffix[1:])), text)
+
+
+def of_integer(amount: int, *, is_binary: bool) -> Quantity:
+    """Return the quantity of an integer, with the largest suffix that leaves an integer."""
+    base, suffixes = (1024, ["", *_BINARY]) if is_binary else (1000, ["", *"kMGTPE"])
+    rest, power = amount, 0
+    while rest and rest % base == 0 and power + 1 < len(suffixes):
+        rest, power = rest // base, power + 1
+    return Quantity(Decimal(amount), f"{rest}{suffixes[power]}", is_binary)
+
 
 Amounts = Mapping[str, Decimal]
 
 
 def consumption(
     driver: str, capacity: Mapping[str, Object], wanted: Mapping[str, str]
-) -> dict[str, quantities.Quantity] | None:
+) -> dict[str, Quantity] | None:
     """Return what a request takes of each capacity of a device; None: it cannot be satisfied.
 
     `capacity` is the device's, `wanted` the request's quantities. The use of the device is not
@@ -37,13 +90,13 @@ def amount(text: object) -> Decimal:
     return _quantity(text).amount
 
 
-def _quantity(text: object) -> quantities.Quantity:
-    return quantities.parse(str(text))
+def _quantity(text: object) -> Quantity:
+    return parse(str(text))
 
 
 def _resolved(
     driver: str, capacity: Mapping[str, Object], wanted: Mapping[str, str]
-) -> dict[str, quantities.Quantity] | None:
+) -> dict[str, Quantity] | None:
     """Return the wanted quantities by the device's names; None: it lacks one of them.
 
     A name without a domain is in the domain of the driver.
@@ -58,7 +111,7 @@ def _resolved(
     return asked
 
 
-def _taken(asked: quantities.Quantity | None, entry: Object) -> quantities.Quantity:
+def _taken(asked: Quantity | None, entry: Object) -> Quantity:
     policy = entry.get("requestPolicy") or {}
     if asked is None:
         return _quantity(policy.get("default") or entry["value"])
@@ -70,7 +123,7 @@ def _taken(asked: quantities.Quantity | None, entry: Object) -> quantities.Quant
     return asked
 
 
-def _rounded_in_range(asked: quantities.Quantity, valid: Object) -> quantities.Quantity:
+def _rounded_in_range(asked: Quantity, valid: Object) -> Quantity:
     """Return the next quantity of the range: its minimum, or a number of steps above it."""
     least = _quantity(valid["min"])
     if asked.amount < least.amount:
@@ -80,10 +133,10 @@ def _rounded_in_range(asked: quantities.Quantity, valid: Object) -> quantities.Q
     step = _quantity(valid["step"])
     steps = -(-(asked.integer() - least.integer()) // max(step.integer(), 1))
     rounded = least.integer() + steps * step.integer()
-    return quantities.of_integer(rounded, is_binary=step.is_binary)
+    return of_integer(rounded, is_binary=step.is_binary)
 
 
-def _violates(taken: quantities.Quantity, policy: Object) -> bool:
+def _violates(taken: Quantity, policy: Object) -> bool:
     """Return whether the policy forbids the rounded quantity."""
     if policy.get("default") is not None and taken.amount == amount(policy["default"]):
         return False
@@ -93,7 +146,7 @@ def _violates(taken: quantities.Quantity, policy: Object) -> bool:
     return bool(values) and all(taken.amount != amount(text) for text in values or ())
 
 
-def _is_out_of_range(taken: quantities.Quantity, valid: Object) -> bool:
+def _is_out_of_range(taken: Quantity, valid: Object) -> bool:
     if valid.get("max") is not None and taken.amount > amount(valid["max"]):
         return True
     if valid.get("step") is None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from harness.model.objects import Object
-from harness.subject.allocation import capacities, expressions, quantities
+from harness.subject.allocation import capacities, expressions
 from harness.subject.objects import nodes
 
 EFFECTS = ("NoSchedule", "NoExecute")
@@ -79,7 +79,7 @@ class Device:
         self.consumes = _consumed_counters(document) if document.get("consumesCounters") else ()
         self._results = results
         self._matches: dict[tuple[str, ...], bool] = {}
-        self._consumption: dict[object, dict[str, quantities.Quantity] | None] = {}
+        self._consumption: dict[object, dict[str, capacities.Quantity] | None] = {}
 
     def is_on(self, node: Object) -> bool:
         """Return whether the device can be used on the node."""
@@ -131,7 +131,7 @@ class Device:
             value = known.get(name[len(self.pool[0]) + 1 :])
         return value
 
-    def consumption(self, wanted: Mapping[str, str]) -> dict[str, quantities.Quantity] | None:
+    def consumption(self, wanted: Mapping[str, str]) -> dict[str, capacities.Quantity] | None:
         """Return what a request for these quantities takes; None: it cannot be satisfied at all."""
         key = tuple(wanted.items())
         if key not in self._consumption:

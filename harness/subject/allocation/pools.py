@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from harness.model.objects import Object
-from harness.subject.allocation import capacities, devices, expressions, quantities
+from harness.subject.allocation import capacities, devices, expressions
 from harness.subject.objects import nodes
 
 
@@ -49,7 +49,7 @@ class Pool:
         """The declared counters."""
         try:
             self._read()
-        except quantities.QuantityError as error:
+        except capacities.QuantityError as error:
             self._fault = f"malformed quantity: {error}"
 
     @property

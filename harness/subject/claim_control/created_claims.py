@@ -16,7 +16,7 @@ import heapq
 from harness import concurrency
 from harness.client import informers, passed_versions
 from harness.model.objects import Object
-from harness.subject.claim_control import pod_claims
+from harness.subject.claim_control import generating
 
 
 class CreatedClaims:
@@ -106,12 +106,12 @@ class CreatedClaims:
                 self._remove_from_index(claim)
 
     def _index(self, claim: Object) -> None:
-        owner = pod_claims.owning_pod(claim)
+        owner = generating.owning_pod(claim)
         if owner is not None:
             self._owned[owner[1]].add(informers.key_of(claim))
 
     def _remove_from_index(self, claim: Object) -> None:
-        owner = pod_claims.owning_pod(claim)
+        owner = generating.owning_pod(claim)
         if owner is not None:
             self._owned[owner[1]].discard(informers.key_of(claim))
             if not self._owned[owner[1]]:

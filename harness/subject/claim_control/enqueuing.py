@@ -10,7 +10,7 @@ from collections.abc import Callable
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject.claim_control import controller_contexts, pod_claims, pod_syncing
+from harness.subject.claim_control import controller_contexts, generating, pod_syncing
 from harness.subject.objects import claims
 from harness.subject.telemetry import klog
 
@@ -96,7 +96,7 @@ class Enqueuer:
 
     def _claim_keys(self, pod: Object) -> list[str]:
         """Return the keys of all claims of the pod that are known."""
-        return [*claims.known_claim_keys(pod), *pod_claims.extended_claim_keys(pod)]
+        return [*claims.known_claim_keys(pod), *generating.extended_claim_keys(pod)]
 
 
 EnqueuerOf = Callable[[], Enqueuer]

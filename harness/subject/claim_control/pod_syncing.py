@@ -6,12 +6,7 @@ After syncPod and handleClaim in pkg/controller/resourceclaim/controller.go.
 from harness import concurrency, errors
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject.claim_control import (
-    controller_contexts,
-    feature_gates,
-    generating,
-    pod_claims,
-)
+from harness.subject.claim_control import controller_contexts, feature_gates, generating
 from harness.subject.objects import claims
 from harness.subject.telemetry import klog
 
@@ -51,22 +46,22 @@ class PodSyncer:
             return False
         try:
             return self._entry_needs_work(pod)
-        except pod_claims.NotRecorded:
+        except generating.NotRecorded:
             return True
 
     def _entry_needs_work(self, pod: Object) -> bool:
         for entry in claims.entries_of(pod):
-            name = pod_claims.name_of(pod, entry)
+            name = generating.name_of(pod, entry)
             if name is None:
                 continue
-            claim = self._context.created.get(pod_claims.key_of(pod, name))
+            claim = self._context.created.get(generating.key_of(pod, name))
             if claim is None:
-                if pod_claims.has_template(entry):
+                if generating.has_template(entry):
                     return True
                 continue
-            if pod_claims.has_template(entry) and not claims.is_for(claim, pod):
+            if generating.has_template(entry) and not claims.is_for(claim, pod):
                 return False  # someone has to remove the other claim first
-            if pod["spec"].get("nodeName") and pod_claims.needs_reservation(claim, pod):
+            if pod["spec"].get("nodeName") and generating.needs_reservation(claim, pod):
                 return True
         return False
 
@@ -103,7 +98,7 @@ class PodSyncer:
         None: the entry has its claim, or needs none. Raises ClaimCreationError, and says so in an
         event.
         """
-        if not pod_claims.has_template(entry):
+        if not generating.has_template(entry):
             return None
         if self._is_provided(pod, entry):
             klog.info(5, "Claim already created", pod=pod, podClaim=entry["name"])
@@ -126,7 +121,7 @@ class PodSyncer:
         name = recorded[entry["name"]]
         if name is None:
             return True
-        claim = self._context.created.get(pod_claims.key_of(pod, name))
+        claim = self._context.created.get(generating.key_of(pod, name))
         return claim is not None and claims.is_for(claim, pod)
 
     def _find_generated(self, pod: Object, entry_name: str) -> Object | None:
@@ -153,7 +148,7 @@ class PodSyncer:
         return claim
 
     def _template(self, pod: Object, name: str) -> Object:
-        template = self._context.templates.get(pod_claims.key_of(pod, name))
+        template = self._context.templates.get(generating.key_of(pod, name))
         if template is None:
             raise ClaimCreationError(
                 f'resource claim template "{name}": '
@@ -183,7 +178,7 @@ class PodSyncer:
         """
         recorded = claims.recorded_names(pod)
         names: dict[str, str] = {}
-        for entry in filter(pod_claims.has_template, claims.entries_of(pod)):
+        for entry in filter(generating.has_template, claims.entries_of(pod)):
             name = made.get(entry["name"]) or recorded.get(entry["name"])
             if name is not None:
                 names[entry["name"]] = name
@@ -216,17 +211,17 @@ class PodSyncer:
         """
         for entry in claims.entries_of(pod):
             claim = self._claim_of(pod, entry)
-            if claim is not None and pod_claims.needs_reservation(claim, pod):
+            if claim is not None and generating.needs_reservation(claim, pod):
                 self._context.api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
                 klog.info(5, "Reserved claim for pod", pod=pod, resourceClaim=claim)
 
     def _claim_of(self, pod: Object, entry: Object) -> Object | None:
         """Return the informer's claim of an entry, None if the pod cannot use it yet."""
         try:
-            name = pod_claims.name_of(pod, entry)
-        except pod_claims.NotRecorded:
+            name = generating.name_of(pod, entry)
+        except generating.NotRecorded:
             return None
-        claim = self._context.claims.get(pod_claims.key_of(pod, name)) if name else None
-        if claim is None or (pod_claims.has_template(entry) and not claims.is_for(claim, pod)):
+        claim = self._context.claims.get(generating.key_of(pod, name)) if name else None
+        if claim is None or (generating.has_template(entry) and not claims.is_for(claim, pod)):
             return None
         return claim

@@ -6,7 +6,7 @@ After syncClaim in pkg/controller/resourceclaim/controller.go.
 from harness import concurrency
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject.claim_control import controller_contexts, pod_claims
+from harness.subject.claim_control import controller_contexts, generating
 from harness.subject.objects import claim_writes, claims
 from harness.subject.telemetry import klog
 
@@ -54,7 +54,7 @@ class Releaser:
             return self._may_run(entry)
         if entry["uid"] in self._context.deleted_pods:
             return False
-        key = pod_claims.key_of(claim, entry["name"])
+        key = generating.key_of(claim, entry["name"])
         known = self._context.pods.get(key)
         pod = known or self._live_pod(claim, entry["name"])
         if reason := _why_over(entry, pod, is_known=known is not None):
@@ -112,11 +112,11 @@ class Releaser:
 
         A pod that is not found may not be known yet: the garbage collector handles that.
         """
-        owner = pod_claims.owning_pod(claim)
+        owner = generating.owning_pod(claim)
         if owner is None:
             return False
         name, uid = owner
-        pod = self._context.pods.get(pod_claims.key_of(claim, name))
+        pod = self._context.pods.get(generating.key_of(claim, name))
         return pod is not None and (claims.uid_of(pod) != uid or claims.is_done(pod))
 
     def _delete(self, claim: Object) -> None:
@@ -125,8 +125,8 @@ class Releaser:
             self._context.api.delete(
                 apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"]
             )
-        owner, _ = pod_claims.owning_pod(claim) or ("", "")
-        pod = pod_claims.key_of(claim, owner)
+        owner, _ = generating.owning_pod(claim) or ("", "")
+        pod = generating.key_of(claim, owner)
         klog.info(5, "Deleted unused generated claim", claim=claim, pod=pod)
 
 

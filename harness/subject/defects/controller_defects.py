@@ -11,7 +11,6 @@ from harness.subject.claim_control import (
     created_claims,
     enqueuing,
     generating,
-    pod_claims,
     pod_syncing,
     releasing,
 )
@@ -62,7 +61,7 @@ class MutationCache(created_claims.CreatedClaims):
                 claim
                 for key, (at_s, claim) in self._cached.items()
                 if key not in keys
-                and pod_claims.owning_pod(claim) == (_owner_name(claim), uid)
+                and generating.owning_pod(claim) == (_owner_name(claim), uid)
                 and concurrency.monotonic_s() - at_s <= REMEMBERED_S
             ]
 
@@ -80,7 +79,7 @@ class MutationCache(created_claims.CreatedClaims):
 
 
 def _owner_name(claim: Object) -> str:
-    owner = pod_claims.owning_pod(claim)
+    owner = generating.owning_pod(claim)
     return owner[0] if owner else ""
 
 

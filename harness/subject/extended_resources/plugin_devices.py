@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject.allocation import quantities
+from harness.subject.allocation import capacities
 from harness.subject.extended_resources import class_resolver
 from harness.subject.objects import claims
 
@@ -26,7 +26,7 @@ def of_container(container: Object) -> dict[str, int]:
     """Return what one container asks for, without zeros."""
     requests = (container.get("resources") or {}).get("requests") or {}
     amounts = {
-        name: int(quantities.parse(str(value)).amount)
+        name: int(capacities.parse(str(value)).amount)
         for name, value in requests.items()
         if is_extended(name)
     }
@@ -142,4 +142,4 @@ def _from_plugins(pod: Object) -> dict[str, int]:
 def allocatable(node: Object, resource: str) -> int:
     """Return how much of an extended resource the node's device plugins offer."""
     offered = (node.get("status") or {}).get("allocatable") or {}
-    return int(quantities.parse(str(offered.get(resource, "0"))).amount)
+    return int(capacities.parse(str(offered.get(resource, "0"))).amount)

@@ -4,7 +4,7 @@ from harness import concurrency
 from harness.client import informers
 from harness.extensions import replacements
 from harness.model.objects import Object
-from harness.subject.claim_control import enqueuing, pod_claims, pod_syncing, releasing
+from harness.subject.claim_control import enqueuing, generating, pod_syncing, releasing
 from harness.subject.objects import claims
 
 
@@ -53,7 +53,7 @@ class AskingReleaser(releasing.Releaser):
             if entry.get("resource") == "pods"
             and not entry.get("apiGroup")
             and entry["uid"] not in self._context.deleted_pods
-            and self._context.pods.get(pod_claims.key_of(claim, entry["name"])) is None
+            and self._context.pods.get(generating.key_of(claim, entry["name"])) is None
         ]
 
 
@@ -148,9 +148,9 @@ class AwaitingPodSyncer(pod_syncing.PodSyncer):
         if pod is None or self._is_over(pod):
             return []
         recorded = claims.recorded_names(pod)
-        for entry in filter(pod_claims.has_template, claims.entries_of(pod)):
+        for entry in filter(generating.has_template, claims.entries_of(pod)):
             if name := recorded.get(entry["name"]):
-                keys.add(pod_claims.key_of(pod, name))
+                keys.add(generating.key_of(pod, name))
         return sorted(key for key in keys if self._context.claims.get(key) is None)
 
     def _created_for(self, key: str) -> set[str]:

@@ -7,7 +7,7 @@ from harness import concurrency
 from harness.client import apis
 from harness.extensions import replacements
 from harness.model.objects import Object
-from harness.subject.claim_control import pod_claims, pod_syncing
+from harness.subject.claim_control import generating, pod_syncing
 from harness.subject.objects import claims
 
 TRIES_MAX = 8
@@ -96,7 +96,7 @@ def _suffix(text: str) -> str:
 def _entry_of(claim: Object) -> tuple[object, object]:
     """Return the owning pod and the entry of a generated claim."""
     annotations = claim["metadata"].get("annotations") or {}
-    return pod_claims.owning_pod(claim), annotations.get(claims.POD_CLAIM_NAME)
+    return generating.owning_pod(claim), annotations.get(claims.POD_CLAIM_NAME)
 
 
 def _is_taken(error: pod_syncing.ClaimCreationError) -> bool:

@@ -8,13 +8,16 @@ weighed, and its first free devices, so that all pods compete for the same devic
 
 import dataclasses
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
+from harness import concurrency
 from harness.client import apis, informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocators, inventories
 from harness.subject.extended_resources import class_resolver
 from harness.subject.leadership import leader_election
+from harness.subject.objects import claims
 from harness.subject.plugin import (
     binding_conditions,
     claim_binding,
@@ -36,13 +39,42 @@ from harness.subject.scheduling import (
 )
 from harness.subject.slice_tracking import slice_trackers, taint_rules
 from harness.subject.telemetry import pod_reports
-from harness.subject.tracking import (
-    allocated_devices,
-    assume_caches,
-    final_books,
-    gathering,
-    in_flight,
-)
+from harness.subject.tracking import allocated_devices, assume_caches, gathering, in_flight
+
+T = TypeVar("T")
+PART_MAX = 500
+"""Entries in one step."""
+
+
+def write(*, devices: Iterable[str], in_flight: Iterable[Object], cached: Iterable[Object]) -> None:
+    """Take the steps `scheduler.books.*`, and `scheduler.books` with the totals as the last one.
+
+    `devices` are those of the tracker, `cached` the claims of the assume cache. The scheduler's
+    threads must have ended.
+    """
+    listed, known = sorted(devices), [_entry(claim) for claim in cached]
+    for part in _parts(listed):
+        concurrency.step("scheduler.books.devices", devices=part)
+    for entries in _parts(known):
+        concurrency.step("scheduler.books.claims", claims=entries)
+    flying = sorted(claims.uid_of(claim) for claim in in_flight)
+    concurrency.step("scheduler.books", devices=len(listed), claims=len(known), in_flight=flying)
+
+
+def _entry(claim: Object) -> Object:
+    """Return uid, resourceVersion and all allocated devices of a claim."""
+    results = (claims.allocation_of(claim) or {}).get("devices", {}).get("results", ())
+    return {
+        "uid": claims.uid_of(claim),
+        "version": claim["metadata"]["resourceVersion"],
+        "devices": [f"{item['driver']}/{item['pool']}/{item['device']}" for item in results],
+    }
+
+
+def _parts(entries: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(entries), PART_MAX):
+        yield entries[start : start + PART_MAX]
+
 
 SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list of each informer, in seconds."""
@@ -244,7 +276,7 @@ class Scheduler:
 
     def write_books(self) -> None:
         """Write the final books as steps, after `stop`."""
-        final_books.write(
+        write(
             devices=self._allocated.get()[0].devices,
             in_flight=self._in_flight.listed(),
             cached=self._cache.objects(),

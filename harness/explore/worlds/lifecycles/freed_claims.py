@@ -8,7 +8,7 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
-from harness.explore.worlds.oracles import allocation_finalizers, protocol
+from harness.explore.worlds.oracles import protocol, reservations
 
 FIRST, NEXT = "pod-1", "pod-2"
 PODS = (1, 2)
@@ -27,7 +27,7 @@ class FreedClaim(controlled_world.ControlledWorld):
 
     def oracles(self) -> tuple[protocol.Oracle, ...]:
         """Return those of a world with a controller, and that of finalizers."""
-        return (*super().oracles(), allocation_finalizers.AllocationFinalizers())
+        return (*super().oracles(), reservations.AllocationFinalizers())
 
     def begin(self) -> None:
         """Create the first pod, and start the other client."""
@@ -58,7 +58,7 @@ class OverlookedFinalizer(controlled_world.ControlledWorld):
 
     def oracles(self) -> tuple[protocol.Oracle, ...]:
         """Return that of finalizers first, because what comes of it is no one else's."""
-        return (allocation_finalizers.AllocationFinalizers(), *super().oracles())
+        return (reservations.AllocationFinalizers(), *super().oracles())
 
     def begin(self) -> None:
         """Create the pod, and start the other client."""

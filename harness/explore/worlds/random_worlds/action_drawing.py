@@ -4,15 +4,10 @@ import dataclasses
 from collections.abc import Sequence
 
 from harness.explore.worlds import world_fixtures
-from harness.explore.worlds.random_worlds import (
-    device_drawing,
-    drawing_streams,
-    drawings,
-    pod_drawing,
-)
+from harness.explore.worlds.random_worlds import device_drawing, drawings, pod_drawing
 from harness.model.objects import Object
 
-Stream = drawing_streams.DrawingStream
+Stream = drawings.DrawingStream
 HOLDER = "claim-of-another"
 STALE = "claim-with-stale-users"
 GONE = {"resource": "pods", "name": "gone", "uid": "00000000-0000-4000-8000-000000000002"}

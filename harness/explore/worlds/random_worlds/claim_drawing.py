@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from harness.explore.worlds import world_fixtures
-from harness.explore.worlds.random_worlds import device_drawing, drawing_streams
+from harness.explore.worlds.random_worlds import device_drawing, drawings
 from harness.model.objects import Object
 
-Stream = drawing_streams.DrawingStream
+Stream = drawings.DrawingStream
 _CLASS = {"deviceClassName": world_fixtures.DEVICE_CLASS}
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.explore.worlds import world_fixtures
-from harness.explore.worlds.random_worlds import drawing_streams, drawings
+from harness.explore.worlds.random_worlds import drawings
 from harness.model.objects import Object
 
-Stream = drawing_streams.DrawingStream
+Stream = drawings.DrawingStream
 KIND = "gpu.example/kind"
 OTHER_DRIVER = "other.example"
 READY, BROKEN = "gpu.example/ready", "gpu.example/broken"

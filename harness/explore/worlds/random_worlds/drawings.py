@@ -1,12 +1,56 @@
 """A drawn world as data: parts that can each be left out, and numbers that can be lowered."""
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping
-from typing import Literal
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Literal, TypeVar
 
 from harness import concurrency
 from harness.apiserver.storage import watch_cache
 from harness.model.objects import Object
+
+_T = TypeVar("_T")
+
+
+class DrawingStream:
+    """Draws parts of a world. Equal seeds give equal worlds."""
+
+    def __init__(self, stream: random.Random) -> None:
+        self._stream = stream
+        self._features: dict[str, None] = {}
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features drawn so far, each once."""
+        return tuple(self._features)
+
+    def note(self, feature: str) -> None:
+        """Remember a feature."""
+        self._features[feature] = None
+
+    def chance(self, probability: float, feature: str = "") -> bool:
+        """Return True with this probability, and remember the feature then."""
+        is_drawn = self._stream.random() < probability
+        if is_drawn and feature:
+            self.note(feature)
+        return is_drawn
+
+    def one_of(self, options: Sequence[_T]) -> _T:
+        """Return one of several options, all equally likely."""
+        return self._stream.choice(options)
+
+    def weighted(self, options: Sequence[tuple[_T, float]]) -> _T:
+        """Return one of several options with weights."""
+        values = [value for value, _ in options]
+        return self._stream.choices(values, [weight for _, weight in options])[0]
+
+    def some_of(self, options: Sequence[_T], count: int) -> list[_T]:
+        """Return that many different options."""
+        return self._stream.sample(options, min(count, len(options)))
+
+    def number(self, least: int, most: int) -> int:
+        """Return a number in these bounds."""
+        return self._stream.randint(least, most)
 
 
 class Moments:

@@ -5,16 +5,11 @@ from typing import Any
 
 from harness.client import apis
 from harness.explore.worlds import world_fixtures
-from harness.explore.worlds.random_worlds import (
-    claim_drawing,
-    device_drawing,
-    drawing_streams,
-    drawings,
-)
+from harness.explore.worlds.random_worlds import claim_drawing, device_drawing, drawings
 from harness.explore.worlds.scheduling import extended_claims
 from harness.model.objects import Object
 
-Stream = drawing_streams.DrawingStream
+Stream = drawings.DrawingStream
 SECOND_SCHEDULER = "other-scheduler"
 CONTROLLER = "controller"
 """Name of the part that generates and frees claims."""

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import world_specs
 from harness.explore.worlds.lifecycles import node_preparations
-from harness.explore.worlds.random_worlds import drawing_streams, drawings
+from harness.explore.worlds.random_worlds import drawings
 
-Stream = drawing_streams.DrawingStream
+Stream = drawings.DrawingStream
 REFUSED, REBOOTED, RESTARTED = "refused-pod", "rebooted-node", "restarted-kubelet"
 
 

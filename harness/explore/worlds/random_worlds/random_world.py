@@ -12,7 +12,6 @@ from harness.cluster.fake_nodes import kubelets
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import api_server, small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (
-    allocation_finalizers,
     asked_devices,
     claim_entries,
     device_exclusivity,
@@ -139,7 +138,7 @@ class RandomWorld(small_world.SmallWorld):
             self._granted,
             reservations.Reservations(),
             claim_entries.ClaimEntries(),
-            allocation_finalizers.AllocationFinalizers(exempt=(action_drawing.HOLDER,)),
+            reservations.AllocationFinalizers(exempt=(action_drawing.HOLDER,)),
             asked_devices.ReadyDevices(),
             self._prepared,
         )

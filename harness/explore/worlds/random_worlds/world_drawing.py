@@ -7,13 +7,12 @@ from harness import seeds
 from harness.explore.worlds.random_worlds import (
     action_drawing,
     device_drawing,
-    drawing_streams,
     drawings,
     pod_drawing,
     random_node,
 )
 
-Stream = drawing_streams.DrawingStream
+Stream = drawings.DrawingStream
 DEVICE_DRIVER = "device-driver"
 """The part that reports which of the devices with binding conditions are ready."""
 

@@ -11,7 +11,7 @@ from harness.checks import verdicts
 from harness.checks.progress import scheduler_books
 from harness.checks.schedulers import written_books
 from harness.history import records
-from harness.subject.tracking import final_books
+from harness.subject.scheduling import schedulers
 from tests.histories import building, worlds
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -62,7 +62,7 @@ def written(
     """The books as the scheduler writes them and the judge reads them."""
     known = objects() if cached is None else cached
     steps = steps_of(
-        lambda: final_books.write(devices=devices, in_flight=in_flight, cached=known), ts_ns=ts_ns
+        lambda: schedulers.write(devices=devices, in_flight=in_flight, cached=known), ts_ns=ts_ns
     )
     books = written_books.read(steps)
     assert books is not None
@@ -224,7 +224,7 @@ def test_the_reason_counts_the_other_differences() -> None:
 
 def test_many_entries_are_written_in_parts() -> None:
     devices = [worlds.device("n", index) for index in range(1201)]
-    steps = steps_of(lambda: final_books.write(devices=devices, in_flight=[], cached=objects()))
+    steps = steps_of(lambda: schedulers.write(devices=devices, in_flight=[], cached=objects()))
     assert [step.name for step in steps] == [
         *["scheduler.books.devices"] * 3,
         "scheduler.books.claims",
@@ -237,7 +237,7 @@ def test_many_entries_are_written_in_parts() -> None:
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
 def test_books_without_a_part_are_no_books(lost: int) -> None:
-    steps = steps_of(lambda: final_books.write(devices=[D0], in_flight=[], cached=objects()))
+    steps = steps_of(lambda: schedulers.write(devices=[D0], in_flight=[], cached=objects()))
     assert written_books.read(steps[:lost] + steps[lost + 1 :]) is None
 
 

@@ -12,7 +12,7 @@ import pytest
 from harness import concurrency, errors
 from harness.explore.runtime import choices, queues, scheduler
 from harness.explore.search import exhaustive, search_campaign, search_progress
-from harness.explore.search.whole import branches, divided_search, frontier, search_files
+from harness.explore.search.whole import branches, divided_search, search_files
 from tests.support import small_programs, swapped_turns
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
@@ -52,7 +52,7 @@ def searched_in_branches(tasks: Program) -> list[small_programs.Run]:
     """In turns, as four processes would, and through a file after each run."""
     make = functools.partial(small_programs.made, tasks)
     rest, runs = divided_search.DividedSearch([branches.Branch()]), []
-    while frontier.Frontier(rest).have(4):
+    while search_files.Frontier(rest).have(4):
         rest = msgspec.json.decode(msgspec.json.encode(rest), type=divided_search.DividedSearch)
         branch = rest.waiting.pop(0)
         runs.append(next(branches.runs(branch, make, never_cut)))
