@@ -74,7 +74,7 @@ def over_time(axis: time_plots.TimeAxis, calls: Calls) -> list[time_plots.Chart]
     """Return the chart of all calls, and the one of conflicts, other errors and retries."""
     edges = axis.edges(CALL_BINS)
     good = _series(axis, "2xx", calls.by_code.get("2xx", []), edges)
-    note = f"Calls of the load, the kubelets and the subject in each {axis.bin_text(BINS)}."
+    note = f"Calls of the load, the kubelets and the subject in each {axis.bin_text(CALL_BINS)}."
     note += f" There are {calls.clocks}." if calls.clocks else ""
     charts = [
         series_charts.area(axis, "Successful API calls over time", good, unit=" calls", note=note)
