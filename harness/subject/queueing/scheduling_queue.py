@@ -119,7 +119,7 @@ class SchedulingQueue:
 
         It waits for an event if it is unschedulable, unless one that it has missed helps; after an
         error it only backs off. `rejectors`: the plugins that rejected it. `freed`: the attempt
-        gave back what it had reserved, which no event tells: all other pods are retried.
+        gave back what it had reserved, for which there is no event: all other pods are retried.
         """
         answers: list[queue_parts.Answer] = []
         with self._parts.with_pod(queued.uid):
