@@ -113,7 +113,7 @@ def plan(
 
     Raises UsageError for a fault that cannot work in the run.
     """
-    run = planned_runs.planned(scenario, on, provider)
+    run = planned_runs.PlannedRun(scenario, on, provider)
     random = seeds.Seeds(seed)
     _require_start_conditions(scenario)
     resolved = list(_resolved(scenario, run, random))
@@ -127,7 +127,7 @@ def plan(
     return PlannedFaults(
         faults=planned,
         carrier=carrier if has_traffic else "",
-        kubelets=planned_runs.kubelets(scenario),
+        kubelets=run.kubelets,
     )
 
 
@@ -138,7 +138,7 @@ def drawn(
 
     Raises UsageError if a nemesis finds no faults that the run allows.
     """
-    run = planned_runs.planned(scenario, on, provider)
+    run = planned_runs.PlannedRun(scenario, on, provider)
     return [item for item, _ in _resolved(scenario, run, seeds.Seeds(seed))]
 
 

@@ -85,46 +85,46 @@ _LOAD = _calls(
 _OBSERVER = _calls(resourceclaims="list watch", pods="list watch", resourceslices="list watch")
 
 
-def planned(scenario: specs.Scenario, on: interfaces.Capabilities, provider: str) -> fault.Run:
-    """Return the run of a scenario, whose subject is resolved, for planning its faults."""
-    subject = scenario.subject
-    controllers: list[str] = [*subjects.python_controllers(subject)]
-    processes: dict[fault.Role, list[str]] = {
-        "scheduler": subjects.owned_schedulers(subject),
-        "claim-controller": controllers,
-        "kubelet": [_KUBELET],
-        "load": [_TRAFFIC],
-        "recorder": [_RECORDER],
-    }
-    of_cluster = [on.claim_controller_process] if on.claim_controller_process else []
-    return fault.Run(
-        pools=scenario.pools,
-        claims=scenario.claim_kinds,
-        traffic=scenario.traffic,
-        provider=provider,
-        is_alone=on.exclusive,
-        restarts_api_server=on.restarts_api_server,
-        longest_s=scenario.traffic.longest_s or scenario.timeout_s,
-        processes=processes,
-        ended={**processes, "claim-controller": controllers or of_cluster},
-        foreign_schedulers=[
-            item.kind for item in subject.schedulers if not isinstance(item, subjects.OWNED)
-        ],
-        calls={
-            "scheduler": _of_schedulers(subject),
-            "claim-controller": _CLAIM_CONTROLLER,
-            "kubelet": _KUBELETS,
-            "load": _LOAD,
-            "recorder": _OBSERVER,
-        },
-        name_objections=functools.partial(_name_objections, scenario),
-    )
+class PlannedRun(fault.Run):
+    """The run of a scenario whose subject is resolved."""
 
-
-def kubelets(scenario: specs.Scenario) -> list[str]:
-    """Return the kubelet processes of a run: one, or another one for a node that may be lost."""
-    is_lost = any(item.loses_node for item in scenario.faults)
-    return [_KUBELET, lost_nodes.KUBELET] if is_lost else [_KUBELET]
+    def __init__(
+        self, scenario: specs.Scenario, on: interfaces.Capabilities, provider: str
+    ) -> None:
+        subject = scenario.subject
+        controllers: list[str] = [*subjects.python_controllers(subject)]
+        processes: dict[fault.Role, list[str]] = {
+            "scheduler": subjects.owned_schedulers(subject),
+            "claim-controller": controllers,
+            "kubelet": [_KUBELET],
+            "load": [_TRAFFIC],
+            "recorder": [_RECORDER],
+        }
+        is_lost = any(item.loses_node for item in scenario.faults)
+        of_cluster = [on.claim_controller_process] if on.claim_controller_process else []
+        super().__init__(
+            pools=scenario.pools,
+            claims=scenario.claim_kinds,
+            traffic=scenario.traffic,
+            provider=provider,
+            is_alone=on.exclusive,
+            restarts_api_server=on.restarts_api_server,
+            longest_s=scenario.traffic.longest_s or scenario.timeout_s,
+            processes=processes,
+            ended={**processes, "claim-controller": controllers or of_cluster},
+            foreign_schedulers=[
+                item.kind for item in subject.schedulers if not isinstance(item, subjects.OWNED)
+            ],
+            calls={
+                "scheduler": _of_schedulers(subject),
+                "claim-controller": _CLAIM_CONTROLLER,
+                "kubelet": _KUBELETS,
+                "load": _LOAD,
+                "recorder": _OBSERVER,
+            },
+            kubelets=[_KUBELET, lost_nodes.KUBELET] if is_lost else [_KUBELET],
+            name_objections=functools.partial(_name_objections, scenario),
+        )
 
 
 def _of_schedulers(subject: subject_specs.SubjectSpec) -> fault.Calls | None:

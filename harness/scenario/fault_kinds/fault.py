@@ -81,6 +81,8 @@ class Run:
     """Names of the processes of each role that the run starts; empty: it starts none."""
     ended: Mapping[Role, list[str]]
     """The processes of each role that faults can end or pause; one may be of the cluster."""
+    kubelets: list[str]
+    """The kubelet processes; another one for a node that may be lost."""
     foreign_schedulers: list[str]
     """Kinds of the schedulers that run without the run: `cluster`, `external`."""
     calls: Mapping[Role, Calls | None]
