@@ -11,7 +11,6 @@ import msgspec
 
 from harness.checks import (
     device_exclusivity,
-    judge_identity,
     plain_answers,
     protocol,
     run_figures,
@@ -67,7 +66,7 @@ def judgement(
         figures=measured,
         evidence=digests,
         manifest=digests.get(history.directory.manifest.name, ""),
-        judges=judge_identity.present(),
+        judges=verdict_files.present(),
     )
 
 

@@ -1,12 +1,16 @@
 """A judgement and its file, verdict.json, which has to fit the evidence beside it."""
 
+import functools
+import hashlib
+import pathlib
 from collections.abc import Set
+from importlib import metadata
 from typing import Any
 
 import msgspec
 
 from harness import errors, writing
-from harness.checks import judge_identity, run_figures, verdicts
+from harness.checks import run_figures, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.progress import (
     claim_progress,
@@ -15,6 +19,40 @@ from harness.checks.progress import (
     scheduler_books,
 )
 from harness.history import directories, files
+
+_HARNESS = pathlib.Path(__file__).parents[1]
+_SOURCES = ("checks", "extensions", "history")
+"""Packages whose code decides about a verdict."""
+
+
+class Judges(msgspec.Struct, frozen=True, kw_only=True):
+    """The judges of a verdict; two verdicts by judges of one digest can be compared."""
+
+    version: str
+    """Version of Flake Hunt; empty if it is not installed."""
+    digest: str
+    """`sha256:<hex>` of the source of the checks and of what reads the evidence."""
+
+
+@functools.cache
+def present() -> Judges:
+    """Return the judges of this process."""
+    try:
+        version = metadata.version("flake-hunt")
+    except metadata.PackageNotFoundError:
+        version = ""
+    return Judges(version=version, digest=_digest(_HARNESS))
+
+
+def _digest(harness: pathlib.Path) -> str:
+    """Return the digest of names and contents, in the order of the names."""
+    whole = hashlib.sha256()
+    for package in _SOURCES:
+        for path in sorted((harness / package).rglob("*.py")):
+            whole.update(f"{path.relative_to(harness).as_posix()}\0".encode())
+            whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return f"sha256:{whole.hexdigest()}"
+
 
 OLDEST_SCHEMA = 5
 """Oldest schema that is the same but for keys which were added later."""
@@ -61,7 +99,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """Name of every judged file -> its SHA-256."""
     manifest: str
     """Digest of manifest.json, which has those of all files of the run; empty: it has none."""
-    judges: judge_identity.Judges
+    judges: Judges
 
     def is_needed(self, check: verdicts.CheckResult) -> bool:
         """Return False for the UNKNOWN of a check of runs at rest, if this one is not at rest.

@@ -10,7 +10,6 @@ from harness.checks.evidence import (
     object_lives,
     recorded_lists,
     references,
-    revisions,
     wholeness,
 )
 from harness.checks.holds import hold_history
@@ -113,7 +112,7 @@ def dense_revisions(evidence: protocol.Evidence) -> certificate_items.ItemResult
     """Return whether no revision is missing, in a cluster where each commit takes the next one."""
     begin, end = evidence[wholeness.Wholeness].between
     good = f"{end - begin} revisions, from {begin + 1} to {end}" if end > begin else "no revisions"
-    return _answer(evidence, revisions.DENSE, good)
+    return _answer(evidence, wholeness.DENSE, good)
 
 
 def _answer(evidence: protocol.Evidence, name: str, good: str) -> certificate_items.ItemResult:

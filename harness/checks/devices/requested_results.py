@@ -15,7 +15,7 @@ the run could not have used up its devices (`better_alternatives`).
 import collections
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from harness.checks import protocol, verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
-    better_alternatives,
     certain_devices,
     device_catalogue,
+    device_demand,
     node_selectors,
     pool_timelines,
     request_options,
@@ -34,6 +34,66 @@ from harness.checks.taints import attempt_views
 from harness.history import plans
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
+
+RESULTS_MAX = 32
+"""Devices that a claim can have; the API's limit."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """An alternative that was chosen, and those before it."""
+
+    chosen: request_options.Option
+    better: Sequence[request_options.Option]
+
+
+def later_choices(grant: allocations.Grant) -> Iterator[Choice]:
+    """Yield the requests of a claim that got another alternative than the first one."""
+    got = {result.request for result in grant.results}
+    for request in grant.spec.requests or ():
+        options = list(request_options.options_of(request))
+        chosen = [index for index, option in enumerate(options) if option.name in got]
+        if chosen and chosen[0]:
+            yield Choice(options[chosen[0]], options[: chosen[0]])
+
+
+def problems(
+    grant: allocations.Grant,
+    node: str,
+    certain: certain_devices.CertainDevices,
+    window: certain_devices.Window,
+    taken: float,
+) -> Iterator[str]:
+    """Yield the alternatives that could certainly be used, and were not.
+
+    `taken` is the largest number of devices that may have been taken by claims, this one too.
+    """
+    own = device_demand.most(grant.spec.requests or ())
+    if grant.spec.constraints or own > RESULTS_MAX:
+        return
+    for choice in later_choices(grant):
+        for option in choice.better:
+            there = _count(option, node, certain, window)
+            if there >= max(taken, own):
+                yield (
+                    f"request {choice.chosen.request} got devices for {choice.chosen.name}, "
+                    f"although {node} had {there} for {option.name}, which comes before it, and "
+                    f"all claims together could have {max(taken, own):.0f} of them at most"
+                )
+                break
+
+
+def _count(
+    option: request_options.Option,
+    node: str,
+    certain: certain_devices.CertainDevices,
+    window: certain_devices.Window,
+) -> int:
+    """Return how many devices a node certainly had for an alternative."""
+    if option.count is None or option.wanted.quantities:
+        return 0
+    return sum(1 for _ in certain.matching(node, option, window))
+
 
 CHECK = protocol.Check(
     name="requested_results",
@@ -122,7 +182,7 @@ class _Judge:
 
     def _is_concerned(self, grant: allocations.Grant) -> bool:
         asks_for_all = any(option.count is None for option in _chosen(grant))
-        return asks_for_all or any(better_alternatives.later_choices(grant))
+        return asks_for_all or any(later_choices(grant))
 
     def _answer(self, row: int) -> allocation_judging.Answer:
         number, version = self._made.grant_numbers[row], self._made.versions[row]
@@ -156,7 +216,7 @@ class _Judge:
         for option in _chosen(grant):
             if option.count is None and not option.wanted.quantities:
                 yield from self._not_all(grant, option, node, window)
-        yield from better_alternatives.problems(grant, node, self._certain, window, taken)
+        yield from problems(grant, node, self._certain, window, taken)
 
     def _not_all(
         self,

@@ -24,10 +24,92 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from harness.checks.evidence import contradictions, observed_objects, rewinds
+from harness.checks.evidence import contradictions, observed_objects
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders, observations
 from harness.history import records
+
+
+@dataclasses.dataclass(slots=True)
+class _List:
+    """A list of claims after a gap, until its last object."""
+
+    body: list[records.Body]
+    left: int
+    certain_rv: int
+    """The watch has delivered everything up to here."""
+
+
+class _Watcher:
+    """The newest versions so far."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, int] = {}
+        self._known: dict[str, int] = {}
+        """uid of a claim -> its newest version."""
+        self._gap_rv: int | None = None
+        self.list: _List | None = None
+
+    def goes_back(self, record: records.Body) -> bool:
+        """Follow a record; return whether it shows that the revisions have gone back."""
+        match record:
+            case records.Listed() if record.purpose != "final":
+                return self._begin_list(record)
+            case records.Gap(resource=observations.CLAIMS):
+                self._gap_rv = record.after_resource_version
+            case records.Observation() if record.type != "FINAL":
+                return self._observe(record)
+        return False
+
+    def _begin_list(self, listed: records.Listed) -> bool:
+        newest = self._newest.get(listed.resource, 0)
+        if listed.purpose == "relist" and listed.resource == observations.CLAIMS:
+            certain = newest if self._gap_rv is None else self._gap_rv
+            self.list, self._gap_rv = _List([], listed.count, certain), None
+        self._newest[listed.resource] = max(newest, listed.resource_version)
+        return listed.resource_version < newest
+
+    def _observe(self, seen: records.Observation) -> bool:
+        resource, version = seen.resource, seen.resource_version
+        if resource == observations.CLAIMS:
+            uid = observations.decode(seen).object.metadata.uid
+            known = self._known.get(uid, 0)
+            self._known[uid] = max(known, version)
+            if seen.type == "LISTED" and self.list is not None:
+                self.list.left -= 1
+                return known < version <= self.list.certain_rv
+        self._newest[resource] = max(self._newest.get(resource, 0), version)
+        return False
+
+
+def before(body: Iterable[records.Body]) -> Iterator[records.Body]:
+    """Yield the records before the revisions go back, without the list that shows it."""
+    watcher = _Watcher()
+    for record in body:
+        if watcher.goes_back(record):
+            return
+        if watcher.list is None:
+            yield record
+            continue
+        watcher.list.body.append(record)
+        if watcher.list.left <= 0:
+            yield from watcher.list.body
+            watcher.list = None
+    if watcher.list is not None:
+        yield from watcher.list.body
+
+
+def numbered(body: Iterable[records.Body]) -> Iterator[records.Body]:
+    """Yield the records about claims with their places in the journal in place of revisions."""
+    for place, record in enumerate(body, start=1):
+        match record:
+            case records.Observation(resource=observations.CLAIMS):
+                yield msgspec.structs.replace(record, resource_version=place)
+            case records.Listed(resource=observations.CLAIMS):
+                yield msgspec.structs.replace(record, resource_version=place)
+            case records.Gap(resource=observations.CLAIMS):
+                yield msgspec.structs.replace(record, after_resource_version=place)
+
 
 BYTES_MAX = 256 * 2**20
 """Size of the claims' observations that can be put in order; of more, nothing is certain."""
@@ -52,7 +134,7 @@ def fold(
 ) -> hold_history.HoldHistory:
     """Return the certain holds; none if there are more observations than BYTES_MAX."""
     certain = hold_history.HoldHistory()
-    states, doubted = _read(rewinds.before(body))
+    states, doubted = _read(before(body))
     if states is not None:
         folders.fold(_certain(states, [*found.doubts, *doubted], found.end_rv), certain)
     return certain
@@ -60,7 +142,7 @@ def fold(
 
 def fold_in_order(body: Iterable[records.Body]) -> hold_history.HoldHistory:
     """Return the holds with places in the journal in place of revisions."""
-    return hold_history.fold(rewinds.numbered(rewinds.before(body)))
+    return hold_history.fold(numbered(before(body)))
 
 
 def _read(body: Iterable[records.Body]) -> tuple[list[_State] | None, list[contradictions.Doubt]]:

@@ -4,22 +4,91 @@ Nothing is judged here: the certificate asks for the answers, and `certain_holds
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from harness.checks import protocol
 from harness.checks.evidence import (
     acknowledged_writes,
     contradictions,
-    last_allocations,
     object_lives,
+    observed_objects,
     observed_versions,
     recorded_lists,
     references,
-    revisions,
 )
 from harness.checks.observed import folders, interning, observations, observed_claims
 from harness.history import histories, records
+
+DENSE = "revisions"
+"""The item of the certificate that this module answers."""
+
+
+def between(first: Iterable[int], final: Iterable[int]) -> tuple[int, int]:
+    """Return the versions between which every commit was observed, from those of the lists."""
+    begin = max(first, default=0)
+    return begin, max(min(final, default=0), begin)
+
+
+def require_dense(
+    found: contradictions.Contradictions,
+    observed: observed_versions.NumberedVersions,
+    limits: tuple[int, int],
+) -> None:
+    """Count the revisions that are missing. Each may have been a commit of any object."""
+    begin, end = limits
+    seen = observed_versions.distinct(observed.numbers())
+    seen = seen[(seen > begin) & (seen <= end)]
+    edges = np.concatenate(([begin], seen, [end + 1]))
+    for gap in np.flatnonzero(np.diff(edges) > 1):
+        after, until = int(edges[gap]) + 1, int(edges[gap + 1]) - 1
+        named = f"revision {after} was"
+        if after < until:
+            named = f"the revisions {after} to {until} were"
+        found.add(DENSE, f"{named} not observed", from_rv=after)
+
+
+_MANAGED = b"f:allocation"
+"""The field that a manager owns; in a JSON string without a backslash, it is written so."""
+
+
+class LastAllocations:
+    """The newest allocation of each living claim."""
+
+    def __init__(self, name: str, found: contradictions.Contradictions) -> None:
+        """`name` is the certificate's item that asks."""
+        self._name, self._found = name, found
+        self._newest: dict[str, observed_claims.Allocation | None] = {}
+        """Keyed by uid."""
+
+    def observe(self, seen: observations.SeenClaim) -> None:
+        """Follow an event or an object of a list."""
+        uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
+        if allocation is None and _may_be_managed(seen.line) and seen.object.manager:
+            text = f"has no allocation, but {seen.object.manager} manages the fields of one"
+            self._complain(seen, text)
+        if seen.type != "DELETED":
+            self._newest[uid] = allocation
+        elif self._newest.pop(uid, allocation) != allocation:
+            self._complain(seen, "was deleted with another allocation than it had before")
+
+    def _complain(self, seen: observations.SeenClaim, text: str) -> None:
+        """Count a contradiction, and doubt the whole life of the claim."""
+        self._found.add(
+            self._name,
+            f"{observed_objects.title(seen)} at {seen.version}: {text}",
+            resource=seen.resource,
+            uid=seen.object.metadata.uid,
+            from_rv=0,
+        )
+
+
+def _may_be_managed(line: bytes) -> bool:
+    """Return False if the allocation of a claim certainly has no manager; looks at bytes only."""
+    return _MANAGED in line or b"\\" in line or not line
+
 
 _NO_DEVICES = observed_versions.digest_of_devices(())
 
@@ -47,7 +116,7 @@ class Wholeness(folders.Folder):
         """All versions of all objects."""
         self.references = references.References(self.found)
         self._devices = interning.DerivedValues(_devices)
-        self._allocations = last_allocations.LastAllocations(object_lives.LAWFUL, self.found)
+        self._allocations = LastAllocations(object_lives.LAWFUL, self.found)
         self._resources: dict[str, _Resource] = {}
 
     def see_any(self, seen: observations.SeenAny) -> None:
@@ -84,7 +153,7 @@ class Wholeness(folders.Folder):
             resource.lives.end(has_final_list=resource.lists.final_rv is not None)
         self.references.end()
         if isinstance(self.observed, observed_versions.NumberedVersions):
-            revisions.require_dense(self.found, self.observed, self.between)
+            require_dense(self.found, self.observed, self.between)
 
     def require_writes(
         self, *journals: observed_versions.NumberedVersions, history: histories.History
@@ -122,7 +191,7 @@ class Wholeness(folders.Folder):
     def between(self) -> tuple[int, int]:
         """The versions of the newest first list and of the oldest final list."""
         lists = [resource.lists for resource in self._resources.values()]
-        return revisions.between(
+        return between(
             [item.first_rv for item in lists if item.first_rv is not None],
             [item.final_rv for item in lists if item.final_rv is not None],
         )

@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 import msgspec
 
 from harness.checks.observed import (
-    interned_claims,
+    interning,
     observed_claims,
     observed_cluster,
     observed_metadata,
@@ -14,6 +14,52 @@ from harness.checks.observed import (
     observed_slices,
 )
 from harness.history import journal_reader, records
+
+_spec = interning.RepeatedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).decode).of
+_allocation = interning.DecodedParts(
+    msgspec.json.Decoder(observed_claims.Allocation | None).decode
+).of
+_ABSENT = msgspec.Raw()
+_NO_SPEC = observed_claims.ClaimSpec()
+_NO_STATUS = observed_claims.ClaimStatus()
+
+
+class RawStatus(observed_metadata.Part, frozen=True):
+    """A `ClaimStatus` whose allocation is not decoded."""
+
+    allocation: msgspec.Raw = _ABSENT
+    reserved_for: list[observed_claims.Consumer] | None = None
+    devices: list[observed_claims.DeviceStatus] | None = None
+
+
+class RawClaim(observed_metadata.ApiObject, frozen=True, kw_only=True):
+    """A claim whose spec and allocation are not decoded."""
+
+    metadata: observed_claims.ClaimMeta
+    spec: msgspec.Raw = _ABSENT
+    status: RawStatus = RawStatus()
+
+
+def decoded(claim: RawClaim) -> observed_claims.Claim:
+    """Return the claim; raises msgspec.DecodeError if spec or allocation are none of the API."""
+    raw = claim.status
+    if raw.allocation:
+        status = observed_claims.ClaimStatus(
+            allocation=_allocation(raw.allocation),
+            reserved_for=raw.reserved_for,
+            devices=raw.devices,
+        )
+    elif raw.reserved_for is None and raw.devices is None:
+        status = _NO_STATUS
+    else:
+        status = observed_claims.ClaimStatus(reserved_for=raw.reserved_for, devices=raw.devices)
+    return observed_claims.Claim(
+        metadata=claim.metadata,
+        kind=claim.kind,
+        spec=_spec(claim.spec) if claim.spec else _NO_SPEC,
+        status=status,
+    )
+
 
 CLAIMS, PODS, SLICES = "resourceclaims", "pods", "resourceslices"
 NODES, CLASSES, TAINT_RULES = "nodes", "deviceclasses", "devicetaintrules"
@@ -119,7 +165,7 @@ _decoders: dict[str | None, Callable[[bytes], SeenAny]] = {
     plural: _decoder(kind) for plural, kind in TYPES.items()
 }
 """Decoders of lines by the resource; None: one that is not in TYPES."""
-_decoders[CLAIMS] = _decoder(interned_claims.RawClaim)
+_decoders[CLAIMS] = _decoder(RawClaim)
 _decoders[None] = _decoder(observed_metadata.ApiObject)
 _plurals = {(plural.encode() + b'","type":"')[: len(CLAIMS)]: plural for plural in TYPES}
 """Bytes of a line at _PLURAL -> the resource."""
@@ -152,7 +198,7 @@ def _seen(line: bytes, plural: str | None) -> SeenAny:
     if line.find(_OBJECT, 0, _HEAD_MAX) < 0 and _OBJECT not in line:
         raise msgspec.DecodeError("expected an object where the recorder writes it")
     if plural == CLAIMS:
-        _set_attribute(seen, "object", interned_claims.decoded(seen.object))
+        _set_attribute(seen, "object", decoded(seen.object))
     _set_attribute(seen, "line", line)
     return seen
 

@@ -2,12 +2,58 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from harness.checks import protocol
 from harness.checks.holds import hold_history
-from harness.checks.schedulers import allocation_writers
+from harness.checks.observed import folders, observations
 from harness.history import plans
 from harness.model import naming
+
+AllocationKey: TypeAlias = tuple[str, int]
+"""Uid of a claim, and the resourceVersion that allocated it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AllocationWriter:
+    """The writer of an allocation, as the API server names it."""
+
+    manager: str
+    """Field manager of `status.allocation`; empty: unknown."""
+    pods: tuple[str, ...]
+    """Uids of the pods that the claim was reserved for in the same version."""
+
+
+class AllocationWriters(folders.Folder):
+    """The writers of all allocations."""
+
+    def __init__(self) -> None:
+        self.by_allocation: dict[AllocationKey, AllocationWriter] = {}
+        self.first_seen: dict[str, int] = {}
+        """Uid of a claim -> its first resourceVersion."""
+        self.scheduler_names: dict[str, str] = {}
+        """Uid of a pod -> its `spec.schedulerName`."""
+        self._allocated: set[str] = set()
+        """Uids of the claims that are allocated now."""
+
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note which scheduler a pod asks for."""
+        if not seen.is_gone:
+            self.scheduler_names[seen.object.metadata.uid] = seen.object.spec.scheduler_name
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note who has allocated a claim, if that is new."""
+        if seen.is_gone:
+            return
+        uid, status = seen.object.metadata.uid, seen.object.status
+        self.first_seen.setdefault(uid, seen.version)
+        if status.allocation is None:
+            self._allocated.discard(uid)
+        elif uid not in self._allocated:
+            self._allocated.add(uid)
+            pods = tuple(item.uid for item in status.reserved_for or ())
+            writer = AllocationWriter(manager=seen.object.manager, pods=pods)
+            self.by_allocation[uid, seen.version] = writer
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -39,22 +85,22 @@ def are_several(plan: plans.Plan) -> bool:
 class SchedulersOfHolds:
     """Finds the scheduler that allocated the device of a hold."""
 
-    NEEDS = (allocation_writers.AllocationWriters,)
+    NEEDS = (AllocationWriters,)
 
     def __init__(
         self,
         schedulers: Sequence[SchedulerIdentity] = (),
-        writers: allocation_writers.AllocationWriters | None = None,
+        writers: AllocationWriters | None = None,
     ) -> None:
         """`schedulers` of the plan; `writers` None: nothing is known about allocations."""
         self._planned = schedulers
-        self._writers = writers or allocation_writers.AllocationWriters()
+        self._writers = writers or AllocationWriters()
         self._by_process = {item.process: item for item in self._planned}
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "SchedulersOfHolds":
         """Return the schedulers of the plan, with the allocations that were observed."""
-        return cls(planned(evidence.plan), evidence[allocation_writers.AllocationWriters])
+        return cls(planned(evidence.plan), evidence[AllocationWriters])
 
     def of(self, hold: hold_history.Hold) -> SchedulerIdentity | None:
         """Return the scheduler that made an allocation; None if the evidence does not show it."""

@@ -1,10 +1,94 @@
 """Sections of a text for an issue that are about one failed run: versions, moment, writes, logs."""
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Sequence
 
 from harness.checks import verdicts
-from harness.history import subject_names
-from harness.reproduction.issue import markdown, specimens, text_strips
+from harness.history import records, subject_names
+from harness.report.causes import strip_pictures, strips
+from harness.reproduction.issue import markdown, specimens
+
+COLUMNS = 64
+"""Characters of a bar's full length."""
+STEPS_MAX = 120
+"""Steps that are listed."""
+NAME_MAX = 30
+"""Characters of a name on the left."""
+_MARGIN = 0.05
+"""Share of the time before the first beginning and after the last end."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Bar:
+    name: str
+    sign: str
+    begun_ns: int
+    ended_ns: int | None
+    """None: to the end of the strip."""
+
+
+def bars(violation: verdicts.DoubleAllocation, zero_ns: int) -> list[str]:
+    """Return a line for each claim and each effect of a fault, and one with the times.
+
+    `zero_ns` is the time that counts as 0 ms.
+    """
+    drawn = list(_bars(violation))
+    begin, end = _span(drawn)
+    lines = [f"{bar.name[:NAME_MAX]:<{NAME_MAX}} |{_drawn(bar, begin, end)}|" for bar in drawn]
+    first, last = f"{(begin - zero_ns) / 1e6:+.1f} ms", f"{(end - zero_ns) / 1e6:+.1f} ms"
+    return [*lines, f"{'':<{NAME_MAX}}  {first:<{COLUMNS // 2}}{last:>{COLUMNS // 2}}"]
+
+
+def steps(
+    violation: verdicts.DoubleAllocation, taken: Sequence[records.Step], zero_ns: int
+) -> list[str]:
+    """Return the scheduler's steps as lines with aligned columns; empty if there are none.
+
+    Of too many, the last ones.
+    """
+    names = {holder.uid: name for holder, name in zip(violation.holders, "AB", strict=True)}
+    rows = [
+        (
+            str(number),
+            f"{(step.ts_ns - zero_ns) / 1e6:+.2f}",
+            step.thread,
+            step.name,
+            strips.about(step, names),
+        )
+        for number, step in enumerate(taken, start=1)
+    ][-STEPS_MAX:]
+    if not rows:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        f"{number:>{widths[0]}} {ms:>{widths[1]}} ms  {thread:<{widths[2]}}  {name:<{widths[3]}}  {about}"
+        for number, ms, thread, name, about in rows
+    ]
+    return [line.rstrip() for line in lines]
+
+
+def _bars(violation: verdicts.DoubleAllocation) -> Iterator[_Bar]:
+    for letter, holder in zip("AB", violation.holders, strict=True):
+        name = f"{letter} {holder.name} has it"
+        yield _Bar(name, "=", holder.allocated_ts_ns, holder.released_ts_ns)
+    for effect in violation.faults[: strip_pictures.EFFECTS_MAX]:
+        yield _Bar(f"fault {effect.fault}", "#", effect.begun_ns, effect.ended_ns)
+
+
+def _span(drawn: Sequence[_Bar]) -> tuple[int, int]:
+    begins = [bar.begun_ns for bar in drawn]
+    ends = [bar.ended_ns for bar in drawn if bar.ended_ns is not None]
+    begin, end = min(begins), max([*begins, *ends])
+    margin = max(int((end - begin) * _MARGIN), 1)
+    return begin - margin, end + margin
+
+
+def _drawn(bar: _Bar, begin: int, end: int) -> str:
+    """Return the bar, at least one character long."""
+    scale = (COLUMNS - 1) / (end - begin)
+    left = round((bar.begun_ns - begin) * scale)
+    right = COLUMNS - 1 if bar.ended_ns is None else round((bar.ended_ns - begin) * scale)
+    return f"{' ' * left}{bar.sign * (right - left + 1)}".ljust(COLUMNS)
 
 
 def scheduler(specimen: specimens.Specimen) -> str:
@@ -41,8 +125,8 @@ def strip(specimen: specimens.Specimen, *, picture: str = "") -> Iterator[str]:
     if picture:
         yield f"![Both claims, the faults and the scheduler's steps over time]({picture})"
     yield f"Times are relative to the moment at which {specimen.strip.zero_meaning}."
-    yield markdown.block(text_strips.bars(specimen.violation, specimen.zero_ns), "text")
-    if lines := text_strips.steps(specimen.violation, specimen.steps, specimen.zero_ns):
+    yield markdown.block(bars(specimen.violation, specimen.zero_ns), "text")
+    if lines := steps(specimen.violation, specimen.steps, specimen.zero_ns):
         yield markdown.folded("The scheduler's steps", markdown.block(lines, "text"))
 
 

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 import harness
-from harness.checks import check_results, judge_identity, protocol, verdicts
+from harness.checks import check_results, protocol, verdict_files, verdicts
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 
@@ -71,10 +71,10 @@ def test_the_judges_are_the_source_of_the_checks_and_of_what_reads_the_evidence(
     tmp_path: pathlib.Path,
 ) -> None:
     folder = pathlib.Path(harness.__file__).parent
-    assert judge_identity.present().digest == judge_identity._digest(folder)
+    assert verdict_files.present().digest == verdict_files._digest(folder)
     digests = set()
     for name in ("checks", "extensions", "history", "report"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text("")
-        digests.add(judge_identity._digest(tmp_path))
+        digests.add(verdict_files._digest(tmp_path))
     assert len(digests) == 3, "the report judges nothing"

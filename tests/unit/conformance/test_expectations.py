@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.conformance import expectations, rulebooks
+from harness.conformance import rule_execution, rulebooks
 
 BODY = {
     "reason": "Conflict",
@@ -16,7 +16,7 @@ BODY = {
 
 def shortcomings(**expected: Any) -> list[str]:
     step = rulebooks.Step(verb="GET", target="x", **expected)
-    return expectations.shortcomings(step, 200, BODY, {"old": {"version": "9"}, "name": "n"})
+    return rule_execution.find_shortcomings(step, 200, BODY, {"old": {"version": "9"}, "name": "n"})
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,6 @@ def test_an_expectation_is_met_or_named(met: dict[str, Any], unmet: dict[str, An
 
 def test_without_a_status_any_success_will_do() -> None:
     step = rulebooks.Step(verb="GET", target="x")
-    assert expectations.shortcomings(step, 204, None, {}) == []
-    (text,) = expectations.shortcomings(step, 500, BODY, {})
+    assert rule_execution.find_shortcomings(step, 204, None, {}) == []
+    (text,) = rule_execution.find_shortcomings(step, 500, BODY, {})
     assert text == "expected success, got 500: the object has been modified"

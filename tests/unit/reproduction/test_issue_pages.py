@@ -12,7 +12,6 @@ from harness.reproduction import reproducing
 from harness.reproduction.issue import (
     involved_objects,
     issue_pages,
-    log_excerpts,
     pictures,
     run_instructions,
     scenario_files,
@@ -161,10 +160,10 @@ def test_logs_are_bounded(tmp_path: pathlib.Path) -> None:
     directory = run(tmp_path)
     directory.log("scheduler").write_text("pod=p " * 200 + "\n" + "pod=p\n" * 1000)
     involved = involved_objects.Involved(claims=[], pods=["p"])
-    [excerpt] = log_excerpts.of_schedulers(directory, involved)
-    assert len(excerpt.lines) == log_excerpts.LINES_MAX + 1
-    assert max(map(len, excerpt.lines)) == log_excerpts.LINE_MAX
-    assert excerpt.left_out == 1001 - log_excerpts.LINES_MAX
+    [excerpt] = specimens.of_schedulers(directory, involved)
+    assert len(excerpt.lines) == specimens.LINES_MAX + 1
+    assert max(map(len, excerpt.lines)) == specimens.LINE_MAX
+    assert excerpt.left_out == 1001 - specimens.LINES_MAX
 
 
 def test_an_interrupted_search_says_so(tmp_path: pathlib.Path) -> None:

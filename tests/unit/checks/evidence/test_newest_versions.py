@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.checks.evidence import newest_versions
+from harness.checks.evidence import object_lives
 from harness.checks.observed import observations
 
 
@@ -20,10 +20,10 @@ def seen(uid: str, label: str, *, kind: str = "") -> observations.SeenAny:
     return found
 
 
-@pytest.mark.parametrize("bytes_max", [newest_versions.BYTES_MAX, 0])
+@pytest.mark.parametrize("bytes_max", [object_lives.BYTES_MAX, 0])
 def test_the_newest_content_is_compared(monkeypatch: pytest.MonkeyPatch, bytes_max: int) -> None:
-    monkeypatch.setattr(newest_versions, "BYTES_MAX", bytes_max)
-    versions = newest_versions.NewestVersions()
+    monkeypatch.setattr(object_lives, "BYTES_MAX", bytes_max)
+    versions = object_lives.NewestVersions()
     for uid, label in (("a", "1"), ("b", "2"), ("a", "3")):
         versions.keep(seen(uid, label), 0)
     assert [versions.equals(seen("a", label)) for label in "123"] == [False, False, True]
@@ -31,16 +31,16 @@ def test_the_newest_content_is_compared(monkeypatch: pytest.MonkeyPatch, bytes_m
 
 
 def test_a_newer_content_takes_the_place_of_a_digest(monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = newest_versions.NewestVersions()
+    versions = object_lives.NewestVersions()
     for bytes_max in (0, 2**20):
-        monkeypatch.setattr(newest_versions, "BYTES_MAX", bytes_max)
+        monkeypatch.setattr(object_lives, "BYTES_MAX", bytes_max)
         versions.keep(seen("a", str(bytes_max)), 0)
     assert versions.equals(seen("a", str(2**20)))
     assert not versions.equals(seen("a", "0"))
 
 
 def test_an_object_that_is_forgotten_is_not_known() -> None:
-    versions = newest_versions.NewestVersions()
+    versions = object_lives.NewestVersions()
     versions.keep(seen("a", "1"), 0)
     versions.forget("a")
     with pytest.raises(KeyError):

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.evidence import rewinds
+from harness.checks.evidence import certain_holds
 from tests.histories import building, language, rewound
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -46,14 +46,14 @@ def test_a_double_allocation_without_rewind_stands_after_a_gap(tmp_path: pathlib
 
 def test_all_records_come_before_a_rewind_that_there_is_none_of() -> None:
     body = language.observe("a+D1 b+D2 [ . b-D2 . ] . a^p a~")
-    assert list(rewinds.before(body)) == body
+    assert list(certain_holds.before(body)) == body
 
 
 def test_the_list_that_shows_a_rewind_is_left_out() -> None:
     body = rewound.whole(rewound.REWOUND["a list that has come further"])
-    assert list(rewinds.before(body)) == body[: len(rewound.BEGIN) + len(rewound.FIRST) + 1]
+    assert list(certain_holds.before(body)) == body[: len(rewound.BEGIN) + len(rewound.FIRST) + 1]
 
 
 def test_a_list_that_breaks_off_is_kept() -> None:
     body = [*rewound.BEGIN, *rewound.FIRST, rewound.gap(112), rewound.listed("relist", 115, 3)]
-    assert list(rewinds.before(body)) == body
+    assert list(certain_holds.before(body)) == body

@@ -11,7 +11,6 @@ from harness.checks.evidence import (
     contradictions,
     object_lives,
     observed_versions,
-    revisions,
     wholeness,
 )
 from harness.checks.observed import folders
@@ -124,7 +123,7 @@ def test_what_is_older_in_a_list_is_not_the_newest_version() -> None:
 def test_every_commit_was_observed_between_all_lists(
     first: list[int], final: list[int], expected: tuple[int, int]
 ) -> None:
-    assert revisions.between(first, final) == expected
+    assert wholeness.between(first, final) == expected
 
 
 @pytest.mark.parametrize(
@@ -142,8 +141,8 @@ def test_a_revision_that_is_missing(seen: list[int], expected: str, from_rv: int
     observed, found = observed_versions.NumberedVersions(), contradictions.Contradictions()
     for rv in seen:
         observed.add("uid", rv)
-    revisions.require_dense(found, observed, (3, 7))
-    assert found.answer(revisions.DENSE) == expected
+    wholeness.require_dense(found, observed, (3, 7))
+    assert found.answer(wholeness.DENSE) == expected
     assert [doubt.from_rv for doubt in found.doubts] == ([] if from_rv is None else [from_rv])
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from harness.checks import device_exclusivity, verdicts
-from harness.checks.faults import fault_attribution, fault_records, object_faults
+from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.holds import hold_history
 from harness.history import records
 from tests.histories import language
@@ -64,7 +64,7 @@ def test_only_the_last_faults_are_named() -> None:
     words = " ".join(f"/kind-{chr(97 + number)}:a ." for number in range(9))
     faults = _attributed(fault_words.applications(f"a= {words}")).faults
     assert [effect.fault for effect in faults] == [f"kind-{letter}" for letter in "efghi"]
-    assert len(faults) == object_faults.EFFECTS_MAX
+    assert len(faults) == fault_attribution.EFFECTS_MAX
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from harness.checks.observed import (
-    interned_claims,
     observations,
     observed_claims,
     observed_cluster,
@@ -88,7 +87,7 @@ def test_a_claim_without_an_allocation_has_no_devices_and_no_manager() -> None:
 
 def raw(**fields: Any) -> observed_claims.Claim:
     document = json.dumps({"metadata": META, **fields})
-    return interned_claims.decoded(msgspec.json.decode(document, type=interned_claims.RawClaim))
+    return observations.decoded(msgspec.json.decode(document, type=observations.RawClaim))
 
 
 @pytest.mark.parametrize(
@@ -114,13 +113,13 @@ def test_a_claim_with_undecoded_parts_has_the_same_status(status: dict[str, Any]
 def test_managers_are_decoded_when_they_are_asked_for() -> None:
     assert raw().metadata.managers == ()
     wrong = msgspec.json.decode(
-        json.dumps({"metadata": META | {"managedFields": [1]}}), type=interned_claims.RawClaim
+        json.dumps({"metadata": META | {"managedFields": [1]}}), type=observations.RawClaim
     )
     with pytest.raises(observed_metadata.ObjectError):
-        _ = interned_claims.decoded(wrong).metadata.managers
+        _ = observations.decoded(wrong).metadata.managers
     for managed in ([], None):
         meta = META | {"managedFields": managed}
-        claim = msgspec.json.decode(json.dumps({"metadata": meta}), type=interned_claims.RawClaim)
+        claim = msgspec.json.decode(json.dumps({"metadata": meta}), type=observations.RawClaim)
         assert list(claim.metadata.managers) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness.checks import world_states
 from harness.checks.observed import observed_slices
-from harness.checks.progress import counter_supply, device_supply
+from harness.checks.progress import device_supply
 from tests.histories import worlds
 
 Object = dict[str, Any]
@@ -271,7 +271,7 @@ def test_counters_suffice(
     in_use: list[str],
     expected: list[bool | None],
 ) -> None:
-    found = counter_supply.enough(_specs(consumed, offered), in_use)
+    found = device_supply.enough_by_device(_specs(consumed, offered), in_use)
     assert found == {worlds.device("n", index): item for index, item in enumerate(expected)}
 
 
@@ -280,4 +280,4 @@ def test_amounts_of_one_counter_add_up() -> None:
     twice = msgspec.structs.replace(device.devices[0])
     twice = msgspec.structs.replace(twice, consumes_counters=twice.consumes_counters * 2)
     spec = msgspec.structs.replace(device, devices=[twice])
-    assert counter_supply.enough([spec, counters], []) == {D0: False}
+    assert device_supply.enough_by_device([spec, counters], []) == {D0: False}

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 
 from harness.checks import device_exclusivity, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.schedulers import (
-    allocation_writers,
-    scheduler_exclusivity,
-    scheduler_identities,
-)
+from harness.checks.schedulers import scheduler_exclusivity, scheduler_identities
 from tests.histories import building, language
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
@@ -55,7 +51,7 @@ def _pairs(holds: Sequence[hold_history.Hold]) -> list[tuple[hold_history.Hold, 
 def _had(
     second: hold_history.Hold,
     holds: Sequence[hold_history.Hold],
-    writers: allocation_writers.AllocationWriters,
+    writers: scheduler_identities.AllocationWriters,
 ) -> set[str | None]:
     """Return who had the device of a hold since it was last free, before its next claim came."""
     before = [
@@ -81,11 +77,11 @@ def test_both_checks() -> None:
         # Several histories in one, of other claims and devices: most of the time is for tables.
         text = " ".join(_draw(stream, number) for number in range(1, len(group) + 1))
         folded = hold_history.fold(language.observe(text))
-        writers = allocation_writers.AllocationWriters()
+        writers = scheduler_identities.AllocationWriters()
         for hold in folded.holds:
             first = stream.choice([0, hold.from_rv - 1, hold.from_rv])
             writers.first_seen[hold.uid] = min(writers.first_seen.get(hold.uid, first), first)
-            writers.by_allocation[hold.uid, hold.from_rv] = allocation_writers.AllocationWriter(
+            writers.by_allocation[hold.uid, hold.from_rv] = scheduler_identities.AllocationWriter(
                 manager=stream.choice([*MANAGERS, *MANAGERS, *list(MANAGERS)[:2]]), pods=()
             )
         schedulers = scheduler_identities.SchedulersOfHolds(

@@ -10,7 +10,6 @@ import pytest
 from harness.checks import device_exclusivity, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.schedulers import (
-    allocation_writers,
     scheduler_attribution,
     scheduler_exclusivity,
     scheduler_identities,
@@ -34,10 +33,10 @@ def _schedulers(
     """The schedulers of the claims by their names; a claim is created when it gets its device,
     or when `created` says so.
     """
-    writers = allocation_writers.AllocationWriters()
+    writers = scheduler_identities.AllocationWriters()
     for hold in folded.holds:
         writers.first_seen[hold.uid] = created.get(hold.name, hold.from_rv - 1)
-        writers.by_allocation[hold.uid, hold.from_rv] = allocation_writers.AllocationWriter(
+        writers.by_allocation[hold.uid, hold.from_rv] = scheduler_identities.AllocationWriter(
             manager=managers.get(hold.name, ""), pods=()
         )
     return scheduler_identities.SchedulersOfHolds(
@@ -188,7 +187,7 @@ def _observation(resource: str, version: int, obj: Mapping[str, Any]) -> records
 
 
 def _found(plan: plans.Plan, *observed: records.Observation) -> list[str]:
-    writers = allocation_writers.AllocationWriters()
+    writers = scheduler_identities.AllocationWriters()
     folded = hold_history.fold(observed, writers)
     schedulers = scheduler_identities.SchedulersOfHolds(scheduler_identities.planned(plan), writers)
     return [str(schedulers.of(hold)) for hold in folded.holds]
