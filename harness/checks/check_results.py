@@ -12,6 +12,13 @@ OTHERS_MAX = 200
 """Violations that are listed by their summaries."""
 
 
+def verdict(found: Sequence[object], *, is_kept: bool) -> verdicts.Verdict:
+    """Return INVALID with violations; without any, VALID if the guarantee was seen to be kept."""
+    if found:
+        return verdicts.Verdict.INVALID
+    return verdicts.Verdict.VALID if is_kept else verdicts.Verdict.UNKNOWN
+
+
 def of_found(
     check: protocol.Check,
     found: Sequence[T],

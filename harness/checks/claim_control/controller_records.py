@@ -87,23 +87,12 @@ def check(
     return check_results.of_found(
         CHECK,
         found,
-        verdict=_verdict(history, found, doubtful),
+        verdict=check_results.verdict(found, is_kept=bool(history.pods and not doubtful)),
         examined_count=len(history.pods),
         violation=_violation,
         summary=lambda item: item.summary,
         reason=_reason(history, found, doubtful),
     )
-
-
-def _verdict(
-    history: controller_history.ControllerHistory,
-    found: Sequence[_Finding],
-    doubtful: Sequence[_Finding],
-) -> verdicts.Verdict:
-    if found:
-        return verdicts.Verdict.INVALID
-    is_valid = history.pods and not doubtful
-    return verdicts.Verdict.VALID if is_valid else verdicts.Verdict.UNKNOWN
 
 
 def _reason(

@@ -66,7 +66,7 @@ def check(
     return verdicts.CheckResult(
         check=CHECK.name,
         promise=CHECK.promise,
-        verdict=_verdict(examined, found),
+        verdict=check_results.verdict(found, is_kept=examined > 0),
         examined_count=examined,
         violation_count=len(found),
         violations=[found[index] for index in chosen],
@@ -257,12 +257,6 @@ def _known(rv: int | None) -> tuple[int, ...]:
 
 def _number(value: Fraction) -> str:
     return str(value) if value.denominator == 1 else f"{float(value):g}"
-
-
-def _verdict(examined: int, found: Sequence[verdicts.Violation]) -> verdicts.Verdict:
-    if found:
-        return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if examined else verdicts.Verdict.UNKNOWN
 
 
 def _reason(shares: int, consumers: int, found: Sequence[verdicts.Violation]) -> str:

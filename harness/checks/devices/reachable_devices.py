@@ -10,6 +10,9 @@ A node is wrong if it is admitted and lacks a device with all labels that it has
 allocation, and with all versions of the device. A selector is wrong if it differs from each that
 follows from versions of the devices, for the nodes that there were, for one without labels, and for
 nodes that differ from those by their name or one label.
+
+Selectors are compared by what they admit, not by how they are written: on each node that there was,
+and on imagined ones that differ from it by one label or by the name.
 """
 
 import itertools

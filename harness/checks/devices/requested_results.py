@@ -9,7 +9,18 @@ must exist on the node for the allocation to succeed" (ExactDeviceRequest.alloca
 
 Of requests for all devices, those are demanded that the scheduler must have known on the chosen
 node (`certain_devices`). An earlier alternative that was not taken is wrong only if the claims of
-the run could not have used up its devices (`better_alternatives`).
+the run could not have used up its devices: see the end of this text.
+
+The API promises (resource.k8s.io/v1, DeviceRequest.firstAvailable): the scheduler "tries to satisfy
+them in the order in which they are listed here. So if there are two entries in the list, the
+scheduler will only check the second one if it determines that the first one can not be used."
+
+A record does not show which devices a scheduler had chosen for other claims and not written yet, or
+what it had not heard of. Therefore an earlier alternative is demanded only if the chosen node had
+more devices for it than all claims together can have taken (`device_demand`). This is so for the
+first allocations of a run, in which an order that is wrong in general shows. Where claims compete,
+the order is not judged. Claims with constraints are left out, and so
+are alternatives for all devices or for capacities.
 """
 
 import collections

@@ -15,6 +15,12 @@ the doubtful revision, and again from its next observation on. So:
 - A disputed observation says nothing; a doubted claim holds nothing until it is observed again.
 
 All of this only ends holds earlier or begins them later. If these holds overlap, they did.
+
+Revisions that go back: the API server's data were restored, and a second history began.
+
+Both histories have the same revisions, so nothing may be put in order across them. A list shows
+it that is older than what was observed before, or that has a claim in a version that was not seen,
+although the watch had delivered all up to a later one.
 """
 
 import collections

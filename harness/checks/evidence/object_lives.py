@@ -6,6 +6,10 @@ DELETED of an object that is not alive proves that something was lost or changed
 
 Of each living object the newest version is kept (see `newest_versions`), of each that has gone
 eight bytes.
+
+The content is only compared with that of the same version in lists, and mostly another version
+follows. So a content stays as it was read until many have come after it, and only then becomes a
+digest, which takes eight bytes.
 """
 
 import array

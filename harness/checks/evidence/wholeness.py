@@ -1,6 +1,19 @@
 """Follows the observations of a run and collects their contradictions.
 
 Nothing is judged here: the certificate asks for the answers, and `certain_holds` for the doubts.
+
+Each claim is deleted with the allocation that it had last, and has what its managers own. The event
+of a deletion has the object in its last state. A deletion itself never changes the status: what
+ends an allocation is a write of its own, before the deletion. An event with another allocation than
+the one before it proves that one of them was changed, or that one between them is lost. The API
+server removes a field from `managedFields` in the write that removes the field itself: a claim
+whose `status.allocation` has a manager has an allocation.
+
+No revision of the cluster is missing. In a cluster with dense revisions (the embedded API
+server's), each commit takes the next revision, and the plan says so and names every resource that
+takes some. Between the first lists and the final lists, each revision must then have been observed
+as the version of exactly one object. In other clusters (etcd's revisions count writes that no watch
+shows) nothing can be said.
 """
 
 import dataclasses

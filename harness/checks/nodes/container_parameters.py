@@ -127,7 +127,7 @@ def check(
     return check_results.of_found(
         CHECK,
         wrong,
-        verdict=_verdict(started, unseen, wrong),
+        verdict=check_results.verdict(wrong, is_kept=bool(started and not unseen)),
         examined_count=len(started) - len(unseen),
         violation=lambda pair: _violation(*pair),
         summary=lambda pair: _summary(*pair),
@@ -136,15 +136,6 @@ def check(
 
 
 _Wrong = Sequence[tuple[records.ContainerStarted, dict[str, str]]]
-
-
-def _verdict(
-    started: Sequence[object], unseen: Sequence[object], wrong: _Wrong
-) -> verdicts.Verdict:
-    if wrong:
-        return verdicts.Verdict.INVALID
-    is_known = bool(started) and not unseen
-    return verdicts.Verdict.VALID if is_known else verdicts.Verdict.UNKNOWN
 
 
 def _reason(

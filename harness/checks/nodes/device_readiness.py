@@ -144,18 +144,12 @@ def check(seen: DeviceReadiness) -> verdicts.CheckResult:
     return check_results.of_found(
         CHECK,
         early,
-        verdict=_verdict(count, early),
+        verdict=check_results.verdict(early, is_kept=count > 0),
         examined_count=count,
         violation=_violation,
         summary=_summary,
         reason=_reason(count, early),
     )
-
-
-def _verdict(count: int, early: list[_Early]) -> verdicts.Verdict:
-    if early:
-        return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if count else verdicts.Verdict.UNKNOWN
 
 
 def _reason(count: int, early: list[_Early]) -> str:

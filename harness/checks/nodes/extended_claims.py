@@ -79,10 +79,11 @@ def check(settings: Mapping[str, Any], seen: ExtendedClaims) -> verdicts.CheckRe
     resource = extended_resources.ExtendedResource(settings)
     asking = [pod for pod in seen.running.values() if resource.devices_for(pod)]
     wrong = [(pod, why) for pod in asking if (why := _lack(pod, resource, seen))]
+    found = [] if seen.has_gap else wrong
     return check_results.of_found(
         CHECK,
-        wrong if not seen.has_gap else [],
-        verdict=_verdict(asking, wrong, has_gap=seen.has_gap),
+        found,
+        verdict=check_results.verdict(found, is_kept=bool(asking and not wrong)),
         examined_count=len(asking),
         violation=lambda item: _violation(*item),
         summary=lambda item: _summary(*item),
@@ -159,12 +160,6 @@ def _containers(pod: observed_pods.Pod) -> Iterator[tuple[observed_pods.Containe
 
 
 _Wrong = Sequence[tuple[observed_pods.Pod, str]]
-
-
-def _verdict(asking: Sequence[object], wrong: _Wrong, *, has_gap: bool) -> verdicts.Verdict:
-    if wrong:
-        return verdicts.Verdict.UNKNOWN if has_gap else verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if asking else verdicts.Verdict.UNKNOWN
 
 
 def _reason(asking: Sequence[object], wrong: _Wrong, *, has_gap: bool) -> str:

@@ -57,18 +57,12 @@ def check(
     return check_results.of_found(
         CHECK,
         sure,
-        verdict=_verdict(reused, sure, pairs),
+        verdict=check_results.verdict(sure, is_kept=bool(reused and not pairs)),
         examined_count=reused,
         violation=lambda pair: _violation(pair, held),
         summary=_summary,
         reason=_reason(reused, sure, pairs),
     )
-
-
-def _verdict(reused: int, sure: Sequence[_Pair], pairs: Sequence[_Pair]) -> verdicts.Verdict:
-    if sure:
-        return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if reused and not pairs else verdicts.Verdict.UNKNOWN
 
 
 def _reason(reused: int, sure: Sequence[_Pair], pairs: Sequence[_Pair]) -> str:

@@ -4,6 +4,10 @@ An observer does not evaluate selectors and knows no node. A device counts only 
 earlier allocation shows that it satisfies the request; any other device is a doubt. So are devices
 of which claims have shares: whether there is room for another share is not computed. An idle device
 that can be shared is like any other, and so is one whose counters suffice for it.
+
+Partitions of one device share its counters: as long as one of them is in use, another one can be
+allocated only if the counters suffice for both. A device in use consumes its counters once, however
+many claims share it.
 """
 
 import collections

@@ -61,7 +61,7 @@ def check(
     return check_results.of_found(
         CHECK,
         left,
-        verdict=_verdict(prepared, left, early),
+        verdict=check_results.verdict(left, is_kept=bool(prepared and not early)),
         examined_count=len(prepared),
         violation=_violation,
         summary=_summary,
@@ -77,16 +77,6 @@ def _may_be_prepared(item: preparations.Preparation, final: world_states.WorldSt
     users = claim.status.reserved_for or () if claim else ()
     pods = (final.pods.get(user.uid) for user in users)
     return any(pod is not None and not pod.has_ended for pod in pods)
-
-
-def _verdict(
-    prepared: Sequence[preparations.Preparation],
-    left: Sequence[preparations.Preparation],
-    early: records.Phase | None,
-) -> verdicts.Verdict:
-    if left:
-        return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if prepared and not early else verdicts.Verdict.UNKNOWN
 
 
 def _reason(

@@ -53,19 +53,13 @@ def check(evidence: protocol.Evidence) -> verdicts.CheckResult:
     return check_results.of_found(
         CHECK,
         differences,
-        verdict=_verdict(examined, differences),
+        verdict=check_results.verdict(differences, is_kept=bool(examined)),
         examined_count=len(examined),
         violation=_violation,
         summary=lambda item: item.summary,
         reason="; ".join([*_told(examined, differences), *_refused(refusals)])
         or "no scheduler left books",
     )
-
-
-def _verdict(examined: Sequence[str], differences: Sequence[Difference]) -> verdicts.Verdict:
-    if differences:
-        return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if examined else verdicts.Verdict.UNKNOWN
 
 
 def _told(examined: Sequence[str], differences: Sequence[Difference]) -> Iterator[str]:

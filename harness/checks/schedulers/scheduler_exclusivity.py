@@ -65,7 +65,9 @@ def check(
     return verdicts.CheckResult(
         check=CHECK.name,
         promise=CHECK.promise,
-        verdict=_verdict(counts),
+        verdict=check_results.verdict(
+            range(counts.own), is_kept=bool(counts.examined and not counts.unclear)
+        ),
         examined_count=counts.examined,
         violation_count=counts.own,
         violations=[_violation(pair, search) for pair in pairs[: check_results.IN_FULL_MAX]],
@@ -123,16 +125,6 @@ class _Search:
 
     def scheduler_of(self, hold: hold_history.Hold) -> Identity:
         return self._schedulers.of(hold)
-
-
-def _verdict(counts: _Counts) -> verdicts.Verdict:
-    if counts.own:
-        return verdicts.Verdict.INVALID
-    return (
-        verdicts.Verdict.VALID
-        if counts.examined and not counts.unclear
-        else verdicts.Verdict.UNKNOWN
-    )
 
 
 def _reason(counts: _Counts) -> str:

@@ -1,4 +1,8 @@
-"""The schedulers of a run by name, and which of them made an allocation."""
+"""The schedulers of a run by name, and which of them made an allocation.
+
+The API server writes the manager of each field into `metadata.managedFields`. Schedulers with equal
+managers can be distinguished by the pods for which they allocated, if their names differ.
+"""
 
 import dataclasses
 from collections.abc import Sequence

@@ -82,7 +82,7 @@ def check(
     return check_results.of_found(
         CHECK,
         found,
-        verdict=_verdict(found, examined if not gaps else ()),
+        verdict=check_results.verdict(found, is_kept=bool(examined and not gaps)),
         examined_count=len(examined),
         violation=lambda hold: _violation(hold, known[hold.uid]),
         summary=_summary,
@@ -109,14 +109,6 @@ def _could_be_clear(
     return timelines.could_be_clear(
         hold.device, slices=view.slices, rules=view.rules, until=hold.from_rv
     )
-
-
-def _verdict(
-    found: Sequence[hold_history.Hold], examined: Sequence[hold_history.Hold]
-) -> verdicts.Verdict:
-    if found:
-        return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if examined else verdicts.Verdict.UNKNOWN
 
 
 def _reason(

@@ -3,6 +3,12 @@
 First come a few guesses (see `leaps`). For each size the least value is tried first, then values
 halfway (geometrically) between one that does not fail and the present one. Passes over all sizes
 are repeated until one changes nothing. Candidates that were decided are not tried again.
+
+Guesses of a smallest scenario, tried first: two or three claims for one device, one by one.
+
+Most double allocations need two claims that want one device at different moments, and a few seconds
+of search find that out at once. A scenario that needs many objects at the same time does not fail
+then, and is shrunk size by size.
 """
 
 import dataclasses
