@@ -34,14 +34,16 @@ _FOUND = "found"
 
 
 def judgement(
-    evidence: protocol.Evidence, answers: Iterable[verdicts.Answer]
+    evidence: protocol.Evidence,
+    answers: Iterable[verdicts.Answer],
+    measured: run_figures.Figures,
 ) -> verdict_files.Judgement:
     """Return what the answers and the certificate of a run come to."""
     history, plan = evidence.history, evidence.plan
     results, not_examined = divided(answers, owed(plan, _AT_REST))
     items = evidence[certification.Certificate].items
     items = require_examined(items, results, plan.requirements.examined)
-    measured, digests = run_figures.measure(evidence, results), history.digests()
+    digests = history.digests()
     unseen = [
         item
         for item in not_examined

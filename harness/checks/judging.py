@@ -16,6 +16,7 @@ from harness.checks import (
     doubtful_violations,
     plain_answers,
     protocol,
+    run_figures,
     verdict_files,
     verdicts,
     version_skew,
@@ -79,7 +80,7 @@ def examine(
         history,
         evidence[hold_history.HoldHistory],
         evidence[fault_records.FaultRecords],
-        conclusions.judgement(evidence, answers),
+        conclusions.judgement(evidence, answers, run_figures.measure(evidence, answers)),
     )
 
 

@@ -109,12 +109,16 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Changes of device pools; None if the plan has none."""
 
 
-def measure(evidence: protocol.Evidence, results: Sequence[verdicts.CheckResult]) -> Figures:
+def measure(evidence: protocol.Evidence, answers: Sequence[verdicts.Answer]) -> Figures:
     """Return the figures of a run."""
     history, folded = evidence.history, evidence[hold_history.HoldHistory]
     operations = evidence[api_call_totals.Operations]
     prepared, changed = evidence[preparations.Reading], evidence[pool_changes.Reading]
-    counts = {result.check: result.violation_count for result in results}
+    counts = {
+        answer.check: answer.violation_count
+        for answer in answers
+        if isinstance(answer, verdicts.CheckResult)
+    }
     span_ns = _span_ns(folded.holds.column("from_ts_ns"))
     return Figures(
         claims=len(folded.claims),
