@@ -29,7 +29,7 @@ _RULES: dict[resources.ResourceType, Rules] = {
         resource_claims.claim, resource_claims.claim_change, claim_status.claim_status_change
     ),
     resources.CLAIM_TEMPLATES: Rules(resource_claims.template, resource_claims.template_change),
-    resources.CONFIGMAPS: Rules(small_kinds.config_map),
+    resources.CONFIGMAPS: Rules(small_kinds.config_map, small_kinds.config_map_change),
     resources.DEVICE_CLASSES: Rules(device_classes.device_class, device_classes.device_class),
     resources.LEASES: Rules(small_kinds.lease, lambda lease, _: small_kinds.lease(lease)),
     resources.NAMESPACES: Rules(small_kinds.namespace),

@@ -1,4 +1,4 @@
-"""PriorityClasses, leases, namespaces, nodes, new ConfigMaps, and events."""
+"""PriorityClasses, leases, namespaces, nodes, ConfigMaps, and events."""
 
 from collections.abc import Iterator
 
@@ -143,10 +143,11 @@ def _taint(taint: Document, at: str) -> Iterator[Cause]:
 
 BYTES_MAX = 1024 * 1024
 """Total size in bytes of the values of one object, base64 decoded."""
+_FROZEN = "field is immutable when `immutable` is set"
 
 
 def config_map(document: Document) -> Iterator[Cause]:
-    """Validate the keys and the size of a new ConfigMap."""
+    """Validate the keys and the size of a ConfigMap."""
     data, binary = document.get("data") or {}, document.get("binaryData") or {}
     for part, values in (("data", data), ("binaryData", binary)):
         for key in values:
@@ -157,6 +158,15 @@ def config_map(document: Document) -> Iterator[Cause]:
     size += sum(len((value or "").rstrip("=")) * 3 // 4 for value in binary.values())
     if size > BYTES_MAX:
         yield field_errors.too_long("[]", BYTES_MAX)
+
+
+def config_map_change(document: Document, old: Document) -> Iterator[Cause]:
+    """Validate an updated ConfigMap; an `immutable` one keeps its data."""
+    if old.get("immutable"):
+        for key in ("immutable", "data", "binaryData"):
+            if not field_rules.semantically_equal(document.get(key), old.get(key)):
+                yield field_errors.forbidden(key, _FROZEN)
+    yield from config_map(document)
 
 
 TEXT_MAX = 128
