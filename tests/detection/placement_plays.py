@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from harness.checks import plain_answers, verdicts
+from harness.checks import verdicts
 from harness.checks.devices import (
     claim_constraints,
     copied_results,
@@ -164,7 +164,7 @@ def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]
         requested_results.check(asked, seen.timelines, views, plan),
         bound_pods.check(seen.bound, seen.catalogue, plan),
         *(
-            plain_answers.judged(check.CHECK, seen.evidence())
+            check.CHECK.judge(seen.evidence())
             for check in (
                 selected_devices,
                 claim_constraints,

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from harness.apiserver.storage import watch_cache
-from harness.checks import plain_answers, verdicts
+from harness.checks import verdicts
 from harness.checks.devices import (
     copied_results,
     granted_access,
@@ -142,7 +142,7 @@ def allocate(seed: int, defects: Sequence[str]) -> Found:
 def _of_allocations(seen: placements.Seen) -> Iterator[verdicts.Answer]:
     asked = seen.questions
     for check in (copied_results, granted_access, granted_shares, reachable_devices):
-        yield plain_answers.judged(check.CHECK, seen.evidence())
+        yield check.CHECK.judge(seen.evidence())
     yield requested_results.check(asked, seen.timelines, {}, building.plan())
 
 
