@@ -25,6 +25,8 @@ class DeviceDemand(folders.Folder):
         self._versions: list[int] = []
         self._sums: list[float] = []
         """The devices that may be taken from each version on."""
+        self._total = 0.0
+        """The last of them."""
         self._last: dict[str, observed_claims.Allocation | None] = {}
         """Keyed by the uid of each claim that was seen."""
 
@@ -45,13 +47,10 @@ class DeviceDemand(folders.Folder):
         if gap.resource == observations.CLAIMS:
             self._add(math.inf, since=gap.after_resource_version)
 
-    @property
-    def _total(self) -> float:
-        return self._sums[-1] if self._sums else 0.0
-
     def _add(self, more: float, *, since: int) -> None:
         self._versions.append(since)
-        self._sums.append(self._total + more)
+        self._total += more
+        self._sums.append(self._total)
 
     def until(self, version: int) -> float:
         """Return the largest number of devices that can have been taken before a version.

@@ -119,15 +119,16 @@ class ObjectLives:
 
         Return True only if it is a change of an object that was alive, as most observations are.
         """
-        meta = seen.object.metadata
-        if meta.resource_version != str(seen.version) or seen.object.kind != self._kind:
+        version, obj = seen.version, seen.object
+        meta = obj.metadata
+        if meta.resource_version != str(version) or obj.kind != self._kind:
             self._require_agreement(seen)
-        known, identity = self._alive.recent.get(meta.uid), observed_objects.identity(meta)
-        if seen.type == "MODIFIED" and known and known[0] < seen.version and known[1] == identity:
+        known = self._alive.recent.get(meta.uid)
+        identity = hash((meta.namespace, meta.name, meta.creation_timestamp or ""))
+        if known and seen.type == "MODIFIED" and known[0] < version and known[1] == identity:
             self._alive.keep(seen, identity)
             return True
-        version = seen.version, identity
-        self._followers[seen.type](seen, self._alive.version(meta.uid), version)
+        self._followers[seen.type](seen, self._alive.version(meta.uid), (version, identity))
         return False
 
     def begin_list(self, purpose: str, *, certain_rv: int = 0) -> None:

@@ -40,11 +40,6 @@ def digest(content: bytes) -> int:
     return hash(content[max(content.find(b'"metadata"'), 0) :])
 
 
-def identity(meta: observed_metadata.Meta) -> int:
-    """Return a digest of what never changes in the life of an object."""
-    return hash((meta.namespace, meta.name, meta.creation_timestamp or ""))
-
-
 def pods_owning(meta: observed_metadata.Meta) -> Iterator[str]:
     """Yield the uids of the pods that own an object."""
     for owner in meta.owner_references or ():

@@ -71,13 +71,14 @@ class RecordedLists:
 
     def observe(self, seen: observations.SeenAny) -> None:
         """Follow an observation of this resource."""
+        version = seen.version
         if seen.type in _LISTED:
             self._observe_listed(seen)
             return
         if not self._takes_events:
             self._begin_events(seen)
-        if seen.version > self._last_rv:
-            self._last_rv = seen.version
+        if version > self._last_rv:
+            self._last_rv = version
         else:
             text = f"{_named(seen)} came after {self._last_rv}"
             self._found.add(ORDER, text)

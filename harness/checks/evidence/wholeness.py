@@ -78,9 +78,10 @@ class LastAllocations:
 
     def observe(self, seen: observations.SeenClaim) -> None:
         """Follow an event or an object of a list."""
-        uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
-        if allocation is None and _may_be_managed(seen.line) and seen.object.manager:
-            text = f"has no allocation, but {seen.object.manager} manages the fields of one"
+        claim = seen.object
+        uid, allocation = claim.metadata.uid, claim.status.allocation
+        if allocation is None and _may_be_managed(claim) and claim.manager:
+            text = f"has no allocation, but {claim.manager} manages the fields of one"
             self._complain(seen, text)
         if seen.type != "DELETED":
             self._newest[uid] = allocation
@@ -98,9 +99,10 @@ class LastAllocations:
         )
 
 
-def _may_be_managed(line: bytes) -> bool:
+def _may_be_managed(claim: observed_claims.Claim) -> bool:
     """Return False if the allocation of a claim certainly has no manager; looks at bytes only."""
-    return _MANAGED in line or b"\\" in line or not line
+    managed = bytes(claim.metadata.managed_fields)
+    return _MANAGED in managed or b"\\" in managed
 
 
 _NO_DEVICES = observed_versions.digest_of_devices(())
@@ -134,9 +136,10 @@ class Wholeness(folders.Folder):
 
     def see_any(self, seen: observations.SeenAny) -> None:
         """Note an object in an event or in a list at the beginning or after a gap."""
-        is_known = self._observe(seen)
-        self.references.observe(seen, is_known=is_known)
-        if seen.resource == observations.CLAIMS:
+        is_known, is_claim = self._observe(seen), seen.resource == observations.CLAIMS
+        if not (is_known and is_claim) or seen.object.metadata.owner_references:
+            self.references.observe(seen, is_known=is_known)
+        if is_claim:
             self._allocations.observe(seen)
 
     def see_final(self, seen: observations.SeenAny) -> None:

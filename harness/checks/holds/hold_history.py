@@ -130,12 +130,12 @@ class HoldHistory(folders.Folder):
 
     def see_any(self, seen: observations.SeenAny) -> None:
         """Fold the next version of an object."""
-        resource, kind, uid = seen.resource, seen.type, seen.object.metadata.uid
+        resource, uid, version = seen.resource, seen.object.metadata.uid, seen.version
         stream = self.streams.get(resource) or self.stream(resource)
-        stream.note(uid, seen.version, kind)
-        if seen.version > self.last_rv:
-            self.last_rv = seen.version
-        relist = self._relists.get(resource) if kind == "LISTED" else None
+        stream.note(uid, version, seen.type)
+        if version > self.last_rv:
+            self.last_rv = version
+        relist = self._relists.get(resource) if self._relists and seen.type == "LISTED" else None
         if resource == CLAIMS:
             self._fold_claim(seen, relist.certain_rv if relist else None)
         elif resource == PODS:
@@ -161,14 +161,13 @@ class HoldHistory(folders.Folder):
     # ------------------------------------------------------------------------ claims
 
     def _fold_claim(self, seen: observations.SeenClaim, certain_rv: int | None) -> None:
-        claim = seen.object
+        claim, is_gone = seen.object, seen.type == "DELETED"
         meta, allocation = claim.metadata, claim.status.allocation
         life = self.claims.get(meta.uid) or _begun(self.claims, meta, seen.ts_ns)
-        is_gone = seen.type == "DELETED"
         if is_gone:
             life.gone_ns = seen.ts_ns
         held = _NOTHING if is_gone or allocation is None else self._held_by(claim, allocation)
-        if life.held is not held and life.held != held:
+        if life.held and life.held is not held and life.held != held:
             # A release within a gap may have happened right after the last observation before it.
             until = seen.version if certain_rv is None or is_gone else certain_rv + 1
             self._release(life, held, until, seen.ts_ns)
@@ -202,10 +201,10 @@ class HoldHistory(folders.Folder):
     ) -> None:
         """Begin the holds that the claim has not had, and note the pods of all."""
         pods = _pods_of(seen.object)
-        if life.held is held and life.users == pods:
-            return
         if life.users != pods:
             life.users = pods
+        elif life.held is held:
+            return
         if life.ready_ns is None:
             life.ready_ns = seen.ts_ns
         if life.rows is None:

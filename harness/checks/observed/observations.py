@@ -150,8 +150,8 @@ def content_of(line: bytes) -> bytes:
 
 _BEGIN = b'{"record":"observation","resource":"'
 """The begin of a line as the recorder writes it."""
-_HEAD_MAX = 256
-"""Most bytes that usually come before the object and its key, with the key."""
+_HEAD_MIN, _HEAD_MAX = 64, 256
+"""Fewest bytes before the key of the object, and most that usually come before, with the key."""
 _PLURAL = slice(len(_BEGIN), len(_BEGIN) + len(CLAIMS))
 """Where the resource is in such a line: as much of it as distinguishes those in TYPES."""
 _set_attribute = msgspec.structs.force_setattr
@@ -195,7 +195,7 @@ def _seen(line: bytes, plural: str | None) -> SeenAny:
     seen = _decoders[plural](line)
     if seen.resource != plural and (plural or seen.resource in TYPES):
         raise msgspec.DecodeError("expected another resource")
-    if line.find(_OBJECT, 0, _HEAD_MAX) < 0 and _OBJECT not in line:
+    if line.find(_OBJECT, _HEAD_MIN, _HEAD_MAX) < 0 and _OBJECT not in line:
         raise msgspec.DecodeError("expected an object where the recorder writes it")
     if plural == CLAIMS:
         _set_attribute(seen, "object", decoded(seen.object))

@@ -105,6 +105,8 @@ class TaintTimelines(folders.Folder):
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note when a claim was created, and whether it tolerates taints."""
+        if seen.type == "MODIFIED":
+            return
         if seen.type == "ADDED":
             self._claimed_ns[seen.object.metadata.uid] = seen.ts_ns
         if seen.type in ("ADDED", "LISTED"):
