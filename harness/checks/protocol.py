@@ -22,6 +22,8 @@ from harness.model import quantities
 T = TypeVar("T")
 Kind: TypeAlias = type[Any]
 """A type of evidence."""
+_NO_OBJECTS = observations.ObjectError, quantities.QuantityError
+"""Errors of folding what is no object of the API."""
 
 
 class Evidence:
@@ -87,14 +89,17 @@ class Evidence:
         found._values, found._allowed = self._values, frozenset(closure(check.needs))
         return found
 
-    def fold(self, body: Iterable[records.Body], kinds: Iterable[Kind]) -> "Evidence":
+    def fold(
+        self, body: Iterable[records.Body], kinds: Iterable[Kind], *, batch: int = folders.BATCH
+    ) -> "Evidence":
         """Show the observations to the folders among these types, and to those they need.
 
-        Returns itself. Raises ObjectError or QuantityError if an object is not one of the API.
+        Returns itself. `batch`: see `folders.fold`. Raises ObjectError or QuantityError if an
+        object is not one of the API.
         """
         asked = [kind for kind in closure(kinds) if issubclass(kind, folders.Folder)]
         seeing: dict[Kind, folders.Folder] = {kind: self[kind] for kind in asked}
-        folders.fold(body, *seeing.values())
+        folders.fold(body, *seeing.values(), batch=batch)
         for folder in seeing.values():
             folder.conclude(seeing)
         return self
@@ -161,16 +166,31 @@ def read(
         return evidence
     try:
         evidence.fold(recorder, asked)
-    except (observations.ObjectError, quantities.QuantityError) as error:
+    except _NO_OBJECTS:
+        recorder = _one_by_one(recorder, history, asked)
+    if recorder.damage:
+        evidence = Evidence(history.plan, values, history=history)
+    evidence.recorder = recorder
+    return evidence
+
+
+def _one_by_one(
+    recorder: histories.EvidenceReader, history: histories.History, kinds: Iterable[Kind]
+) -> histories.EvidenceReader:
+    """Return a reader that stops at the first object that is none of the API, and names its line.
+
+    In a batch, a folder may see such an object after others have seen later ones.
+    """
+    recorder = history.observations(observations.decode_line) or recorder
+    try:
+        Evidence(history.plan, history=history).fold(recorder, kinds, batch=1)
+    except _NO_OBJECTS as error:
         # The record is sound, but the `object` in it is not an object of the API.
         recorder.damage = (
             f"{recorder.path.name}, line {recorder.line}: expected an object as the API server "
             f"sends it ({error}). The journal is damaged; restore the file or run again"
         )
-    if recorder.damage:
-        evidence = Evidence(history.plan, values, history=history)
-    evidence.recorder = recorder
-    return evidence
+    return recorder
 
 
 def needs(checks: Iterable[Check], plan: plans.Plan) -> Iterator[Kind]:
