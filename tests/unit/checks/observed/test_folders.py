@@ -115,6 +115,18 @@ def test_lists_and_gaps_are_seen_in_their_order() -> None:
     assert folder.seen == ["gap 5", "list relist", "any", "pod", "end 3"]
 
 
+@pytest.mark.parametrize("batch", [1, 2, 3, folders.BATCH])
+def test_observations_at_once_are_seen_in_the_order_of_the_records(batch: int) -> None:
+    gap = records.Gap(resource="pods", after_resource_version=5, reason="410", ts_ns=1)
+    pods = [observed("pods")] * 3
+    everything, only_pods = Everything(), OnlyPods()
+    body = [*pods, gap, observed("leases"), *pods, observed("pods", "FINAL")]
+    folders.fold(body, everything, only_pods, batch=batch)
+    three = ["any", "pod"] * 3
+    assert everything.seen == [*three, "gap 5", "any", *three, "final", "end 3"]
+    assert len(only_pods.objects) == 6
+
+
 def test_several_folders_share_one_object_and_see_only_what_they_want() -> None:
     everything, pods = Everything(), OnlyPods()
     folders.fold([observed("pods"), observed("resourceclaims")], everything, pods)
