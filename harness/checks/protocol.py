@@ -167,7 +167,7 @@ def read(
     try:
         evidence.fold(recorder, asked)
     except _NO_OBJECTS:
-        recorder = _one_by_one(recorder, history, asked)
+        recorder = _one_by_one(history, asked, values) or recorder
     if recorder.damage:
         evidence = Evidence(history.plan, values, history=history)
     evidence.recorder = recorder
@@ -175,15 +175,17 @@ def read(
 
 
 def _one_by_one(
-    recorder: histories.EvidenceReader, history: histories.History, kinds: Iterable[Kind]
-) -> histories.EvidenceReader:
+    history: histories.History, kinds: Iterable[Kind], values: Mapping[Kind, object] | None
+) -> histories.EvidenceReader | None:
     """Return a reader that stops at the first object that is none of the API, and names its line.
 
     In a batch, a folder may see such an object after others have seen later ones.
     """
-    recorder = history.observations(observations.decode_line) or recorder
+    recorder = history.observations(observations.decode_line)
+    if recorder is None:
+        return None
     try:
-        Evidence(history.plan, history=history).fold(recorder, kinds, batch=1)
+        Evidence(history.plan, values, history=history).fold(recorder, kinds, batch=1)
     except _NO_OBJECTS as error:
         # The record is sound, but the `object` in it is not an object of the API.
         recorder.damage = (
