@@ -12,7 +12,7 @@ from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.history import subject_names
 from harness.run import fault_planning, known_defects, run_plan
-from harness.scenario import loading, profiles, specs
+from harness.scenario import hazards, loading, profiles, specs
 from harness.traffic import launching
 
 SCHEMA_VERSION = 2
@@ -58,7 +58,10 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shows_otherwise(self) -> bool:
-        """True if its defects show in other ways than by double allocations."""
+        """True if its defects, or its hazard, show in other ways than by double allocations."""
+        page = hazards.find(self.hypothesis)
+        if page is not None and hazards.DOUBLE_ALLOCATION not in page.hazard.kinds:
+            return True
         return known_defects.show_otherwise(self.defects)
 
     @property

@@ -17,6 +17,8 @@ from harness.scenario import loading
 from harness.scenario.toml_files import documents
 
 FOLDER = "docs/findings"
+DOUBLE_ALLOCATION = "double allocation"
+"""The effect by which campaigns know a hazard that has it."""
 _FENCE = "---\n"
 """The line before and after the front matter."""
 
@@ -28,7 +30,7 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Its short name, such as H1 or kubernetes#128980."""
     title: str
     kinds: list[str]
-    """Its effects, such as `double allocation`."""
+    """Its effects, such as DOUBLE_ALLOCATION."""
     issues: list[str]
     """Where it was reported, as `kubernetes#136269`."""
     worlds: list[str]

@@ -152,6 +152,17 @@ def test_defects_of_other_parts_show_in_other_ways(defects: list[str], otherwise
 
 
 @pytest.mark.parametrize(
+    ("hazard", "otherwise"),
+    [("H1", False), ("H20", True), ("two uncoordinated schedulers", False), ("", False)],
+)
+def test_a_hazard_without_double_allocations_shows_in_other_ways(
+    hazard: str, otherwise: bool
+) -> None:
+    run = campaign_plan.PlannedRun(scenario="s", title="s", hypothesis=hazard, repetition=0, seed=1)
+    assert run.shows_otherwise is otherwise
+
+
+@pytest.mark.parametrize(
     ("has_controller", "expected"),
     [
         (False, ["gather-not-atomic", "controller-claims-not-enqueued"]),
