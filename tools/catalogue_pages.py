@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.run import defect_records, track_record
+    from harness.run.defects import defect_records, track_record
 
 ROOT = pathlib.Path(__file__).parents[1]
 _SCENARIOS = """Each is a file in `scenarios/`. `flake-hunt run NAME` makes one run of it, and
@@ -114,7 +114,7 @@ def checks() -> str:
 
 def defects() -> str:
     """Return the page of the known defects, with how often and how fast each was found."""
-    from harness.run import defect_records
+    from harness.run.defects import defect_records
 
     listed = defect_records.listed()
     reported = defect_table(row for row in listed if row.issues)
@@ -139,7 +139,7 @@ def defect_table(rows: "Iterable[defect_records.KnownDefect]") -> str:
 
 
 def _defect(row: "defect_records.KnownDefect") -> str:
-    from harness.run import track_record
+    from harness.run.defects import track_record
 
     name = f"`{row.name}`" + f" ({', '.join(row.issues)})" * bool(row.issues)
     check = f"{row.guarantee} `{row.check}`"
@@ -151,7 +151,7 @@ def _defect(row: "defect_records.KnownDefect") -> str:
 
 
 def _shown(detections: "list[track_record.Detection]", kind: str) -> str:
-    from harness.run import track_record
+    from harness.run.defects import track_record
 
     item = track_record.best([item for item in detections if item.kind == kind])
     if item is None:
@@ -163,7 +163,7 @@ def _shown(detections: "list[track_record.Detection]", kind: str) -> str:
 
 
 def _shown_random(detections: "list[track_record.Detection]") -> str:
-    from harness.run import track_record
+    from harness.run.defects import track_record
 
     found = [item for item in detections if item.kind == track_record.RANDOM]
     return ", ".join(
@@ -173,7 +173,7 @@ def _shown_random(detections: "list[track_record.Detection]") -> str:
 
 
 def _seconds(seconds: float | None) -> str:
-    from harness.run import track_record
+    from harness.run.defects import track_record
 
     return "" if seconds is None else f"{track_record.shown(seconds)} s"
 
@@ -181,7 +181,7 @@ def _seconds(seconds: float | None) -> str:
 def worlds() -> str:
     """Return the page of the worlds to explore: what happens in each, and what it finds."""
     from harness.explore.worlds import world_catalogue
-    from harness.run import defect_records
+    from harness.run.defects import defect_records
 
     finds: dict[str, list[str]] = {}
     for row in defect_records.listed():

@@ -4,7 +4,7 @@ worlds      search each world that finds a defect, with several seeds (CPU secon
 random      search random worlds for each defect, with several seeds (CPU seconds of one core)
 campaigns   take the controls of campaigns that have ended (seconds of a run)
 
-The figures are in harness/run/track_record.json; `flake-hunt defects` prints them, and the
+The figures are in harness/run/defects/track_record.json; `flake-hunt defects` prints them, and the
 site has a table of them (docs/reference/defects.md).
 """
 
@@ -21,10 +21,10 @@ import msgspec
 from harness.campaign import campaign_documents, results
 from harness.campaign.purposes import Purpose
 from harness.explore.search import random_worlds, search_campaign
-from harness.run import defect_records, known_defects, track_record
+from harness.run.defects import defect_records, known_defects, track_record
 
 ROOT = pathlib.Path(__file__).parents[1]
-RECORD = ROOT / "harness" / "run" / track_record.FILE
+RECORD = ROOT / "harness" / "run" / "defects" / track_record.FILE
 LIMIT_S = 60.0
 """A search that lasts longer counts as one that has not found the defect."""
 RANDOM_LIMIT_S = 120.0

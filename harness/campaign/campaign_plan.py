@@ -11,7 +11,8 @@ from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.history import subject_names
-from harness.run import fault_planning, known_defects, run_plan
+from harness.run import fault_planning, run_plan
+from harness.run.defects import known_defects
 from harness.scenario import hazards, loading, profiles, specs
 from harness.traffic import launching
 

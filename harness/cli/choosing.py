@@ -44,7 +44,7 @@ def profile_names() -> list[str]:
 
 
 def _defect_names() -> list[str]:
-    from harness.run import known_defects
+    from harness.run.defects import known_defects
 
     return [*known_defects.names(), *_plugins("defects", known_defects.names())]
 

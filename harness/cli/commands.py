@@ -23,38 +23,38 @@ EPILOG = (
 
 PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Run": {
-        "hunt_command": ("hunt",),
-        "run_command": ("run",),
-        "explore_command": ("explore",),
-        "replay_command": ("replay",),
-        "reproduce_command": ("reproduce",),
-        "plan_command": ("plan",),
-        "merge_command": ("merge",),
-        "watch_command": ("watch",),
+        "running.hunt_command": ("hunt",),
+        "running.run_command": ("run",),
+        "running.explore_command": ("explore",),
+        "running.replay_command": ("replay",),
+        "running.reproduce_command": ("reproduce",),
+        "running.plan_command": ("plan",),
+        "running.merge_command": ("merge",),
+        "running.watch_command": ("watch",),
     },
     "Judge and compare": {
-        "check_command": ("check", "report"),
-        "explain_command": ("explain",),
-        "compare_command": ("compare",),
-        "trends_command": ("trends",),
-        "power_command": ("power",),
-        "query_command": ("query", "export"),
-        "defects_command": ("defects",),
+        "judging.check_command": ("check", "report"),
+        "judging.explain_command": ("explain",),
+        "judging.compare_command": ("compare",),
+        "judging.trends_command": ("trends",),
+        "judging.power_command": ("power",),
+        "judging.query_command": ("query", "export"),
+        "judging.defects_command": ("defects",),
     },
     "Set up": {
-        "init_command": ("init",),
-        "schema_command": ("schema",),
-        "plugins_command": ("plugins",),
-        "doctor_command": ("doctor",),
-        "conformance_command": ("conformance",),
-        "cluster_command": ("cluster",),
+        "setting_up.init_command": ("init",),
+        "setting_up.schema_command": ("schema",),
+        "setting_up.plugins_command": ("plugins",),
+        "setting_up.doctor_command": ("doctor",),
+        "setting_up.conformance_command": ("conformance",),
+        "setting_up.cluster_command": ("cluster",),
     },
     "Parts, each stand-alone": {
-        "cluster_parts": ("apiserver", "scheduler", "claim-controller"),
-        "harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
+        "parts.cluster_parts": ("apiserver", "scheduler", "claim-controller"),
+        "parts.harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
     },
 }
-"""Panel of the help -> module in `subcommands` -> names of its functions, in their order there."""
+"""Panel of the help -> module in a room of `subcommands` -> names of its functions, in order."""
 HIDDEN = ("record", "fault-proxy")
 REMOVED = {
     "nightly": "`flake-hunt hunt --all --minutes 30`",

@@ -26,13 +26,13 @@ MODULES = (
     "harness.apiserver.persistence.store_journals",
     "harness.apiserver.server.process",
     "harness.cli.commands",
-    "harness.cli.subcommands.cluster_parts",
-    "harness.cli.subcommands.harness_parts",
+    "harness.cli.subcommands.parts.cluster_parts",
+    "harness.cli.subcommands.parts.harness_parts",
     "harness.client.recorders",
     "harness.cluster.dra.driver_settings",
     "harness.cluster.fake_nodes.kubelet_process",
     "harness.cluster.pool_changes.pool_changers",
-    "harness.run.known_defects",
+    "harness.run.defects.known_defects",
     "harness.subject.process.subject_process",
 )
 """The modules that the parts of most runs import. A fork imports others itself."""

@@ -17,7 +17,8 @@ from harness.cluster import providers
 from harness.cluster.fake_nodes import fake_objects
 from harness.extensions import discovery, entry_points
 from harness.history import plans
-from harness.run import fault_planning, known_defects, selectors, subjects
+from harness.run import fault_planning, selectors, subjects
+from harness.run.defects import known_defects
 from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching

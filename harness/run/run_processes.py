@@ -13,7 +13,8 @@ from harness import writing
 from harness.cluster import interfaces
 from harness.history import directories, plans
 from harness.model import naming
-from harness.run import known_defects, run_plan, scheduler_commands, subjects, supervising
+from harness.run import run_plan, scheduler_commands, subjects, supervising
+from harness.run.defects import known_defects
 from harness.scenario import pool_changes, subject_specs
 from harness.scenario.fault_kinds import lost_nodes
 from harness.subject import remedies as known_remedies

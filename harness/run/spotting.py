@@ -16,7 +16,7 @@ from harness.checks.observed import claim_results, observed_claims
 from harness.client import apis, informers
 from harness.history import directories, plans
 from harness.model.objects import Object
-from harness.run import known_defects
+from harness.run.defects import known_defects
 
 LOOK_S = 1.0
 """Seconds between two looks into the record of a run, at least."""

@@ -16,7 +16,8 @@ from harness.cluster import interfaces
 from harness.cluster.local import binaries
 from harness.extensions import descriptions, discovery
 from harness.model import naming
-from harness.run import known_defects, program_versions, scheduler_commands
+from harness.run import program_versions, scheduler_commands
+from harness.run.defects import known_defects
 from harness.scenario import cluster_features, specs, subject_specs
 from harness.subject import remedies as known_remedies
 

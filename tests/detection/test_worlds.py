@@ -7,7 +7,7 @@ import pytest
 
 from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
-from harness.run import known_defects
+from harness.run.defects import known_defects
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 NAMED = [(name, world) for name, facts in known_defects.facts().items() for world in facts.worlds]

@@ -7,7 +7,7 @@ import msgspec
 
 from harness.checks import check_registry
 from harness.extensions import replacements
-from harness.run import known_defects, track_record
+from harness.run.defects import known_defects, track_record
 from harness.scenario import loading
 from harness.subject import releases
 

@@ -41,7 +41,7 @@ class TrackRecord(msgspec.Struct, frozen=True, kw_only=True):
 @functools.cache
 def recorded() -> TrackRecord:
     """Return the figures that were measured last."""
-    content = importlib.resources.files("harness.run").joinpath(FILE).read_bytes()
+    content = importlib.resources.files(__package__).joinpath(FILE).read_bytes()
     return msgspec.json.decode(content, type=TrackRecord)
 
 

@@ -12,7 +12,7 @@ import pytest
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
-from harness.run import known_defects
+from harness.run.defects import known_defects
 from harness.subject import assembling
 from harness.subject.defects import controller_defects
 from harness.subject.objects import claims

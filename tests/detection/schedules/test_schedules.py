@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.client import apis
-from harness.run import known_defects
+from harness.run.defects import known_defects
 from harness.subject import assembling, defects
 from harness.subject.objects import claims
 from tests.detection import claim_plays, counter_plays, placement_plays, stages

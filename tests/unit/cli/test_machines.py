@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.campaign.sharding import sharded_plans
-from harness.cli.subcommands import plan_command
+from harness.cli.subcommands.running import plan_command
 from tests.support import schemas, shards
 
 

@@ -15,7 +15,7 @@ import yaml
 
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
-from harness.run import defect_records
+from harness.run.defects import defect_records
 from harness.scenario import schemas
 
 ROOT = pathlib.Path(__file__).parents[3]

@@ -9,7 +9,7 @@ import pytest
 
 from harness import errors
 from harness.checks import judging
-from harness.cli.subcommands import check_command
+from harness.cli.subcommands.judging import check_command
 from harness.history import directories, plans, records
 from harness.reproduction.issue import run_issues
 from tests.histories import building, language

@@ -13,8 +13,8 @@ from harness.campaign.purposes import Purpose
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
 from harness.extensions import replacements
-from harness.run import defect_records, known_defects
-from harness.run import track_record as records
+from harness.run.defects import defect_records, known_defects
+from harness.run.defects import track_record as records
 from harness.subject import releases
 from tools import track_record
 

@@ -10,7 +10,8 @@ from harness.cli import choosing
 from harness.explore.worlds import chosen_parts
 from harness.extensions import discovery, isolation
 from harness.history import plans
-from harness.run import known_defects, run_plan
+from harness.run import run_plan
+from harness.run.defects import known_defects
 from harness.scenario import loading, profiles
 from harness.subject import assembling
 from harness.subject.tracking import gathering

@@ -6,7 +6,7 @@ import pytest
 
 from harness import errors
 from harness.explore.worlds import world_catalogue
-from harness.run import known_defects
+from harness.run.defects import known_defects
 from harness.scenario import hazards, loading
 from harness.scenario.toml_files import documents
 from harness.subject import remedies

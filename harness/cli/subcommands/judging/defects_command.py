@@ -8,7 +8,7 @@ from harness import errors, suggestions
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.run import defect_records, track_record
+    from harness.run.defects import defect_records, track_record
     from harness.scenario import hazards
 
 
@@ -37,7 +37,7 @@ def defects(
     caught, CPU seconds of a search until it was found. Hazards are what today's Kubernetes still
     does. With a name: all that is known about it.
     """
-    from harness.run import defect_records
+    from harness.run.defects import defect_records
     from harness.scenario import hazards
 
     with outputs.chosen(output) as out:
@@ -81,7 +81,7 @@ def _show(listed: "list[defect_records.KnownDefect]") -> None:
     import rich.table
 
     from harness.cli.terminal import displaying
-    from harness.run import track_record
+    from harness.run.defects import track_record
 
     console = displaying.console()
     shown = _TITLES if console.width >= _WIDE else _NARROW_TITLES
@@ -113,7 +113,7 @@ def _show_hazards(pages: "list[hazards.Page]") -> None:
 
 
 def _figures(best: "track_record.Detection | None") -> tuple[str, ...]:
-    from harness.run import track_record
+    from harness.run.defects import track_record
 
     if best is None:
         return "not measured", "", "", ""

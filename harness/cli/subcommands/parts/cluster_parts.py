@@ -12,7 +12,7 @@ from harness.cli import choosing
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from harness.run import known_defects
+    from harness.run.defects import known_defects
 
 Kubeconfig = Annotated[
     pathlib.Path,
@@ -200,7 +200,7 @@ def require_defects_of(part: "known_defects.Part", defects: "Collection[str]") -
     Without any, the parts that have defects are not imported: it would slow down every start.
     """
     if defects:
-        from harness.run import known_defects
+        from harness.run.defects import known_defects
 
         known_defects.require_part(defects, part)
 

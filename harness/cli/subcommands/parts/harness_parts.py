@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.subcommands import cluster_parts
+from harness.cli.subcommands.parts import cluster_parts
 
 
 def kubelet(

@@ -161,7 +161,7 @@ def _world(defects: Sequence[str], *, is_exhaustive: bool) -> str:
 
 def _best(defect: str) -> str | None:
     """Return the world in which a defect was found most surely; None if there is none."""
-    from harness.run import track_record
+    from harness.run.defects import track_record
 
     measured = track_record.recorded().detections.get(defect, [])
     found = track_record.best([item for item in measured if item.kind == track_record.WORLD])

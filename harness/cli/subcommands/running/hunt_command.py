@@ -164,7 +164,7 @@ def _remember(
 ) -> None:
     """Add a campaign with a time budget to the history and to the trends."""
     from harness.campaign import nights
-    from harness.cli.subcommands import trends_command
+    from harness.cli.subcommands.judging import trends_command
 
     entry = nights.night(made.results, made.document, plan, subject=subject, seconds=seconds)
     history = nights.remember(reports, entry, campaign=made.folder)

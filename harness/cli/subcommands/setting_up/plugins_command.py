@@ -35,7 +35,8 @@ def plugins(output: outputs.Form = "text") -> int:
 def _shipped() -> "dict[entry_points.Kind, Collection[str]]":
     """Return the names of what Flake Hunt ships of each kind that has names."""
     from harness.checks import check_registry
-    from harness.run import known_defects, subjects
+    from harness.run import subjects
+    from harness.run.defects import known_defects
     from harness.scenario import loading, profiles
 
     return {

@@ -11,7 +11,7 @@ import pytest
 from harness.campaign import campaign_documents, campaign_plan, results
 from harness.campaign.purposes import Purpose
 from harness.checks.verdicts import Verdict
-from harness.cli.subcommands import trends_command
+from harness.cli.subcommands.judging import trends_command
 from harness.comparison.trends import databases, trend_pages
 from tests.histories import archives, nights
 from tests.support import schemas

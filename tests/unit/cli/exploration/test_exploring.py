@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.cli import random_exploring
-from harness.cli.subcommands import explore_command
+from harness.cli.subcommands.running import explore_command
 from harness.explore.search import tokens
 
 TOKEN = re.compile(r"fh3-[\w-]+")

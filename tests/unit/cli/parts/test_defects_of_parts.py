@@ -10,7 +10,7 @@ from harness import errors, processes
 from harness.client import apis, transports
 from harness.cluster.dra import node_claims
 from harness.cluster.fake_nodes import kubelet_process
-from harness.run import known_defects
+from harness.run.defects import known_defects
 from harness.scenario import driver_specs
 from tests.support import api_objects
 

@@ -1,0 +1,1 @@
+"""Judges, explains, compares and asks what was recorded; nothing is run here."""
