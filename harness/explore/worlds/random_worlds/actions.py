@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 
 from harness.client import apis
 from harness.explore.runtime import scheduler
-from harness.explore.worlds import world_fixtures
+from harness.explore.worlds import api_events, api_server, world_fixtures
 from harness.explore.worlds.random_worlds import device_drawing, drawings, pod_drawing
 from harness.model.objects import Object
 from harness.subject.claim_control import claim_controllers
@@ -35,7 +35,7 @@ class World(Protocol):
     clients: apis.Api
     runtime: scheduler.ControlledRuntime
     sizes: Any
-    schedulers: list[Any]
+    server: api_server.LocalServer
     controller: claim_controllers.ClaimController | None
 
     def create(self, document: Object) -> None:
@@ -43,6 +43,9 @@ class World(Protocol):
 
     def start_actor(self, name: str) -> None:
         """Start an actor."""
+
+    def stop_scheduler(self) -> None:
+        """Stop the first scheduler."""
 
     def start_successor(self) -> None:
         """Start another scheduler in place of the first one."""
@@ -146,13 +149,13 @@ class Actions:
     def stop_controller(self, _: str) -> None:
         """Stop the claim controller, which finishes what it does; another one comes at rest."""
         if self._world.controller is not None:
+            self._world.server.tell("stopped", api_events.CONTROLLER)
             self._world.controller.stop()
             self._world.controller = None
 
     def fail_over(self, _: str) -> None:
         """Stop the scheduler, which goes on with what it has begun, and start another one."""
-        [first] = self._world.schedulers
-        first.stop()
+        self._world.stop_scheduler()
         self._world.start_successor()
 
     def report_devices(self) -> None:

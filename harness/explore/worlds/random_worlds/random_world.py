@@ -10,7 +10,13 @@ from harness.client import apis
 from harness.cluster.dra import node_claims
 from harness.cluster.fake_nodes import kubelets
 from harness.explore.runtime import scheduler
-from harness.explore.worlds import api_server, small_world, world_fixtures, world_specs
+from harness.explore.worlds import (
+    api_events,
+    api_server,
+    small_world,
+    world_fixtures,
+    world_specs,
+)
 from harness.explore.worlds.oracles import (
     asked_devices,
     claim_entries,
@@ -115,7 +121,7 @@ class RandomWorld(small_world.SmallWorld):
     def new_scheduler(self, name: str) -> schedulers.Scheduler:
         """Return a scheduler whose slice tracker learns of rules."""
         parts = actions.with_known_tracker(self.parts.scheduler, self._know_tracker)
-        return schedulers.Scheduler(self.api, self.scheduler_options(name), parts)
+        return self.scheduler_of(name, parts)
 
     def add_rule(self, rule: Object) -> None:
         """Let a DeviceTaintRule for all devices of a driver come, as from the informer of rules."""
@@ -167,7 +173,7 @@ class RandomWorld(small_world.SmallWorld):
             self._was_controlled = True
             options = claim_controllers.ControllerOptions(workers=WORKERS)
             self.controller = claim_controllers.ClaimController(
-                self.api, options, self.parts.controller
+                self.api_of(api_events.CONTROLLER), options, self.parts.controller
             )
             self.controller.start()
         elif name == "kubelets":
@@ -183,11 +189,12 @@ class RandomWorld(small_world.SmallWorld):
             ),
             parts=dataclasses.replace(self.parts.kubelet, driver=driver),
         )
+        api = self.api_of(api_events.KUBELET)
         kubelets.Kubelets(
-            self.api,
+            api,
             namespace=None,
             now=lambda: world_fixtures.NOW,
-            claims=node_claims.NodeClaims(self.api, options),
+            claims=node_claims.NodeClaims(api, options),
             workers=WORKERS,
         ).start()
 

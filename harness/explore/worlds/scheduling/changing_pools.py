@@ -46,7 +46,7 @@ class TaintRule(small_world.SmallWorld):
             return self._tracker
 
         parts = dataclasses.replace(self.parts.scheduler, slice_tracker=cast(Any, make))
-        return schedulers.Scheduler(self.api, self.scheduler_options(name), parts)
+        return self.scheduler_of(name, parts)
 
     def begin(self) -> None:
         """Create the first pod, and start the driver and the informer of rules."""
