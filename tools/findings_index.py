@@ -1,60 +1,163 @@
-"""Write the table of docs/findings/README.md from the front matter of the pages beside it.
+"""Write what the front matter of docs/findings says into its pages: facts, trials, commands, index.
 
     .venv/bin/python tools/findings_index.py
 
-A test compares.
+A test compares. Each page has a picture and a table below its title, what real programs did, and
+how to see it; README.md has the table of all. A line `Version:` in the text of an issue gets the
+programs that did it.
 """
 
 import argparse
 import pathlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 
 from harness.scenario import hazards
 
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "findings" / "README.md"
-SECTION = re.compile(
-    r"(?<=<!-- written by tools/findings_index.py -->\n).*?(?=<!-- end -->)", re.DOTALL
+FOLDER = pathlib.Path(__file__).parents[1] / "docs" / "findings"
+MARK, END = "<!-- written by tools/findings_index.py -->\n", "<!-- end -->\n"
+"""Around the parts that this program writes."""
+SECTIONS = (
+    *("What happens", "Why", "What real programs did", "Show it", "What would fix it"),
+    "An issue to file",
 )
-"""The part of the page that this program writes."""
-_HEAD = (
-    "| finding | effect | real programs that did it | remedy | status |\n|---|---|---|---|---|\n"
-)
+"""Headings of every page of a hazard."""
+_SECTION = re.compile(f"(?<={MARK}).*?(?={END})", re.DOTALL)
+_WRITTEN = re.compile(f"{MARK}.*?{END}\n?", re.DOTALL)
+_VERSION = re.compile(r"^Version:.*$", re.MULTILINE)
+_OPTIONS = {
+    "kube-scheduler": "--subject kube-scheduler=./kube-scheduler",
+    "kube-controller-manager": "--claim-controller kube-controller-manager=./kube-controller-manager",
+    "kube-apiserver": "--cluster local",
+}
 
 
-def page(text: str) -> str:
-    """Return the page with a table of today's findings."""
-    rows = "".join(map(_row, hazards.pages().values()))
-    return SECTION.sub(lambda _: f"\n{_HEAD}{rows}\n", text)
+def pages() -> Mapping[pathlib.Path, str]:
+    """Return all files of the folder that have such parts, with their texts for today."""
+    found = {page.path: _page(page, page.path.read_text("utf-8")) for page in _all()}
+    index = FOLDER / "README.md"
+    return found | {index: _SECTION.sub(lambda _: _index(), index.read_text("utf-8"))}
+
+
+def _all() -> list[hazards.Page]:
+    return list(hazards.pages().values())
+
+
+def _page(page: hazards.Page, text: str) -> str:
+    plain = _WRITTEN.sub("", text)
+    parts = (("\n# ", _facts(page)), ("\n## What real programs did", _trials(page.hazard)))
+    for heading, written in (*parts, ("\n## Show it", _commands(page.hazard))):
+        if written:
+            plain = _below(plain, heading, f"{MARK}\n{written}\n{END}\n")
+    return _VERSION.sub(f"Version: {hazards.seen(page.hazard)}".strip(), plain)
+
+
+def _below(text: str, heading: str, written: str) -> str:
+    """Return the text with what is written below the first line that begins with the heading."""
+    before, start, rest = text.partition(heading)
+    line, _, below = rest.partition("\n\n")
+    return f"{before}{start}{line}\n\n{written}{below}"
+
+
+def _facts(page: hazards.Page) -> str:
+    hazard = page.hazard
+    name = page.path.stem
+    picture = f"![What happens, step by step](pictures/{name}.svg)\n\n" if hazard.steps else ""
+    rows = {
+        "effect": ", ".join(hazard.kinds),
+        "part": ", ".join(hazard.parts) or "none",
+        "oldest release looked at that has it": _since(hazard.since_release),
+        "reported": ", ".join(hazard.issues) or "no report was found",
+        "remedy here": f"`{hazard.remedy}`" if hazard.remedy else "none",
+        "found here": str(hazard.found),
+    }
+    lines = "".join(f"| {title} | {text} |\n" for title, text in rows.items())
+    return f"{picture}| status | {hazard.status} |\n|---|---|\n{lines}"
+
+
+def _since(since: hazards.Since | None) -> str:
+    if since is None:
+        return "none"
+    how = "its program did it" if since.known == "tried" else "by its source"
+    return f"{since.release}, {how}"
+
+
+def _trials(hazard: hazards.Hazard) -> str:
+    """Return a table of what was tried; empty: nothing was."""
+    if not hazard.programs:
+        return ""
+    rows = (
+        f"| {trial.program} | {trial.server} | {_how(trial.how)} | {trial.shown} of {trial.runs} |\n"
+        for trial in hazard.programs
+    )
+    return f"| program | API server | shown by | shown in |\n|---|---|---|---|\n{''.join(rows)}"
+
+
+def _how(how: str) -> str:
+    return how if " " in how else f"`{how}`"
+
+
+def _commands(hazard: hazards.Hazard) -> str:
+    """Return how to show it, each command with what it says; empty: there is no command."""
+    lines = list(_lines(hazard))
+    width = max((len(command) for command, _ in lines), default=0)
+    block = "".join(f"{command:<{width}}    {says}".rstrip() + "\n" for command, says in lines)
+    return f"```\n{block}```\n" if lines else ""
+
+
+def _lines(hazard: hazards.Hazard) -> Iterator[tuple[str, str]]:
+    """Yield the commands that show a hazard: first those for real programs."""
+    remedy = f" --remedy {hazard.remedy}" if hazard.remedy else ""
+    if hazard.scripts:
+        options = "".join(f" {_OPTIONS[part]}" for part in hazard.parts)
+        yield f"flake-hunt confirm {hazard.id}{options}", "on real programs"
+    loads = [name for name in hazards.scenarios(hazard) if name not in hazard.scripts]
+    for name in loads:
+        yield f"flake-hunt run {name}", "under load: INVALID"
+    if loads and remedy:
+        yield f"flake-hunt run {loads[0]}{remedy}", "VALID"
+    for world in hazard.worlds:
+        yield f"flake-hunt explore {world}", "the shortest interleaving"
+    if hazard.worlds and remedy:
+        yield f"flake-hunt explore {hazard.worlds[0]}{remedy}", "nothing is found"
+
+
+def _index() -> str:
+    head = "| finding | effect | real programs that did it | show it | status |\n|---|---|---|---|---|\n"
+    return f"\n{head}{''.join(map(_row, _all()))}\n"
 
 
 def _row(page: hazards.Page) -> str:
     hazard = page.hazard
     name = "" if "#" in hazard.id else f"{hazard.id}: "
+    command = next((command for command, _ in _shown(page)), "")
     cells = (
         f"[{name}{hazard.title}]({page.path.name})",
         ", ".join(hazard.kinds),
-        _programs(hazard.seen),
-        f"`{hazard.remedy}`" if hazard.remedy else "",
+        hazards.seen(hazard),
+        f"`{command}`" if command else "",
         hazard.status,
     )
     return f"| {' | '.join(cells)} |\n"
 
 
-def _programs(seen: Sequence[str]) -> str:
-    """Return each program once, with its releases."""
-    releases: dict[str, list[str]] = {}
-    for program, release in (name.rsplit(" ", 1) for name in seen):
-        releases.setdefault(program, []).append(release)
-    return "; ".join(f"{program} {', '.join(found)}" for program, found in releases.items())
+def _shown(page: hazards.Page) -> Iterator[tuple[str, str]]:
+    """Yield the commands of the front matter without their options, or those of the page."""
+    for command, says in _lines(page.hazard):
+        yield " ".join(command.split()[:3]), says
+    for line in page.text.splitlines():
+        if line.startswith("flake-hunt "):
+            command, _, says = line.partition("  ")
+            yield command, says.strip()
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the pages."""
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
-    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+    for path, text in pages().items():
+        path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ matter are about other things.
 import datetime
 import functools
 import pathlib
+import re
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -21,6 +23,32 @@ DOUBLE_ALLOCATION = "double allocation"
 """The effect by which campaigns know a hazard that has it."""
 _FENCE = "---\n"
 """The line before and after the front matter."""
+_WRITTEN = re.compile(r"<!-- written by .*?<!-- end -->\n+", re.DOTALL)
+"""Parts of a page that a tool writes from its front matter."""
+
+Part = Literal["kube-scheduler", "kube-controller-manager", "kube-apiserver", "driver"]
+
+
+class Since(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The oldest release that has it, of those that were looked at."""
+
+    release: str
+    known: Literal["tried", "read"]
+    """`tried`: its program did it; `read`: its source says so."""
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often a real program did it in one way."""
+
+    program: str
+    """With its release, as `kube-scheduler 1.36.2`."""
+    runs: int
+    shown: int
+    """Runs in which it did it; 0: it does not do it in this way."""
+    how: str
+    """Name of a scenario or script, or the events that were commanded by hand."""
+    server: str = "embedded"
+    """The API server, as `kube-apiserver 1.36.2`, with etcd."""
 
 
 class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,13 +63,21 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Where it was reported, as `kubernetes#136269`."""
     worlds: list[str]
     """Worlds of `flake-hunt explore` in which the correct subject fails by it."""
+    scripts: list[str] = []
+    """Scripts of `scenarios/confirm` that show it on real programs, as `H01-lost-answer`."""
+    steps: list[str]
+    """Its steps in order, in the form of `hazard_steps`; empty: nothing happens."""
+    parts: list[Part]
+    """The programs whose code has it."""
+    since_release: Since | None
+    """None: no release has it."""
     remedy: str | None = None
     """Name of the remedy with which the subject does not fail; None: there is none."""
     defects: list[str] = []
     """The known defects that are it, if the correct subject does not have it."""
-    seen: list[str]
-    """Real programs that did it, with their releases, as `kube-scheduler 1.36.2`."""
-    since: datetime.date
+    programs: list[Trial]
+    """How often real programs did it."""
+    found: datetime.date
     """The day on which it was found here."""
     status: str
 
@@ -52,7 +88,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     hazard: Hazard
     path: pathlib.Path
     text: str
-    """The page below its front matter, in Markdown."""
+    """The page below its front matter, in Markdown, without what is written from that."""
 
 
 @functools.cache
@@ -85,6 +121,20 @@ def scenarios(hazard: Hazard) -> list[str]:
     return [name for name, cause in failing if (page := find(cause)) and page.hazard == hazard]
 
 
+def seen(hazard: Hazard) -> str:
+    """Return the real programs that did it, each with its releases; empty: none did."""
+    releases: dict[str, list[str]] = {}
+    for name in {trial.program for trial in hazard.programs if trial.shown}:
+        program, release = name.rsplit(" ", 1)
+        releases.setdefault(program, []).append(release)
+    found = ((name, ", ".join(sorted(of, key=_numbers))) for name, of in sorted(releases.items()))
+    return "; ".join(" ".join(item) for item in found)
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(part) for part in release.split(".")]
+
+
 def _read(path: pathlib.Path) -> Page | None:
     before, _, rest = path.read_text(encoding="utf-8").partition(_FENCE)
     head, fence, text = rest.partition(_FENCE)
@@ -94,4 +144,4 @@ def _read(path: pathlib.Path) -> Page | None:
         hazard = msgspec.yaml.decode(head.encode(), type=Hazard)
     except msgspec.MsgspecError as error:
         raise errors.ScenarioError(f"{path}: expected the keys of a hazard: {error}") from error
-    return Page(hazard=hazard, path=path, text=text.strip())
+    return Page(hazard=hazard, path=path, text=_WRITTEN.sub("", text).strip())

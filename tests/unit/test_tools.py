@@ -4,13 +4,15 @@ import pathlib
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
 from bench import __main__ as benchmarks
-from tools import collect_changes, findings_index
+from tools import collect_changes, finding_pictures, findings_index
 
 ROOT = pathlib.Path(__file__).parents[2]
+SVG = "{http://www.w3.org/2000/svg}"
 CONTRIBUTING = "\n".join(
     (ROOT / name).read_text()
     for name in (
@@ -28,6 +30,7 @@ NO_ARGUMENTS = {
     "-m tests.fuzzing.costs",
     "-m tests.histories.golden",
     "tools/collect_changes.py",
+    "tools/finding_pictures.py",
     "tools/findings_index.py",
     "tools/man_page.py",
     "tools/result_schemas.py",
@@ -54,6 +57,7 @@ def test_the_programs_are_named() -> None:
         "-m tests.histories.golden",
         "tools/collect_changes.py",
         "tools/eight_nights.py",
+        "tools/finding_pictures.py",
         "tools/findings_index.py",
         "tools/man_page.py",
         "tools/mutations.py",
@@ -112,6 +116,39 @@ def test_changes_are_collected_in_a_changelog_with_one_section() -> None:
     assert found == "# Changelog\n\n## Unreleased\n\n- One.\n- Two.\n"
 
 
-def test_the_index_of_the_findings_has_every_page() -> None:
-    text = findings_index.PAGE.read_text()
-    assert findings_index.page(text) == text, "python tools/findings_index.py writes it"
+def test_the_pages_of_the_findings_have_what_their_front_matter_says() -> None:
+    other = [path.name for path, text in findings_index.pages().items() if path.read_text() != text]
+    assert other == [], "python tools/findings_index.py writes them"
+
+
+def test_the_pictures_of_the_findings_are_those_of_their_steps() -> None:
+    there = {path.name: path.read_text() for path in finding_pictures.FOLDER.glob("*.svg")}
+    assert there == finding_pictures.drawn(), "python tools/finding_pictures.py writes them"
+
+
+def test_a_picture_has_a_lane_for_each_actor_and_all_texts() -> None:
+    steps = [
+        "user -> API server: pod-1 & claim-1",
+        "API server -1> scheduler: an event",
+        "scheduler -x API server: a request",
+        "1 arrives",
+        "therefore: nothing",
+    ]
+    root = ElementTree.fromstring(finding_pictures.Picture(steps).svg("A <title>"))
+    texts = [element.text for element in root.iter(f"{SVG}text")]
+    assert [text for text in texts if not str(text).isdigit()] == [
+        *("scheduler", "API server", "user", "pod-1 & claim-1", "an event", "a request", "nothing"),
+    ]
+    assert [text for text in texts if str(text).isdigit()] == ["1", "2", "3", "2"]
+
+
+def test_pictures_are_small_and_nothing_of_them_is_outside() -> None:
+    for name, picture in finding_pictures.drawn().items():
+        assert len(picture) < 6_000, name
+        root = ElementTree.fromstring(picture)
+        width, height = (float(root.attrib[key]) for key in ("width", "height"))
+        for text in root.iter(f"{SVG}text"):
+            half = len(text.text or "") * 3.2
+            x, y = float(text.attrib["x"]), float(text.attrib["y"])
+            assert half <= x <= width - half, f"{name}: {text.text}"
+            assert 0 < y < height, f"{name}: {text.text}"

@@ -40,4 +40,16 @@ def test_hazards_are_listed_and_one_is_shown_with_its_page(flake_hunt: Any) -> N
     code, out, _ = flake_hunt("defects", "h3")
     assert code == 0
     assert "  scenarios                                  failover, stale-list\n" in out
+    assert "\n  2.  scheduler to API server, under way: UpdateStatus claim-1: dev-1\n" in out
     assert "\n# H3: a scheduler takes over" in out
+    assert "written by" not in out
+
+
+def test_the_table_of_hazards_has_programs_on_a_wide_terminal(
+    flake_hunt: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = rich.console.Console
+    monkeypatch.setattr(displaying, "console", lambda: made(width=200))
+    _, out, _ = flake_hunt("defects")
+    (row,) = [line for line in out.splitlines() if line.startswith("H2 ")]
+    assert "kube-scheduler 1.36.2, 1.36.3" in row

@@ -1,15 +1,18 @@
 """The pages of hazards: their front matter, and what it refers to."""
 
 import pathlib
+import re
 
+import msgspec
 import pytest
 
 from harness import errors
 from harness.explore.worlds import world_catalogue
 from harness.run.defects import known_defects
-from harness.scenario import hazards, loading
+from harness.scenario import hazard_steps, hazards, loading
 from harness.scenario.toml_files import documents
 from harness.subject import remedies
+from tools import findings_index
 
 NAME = "H99-new"
 FRONT_MATTER = """---
@@ -18,11 +21,22 @@ title: A new one
 kinds: [leak]
 issues: []
 worlds: []
-seen: []
-since: 2026-11-26
+steps: []
+parts: [kube-scheduler]
+since_release: {release: 1.36.3, known: read}
+programs: []
+found: 2026-11-26
 status: open
 ---
 # H99: a new one
+
+<!-- written by tools/findings_index.py -->
+
+| status | open |
+
+<!-- end -->
+
+## What happens
 """
 
 
@@ -50,6 +64,96 @@ def test_scenarios_of_a_hazard() -> None:
     assert hazards.scenarios(uncoordinated) == ["two-schedulers", "two-schedulers-one-name"]
 
 
+PAGES = hazards.pages()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_has_its_sections_in_order_and_a_text_in_each(name: str) -> None:
+    parts = re.split(r"^## (.+)$", PAGES[name].path.read_text(), flags=re.MULTILINE)
+    assert tuple(parts[1::2]) == findings_index.SECTIONS
+    assert [
+        title for title, text in zip(parts[1::2], parts[2::2], strict=True) if not text.strip()
+    ] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_front_matter_of_every_page_is_whole(name: str) -> None:
+    hazard = PAGES[name].hazard
+    assert hazard.kinds
+    assert hazard.parts or hazard.status.startswith("refuted")
+    assert bool(hazard.steps) != hazard.status.startswith("refuted")
+    assert hazard.since_release or hazard.status.startswith("refuted") or hazard.parts == ["driver"]
+    for trial in hazard.programs:
+        assert 0 <= trial.shown <= trial.runs
+        assert re.fullmatch(r"kube-[a-z-]+ \d+\.\d+\.\d+", trial.program)
+        assert trial.server == "embedded" or trial.server.startswith("kube-apiserver 1.")
+
+
+def test_what_was_shown_by_a_scenario_or_script_names_one_that_is_there() -> None:
+    shown_by = {trial.how for page in PAGES.values() for trial in page.hazard.programs}
+    names = {how for how in shown_by if " " not in how}
+    assert names <= set(loading.every_name())
+    assert "answer-lost" in names
+
+
+def test_every_script_of_a_page_is_there_and_says_which_hazard_it_shows() -> None:
+    for page in PAGES.values():
+        for name in page.hazard.scripts:
+            assert hazards.find(loading.load(name).scenario.known_to_fail) == page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_steps_of_every_page_can_be_read_and_end_with_the_effect(name: str) -> None:
+    steps = list(hazard_steps.parsed(PAGES[name].hazard.steps))
+    assert [step.sender == hazard_steps.EFFECT for step in steps] == [
+        number == len(steps) for number in range(1, len(steps) + 1)
+    ]
+    sent = [step.number for step in steps if step.how.isdigit() and step.sender]
+    assert sorted(sent) == sorted(step.number for step in steps if not step.sender)
+
+
+def test_steps_as_sentences() -> None:
+    lines = [
+        "user -> API server: pod-1: with claim-1",
+        "API server -1> scheduler: an event",
+        "scheduler -x API server: a request",
+        "scheduler: waits",
+        "1 arrives",
+        "therefore: nothing",
+    ]
+    assert list(hazard_steps.numbered(lines)) == [
+        "1.  user to API server: pod-1: with claim-1",
+        "2.  API server to scheduler, under way: an event",
+        "3.  scheduler to API server, lost: a request",
+        "4.  scheduler: waits",
+        "    step 2 arrives",
+        "5.  therefore: nothing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("waits", "expected a step such as"),
+        ("schedule: waits", "got 'schedule'"),
+        ("scheduler -> etcd: a write", "got 'etcd'"),
+        ("1 arrives", "expected a step that sends it"),
+    ],
+)
+def test_steps_that_are_none(line: str, message: str) -> None:
+    with pytest.raises(errors.ScenarioError, match=message):
+        list(hazard_steps.parsed([line]))
+
+
+def test_programs_that_did_it_are_named_once_with_their_releases_in_order() -> None:
+    trials = [
+        hazards.Trial(program=f"kube-scheduler {release}", runs=2, shown=shown, how="pod-churn")
+        for release, shown in (("1.34.10", 1), ("1.34.9", 2), ("1.34.9", 1), ("1.36.3", 0))
+    ]
+    hazard = msgspec.structs.replace(PAGES["H1"].hazard, programs=trials)
+    assert hazards.seen(hazard) == "kube-scheduler 1.34.9, 1.34.10"
+
+
 @pytest.fixture
 def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     monkeypatch.setattr(documents, "shipped_folder", lambda _: tmp_path)
@@ -61,7 +165,7 @@ def test_a_page_is_read_and_other_files_are_left_out(folder: pathlib.Path) -> No
     (folder / "README.md").write_text("# Findings\n---\n")
     (page,) = hazards.pages.__wrapped__().values()
     assert (page.hazard.title, page.hazard.remedy) == ("A new one", None)
-    assert page.text == "# H99: a new one"
+    assert page.text == "# H99: a new one\n\n## What happens"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +174,8 @@ def test_a_page_is_read_and_other_files_are_left_out(folder: pathlib.Path) -> No
         ("status: open", "colour: red", "unknown field `colour`"),
         ("worlds: []", "worlds: 3", r"got `int` - at `\$.worlds`"),
         ("title: A new one\n", "", "missing required field `title`"),
+        ("[kube-scheduler]", "[kubectl]", "Invalid enum value 'kubectl'"),
+        ("known: read", "known: guessed", "Invalid enum value 'guessed'"),
     ],
 )
 def test_front_matter_that_is_not_right(

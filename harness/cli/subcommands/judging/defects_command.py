@@ -17,8 +17,9 @@ _TITLES = (
     *("shown by", "found", "median", "worst"),
 )
 _NARROW_TITLES = ("defect", "breaks", "reported", "median")
+_HAZARD_TITLES = ("hazard", "what happens", "remedy", "real programs that did it", "status")
 _WIDE = 150
-"""Columns of a terminal from which on all columns of the table have room."""
+"""Columns of a terminal from which on all columns of the tables have room."""
 
 
 def defects(
@@ -46,7 +47,7 @@ def defects(
         )
         if out.is_json:
             found = [page.hazard for page in pages]
-            out.document({"schema": 1, "defects": listed, "hazards": found})
+            out.document({"schema": 2, "defects": listed, "hazards": found})
         elif names:
             print("\n\n".join([*map(_described, listed), *map(_page, pages)]))
         else:
@@ -101,13 +102,18 @@ def _show_hazards(pages: "list[hazards.Page]") -> None:
     import rich.table
 
     from harness.cli.terminal import displaying
+    from harness.scenario import hazards
 
     table = rich.table.Table(box=None, pad_edge=False)
-    for title in ("hazard", "what happens", "remedy"):
+    console = displaying.console()
+    shown = _HAZARD_TITLES if console.width >= _WIDE else _HAZARD_TITLES[:3]
+    for title in shown:
         table.add_column(title, no_wrap=title == "hazard", overflow="fold")
-    for page in pages:
-        table.add_row(page.hazard.id, page.hazard.title, page.hazard.remedy or "")
-    displaying.console().print(table)
+    for hazard in (page.hazard for page in pages):
+        seen = hazards.seen(hazard) or "none"
+        cells = (hazard.id, hazard.title, hazard.remedy or "", seen, hazard.status)
+        table.add_row(*cells[: len(shown)])
+    console.print(table)
     counted = outputs.counted(len(pages), "hazard")
     print(f"\n{counted} of Kubernetes. `flake-hunt defects NAME` tells more.")
 
@@ -140,21 +146,33 @@ def _described(row: "defect_records.KnownDefect") -> str:
 
 def _page(page: "hazards.Page") -> str:
     """Return all that is known about a hazard: its front matter, and its page."""
-    from harness.scenario import hazards
+    from harness.scenario import hazard_steps, hazards
 
     known = page.hazard
     told = [
         ("kinds", ", ".join(known.kinds)),
         ("reported", ", ".join(known.issues) or "no"),
-        ("seen with", ", ".join(known.seen) or "no real program"),
-        ("since", str(known.since)),
+        ("part", ", ".join(known.parts) or "none"),
+        ("since", _since(known.since_release)),
         ("status", known.status),
+        *((f"{trial.program} ({trial.how})", _shown(trial)) for trial in known.programs),
+        ("scripts", ", ".join(known.scripts) or "none"),
         ("scenarios", ", ".join(hazards.scenarios(known)) or "none"),
         ("worlds", ", ".join(known.worlds) or "none"),
         ("remedy", known.remedy or "none"),
         *(("defect", name) for name in known.defects),
     ]
-    return "\n".join([page.hazard.id, *(_line(*item) for item in told), "", page.text])
+    steps = [f"  {line}" for line in hazard_steps.numbered(known.steps)]
+    lines = [known.id, *(_line(*item) for item in told), "", *steps, "", page.text]
+    return "\n".join(lines)
+
+
+def _since(since: "hazards.Since | None") -> str:
+    return f"{since.release} ({since.known})" if since else "no release"
+
+
+def _shown(trial: "hazards.Trial") -> str:
+    return f"shown in {trial.shown} of {trial.runs} on {trial.server}"
 
 
 def _place(item: "track_record.Detection") -> str:
