@@ -19,7 +19,7 @@ from harness import clocks, processes
 from harness.history import directories, journal_reader, plans, records
 from harness.model import naming
 from harness.run import run_plan
-from harness.scenario import loading, specs
+from harness.scenario import loading, script_specs, specs
 from harness.traffic import launching
 
 WORKERS = (1, 2, 4)
@@ -111,6 +111,7 @@ def _load(count: int, *, is_remote: bool) -> Iterator[_Load]:
         body = json.dumps({"metadata": namespace}).encode()
         server.client.send_all([server.client.request("POST", "/api/v1/namespaces", body)])
         traffic = specs.Scenario.model_validate(plan.settings).traffic
+        assert not isinstance(traffic, script_specs.ScriptTraffic)
         with contextlib.ExitStack() as ending:
             master = processes.start(
                 "traffic",

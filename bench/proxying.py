@@ -156,7 +156,7 @@ def _schedule(api: apis.Api, prefix: str) -> float:
         api.create(apis.CLAIMS, objects.claim(name, spec, run_id="bench"), namespace="default")
     started = time.perf_counter()
     for name in names:
-        use = objects.uses_claim(name)
+        use = objects.uses([name])
         pod = objects.pod(name, use, run_id="bench", scheduler="flake-hunt")
         api.create(apis.PODS, pod, namespace="default")
     waiting = set(names)

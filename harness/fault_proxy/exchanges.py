@@ -121,7 +121,10 @@ class Exchange:
             await self._relay(await self._send(body))
         else:
             work = self._client.keep(self._write_later(applied, body))
-            await self._relay_whole(await asyncio.shield(work))
+            if isinstance(applied.action, injection.Block) and applied.action.sever:
+                self.response.close()
+            else:
+                await self._relay_whole(await asyncio.shield(work))
 
     async def _write_later(
         self, applied: injection.Applied, body: bytes | None

@@ -13,12 +13,13 @@ GET    /flake-hunt/v1/applied?after=N        list applications after sequence nu
      "resource": "resourceclaims", "subresource": "status", "name": "claim-*"},
      "action": {"type": "lose"}, "count": 1}
 
-Actions at the point `request`: `block`, `delay` (seconds), `reject` (code, reason, message,
-retryAfterSeconds), `lose` and `stale` (seconds; reads only); at the point `response`: `block`,
-`delay`, `reject`, `lose` and `truncate`; at the point `event`: `block`, `delay`, `drop`, `gone`,
-`truncate` and `omit` (bookmarks only). A blocked request is carried out when it is released, even
-if its client has disconnected. Faults apply to new events and to those that a watch resumes
-from, not to its initial objects; events never overtake each other.
+Actions at the point `request`: `block` (with `sever` it closes the connection meanwhile), `delay`
+(seconds), `reject` (code, reason, message, retryAfterSeconds), `lose` and `stale` (seconds; reads
+only); at the point `response`: `block`, `delay`, `reject`, `lose` and `truncate`; at the point
+`event`: `block`, `delay`, `drop`, `gone`, `truncate` and `omit` (bookmarks only). A blocked request
+is carried out when it is released, even if its client has disconnected. Faults apply to new events
+and to those that a watch resumes from, not to its initial objects; events never overtake each
+other.
 """
 
 import urllib.parse

@@ -30,6 +30,9 @@ class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
 class Block(_Action, frozen=True, tag="block"):
     """Hold it until the fault is released or removed."""
 
+    sever: bool = False
+    """Close the connection of a request meanwhile; the request is carried out all the same."""
+
 
 class Delay(_Action, frozen=True, tag="delay"):
     """Delay it; an event is due this long after it happened, and later ones never overtake it."""
@@ -122,6 +125,8 @@ class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
             raise ValueError(  # noqa: TRY004 - msgspec turns it into a ValidationError
                 f"expected one of the actions {known} at the point {self.point}"
             )
+        if isinstance(self.action, Block) and self.action.sever and self.point != "request":
+            raise ValueError(f"expected the point request for sever, got {self.point}")
         if isinstance(self.action, Omit) and self.match.event_types != ("BOOKMARK",):
             raise ValueError("expected eventTypes [BOOKMARK] for the action omit")
         if isinstance(self.action, Stale) and not set(self.match.verbs) <= set(_READS):

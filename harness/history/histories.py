@@ -211,6 +211,10 @@ class History:
         """Return a reader of the effects of faults, to iterate once; None if there is no file."""
         return self._reader(self.directory.faults)
 
+    def script(self) -> EvidenceReader | None:
+        """Return a reader of the steps of the script, to iterate once; None if there is no file."""
+        return self._reader(self.directory.script)
+
     @property
     def phases(self) -> Iterable[records.Phase]:
         """The phases of the run."""

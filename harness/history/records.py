@@ -261,6 +261,21 @@ class FaultWindow(
     """Why it could not be injected, healed or observed as planned; empty: it could."""
 
 
+class ScriptStep(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="script-step"):
+    """A step of a script has happened, or was late."""
+
+    step: int
+    """Its number, counted from 1."""
+    text: str
+    """The step, as a clause."""
+    late: str = ""
+    """Why it did not happen, or not in its time; empty: it has happened."""
+    seen: str = ""
+    """The call or event that it was about, and the version that it saw or made."""
+    begun_ns: Int62
+    ended_ns: Int62
+
+
 class Prepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="prepared"):
     """The driver of a node has prepared a claim: from `ts_ns` on its devices are in use there."""
 
@@ -412,6 +427,7 @@ Body: TypeAlias = (
     | Phase
     | FaultApplied
     | FaultWindow
+    | ScriptStep
     | Prepared
     | Unprepared
     | PrepareFailed

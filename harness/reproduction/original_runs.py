@@ -11,7 +11,7 @@ from harness.cluster import providers
 from harness.history import campaign_folders, directories, plans
 from harness.reproduction.search import load_axes
 from harness.run import fault_planning, subjects
-from harness.scenario import pool_specs, profiles, specs, subject_specs
+from harness.scenario import pool_specs, profiles, script_specs, specs, subject_specs
 from harness.scenario.fault_kinds import fault
 
 
@@ -105,6 +105,11 @@ def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Sc
     """Return the plan's scenario: it exists even if the file was changed or removed since."""
     try:
         scenario = specs.Scenario.model_validate(plan.settings)
+        if isinstance(scenario.traffic, script_specs.ScriptTraffic):
+            raise errors.UsageError(
+                f"expected a run with a load that can be made smaller, got one of the script "
+                f"{plan.scenario}: play it again with `flake-hunt run {plan.scenario}`"
+            )
         return load_axes.changed(
             scenario,
             pools=_shared(scenario.pools, plan.run_id),

@@ -22,7 +22,7 @@ from harness.run import (
     supervising,
 )
 from harness.run.faulting import injections, injector
-from harness.scenario import possibility, profiles, subject_specs, traffic_specs
+from harness.scenario import possibility, profiles, script_specs, subject_specs, traffic_specs
 from harness.traffic import claim_requests, launching, objects
 
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
@@ -131,7 +131,12 @@ class Execution:
             self._prepare_faults()
         self._phase("starting the recorder and the kubelets")
         self._processes.start_observers()
-        if self._scenario.subject.start == "before-traffic":
+        if isinstance(self._scenario.traffic, script_specs.ScriptTraffic):
+            self._start_traffic()
+            self._start_subject()
+            self._wait_for_subject()
+            self._wait_for_traffic()
+        elif self._scenario.subject.start == "before-traffic":
             self._start_subject()
             self._start_traffic()
             self._wait_for_subject()
@@ -159,12 +164,13 @@ class Execution:
             self._faults.subject_is_ready()
 
     def _start_traffic(self) -> None:
+        traffic = self._scenario.traffic
         self._phase("starting the load")
         if self._faults is not None:
             self._faults.start()
         self._processes.start_traffic()
-        if self._scenario.traffic.is_remote:
-            self._progress.note(launching.invitation(self._scenario.traffic))
+        if not isinstance(traffic, script_specs.ScriptTraffic) and traffic.is_remote:
+            self._progress.note(launching.invitation(traffic))
 
     # ---------------------------------------------------------------------- faults
 
@@ -199,11 +205,15 @@ class Execution:
         """Wait until all traffic has ended, or until the scenario's timeout."""
         self._phase("load")
         traffic = self._scenario.traffic
-        longer_s = traffic.workers_wait_s if traffic.is_remote else 0
+        longer_s = 0.0
+        if not isinstance(traffic, script_specs.ScriptTraffic) and traffic.is_remote:
+            longer_s = traffic.workers_wait_s
         self._wait("the traffic to end", self._traffic_has_ended, longer_s=longer_s)
 
     def _traffic_has_ended(self) -> bool:
         traffic = self._scenario.traffic
+        if isinstance(traffic, script_specs.ScriptTraffic):
+            return self._faults is not None and self._faults.has_ended(script_specs.JOURNAL)
         if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
             self._progress.advance(self._pods.present, traffic.pods, "pods created")
         else:

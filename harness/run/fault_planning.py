@@ -16,8 +16,8 @@ import msgspec
 from harness import errors, seeds, suggestions
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run import planned_runs
-from harness.scenario import fault_kinds, specs, subject_specs
+from harness.run import planned_runs, script_plans
+from harness.scenario import fault_kinds, script_specs, specs, subject_specs
 from harness.scenario.fault_kinds import fault, nemeses, traffic_fault
 
 TRIES_PER_DRAW = 50
@@ -123,6 +123,9 @@ def plan(
     carrier = _carrier(choice, scenario, run, faults)
     planned = [_planned(item, drawn_by, run, carrier, random) for item, drawn_by in resolved]
     has_traffic = any(item.carrier != "run" for item in planned)
+    if isinstance(scenario.traffic, script_specs.ScriptTraffic):
+        planned.append(script_plans.planned(scenario.traffic, run))
+        has_traffic = True
     _require_local_load(run, planned)
     return PlannedFaults(
         faults=planned,
@@ -224,6 +227,7 @@ def _server_objection(
     programs = subject_specs.CommandScheduler
     is_own = any(isinstance(item, programs) for item in scenario.subject.schedulers)
     meant = [item.name for item in faults if item.on.role == "scheduler"]
+    meant += [script_specs.JOURNAL] * isinstance(scenario.traffic, script_specs.ScriptTraffic)
     if is_own and meant:
         return (
             f"for faults in the calls of a scheduler that is a command, got server with {meant[0]}: "

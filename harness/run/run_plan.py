@@ -19,7 +19,7 @@ from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.run import fault_planning, selectors, subjects
 from harness.run.defects import known_defects
-from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
+from harness.scenario import loading, pool_changes, profiles, script_specs, specs, traffic_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
@@ -222,7 +222,7 @@ def plan(
         expected_processes=[
             "recorder",
             *faults.kubelets,
-            "traffic",
+            *([] if isinstance(scenario.traffic, script_specs.ScriptTraffic) else ["traffic"]),
             *subject.processes,
         ],
         expected_pool_changes=faults.kubelets[:1] if changes.changes else [],

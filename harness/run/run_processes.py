@@ -15,7 +15,7 @@ from harness.history import directories, plans
 from harness.model import naming
 from harness.run import run_plan, scheduler_commands, subjects, supervising
 from harness.run.defects import known_defects
-from harness.scenario import pool_changes, subject_specs
+from harness.scenario import pool_changes, script_specs, subject_specs
 from harness.scenario.fault_kinds import lost_nodes
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
@@ -61,7 +61,7 @@ class RunProcesses:
         self._led: dict[str, pathlib.Path] = {}
         """Kubeconfigs of clients that go through a carrier of faults."""
         # As the kubelet does with the static pod of kube-scheduler.
-        supervisor.on_lease_lost = self._start_next
+        supervisor.on_lease_lost = self.start_next
         self._starters: dict[str, Callable[[str], None]] = {
             KUBELET: self._start_kubelet,
             lost_nodes.KUBELET: self._start_kubelet,
@@ -102,7 +102,7 @@ class RunProcesses:
         if self._scenario.subject.claim_controller == "python":
             self._start_controller(subjects.CONTROLLER)
 
-    def _start_next(self, name: str) -> str:
+    def start_next(self, name: str) -> str:
         """Start the next incarnation of a process, without waiting for it."""
         new = naming.incarnation(name, len(self._supervisor.incarnations(name)) + 1)
         self._starters[name](new)
@@ -115,7 +115,7 @@ class RunProcesses:
         Returns its process name when it is ready. Raises the errors of `Supervisor.wait_until`, and
         SubjectError if a program ends at once.
         """
-        new = self._start_next(name)
+        new = self.start_next(name)
         if name in (*self._kubelets, *self._plan.expected_steps):
             self._supervisor.wait_ready(new)
         return new
@@ -125,7 +125,9 @@ class RunProcesses:
         self._supervisor.wait_ready(*self._plan.expected_steps)
 
     def start_traffic(self) -> None:
-        """Start the Locust processes."""
+        """Start the Locust processes; a script has none."""
+        if isinstance(self._scenario.traffic, script_specs.ScriptTraffic):
+            return
         self._supervisor.start(
             TRAFFIC,
             launching.command(self._scenario.traffic),
@@ -225,7 +227,7 @@ class RunProcesses:
             options += ["-v", str(verbosity)] if verbosity else []
             self._start_subject_part(name, subjects.PROCESS, *options, elected=self._is_elected)
             return
-        kubeconfig = self._led.get(naming.first_incarnation(name), self._user_kubeconfig)
+        kubeconfig = self._led_of(name) or self._user_kubeconfig
         context = scheduler_commands.RunContext(
             kubeconfig=kubeconfig,
             namespace=self._plan.namespace,
@@ -280,7 +282,11 @@ class RunProcesses:
 
     def _kubeconfig_of(self, name: str) -> pathlib.Path:
         """Return the kubeconfig of a process that is ours."""
-        return self._led.get(naming.first_incarnation(name), self._kubeconfig)
+        return self._led_of(name) or self._kubeconfig
+
+    def _led_of(self, name: str) -> pathlib.Path | None:
+        """Return the kubeconfig of an incarnation, or else of its first one; None: it has none."""
+        return self._led.get(name) or self._led.get(naming.first_incarnation(name))
 
 
 def _remedies(chosen: Iterable[str]) -> list[str]:

@@ -332,7 +332,7 @@ class Supervisor:
     def living(self, name: str) -> str | None:
         """Return the newest incarnation of a process that still runs; None if none does."""
         with self._guard:
-            running = [item for item in self.incarnations(name) if self._is_living(item)]
+            running = [item for item in self.incarnations(name) if self.is_living(item)]
         return running[-1] if running else None
 
     def pids(self) -> dict[str, list[int]]:
@@ -341,14 +341,14 @@ class Supervisor:
             return {
                 name: [child.process.pid]
                 for name, child in self._children.items()
-                if self._is_living(name)
+                if self.is_living(name)
             }
 
     def with_pid(self, pid: int) -> str | None:
         """Return the name of the process with this id; None if it does not run."""
         with self._guard:
             names = [name for name, child in self._children.items() if child.process.pid == pid]
-            return names[0] if names and self._is_living(names[0]) else None
+            return names[0] if names and self.is_living(names[0]) else None
 
     def kill(self, name: str, *, fault: str) -> bool:
         """End a process and its children with SIGKILL, because of the fault of this name.
@@ -356,7 +356,7 @@ class Supervisor:
         Returns False if it had ended before.
         """
         with self._guard:
-            if not self._is_living(name):
+            if not self.is_living(name):
                 return False
             child = self._children[name]
             child.fault, exit_code = fault, child.process.kill()
@@ -369,7 +369,7 @@ class Supervisor:
         Returns False if it had ended before. An end that is not orderly is journaled as unexpected.
         """
         with self._guard:
-            if not self._is_living(name):
+            if not self.is_living(name):
                 return False
             child = self._children[name]
             child.fault, exit_code = fault, child.process.stop(timeout_s=timeout_s)
@@ -380,7 +380,7 @@ class Supervisor:
         """Stop a process and its children with SIGSTOP; return False if it has ended."""
         with self._guard:
             child = self._children[name]
-            if not self._is_living(name) or not child.process.pause():
+            if not self.is_living(name) or not child.process.pause():
                 return False
             child.paused = True
             self._journal.paused(name, child.process.pid, fault=fault)
@@ -396,9 +396,10 @@ class Supervisor:
             self._journal.resumed(name, child.process.pid)
             child.process.resume()
 
-    def _is_living(self, name: str) -> bool:
-        child = self._children[name]
-        return not child.ended and child.process.poll() is None
+    def is_living(self, name: str) -> bool:
+        """Return whether the run has started a process of this name, which still runs."""
+        child = self._children.get(name)
+        return child is not None and not child.ended and child.process.poll() is None
 
     def close(self) -> None:
         """Close the journal, unless it could not be written."""

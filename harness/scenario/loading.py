@@ -10,13 +10,15 @@ from harness.scenario.toml_files import documents
 
 REGRESS = "regress"
 """The folder of scenarios that each show one known defect; `hunt regress` runs them."""
+CONFIRM = "confirm"
+"""The folder of scripts that each show one finding; `confirm` plays them."""
 SHELF = documents.Shelf(
     noun="scenario",
     folder_name="scenarios",
     option="--set key=value, as in --set traffic.users=8",
     kind=specs.Scenario,
     plugins="scenarios",
-    groups=(REGRESS,),
+    groups=(REGRESS, CONFIRM),
 )
 
 
@@ -43,8 +45,13 @@ def regress_names() -> list[str]:
     return SHELF.names(REGRESS)
 
 
+def script_names() -> list[str]:
+    """Return the names of the shipped scripts."""
+    return SHELF.names(CONFIRM)
+
+
 def every_name() -> list[str]:
-    """Return the names of all shipped scenarios."""
+    """Return the names of all shipped scenarios that make load."""
     return [*shipped_names(), *regress_names()]
 
 

@@ -2,9 +2,16 @@
 
 from collections.abc import Iterator
 
-from harness.scenario import claim_specs, device_supply, pool_specs, specs, traffic_specs
+from harness.scenario import (
+    claim_specs,
+    device_supply,
+    pool_specs,
+    script_specs,
+    specs,
+    traffic_specs,
+)
 
-_OF_ONE_POD = ("all-at-once", "churn")
+_OF_ONE_POD = ("all-at-once", "churn", script_specs.JOURNAL)
 """Profiles of traffic with a claim for each pod."""
 
 
@@ -91,6 +98,8 @@ def _of_users(scenario: specs.Scenario) -> Iterator[str]:
     Also that no other host reaches the sockets of remote workers unless that is asked for.
     """
     traffic = scenario.traffic
+    if isinstance(traffic, script_specs.ScriptTraffic):
+        return
     if traffic.users < traffic.processes:
         yield (
             f"traffic.users: expected at least traffic.processes = {traffic.processes}, got {traffic.users}; "

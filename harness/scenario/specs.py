@@ -11,6 +11,7 @@ from harness.scenario import (
     driver_specs,
     fault_kinds,
     pool_specs,
+    script_specs,
     subject_specs,
     traffic_specs,
 )
@@ -98,8 +99,8 @@ class Scenario(Spec):
     """The objects to create, and the rate."""
     subject: subject_specs.SubjectSpec = subject_specs.SubjectSpec()
     """The scheduler and the claim controller under test."""
-    load: LoadSpec
-    """The least load for a VALID verdict."""
+    load: LoadSpec = LoadSpec(allocations_min=1, pods_running_min=0)
+    """The least load for a VALID verdict; only a script may leave it out."""
     limits: LimitsSpec = LimitsSpec()
     """Timeouts."""
     recording: RecordingSpec = RecordingSpec()
@@ -152,6 +153,17 @@ class Scenario(Spec):
         if self.claims and self.claim != claim_specs.ClaimSpec():
             raise ValueError(
                 "claims: expected either claim or claims, got both: remove one of them"
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _require_load(self) -> Self:
+        if "load" not in self.model_fields_set and not isinstance(
+            self.traffic, script_specs.ScriptTraffic
+        ):
+            raise ValueError(
+                "load: expected the least load for a VALID verdict, got none: add [load] with "
+                "allocations_min"
             )
         return self
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import pydantic
 
 from harness.model import naming
+from harness.scenario import script_specs
 from harness.scenario.fields import Probability, Seconds, Spec
 
 PODS_MAX = 200_000
@@ -232,7 +233,9 @@ class LimitTraffic(WorkerKeys):
 
 TimedTraffic: TypeAlias = ChurnTraffic | SharedTraffic
 """Traffic that goes on for a time; the other profiles create a number of pods."""
+LoadTraffic: TypeAlias = AllAtOnceTraffic | ChurnTraffic | SharedTraffic | LimitTraffic
+"""Traffic of Locust's users."""
 TrafficSpec: TypeAlias = Annotated[
-    AllAtOnceTraffic | ChurnTraffic | SharedTraffic | LimitTraffic,
+    AllAtOnceTraffic | ChurnTraffic | SharedTraffic | LimitTraffic | script_specs.ScriptTraffic,
     pydantic.Field(discriminator="profile"),
 ]

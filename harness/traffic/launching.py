@@ -11,7 +11,7 @@ import socket
 from harness import errors, processes
 from harness.extensions import discovery, isolation
 from harness.history import directories, files, plans
-from harness.scenario import specs, traffic_specs
+from harness.scenario import script_specs, specs, traffic_specs
 
 STOP_TIMEOUT_S = 10
 """Seconds for users to finish what they have begun; longer than any of their calls should take."""
@@ -50,8 +50,10 @@ def resolved(scenario: specs.Scenario) -> tuple[specs.Scenario, list[plans.UsedP
     without Locust, UsageError for an address that is taken, and PluginError if the file or plug-in
     is missing, or has no users.
     """
-    require_locust()
     traffic = scenario.traffic
+    if isinstance(traffic, script_specs.ScriptTraffic):
+        return scenario, []
+    require_locust()
     if traffic.is_remote:
         _require_bindable(traffic)
     if not isinstance(traffic, traffic_specs.ChurnTraffic) or not traffic.locustfile:
@@ -87,7 +89,7 @@ def override(reference: str) -> list[str]:
     return [f"traffic.locustfile={json.dumps(chosen)}"]
 
 
-def command(traffic: traffic_specs.TrafficSpec) -> list[str]:
+def command(traffic: traffic_specs.LoadTraffic) -> list[str]:
     """Return the command line of Locust's master, which forks its workers unless they are remote.
 
     It exits with 0 when all work was done and journaled, whatever the API server answered: that is
@@ -110,7 +112,7 @@ def command(traffic: traffic_specs.TrafficSpec) -> list[str]:
     ]
 
 
-def _local_workers(traffic: traffic_specs.TrafficSpec) -> dict[str, str | int]:
+def _local_workers(traffic: traffic_specs.LoadTraffic) -> dict[str, str | int]:
     return {
         "processes": traffic.processes,
         "master-bind-host": "127.0.0.1",
@@ -120,7 +122,7 @@ def _local_workers(traffic: traffic_specs.TrafficSpec) -> dict[str, str | int]:
     }
 
 
-def _remote_workers(traffic: traffic_specs.TrafficSpec) -> dict[str, str | int]:
+def _remote_workers(traffic: traffic_specs.LoadTraffic) -> dict[str, str | int]:
     host, port = traffic.address
     return {
         "expect-workers": traffic.processes,
@@ -130,7 +132,7 @@ def _remote_workers(traffic: traffic_specs.TrafficSpec) -> dict[str, str | int]:
     }
 
 
-def _require_bindable(traffic: traffic_specs.TrafficSpec) -> None:
+def _require_bindable(traffic: traffic_specs.LoadTraffic) -> None:
     """Raise UsageError if remote workers cannot be expected at the address of the scenario."""
     host, port = traffic.address
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -145,7 +147,7 @@ def _require_bindable(traffic: traffic_specs.TrafficSpec) -> None:
             ) from error
 
 
-def invitation(traffic: traffic_specs.TrafficSpec) -> str:
+def invitation(traffic: traffic_specs.LoadTraffic) -> str:
     """Return how to start the remote workers, as text."""
     return (
         f"expecting {traffic.processes} workers at {traffic.bind}: "

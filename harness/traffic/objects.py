@@ -63,17 +63,12 @@ def template(
     }
 
 
-def uses_claim(claim_name: str) -> Object:
-    """Return what a pod with the named claim has in its spec."""
-    return _uses([{"resourceClaimName": claim_name}])
-
-
-def uses_templates(names: Sequence[str]) -> Object:
-    """Return what a pod with one claim from each of these templates has in its spec."""
-    return _uses([{"resourceClaimTemplateName": name} for name in names])
-
-
-def _uses(sources: Sequence[Object]) -> Object:
+def uses(claims: Sequence[str] = (), templates: Sequence[str] = ()) -> Object:
+    """Return what a pod has in its spec with an entry for each of these claims and templates."""
+    sources = [
+        *({"resourceClaimName": name} for name in claims),
+        *({"resourceClaimTemplateName": name} for name in templates),
+    ]
     entries = [_ENTRY if index == 0 else f"{_ENTRY}-{index + 1}" for index in range(len(sources))]
     return {
         "containers": [_container({"claims": [{"name": name} for name in entries]})],
@@ -99,7 +94,7 @@ def pod(
     own_nodes: bool = False,
     runs_s: float | None = None,
 ) -> Object:
-    """Return a pod; `use` is what its spec says of devices, a result of `uses_…`.
+    """Return a pod; `use` is what its spec says of devices, a result of `uses` or `uses_extended`.
 
     `node_name`: the pod is bound to this node already. `own_nodes`: it may run on nodes of the run
     only, whatever nodes its devices can be used on. `runs_s`: its container ends by itself after

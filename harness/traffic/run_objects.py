@@ -103,10 +103,10 @@ class RunObjects:
             resource = self._scenario.pools.device_class.requested_resource
             return objects.uses_extended(resource, self._scenario.claim.devices)
         if claim_name is not None:
-            return objects.uses_claim(claim_name)
+            return objects.uses([claim_name])
         owner = scheduler if self._has_owners else ""
-        return objects.uses_templates(
-            [
+        return objects.uses(
+            templates=[
                 objects.template_name(entry, owner, kind=self._next_kind())
                 for entry in self._templates
             ]

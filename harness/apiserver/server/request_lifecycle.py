@@ -254,8 +254,10 @@ class RequestLifecycle:
             case injection.Overlook():
                 self._handler = self._server.overlooking_handler
                 go_on()
-            case injection.Block() | injection.Delay() if applied is not None:
+            case injection.Block() | injection.Delay() as action if applied is not None:
                 self._connection.block()
+                if isinstance(action, injection.Block) and action.sever:
+                    self._connection.abort()
                 registry.wait(applied, functools.partial(self._resume, go_on))
             case _:
                 go_on()

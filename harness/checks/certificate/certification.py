@@ -13,6 +13,7 @@ from harness.checks.certificate import (
     journal_items,
     observation_items,
     run_course,
+    script_items,
 )
 from harness.checks.evidence import (
     acknowledged_writes,
@@ -139,6 +140,12 @@ _QUESTIONS = (
         "Did every fault that the scenario demands take effect?",
         lambda evidence: fault_records.answer(evidence[fault_records.FaultRecords]),
         lambda evidence: evidence[fault_records.FaultRecords].is_expected,
+    ),
+    certificate_items.Question(
+        script_items.NAME,
+        "Did every step of the script happen, in its order?",
+        script_items.answer,
+        lambda evidence: script_items.applies(evidence.plan),
     ),
     certificate_items.Question(
         audit_comparison.NAME,

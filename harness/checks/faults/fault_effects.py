@@ -119,10 +119,10 @@ class FaultEffects:
         self, holder: verdicts.Holder, explains: Callable[[records.FaultApplied], bool]
     ) -> Iterator[verdicts.FaultEffect]:
         """Yield one effect for each fault: its last application on the claim that explains it."""
-        found: dict[str, list[records.FaultApplied]] = collections.defaultdict(list)
+        found: dict[tuple[str, str], list[records.FaultApplied]] = collections.defaultdict(list)
         for item in self._on_claims.get((holder.namespace, holder.name), ()):
             if item.uid in ("", holder.uid) and _is_decisive(item) and explains(item):
-                found[item.fault].append(item)
+                found[item.fault, item.kind].append(item)
         for items in found.values():
             text = fault_wording.of_object(items[-1], holder.name, len(items))
             yield fault_records.effect(items[-1], _claim(holder), text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.reproduction.issue import markdown
-from harness.scenario import specs, traffic_specs
+from harness.scenario import script_specs, specs, traffic_specs
 from harness.scenario.fault_kinds import fault
 
 
@@ -34,6 +34,8 @@ def _sizes(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
         yield "claims, each with a pod", str(traffic.pods)
     elif isinstance(traffic, traffic_specs.LimitTraffic):
         yield "pods of one claim", str(traffic.pods)
+    elif isinstance(traffic, script_specs.ScriptTraffic):
+        yield "steps", str(len(traffic.steps))
     else:
         yield "seconds of load at most", f"{max(traffic.duration_s, traffic.duration_max_s):g}"
     yield "nodes", str(pools.nodes)

@@ -22,6 +22,20 @@ TIMEOUT_S = 5.0
 """Time limit for each call of a carrier, in seconds."""
 
 
+_PART = "."
+"""Follows the name of the fault in the name of a rule, if the fault has several; no name has it."""
+
+
+def rule_name(fault: str, *parts: str) -> str:
+    """Return the name of one of several rules of a fault."""
+    return _PART.join([fault, *filter(None, parts)])
+
+
+def _fault_of(rule: str) -> str:
+    """Return the fault that a rule belongs to."""
+    return rule.partition(_PART)[0]
+
+
 class Carrier(Protocol):
     """A process through which the faulty clients talk to the API server."""
 
@@ -133,18 +147,22 @@ class CarrierSession:
         Raises FaultError if the carrier does not answer.
         """
         carrier.clear()
-        self._carrier, self._journal = carrier, journal
-        self._reader = _ApplicationReader(
-            carrier, journal, kinds=kinds, after=carrier.last_sequence()
-        )
+        self._carrier, self._journal, self._kinds = carrier, journal, dict(kinds)
+        self._before = carrier.last_sequence()
+        self._reader = _ApplicationReader(carrier, journal, kinds=self._kinds, after=self._before)
         self._guard = concurrency.lock("fault-carrier")
         self._on: dict[str, Rule] = {}
         self.problem = ""
         """Why applications may be missing in the journal; empty: they are complete."""
 
-    def switch_on(self, rule: Rule) -> None:
-        """Add a rule. Raises FaultError if the carrier does not accept it."""
+    def switch_on(self, rule: Rule, *, kind: str = "") -> None:
+        """Add a rule. Raises FaultError if the carrier does not accept it.
+
+        `kind`: the kind of fault that its effects are, if its fault has several (see `rule_name`).
+        """
         with self._guard:
+            if kind:
+                self._kinds[rule["name"]] = kind
             self._carrier.add(rule)
             self._on[rule["name"]] = rule
 
@@ -153,6 +171,13 @@ class CarrierSession:
         with self._guard:
             self._on.pop(name, None)
             self._carrier.remove(name)
+
+    def applied(self) -> Sequence[injection.Applied]:
+        """Return everything that rules have hit in this run, oldest first.
+
+        Raises FaultError if the carrier does not answer.
+        """
+        return self._carrier.applied(self._before)
 
     def read(self, *, is_last: bool = False) -> None:
         """Journal new applications; `is_last`: also those that have not ended."""
@@ -242,7 +267,7 @@ class _ApplicationReader:
         if item.sequence in self._written:
             return
         if item.sequence not in self._lasting:
-            self._journal.took_effect(item.fault)
+            self._journal.took_effect(_fault_of(item.fault))
             self._lasting.add(item.sequence)
         if item.ended is not None or is_last:
             self._journal.write(_record(item, self._kinds.get(item.fault, "")))
@@ -254,7 +279,7 @@ def _record(item: injection.Applied, kind: str) -> records.FaultApplied:
     """Return the record of an application; `kind` is that of its fault."""
     facts = item.facts
     return records.FaultApplied(
-        fault=item.fault,
+        fault=_fault_of(item.fault),
         kind=kind,
         client=facts.client,
         verb=facts.verb,

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from harness import concurrency, seeds, writing
+from harness import concurrency, errors, seeds, writing
 from harness.client import apis, kubeconfig_files, transports
 from harness.cluster import cluster_records, interfaces, providers
 from harness.faults import injection
-from harness.history import directories, plans
-from harness.run import run_processes, supervising
+from harness.history import directories, journal_writer, plans
+from harness.model import naming
+from harness.run import run_plan, run_processes, subjects, supervising
 from harness.run.faulting import (
     carriers,
     claim_moving,
@@ -23,7 +24,8 @@ from harness.run.faulting import (
     object_touching,
     process_faults,
 )
-from harness.scenario import profiles
+from harness.run.faulting.scripted import holding, player, script_objects
+from harness.scenario import profiles, script_specs
 
 PROXY = "fault-proxy"
 """Process name of the proxy, and the subcommand that runs it."""
@@ -41,7 +43,8 @@ class Routes:
 
 def clients(plan: plans.Plan) -> list[str]:
     """Return the clients whose traffic has to pass the carrier."""
-    named = [client for fault in plan.faults if fault.rule for client in fault.clients]
+    of_traffic = [item for item in plan.faults if item.rule or item.kind == script_specs.JOURNAL]
+    named = [client for fault in of_traffic for client in fault.clients]
     return list(dict.fromkeys(named))
 
 
@@ -55,7 +58,7 @@ def through_server(plan: plans.Plan, cluster: interfaces.Cluster, *, tls: Sequen
     return Routes(
         kubeconfigs={
             client: kubeconfig_files.write_for_client(
-                user if client in tls else plain, client=client
+                user if naming.first_incarnation(client) in tls else plain, client=client
             )
             for client in clients(plan)
         },
@@ -221,6 +224,36 @@ class _Injections:
             node=self._processes.lost_node,
         )
 
+    def scripted(self, fault: plans.PlannedFault) -> injecting.Injection:
+        """A script is played, whose own API calls and steps are journaled."""
+        plan, scenario, session = self._plan, run_plan.scenario_of(self._plan), self._session
+        if session is None or not isinstance(scenario.traffic, script_specs.ScriptTraffic):
+            raise errors.FaultError(f"expected steps, and a carrier that holds them: {fault.name}")
+        calls, steps = (
+            journal_writer.Writer(path, process=script_specs.JOURNAL, run_id=plan.run_id)
+            for path in (self._directory.operations(script_specs.JOURNAL), self._directory.script)
+        )
+        objects = script_objects.ScriptObjects(
+            transports.connect(self._cluster.kubeconfig.resolve()),
+            calls,
+            scenario,
+            namespace=plan.namespace,
+            run_id=plan.run_id,
+        )
+        return player.ScriptPlayer(
+            scenario.traffic,
+            holding.Holds(session, namespace=plan.namespace),
+            objects,
+            self._supervisor,
+            self._journal,
+            steps,
+            start_next=self._processes.start_next,
+            subject=[
+                *subjects.owned_schedulers(scenario.subject),
+                *subjects.python_controllers(scenario.subject),
+            ],
+        )
+
     def ending(self, fault: plans.PlannedFault) -> injecting.Injection:
         """A process ends, stands still, or is replaced."""
         process = fault.clients[0]
@@ -254,6 +287,7 @@ BY_KIND: Mapping[str, Callable[[_Injections, plans.PlannedFault], injecting.Inje
     "reallocate-claims": _Injections.moving,
     "restart-api-server": _Injections.restarting,
     "lose-node": _Injections.losing,
+    script_specs.JOURNAL: _Injections.scripted,
     **dict.fromkeys(process_faults.BY_KIND, _Injections.ending),
 }
 """Kinds that need parts of the run, which a client of the cluster does not have."""

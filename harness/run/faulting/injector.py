@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import clocks, concurrency
 from harness.history import plans
 from harness.run.faulting import carriers, fault_journal, injecting
+from harness.scenario import script_specs
 
 POLL_S = 0.1
 """Seconds between two readings of the carrier's applications."""
@@ -77,6 +78,10 @@ class Injector:
     def active(self) -> list[str]:
         """Return the names of the faults that are on now."""
         return self._journal.active()
+
+    def has_ended(self, name: str) -> bool:
+        """Return whether a fault was on, and is no more."""
+        return name in self._journal.begun() and name not in self.active()
 
     def require_journal(self) -> None:
         """Raise the error that keeps faults.jsonl from being written."""
@@ -169,5 +174,6 @@ class Injector:
 
 
 def _begins_with_load(fault: plans.PlannedFault) -> bool:
-    """Return whether a fault of traffic has to be on before the first call of the load."""
-    return bool(fault.rule) and not fault.start_s and fault.start_after is None
+    """Return whether a fault of traffic, or a script, has to be on before the first call."""
+    is_early = bool(fault.rule) or fault.kind == script_specs.JOURNAL
+    return is_early and not fault.start_s and fault.start_after is None

@@ -30,7 +30,7 @@ def test_the_command_line_says_everything_that_a_config_file_might() -> None:
 def test_a_pod_names_its_claim_or_the_template() -> None:
     by_name, by_template = (
         objects.pod("p", use, run_id="r", scheduler="s")
-        for use in (objects.uses_claim("c"), objects.uses_templates([objects.TEMPLATE]))
+        for use in (objects.uses(["c"]), objects.uses(templates=[objects.TEMPLATE]))
     )
     assert by_name["spec"]["resourceClaims"][0]["resourceClaimName"] == "c"
     assert by_template["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] == objects.TEMPLATE

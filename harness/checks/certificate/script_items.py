@@ -1,0 +1,43 @@
+"""Was the script followed: did every step happen, in its time?"""
+
+from harness.checks import protocol
+from harness.checks.certificate import certificate_items
+from harness.history import histories, plans, records
+from harness.scenario import script_specs
+
+NAME = "script"
+"""Name of the item."""
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether a run plays a script."""
+    profile: str = plan.settings.get("traffic", {}).get("profile", "")
+    return profile == script_specs.JOURNAL
+
+
+def steps(history: histories.History) -> list[records.ScriptStep]:
+    """Return the steps that the run recorded, in order; none if there is no record."""
+    reader = history.script()
+    found = list(reader) if reader is not None else []
+    return [item for item in found if isinstance(item, records.ScriptStep)]
+
+
+def answer(evidence: protocol.Evidence) -> certificate_items.ItemResult:
+    """Return whether every step of the plan's script happened in its time, in order."""
+    reader, planned = evidence.history.script(), evidence.plan.settings["traffic"]["steps"]
+    if reader is None:
+        return False, "the run left no record of its script"
+    played = [item for item in reader if isinstance(item, records.ScriptStep)]
+    ok, ending = reader.ended_in_order("steps of the script")
+    if not ok:
+        return False, ending
+    late = next((item for item in played if item.late), None)
+    if late is not None:
+        waited_s = (late.ended_ns - late.begun_ns) / 1e9
+        return False, (
+            f"step {late.step} of {len(planned)} did not happen: {late.text}; after {waited_s:.1f} s: "
+            f"{late.late}"
+        )
+    if [item.step for item in played] != list(range(1, len(planned) + 1)):
+        return False, f"{len(played)} of {len(planned)} steps were played"
+    return True, f"all {len(planned)} steps happened in their order"

@@ -1,0 +1,179 @@
+"""Rules of the carrier that hold what the steps of a script name, until their turn has come."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from harness import clocks, errors
+from harness.faults import injection, matching
+from harness.run.faulting import carriers
+from harness.scenario import script_specs
+
+POLL_S = 0.02
+"""Seconds between two looks at the carrier."""
+Applied = injection.Applied
+Found = TypeVar("Found")
+_KINDS: Mapping[tuple[str, type[Any]], str] = {
+    ("request", injection.Block): "delay-request",
+    ("request", injection.Lose): "lose-request",
+    ("request", injection.Reject): "reject",
+    ("response", injection.Block): "delay-response",
+    ("response", injection.Lose): "lose-response",
+    ("event", injection.Block): "delay-events",
+    ("event", injection.Drop): "drop-watch",
+    ("event", injection.Gone): "expire-watch",
+}
+"""The kind of fault of a scenario that does the same, by which the record knows the effect."""
+
+
+class StepLateError(errors.FaultError):
+    """A step did not happen by its deadline."""
+
+
+class Patience:
+    """Waits for things until a deadline, or until the script has to end."""
+
+    def __init__(self, is_over: Callable[[], bool], *, seconds: float) -> None:
+        self._is_over, self._until_ns = is_over, clocks.monotonic_ns() + seconds * 1e9
+
+    def until(self, look: Callable[[], Found | None], what: str) -> Found:
+        """Return what `look` returns as soon as it is true.
+
+        Raises StepLateError when the time is up; `what` has not happened then.
+        """
+        while not (found := look()):
+            if self._is_over():
+                raise StepLateError(f"the run ended before {what} came")
+            if clocks.monotonic_ns() > self._until_ns:
+                raise StepLateError(f"it still waited for {what}")
+            clocks.sleep(POLL_S)
+        return found
+
+
+class Holds:
+    """The rules of one script."""
+
+    def __init__(self, session: carriers.CarrierSession, *, namespace: str) -> None:
+        self._session, self._namespace = session, namespace
+        self._on: set[str] = set()
+
+    def arm(self, number: int, step: script_specs.Step) -> None:
+        """Begin to hold what a step names, or to prepare what it does."""
+        match step:
+            case script_specs.Calls():
+                self._add(_rule_name(number), "request", _action(step), self._of_calls(step))
+            case script_specs.Deliver():
+                action = injection.Block()
+                self._add(_rule_name(number), "event", action, self._of_events(step), count=None)
+            case script_specs.EndWatch():
+                ends = injection.Gone() if step.how == "gone" else injection.Drop()
+                self._add(_rule_name(number), "event", ends, self._of_events(step))
+
+    def watch_answer(self, number: int, step: script_specs.Request) -> None:
+        """Prepare what becomes of the answer to a request that is about to be let go."""
+        actions: Mapping[str, injection.Action] = {
+            "sent": injection.Delay(seconds=0),
+            "lost": injection.Lose(),
+            "held": injection.Block(),
+        }
+        self._add(
+            _rule_name(number, "answer"), "response", actions[step.answer], self._of_calls(step)
+        )
+
+    def watch_start(self, client: str) -> None:
+        """Begin to notice which watches a client opens."""
+        match = matching.Match(clients=(client,), verbs=("watch",))
+        self._add(_start_name(client), "request", injection.Delay(seconds=0), match, count=None)
+
+    def watched(self, client: str) -> set[str]:
+        """Return the resources that a client watches since `watch_start`."""
+        return {item.facts.resource for item in self._applied(_start_name(client))}
+
+    def forget_start(self, client: str) -> None:
+        """End `watch_start`."""
+        self._remove(_start_name(client))
+
+    def applied(self, number: int, what: str = "") -> Applied | None:
+        """Return the first thing that the rule of a step has held or hit; None: nothing yet."""
+        return next(iter(self._applied(_rule_name(number, what))), None)
+
+    def let_go(self, number: int, what: str = "") -> None:
+        """Remove the rule of a step, which lets go what it holds."""
+        self._remove(_rule_name(number, what))
+
+    def clear(self) -> None:
+        """Remove all rules. Raises FaultError if the carrier does not answer."""
+        for name in list(self._on):
+            self._remove(name)
+
+    # ---------------------------------------------------------------------- rules
+
+    def _of_calls(self, step: script_specs.Calls) -> matching.Match:
+        target = step.target
+        return matching.Match(
+            clients=(step.client,),
+            verbs=step.verbs,
+            resource=target.resource,
+            subresource=target.subresource,
+            name=target.name,
+            namespace=self._namespace_of(target),
+        )
+
+    def _of_events(self, step: script_specs.Events) -> matching.Match:
+        target = step.target
+        return matching.Match(
+            clients=(step.client,),
+            resource=target.resource,
+            name=target.name,
+            namespace=self._namespace_of(target),
+        )
+
+    def _namespace_of(self, target: script_specs.Target) -> str:
+        """Return the run's namespace for objects with a name; lists may be of all namespaces."""
+        is_own = target.name and target.resource in script_specs.ScriptObject.resources.values()
+        return self._namespace if is_own else ""
+
+    def _add(
+        self,
+        name: str,
+        point: injection.Point,
+        action: injection.Action,
+        match: matching.Match,
+        *,
+        count: int | None = 1,
+    ) -> None:
+        rule = injection.FaultSpec(point=point, action=action, match=match, count=count, name=name)
+        kind = _KINDS.get((point, type(action)), "")
+        self._session.switch_on(msgspec.to_builtins(rule), kind=kind)
+        self._on.add(name)
+
+    def _remove(self, name: str) -> None:
+        if name in self._on:
+            self._on.discard(name)
+            self._session.switch_off(name)
+
+    def _applied(self, name: str) -> Iterator[Applied]:
+        return (item for item in self._session.applied() if item.fault == name)
+
+
+def _action(step: script_specs.Calls) -> injection.Action:
+    match step:
+        case script_specs.LostRequest():
+            return injection.Lose()
+        case script_specs.RefusedRequest():
+            return injection.Reject(
+                code=step.code, reason=step.reason, message="refused by a script"
+            )
+        case script_specs.SeveredRequest():
+            return injection.Block(sever=True)
+    return injection.Block()
+
+
+def _rule_name(number: int, what: str = "") -> str:
+    """Return the name of a rule: the fault of the plan, the step's number, and what it is for."""
+    return carriers.rule_name(script_specs.JOURNAL, str(number), what)
+
+
+def _start_name(client: str) -> str:
+    return carriers.rule_name(script_specs.JOURNAL, "start", client)

@@ -1,0 +1,296 @@
+"""Plays a script step by step, as an injection of the run."""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from harness import clocks, errors
+from harness.client import transports
+from harness.history import journal_writer, records
+from harness.model import naming
+from harness.run.faulting import fault_journal, injecting
+from harness.run.faulting.scripted import holding, script_objects
+from harness.scenario import script_specs
+
+START_S = 30.0
+"""Time limit for a process to watch pods and claims, in seconds."""
+WATCHED = frozenset({"pods", "resourceclaims"})
+"""The resources that a process watches when it is ready."""
+_ORPHANED_S = 0.5
+"""Time after which a request is taken for carried out whose client cannot be answered any more."""
+_CHANGES: Mapping[str, tuple[str, str]] = {
+    "kill": ("kill-process", "killed"),
+    "stop": ("restart-process", "stopped"),
+    "pause": ("pause-process", "paused"),
+}
+"""Kind of fault and effect of each change of a process; to resume one is the end of a pause."""
+
+
+class Processes(Protocol):
+    """The processes of the run, as a script acts on them; all take names of incarnations."""
+
+    def kill(self, name: str, *, fault: str) -> bool:
+        """End a process with SIGKILL; return False if it had ended before."""
+
+    def terminate(self, name: str, *, fault: str) -> bool:
+        """End a process with SIGTERM; return False if it had ended before."""
+
+    def pause(self, name: str, *, fault: str) -> bool:
+        """Stop a process with SIGSTOP; return False if it has ended."""
+
+    def resume(self, name: str) -> None:
+        """Continue a paused process."""
+
+    def is_living(self, name: str) -> bool:
+        """Return whether a process runs."""
+
+
+class ScriptPlayer:
+    """An injection that plays a script."""
+
+    needs_subject = False
+
+    def __init__(
+        self,
+        script: script_specs.ScriptTraffic,
+        holds: holding.Holds,
+        objects: script_objects.ScriptObjects,
+        processes: Processes,
+        faults: fault_journal.FaultJournal,
+        journal: journal_writer.Writer,
+        *,
+        start_next: Callable[[str], str],
+        subject: list[str],
+    ) -> None:
+        """`start_next` starts another incarnation of a process, and returns its name.
+
+        `subject`: the processes that have to be ready before the first step.
+        """
+        self._script, self._holds, self._objects = script, holds, objects
+        self._processes, self._faults, self._journal = processes, faults, journal
+        self._start_next, self._subject = start_next, subject
+        self._numbers = {id(step): n for n, step in enumerate(script.steps, start=1)}
+        self._named = {step.name: step for step in script.steps if step.name}
+        self._paused: list[str] = []
+        self._patience = holding.Patience(lambda: False, seconds=0)
+        self._seen = ""
+
+    # ------------------------------------------------------------------- the injection
+
+    def begin(self) -> None:
+        """Prepare what is held from the beginning."""
+        for client in [*self._subject, *self._script.started]:
+            self._holds.watch_start(client)
+        self._arm_since(None)
+
+    def last(self, ending: injecting.Ending) -> None:
+        """Play the steps; at the first one that is late, the rest is not played."""
+        try:
+            self._play(ending.over.is_set)
+        finally:
+            self._journal.close()
+            self._objects.close()
+
+    def heal(self, ending: injecting.Ending) -> None:
+        """Let go all that is held, and continue what is paused."""
+        del ending
+        for name in self._paused:
+            self._processes.resume(name)
+        self._holds.clear()
+
+    def _play(self, is_over: Callable[[], bool]) -> None:
+        for number, step in enumerate(self._script.steps, start=1):
+            begun_ns, self._seen = clocks.monotonic_ns(), ""
+            late = self._late(number, step, is_over)
+            self._journal.write(
+                records.ScriptStep(
+                    step=number,
+                    text=step.text,
+                    late=late,
+                    seen=self._seen,
+                    begun_ns=begun_ns,
+                    ended_ns=clocks.monotonic_ns(),
+                )
+            )
+            if late:
+                return
+
+    def _late(self, number: int, step: script_specs.Step, is_over: Callable[[], bool]) -> str:
+        """Let a step happen; return what it was waiting for when its time was up, or empty."""
+        try:
+            if number == 1:
+                self._patience = holding.Patience(is_over, seconds=START_S)
+                self._await_start(self._subject)
+            self._patience = holding.Patience(is_over, seconds=self._script.time_of(step))
+            if step.name:
+                self._arm_since(step.name)
+            self._do(step)
+            if number == len(self._script.steps):
+                self._require_ended_watches()
+        except (errors.HarnessError, transports.TransportError) as error:
+            return str(error) or type(error).__name__
+        return ""
+
+    def _arm_since(self, name: str | None) -> None:
+        """Begin to hold what counts from the step of this name; None: from the beginning.
+
+        The end of a watch without such a step is prepared at its own turn.
+        """
+        for number, step in enumerate(self._script.steps, start=1):
+            if not isinstance(step, script_specs.OfClient) or step.since != name:
+                continue
+            if name is not None or not isinstance(step, script_specs.EndWatch):
+                self._holds.arm(number, step)
+
+    # ----------------------------------------------------------------------- the steps
+
+    @functools.singledispatchmethod
+    def _do(self, step: script_specs.Step) -> None:
+        raise NotImplementedError(type(step).__name__)
+
+    @_do.register
+    def _(self, step: script_specs.Create) -> None:
+        self._objects.create(self._script.object_named(step.object))
+
+    @_do.register
+    def _(self, step: script_specs.Delete) -> None:
+        self._objects.delete(step.object, force=step.force)
+
+    @_do.register
+    def _(self, step: script_specs.Patch) -> None:
+        self._objects.patch(step.object, step.patch, subresource=step.subresource)
+
+    @_do.register
+    def _(self, step: script_specs.Request) -> None:
+        number = self._numbers[id(step)]
+        self._await(number, step.what)
+        self._holds.watch_answer(number, step)
+        self._holds.let_go(number)
+        self._await_carried_out(number, step)
+        if step.answer != "held":
+            self._holds.let_go(number, "answer")
+
+    @_do.register(script_specs.LostRequest)
+    @_do.register(script_specs.RefusedRequest)
+    def _(self, step: script_specs.LostRequest | script_specs.RefusedRequest) -> None:
+        number = self._numbers[id(step)]
+        self._await(number, step.what)
+        self._holds.let_go(number)
+
+    @_do.register
+    def _(self, step: script_specs.SeveredRequest) -> None:
+        self._await(self._numbers[id(step)], step.what)
+
+    @_do.register
+    def _(self, step: script_specs.Arrive) -> None:
+        self._holds.let_go(self._numbers[id(self._named[step.request])])
+        clocks.sleep(_ORPHANED_S)
+
+    @_do.register
+    def _(self, step: script_specs.Answer) -> None:
+        self._holds.let_go(self._numbers[id(self._named[step.request])], "answer")
+
+    @_do.register
+    def _(self, step: script_specs.Deliver) -> None:
+        number = self._numbers[id(step)]
+        self._await(number, f"an event of {step.events} for {step.client}")
+        self._holds.let_go(number)
+
+    @_do.register
+    def _(self, step: script_specs.EndWatch) -> None:
+        number = self._numbers[id(step)]
+        if step.since is None:
+            self._holds.arm(number, step)
+        else:
+            self._await(number, f"an event of {step.events} for {step.client}")
+
+    @_do.register
+    def _(self, step: script_specs.ChangeProcess) -> None:
+        change: Mapping[str, Callable[..., Any]] = {
+            "kill": self._processes.kill,
+            "stop": self._processes.terminate,
+            "pause": self._processes.pause,
+        }
+        if step.do == "resume":
+            self._processes.resume(step.process)
+            return
+        with self._effect(step):
+            if not change[step.do](step.process, fault=script_specs.JOURNAL):
+                raise errors.FaultError(f"expected {step.process} to run, but it has ended")
+        if step.do == "pause":
+            self._paused.append(step.process)
+
+    @_do.register
+    def _(self, step: script_specs.Start) -> None:
+        new = self._start_next(step.process)
+        self._seen = new
+        if step.ready:
+            self._await_start([new])
+
+    @_do.register
+    def _(self, step: script_specs.Await) -> None:
+        what = f"{step.object} to be {step.state}"
+        missing = contextlib.suppress(*([holding.StepLateError] if step.at_most_s else []))
+        with missing:
+            self._patience.until(lambda: self._objects.has_state(step.object, step.state), what)
+            self._seen = what
+
+    @_do.register
+    def _(self, step: script_specs.Wait) -> None:
+        clocks.sleep(step.seconds)
+
+    # ------------------------------------------------------------------------- waiting
+
+    def _await(self, number: int, what: str, rule: str = "") -> holding.Applied:
+        found = self._patience.until(lambda: self._holds.applied(number, rule), what)
+        self._seen = _described(found)
+        return found
+
+    def _await_carried_out(self, number: int, step: script_specs.Request) -> None:
+        """Wait for the answer of the API server, which a client that has gone does not get."""
+        if not self._processes.is_living(step.client):
+            clocks.sleep(_ORPHANED_S)
+            return
+        self._await(number, f"the API server's answer to {step.what}", "answer")
+
+    def _await_start(self, clients: list[str]) -> None:
+        for client in clients:
+            self._patience.until(
+                lambda client=client: self._holds.watched(client) >= WATCHED,  # type: ignore[misc]
+                f"{client} to watch {' and '.join(sorted(WATCHED))}",
+            )
+            self._holds.forget_start(client)
+
+    def _require_ended_watches(self) -> None:
+        for number, step in enumerate(self._script.steps, start=1):
+            if isinstance(step, script_specs.EndWatch):
+                self._await(number, f"an event of {step.events} for {step.client}")
+
+    @contextlib.contextmanager
+    def _effect(self, step: script_specs.ChangeProcess) -> Iterator[None]:
+        """Count a change of a process, and journal it."""
+        kind, detail = _CHANGES[step.do]
+        begun_ns = clocks.monotonic_ns()
+        self._faults.took_effect(script_specs.JOURNAL)
+        try:
+            yield
+        finally:
+            self._faults.write(
+                records.FaultApplied(
+                    fault=script_specs.JOURNAL,
+                    kind=kind,
+                    process=naming.first_incarnation(step.process),
+                    begun_ns=begun_ns,
+                    ended_ns=None if step.do == "pause" else clocks.monotonic_ns(),
+                    detail=detail,
+                )
+            )
+
+
+def _described(found: holding.Applied) -> str:
+    """Return the call or event that a rule hit, as text."""
+    facts = found.facts
+    target = "/".join(filter(None, [facts.resource, facts.name, facts.subresource]))
+    version = f" at version {facts.resource_version}" if facts.resource_version else ""
+    return f"{facts.event_type or facts.verb} {target}{version}"

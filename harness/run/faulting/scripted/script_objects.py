@@ -1,0 +1,125 @@
+"""The objects of a script: created, found, changed, and their states."""
+
+import fnmatch
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.client import apis, journaling, transports
+from harness.history import journal_writer
+from harness.model.objects import Object
+from harness.scenario import script_specs, specs
+from harness.traffic import claim_requests, objects
+
+
+def _pod_has(*phases: str) -> Callable[[Object], bool]:
+    return lambda pod: pod.get("status", {}).get("phase") in phases
+
+
+_STATES: Mapping[str, Callable[[Object], Any]] = {
+    "exists": lambda _: True,
+    "bound": lambda pod: pod["spec"].get("nodeName"),
+    "running": _pod_has("Running"),
+    "finished": _pod_has("Succeeded", "Failed"),
+    "allocated": lambda claim: claim.get("status", {}).get("allocation"),
+    "deallocated": lambda claim: not claim.get("status", {}).get("allocation"),
+    "reserved": lambda claim: claim.get("status", {}).get("reservedFor"),
+}
+
+
+class ScriptObjects:
+    """The objects of one script in the namespace of its run."""
+
+    def __init__(
+        self,
+        transport: transports.Transport,
+        calls: journal_writer.Writer,
+        scenario: specs.Scenario,
+        *,
+        namespace: str,
+        run_id: str,
+    ) -> None:
+        """`calls`: the writer of the journal of API calls; see `close`."""
+        self._journal = journaling.Journal(calls)
+        journaled = journaling.JournalingTransport(
+            transport, self._journal, user=script_specs.JOURNAL
+        )
+        self._api, self._scenario = apis.Api(journaled), scenario
+        self._namespace, self._run_id = namespace, run_id
+
+    def close(self) -> None:
+        """Close the connection and the journal."""
+        self._api.transport.close()
+        self._journal.close()
+
+    def create(self, item: script_specs.ScriptObject) -> None:
+        """Create an object. Raises ApiError or TransportError."""
+        resource = apis.BY_PLURAL[item.resource]
+        self._api.create(resource, self.manifest(item), namespace=self._namespace)
+
+    def manifest(self, item: script_specs.ScriptObject) -> Object:
+        """Return the object as it is created."""
+        made = self._pod(item) if item.kind == "Pod" else self._claim(item)
+        made["spec"] = {**made["spec"], **item.spec}
+        return made
+
+    def delete(self, text: str, *, force: bool) -> None:
+        """Delete an object, or the first one that matches. Raises ApiError if there is none."""
+        resource, name = self._find(text)
+        grace_s = 0 if force else None
+        self._api.delete(resource, name, namespace=self._namespace, grace_period_s=grace_s)
+
+    def patch(self, text: str, patch: Object, *, subresource: str) -> None:
+        """Patch an object, or the first one that matches."""
+        resource, name = self._find(text)
+        self._api.patch(
+            resource, name, patch, namespace=self._namespace, subresource=subresource or None
+        )
+
+    def has_state(self, text: str, state: script_specs.State) -> bool:
+        """Return whether an object, or one that matches, is in a state."""
+        found = self._matching(text)
+        return not found if state == "gone" else any(map(_STATES[state], found))
+
+    def _find(self, text: str) -> tuple[apis.Resource, str]:
+        found = self._matching(text)
+        name = found[0]["metadata"]["name"] if found else text.rpartition("/")[2]
+        return self._resource_of(text)[0], name
+
+    def _matching(self, text: str) -> list[Object]:
+        resource, pattern = self._resource_of(text)
+        listed = self._api.list(resource, namespace=self._namespace).items
+        return [item for item in listed if fnmatch.fnmatchcase(item["metadata"]["name"], pattern)]
+
+    def _resource_of(self, text: str) -> tuple[apis.Resource, str]:
+        """Return the resource and the name or pattern of an object that a step names."""
+        if "/" in text:
+            plural, _, pattern = text.partition("/")
+            return apis.BY_PLURAL[plural], pattern
+        traffic = self._scenario.traffic
+        assert isinstance(traffic, script_specs.ScriptTraffic)  # noqa: S101 - only scripts are played
+        return apis.BY_PLURAL[traffic.object_named(text).resource], text
+
+    # ------------------------------------------------------------------------ manifests
+
+    def _claim(self, item: script_specs.ScriptObject) -> Object:
+        kind = self._scenario.claim_kinds[item.claim]
+        spec = claim_requests.claim_spec(kind, self._scenario.pools, of=item.name)
+        make = objects.claim if item.kind == "ResourceClaim" else objects.template
+        return make(item.name, spec, run_id=self._run_id)
+
+    def _pod(self, item: script_specs.ScriptObject) -> Object:
+        scheduler = self._scenario.subject.schedulers[item.scheduler].scheduler_name
+        return objects.pod(
+            item.name,
+            self._use(item),
+            run_id=self._run_id,
+            scheduler=scheduler,
+            node_name=item.node,
+            runs_s=item.runs_s,
+        )
+
+    def _use(self, item: script_specs.ScriptObject) -> Object:
+        if item.extended:
+            resource = self._scenario.pools.device_class.requested_resource
+            return objects.uses_extended(resource, self._scenario.claim.devices)
+        return objects.uses([*item.claims], [*item.templates])

@@ -1,0 +1,97 @@
+"""Scripts: what a step may name, and which mistakes are named."""
+
+from typing import Any
+
+import pydantic
+import pytest
+
+from harness import errors
+from harness.scenario import loading, script_specs, specs
+
+OBJECTS = [
+    {"kind": "ResourceClaim", "name": "claim-1"},
+    {"kind": "Pod", "name": "pod-1", "claims": ["claim-1"]},
+]
+CREATE = {"do": "create", "object": "claim-1"}
+WRITE = {"do": "request", "client": "scheduler", "of": "resourceclaims/claim-1/status"}
+START = {"do": "start", "process": "scheduler"}
+
+
+def script(*steps: dict[str, Any], **keys: Any) -> script_specs.ScriptTraffic:
+    document = {"profile": "script", "objects": OBJECTS, "steps": [*steps], **keys}
+    return script_specs.ScriptTraffic.model_validate(document)
+
+
+def mistake(*steps: dict[str, Any], **keys: Any) -> str:
+    with pytest.raises(pydantic.ValidationError) as caught:
+        script(*steps, **keys)
+    return str(caught.value)
+
+
+def test_clients_are_those_whose_calls_are_held_and_those_that_are_started() -> None:
+    found = script(CREATE, WRITE, START, {**WRITE, "client": "scheduler.2"}, START)
+    assert found.started == ["scheduler.2", "scheduler.3"]
+    assert found.clients == ["scheduler", "scheduler.2", "scheduler.3"]
+    assert found.named_processes == ["scheduler"]
+
+
+def test_a_request_matches_writes_unless_it_names_a_verb() -> None:
+    any_write, listing = script(WRITE, {**WRITE, "verb": "list"}).steps
+    assert isinstance(any_write, script_specs.Request)
+    assert isinstance(listing, script_specs.Request)
+    assert any_write.verbs == script_specs.WRITES
+    assert listing.verbs == ("list",)
+    assert any_write.target == ("resourceclaims", "claim-1", "status")
+
+
+def test_the_longest_time_is_that_of_all_steps() -> None:
+    steps = [CREATE, {**WRITE, "within_s": 2}, {"do": "wait", "seconds": 5}]
+    assert script(*steps, deadline_s=3).longest_s == 3 + 2 + (3 + 5)
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([{"do": "create", "object": "clam-1"}], "Did you mean 'claim-1'"),
+        ([{"do": "create", "object": "pods/pod-1"}], "should match pattern"),
+        ([{**WRITE, "since": "later"}, {**CREATE, "name": "later"}], "name of an earlier step"),
+        ([{"do": "answer", "request": "nothing"}], "name of an earlier step"),
+        ([{**WRITE, "name": "w"}, {"do": "answer", "request": "w"}], 'answer = "held"'),
+        ([{**WRITE, "name": "w"}, {"do": "arrive", "request": "w"}], "a step sever-request"),
+        ([{**WRITE, "name": "w"}, {**CREATE, "name": "w"}], "expected different names"),
+        ([{**WRITE, "client": "scheduler.2"}], "which no earlier step starts"),
+        ([{"do": "kill", "process": "scheduler.2"}, START], "which no earlier step starts"),
+        ([{**WRITE, "of": "Claim claim-1"}], "should match pattern"),
+        ([], "at least 1 item"),
+    ],
+)
+def test_a_script_that_cannot_be_played_is_refused(steps: list[dict[str, Any]], words: str) -> None:
+    assert words in mistake(*steps)
+
+
+def test_two_objects_of_one_name_are_refused() -> None:
+    assert "expected different names" in mistake(CREATE, objects=[*OBJECTS, *OBJECTS])
+
+
+def test_only_a_script_needs_no_load() -> None:
+    document: dict[str, Any] = {"schema_version": 1, "name": "mine", "title": "mine"}
+    churn, own = {"profile": "churn"}, {"profile": "script", "steps": [], "objects": OBJECTS}
+    with pytest.raises(pydantic.ValidationError, match="expected the least load"):
+        specs.Scenario.model_validate({**document, "traffic": churn})
+    made = specs.Scenario.model_validate({**document, "traffic": {**own, "steps": [CREATE]}})
+    assert made.load.pods_running_min == 0
+
+
+@pytest.mark.parametrize("name", loading.script_names())
+def test_every_shipped_script_loads_and_says_what_it_expects(name: str) -> None:
+    scenario = loading.load(name).scenario
+    assert scenario.name == name
+    assert scenario.known_to_fail
+    assert isinstance(scenario.traffic, script_specs.ScriptTraffic)
+    assert scenario.traffic.expects
+    assert scenario.title.startswith(f"{scenario.known_to_fail}: ")
+
+
+def test_a_load_cannot_be_made_a_script_by_an_option() -> None:
+    with pytest.raises(errors.ScenarioError):
+        loading.load("pod-churn", overrides=["traffic.profile=script"])
