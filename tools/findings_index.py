@@ -108,10 +108,10 @@ def _commands(hazard: hazards.Hazard) -> str:
 def _lines(hazard: hazards.Hazard) -> Iterator[tuple[str, str]]:
     """Yield the commands that show a hazard: first those for real programs."""
     remedy = f" --remedy {hazard.remedy}" if hazard.remedy else ""
-    if hazard.scripts:
-        options = "".join(f" {_OPTIONS[part]}" for part in hazard.parts)
-        yield f"flake-hunt confirm {hazard.id}{options}", "on real programs"
-    loads = [name for name in hazards.scenarios(hazard) if name not in hazard.scripts]
+    options = "".join(f" {_OPTIONS[part]}" for part in hazard.parts if part in _OPTIONS)
+    for name in hazards.scripts(hazard):
+        yield f"flake-hunt run {name}{options}", "event by event, on a real program"
+    loads = hazards.scenarios(hazard)
     for name in loads:
         yield f"flake-hunt run {name}", "under load: INVALID"
     if loads and remedy:

@@ -9,7 +9,7 @@ import datetime
 import functools
 import pathlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -63,8 +63,6 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Where it was reported, as `kubernetes#136269`."""
     worlds: list[str]
     """Worlds of `flake-hunt explore` in which the correct subject fails by it."""
-    scripts: list[str] = []
-    """Scripts of `scenarios/confirm` that show it on real programs, as `H01-lost-answer`."""
     steps: list[str]
     """Its steps in order, in the form of `hazard_steps`; empty: nothing happens."""
     parts: list[Part]
@@ -113,11 +111,20 @@ def of_worlds() -> Iterator[tuple[str, Hazard]]:
 
 
 def scenarios(hazard: Hazard) -> list[str]:
-    """Return the shipped scenarios that show a hazard, by their key `known_to_fail`.
+    """Return the shipped scenarios that show a hazard under load, by their key `known_to_fail`.
 
     Raises ScenarioError if a shipped scenario cannot be loaded.
     """
-    failing = ((name, loading.load(name).scenario.known_to_fail) for name in loading.every_name())
+    return _showing(hazard, loading.every_name())
+
+
+def scripts(hazard: Hazard) -> list[str]:
+    """Return the shipped scripts that show a hazard step by step, as `scenarios` does."""
+    return _showing(hazard, loading.script_names())
+
+
+def _showing(hazard: Hazard, names: Sequence[str]) -> list[str]:
+    failing = ((name, loading.load(name).scenario.known_to_fail) for name in names)
     return [name for name, cause in failing if (page := find(cause)) and page.hazard == hazard]
 
 

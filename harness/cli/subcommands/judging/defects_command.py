@@ -156,7 +156,7 @@ def _page(page: "hazards.Page") -> str:
         ("since", _since(known.since_release)),
         ("status", known.status),
         *((f"{trial.program} ({trial.how})", _shown(trial)) for trial in known.programs),
-        ("scripts", ", ".join(known.scripts) or "none"),
+        ("scripts", ", ".join(hazards.scripts(known)) or "none"),
         ("scenarios", ", ".join(hazards.scenarios(known)) or "none"),
         ("worlds", ", ".join(known.worlds) or "none"),
         ("remedy", known.remedy or "none"),
