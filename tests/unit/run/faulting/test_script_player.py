@@ -1,0 +1,272 @@
+"""Scripts are played in order: what a step names is held until its turn, and what is late is told.
+
+The rules are those of the real registry; the requests of clients are struck by the tests.
+"""
+
+import pathlib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness import clocks
+from harness.faults import injection, matching
+from harness.history import journal_reader, journal_writer, records
+from harness.run.faulting import fault_journal
+from harness.run.faulting.scripted import holding, player
+from harness.scenario import script_specs
+
+NAMESPACE = "ns"
+
+
+class Session:
+    """The rules of a carrier without a carrier."""
+
+    def __init__(self) -> None:
+        self.faults = injection.Faults(now=self._now, call_later=lambda _, resume: resume())
+
+    @staticmethod
+    def _now() -> injection.FaultTime:
+        return injection.FaultTime("", clocks.monotonic_ns())
+
+    def switch_on(self, rule: Mapping[str, Any], *, kind: str = "") -> None:
+        assert kind or rule["action"]["type"] == "delay"
+        self.faults.add(msgspec.convert(rule, injection.FaultSpec))
+
+    def switch_off(self, name: str) -> None:
+        self.faults.remove(name)
+
+    def applied(self) -> list[injection.Applied]:
+        return list(self.faults.applied)
+
+
+class Processes:
+    """A supervisor that notes what a script does."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def kill(self, name: str, *, fault: str) -> bool:
+        self.done.append(f"kill {name}")
+        return fault == script_specs.JOURNAL
+
+    terminate = pause = kill
+
+    def resume(self, name: str) -> None:
+        self.done.append(f"resume {name}")
+
+    def is_living(self, name: str) -> bool:
+        return f"kill {name}" not in self.done
+
+    def start_next(self, name: str) -> str:
+        self.done.append(f"start {name}")
+        return f"{name}.2"
+
+
+class Objects:
+    """The objects of a script without an API server."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def create(self, item: script_specs.ScriptObject) -> None:
+        self.done.append(f"create {item.name}")
+
+    def has_state(self, text: str, state: str) -> bool:
+        return f"{text} {state}" in self.done
+
+    def close(self) -> None:
+        self.done.append("close")
+
+
+class Ending:
+    """A run that goes on until it is told to end."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self.load_begun, self.is_abandoned = threading.Event(), False
+
+
+class Stage:
+    """A player with its parts, playing on a thread."""
+
+    def __init__(self, folder: pathlib.Path, steps: list[dict[str, Any]]) -> None:
+        self.session, self.processes, self.objects = Session(), Processes(), Objects()
+        self.path, self.ending = folder / "script.jsonl", Ending()
+        script = script_specs.ScriptTraffic.model_validate(
+            {
+                "profile": "script",
+                "deadline_s": 0.5,
+                "objects": [{"kind": "ResourceClaim", "name": "claim-1"}],
+                "steps": steps,
+            }
+        )
+        self.faults = fault_journal.FaultJournal(folder / "faults.jsonl", run_id="r")
+        self.player = player.ScriptPlayer(
+            script,
+            holding.Holds(self.session, namespace=NAMESPACE),  # type: ignore[arg-type]
+            self.objects,  # type: ignore[arg-type]
+            self.processes,
+            self.faults,
+            journal_writer.Writer(self.path, process="script", run_id="r"),
+            start_next=self.processes.start_next,
+            subject=["scheduler"],
+        )
+        self.player.begin()
+        for resource in player.WATCHED:
+            self.strike("request", verb="watch", resource=resource, name="")
+        self._thread = threading.Thread(target=self.player.last, args=[self.ending])
+        self._thread.start()
+
+    def strike(
+        self, point: injection.Point, resume: Callable[[], None] = lambda: None, **facts: Any
+    ) -> injection.Applied | None:
+        """Let a request, answer or event of the scheduler pass; return what hits it."""
+        found = {
+            "verb": "update",
+            "path": "/",
+            "client": "scheduler",
+            "resource": "resourceclaims",
+            "subresource": "",
+            "namespace": NAMESPACE,
+            "name": "claim-1",
+            **facts,
+        }
+        applied = self.session.faults.strike(point, matching.Facts(**found))
+        if applied is not None and isinstance(applied.action, injection.Block):
+            self.session.faults.wait(applied, resume)
+        return applied
+
+    def status(self, point: injection.Point, resume: Callable[[], None] = lambda: None) -> object:
+        """Let a status write, or its answer, pass."""
+        return self.strike(point, resume, subresource="status")
+
+    def wait_for(self, condition: Callable[[], object]) -> None:
+        clocks.wait_until(condition, timeout_s=5, why="the script to go on")
+
+    def ended(self) -> list[records.ScriptStep]:
+        """Return the steps when the script has ended and everything is healed."""
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+        self.player.heal(self.ending)
+        self.faults.close()
+        return [
+            item
+            for item in journal_reader.read(self.path).records
+            if isinstance(item, records.ScriptStep)
+        ]
+
+
+@pytest.fixture
+def stage(tmp_path: pathlib.Path) -> Iterator[Callable[..., Stage]]:
+    made: list[Stage] = []
+
+    def make(*steps: dict[str, Any]) -> Stage:
+        made.append(Stage(tmp_path, list(steps)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.ending.over.set()
+
+
+WRITE = {"do": "request", "client": "scheduler", "of": "resourceclaims/claim-1/status"}
+CREATE = {"do": "create", "object": "claim-1"}
+READY = {"do": "await", "object": "claim-1", "state": "bound"}
+
+
+def test_a_request_is_held_until_its_turn(stage: Callable[..., Stage]) -> None:
+    play, passed = stage(READY, WRITE), threading.Event()
+    assert play.status("request", passed.set) is not None
+    assert not passed.is_set()
+    play.objects.done.append("claim-1 bound")
+    play.wait_for(passed.is_set)
+    play.status("response")
+    assert [step.late for step in play.ended()] == ["", ""]
+
+
+def test_what_no_step_names_passes(stage: Callable[..., Stage]) -> None:
+    play = stage(READY, WRITE)
+    assert play.strike("request") is None  # not of the status
+    assert play.strike("request", subresource="status", client="scheduler.2") is None
+    assert play.strike("request", subresource="status", namespace="other") is None
+    assert play.strike("request", subresource="status", verb="get") is None
+    assert "it still waited for claim-1 to be bound" in play.ended()[0].late
+
+
+def test_a_late_step_ends_the_script_and_lets_go_all(stage: Callable[..., Stage]) -> None:
+    play, passed = stage(WRITE, {**WRITE, "of": "pods/*/binding"}, CREATE), threading.Event()
+    play.strike("request", passed.set, resource="pods", subresource="binding", name="pod-1")
+    late = play.ended()
+    assert [step.step for step in late] == [1]
+    assert "still waited for scheduler's write of resourceclaims/claim-1/status" in late[0].late
+    assert passed.is_set()
+    assert play.objects.done == ["close"]
+    assert play.session.faults.all() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "action"), [("lost", injection.Lose), ("held", injection.Block)]
+)
+def test_an_answer_is_lost_or_held(
+    stage: Callable[..., Stage], answer: str, action: type[injection.Action]
+) -> None:
+    play, answered = stage({**WRITE, "answer": answer}), threading.Event()
+    play.status("request")
+    play.wait_for(lambda: len(play.session.faults.all()) > 0 and _is_prepared(play))
+    applied = play.status("response", answered.set)
+    assert isinstance(applied, injection.Applied)
+    assert isinstance(applied.action, action)
+    assert play.ended()[0].late == ""
+    assert answered.is_set() == (answer == "held")  # what is held at the end is let go
+
+
+def _is_prepared(play: Stage) -> bool:
+    return any(fault.spec.point == "response" for fault in play.session.faults.all())
+
+
+def test_events_are_held_from_the_step_that_since_names(stage: Callable[..., Stage]) -> None:
+    deliver = {"do": "deliver", "client": "scheduler", "events": "resourceclaims/claim-1"}
+    play = stage(READY, {**CREATE, "name": "made"}, WRITE, {**deliver, "since": "made"})
+    assert play.strike("event", event_type="ADDED", verb="watch") is None
+    play.objects.done.append("claim-1 bound")
+    play.wait_for(lambda: "create claim-1" in play.objects.done)
+    delivered = threading.Event()
+    assert play.strike("event", delivered.set, event_type="MODIFIED", verb="watch") is not None
+    assert not delivered.is_set()
+    play.status("request")
+    play.wait_for(lambda: _is_prepared(play))
+    play.status("response")
+    play.wait_for(delivered.is_set)
+    assert [step.late for step in play.ended()] == [""] * 4
+
+
+def test_a_watch_that_is_to_end_must_have_ended(stage: Callable[..., Stage]) -> None:
+    end = {"do": "end-watch", "client": "scheduler", "events": "resourceclaims"}
+    play = stage(end, CREATE)
+    play.wait_for(lambda: "create claim-1" in play.objects.done)
+    assert "an event of resourceclaims for scheduler" in play.ended()[-1].late
+
+
+def test_processes_are_killed_and_started(stage: Callable[..., Stage]) -> None:
+    kill = {"do": "kill", "process": "scheduler"}
+    play = stage(kill, {"do": "start", "process": "scheduler", "ready": False}, WRITE)
+    play.status("request")
+    steps = play.ended()
+    assert play.processes.done == ["kill scheduler", "start scheduler"]
+    assert [step.late for step in steps] == ["", "", ""]  # a dead client gets no answer
+    assert steps[1].seen == "scheduler.2"
+
+
+def test_a_paused_process_goes_on_in_the_end(stage: Callable[..., Stage]) -> None:
+    play = stage({"do": "pause", "process": "scheduler"})
+    play.ended()
+    assert play.processes.done[-1] == "resume scheduler"
+
+
+def test_a_state_that_only_a_defect_reaches_is_no_condition(stage: Callable[..., Stage]) -> None:
+    play = stage({**READY, "at_most_s": 0.1}, CREATE)
+    assert [step.late for step in play.ended()] == ["", ""]
+    assert "create claim-1" in play.objects.done
