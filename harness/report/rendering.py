@@ -9,9 +9,10 @@ from typing import Any
 
 from harness import writing
 from harness.checks import judging, verdict_files, verdicts
+from harness.checks.certificate import script_items
 from harness.checks.faults import fault_records
 from harness.checks.progress import claim_progress
-from harness.history import directories, plans, records
+from harness.history import directories, histories, plans, records
 from harness.report import evidence, junit, markdown_summaries, page_templates, run_facts, traces
 from harness.report.causes import deciding_writes, log_causes, strips
 from harness.report.charts import run_charts, time_plots
@@ -188,6 +189,7 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             latencies=_latencies(source, charts),
             phases=_phases(source),
             faults=rows(source.faults, started_ns=source.started_ns),
+            steps=list(_script(history)),
             costs=source.remedy_costs,
             missing=source.missing,
             step_counts=source.step_counts,
@@ -257,6 +259,13 @@ def _phases(source: evidence.Evidence) -> list[tuple[str, str, str]]:
         (f"{(phase.ts_ns - source.started_ns) / 1e9:.2f}", phase.name, phase.detail)
         for phase in source.history.phases
     ]
+
+
+def _script(history: histories.History) -> Iterator[tuple[records.ScriptStep, str]]:
+    """Yield the steps of the script, each with the ms after the first at which it had happened."""
+    played = script_items.steps(history)
+    for step in played:
+        yield step, f"{(step.ended_ns - played[0].begun_ns) / 1e6:,.0f}"
 
 
 def _commands(source: evidence.Evidence) -> list[str]:
