@@ -12,7 +12,8 @@ import pytest
 from harness.client import apis
 from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
-from harness.subject import remedies
+from harness.scenario import hazards
+from harness.subject import defects, remedies
 from harness.subject.plugin import claim_binding
 from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
 
@@ -27,6 +28,14 @@ HAZARDS = {
     if spec.hazard and spec.hazard.remedy
 }
 """The hypothesis and the remedy of each world that fails without it."""
+OF_DEFECTS = [
+    (world, defect, page.hazard.remedy)
+    for page in hazards.pages().values()
+    if page.hazard.remedy
+    for defect in page.hazard.defects
+    for world in defects.CATALOGUE.named(defect).facts.worlds
+]
+"""World, defect and remedy of each hazard that the correct subject does not have."""
 NO_REMEDY = [
     name
     for name, spec in world_catalogue.WORLDS.items()
@@ -35,10 +44,9 @@ NO_REMEDY = [
 
 
 def explored(scenario: str, *chosen: str, **changes: object) -> search_progress.SearchProgress:
-    arguments = {"strategy": "pct", "seed": 5, "schedules": SCHEDULES, **changes}
+    arguments = {"strategy": "pct", "seed": 5, "schedules": SCHEDULES, "defects": (), **changes}
     wanted = search_campaign.Hunt(
         scenario=scenario,
-        defects=(),
         remedies=chosen,
         time_s=None,
         **arguments,  # type: ignore[arg-type]
@@ -58,7 +66,8 @@ FOUND = {
 
 
 def test_every_remedy_is_there_for_a_hazard() -> None:
-    assert {remedy for _, remedy in HAZARDS.values()} == set(remedies.CATALOGUE.names())
+    there = {remedy for _, remedy in HAZARDS.values()} | {remedy for *_, remedy in OF_DEFECTS}
+    assert there == set(remedies.CATALOGUE.names())
     hypotheses = {"H1", "H2", "H3", "H8", "H9", "H12", "H13", "H14", "H15", "H18"}
     assert {hypothesis for hypothesis, _ in HAZARDS.values()} == hypotheses
 
@@ -69,6 +78,15 @@ def test_without_its_remedy_a_hazard_is_found(scenario: str) -> None:
     assert progress.findings, f"not in {progress.schedules} schedules"
     words = FOUND.get(HAZARDS[scenario][0], "is allocated to claim-")
     assert words in progress.findings[0][0]
+
+
+@pytest.mark.parametrize(("world", "defect", "remedy"), OF_DEFECTS)
+def test_a_hazard_that_is_a_defect_is_gone_with_its_remedy(
+    world: str, defect: str, remedy: str
+) -> None:
+    assert explored(world, defects=(defect,)).findings
+    fixed = explored(world, remedy, defects=(defect,), schedules=SCHEDULES_WITH_REMEDY)
+    assert not fixed.findings
 
 
 @pytest.mark.parametrize("scenario", HAZARDS)

@@ -98,6 +98,7 @@ _PHRASES = {
     "remedy.postponed": "cannot settle a claim yet: {reason}",
     "remedy.listed": "lists {count} {resource} from the newest state",
     "remedy.settled": "has settled {claim}, which is {fate}",
+    "remedy.not-restored": "leaves {claim} as it was written in the assume cache",
     "remedy.reallocation-seen": "notices that the devices of {claim} have changed",
     "remedy.took-over": "begins to lead, with {claims} claims fenced",
     "remedy.name-taken": "finds that there is a claim {claim_name} already",

@@ -77,6 +77,9 @@ class ClaimBinder:
                 if index not in attempt.planned:
                     self._require_same_allocation(claim, attempt.claims[index])
 
+    def finish(self, attempt: scheduling_attempts.Attempt) -> None:
+        """Handle that PreBind has succeeded, with all its waits: nothing is left to do here."""
+
     def _require_first_plan(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
         """Raise BindingError for the plan of a claim if another entry's plan for it is written.
 
@@ -127,7 +130,11 @@ class ClaimBinder:
         claim = attempt.claims[index]
         if self._has_planned(attempt, index) and self._in_flight.release(claims.uid_of(claim)):
             log("Released resource in allocation result", claim, attempt.planned.get(index))
-            self._cache.restore(informers.key_of(claim))
+            self._restore(claim)
+
+    def _restore(self, claim: Object) -> None:
+        """Return to what the informer knows of a claim that was taken out of flight."""
+        self._cache.restore(informers.key_of(claim))
 
     def _has_planned(self, attempt: scheduling_attempts.Attempt, index: int) -> bool:
         """Return whether the attempt's plan for its claim of this index may be in flight.

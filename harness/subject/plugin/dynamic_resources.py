@@ -189,6 +189,7 @@ class DynamicResources:
         """
         self._binder.bind(attempt)
         self._conditions.wait(attempt)
+        self._binder.finish(attempt)
 
     def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
         """Undo Reserve, and remove reservations for the pod; written allocations remain."""

@@ -18,6 +18,7 @@ HYPOTHESES = {
     "try-again-after-post-filter": "H12 and H15",
     "find-claims-by-reservation": "H13",
     "await-created-claims": "H14",
+    "restore-only-unwritten": "H21",
 }
 
 
