@@ -9,8 +9,8 @@ that reads, `remedy.fenced` for each write, `remedy.postponed` for each try that
 `remedy.settled` has the time that a claim stayed in flight (`waited_ms`), and `remedy.took-over`
 the time before the first pod. `remedy.outcome-unknown`, `remedy.reallocation-seen`,
 `remedy.write-refused`, `remedy.writes-ended`, `remedy.name-taken`, `remedy.pod-unseen`,
-`remedy.claim-unseen`, `remedy.reservation-found`, `remedy.not-restored` and `remedy.tried-again` say
-what gave rise to it.
+`remedy.claim-unseen`, `remedy.reservation-found`, `remedy.not-restored` and `remedy.tried-again`
+say what gave rise to it.
 """
 
 from harness.extensions import replacements

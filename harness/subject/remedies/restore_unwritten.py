@@ -16,8 +16,8 @@ class RestoreUnwrittenBinder(claim_binding.ClaimBinder):
     flight and calls AssumedClaimRestore. That discards what `bindClaim` has just assumed: the
     allocation that the API server has.
 
-    Upstream could do this: remember that the allocation was written, and leave out the restore.
-    What was assumed is then at least as new as what the informer has.
+    Upstream could do this: remember that the allocation was written, and leave out the restore. The
+    assumed version is at least as new as that of the informer.
 
     Why it is enough: when the claim leaves the claims in flight, the assume cache has the written
     allocation, as after a PreBind that has succeeded. A claim that was not written was not assumed
