@@ -146,18 +146,24 @@ class WatchRelay:
     ) -> None:
         match applied.action:
             case injection.Block() | injection.Delay():
-                held = _Held(applied, asyncio.get_running_loop().create_future())
-                self._faults.hold(applied, functools.partial(_resolve, held.due))
-                self._put(frame, held)
+                self._put(frame, self._hold(applied))
             case injection.Drop():
-                self._put(ending=Ending.CLOSE)
+                self._put(held=self._held_end(applied), ending=Ending.CLOSE)
             case injection.Truncate():
                 self._put(frame[: len(frame) // 2], ending=Ending.RESET)
             case injection.Gone():
                 gone = statuses.error_frame(statuses.expired(meta.version), self._framing)
-                self._put(gone, ending=Ending.END)
+                self._put(gone, self._held_end(applied), ending=Ending.END)
             case _:
                 pass  # Omit: the bookmark is not passed
+
+    def _held_end(self, applied: injection.Applied) -> _Held | None:
+        return self._hold(applied) if injection.is_held_end(applied.action) else None
+
+    def _hold(self, applied: injection.Applied) -> _Held:
+        held = _Held(applied, asyncio.get_running_loop().create_future())
+        self._faults.hold(applied, functools.partial(_resolve, held.due))
+        return held
 
     # ----------------------------------------------------------- to the client
 

@@ -82,13 +82,24 @@ class Overlook(_Action, frozen=True, tag="overlook"):
 class Drop(_Action, frozen=True, tag="drop"):
     """Close the watch's connection before the event."""
 
+    held: bool = False
+    """Hold the event, and those after it, until the fault is released or removed; then close."""
+
 
 class Gone(_Action, frozen=True, tag="gone"):
     """End the watch with 410 instead of the event."""
 
+    held: bool = False
+    """Hold the event, and those after it, until the fault is released or removed; then end."""
+
 
 class Omit(_Action, frozen=True, tag="omit"):
     """Do not send the bookmark; the one that ends the initial events is always sent."""
+
+
+def is_held_end(action: _Action | None) -> bool:
+    """Return whether an action ends a watch, but not before its fault lets go."""
+    return isinstance(action, Drop | Gone) and action.held
 
 
 Action: TypeAlias = Block | Delay | Reject | Lose | Truncate | Stale | Overlook | Drop | Gone | Omit
@@ -303,12 +314,13 @@ class Faults:
     def _apply(self, fault: Fault, facts: matching.Facts) -> Applied:
         fault.applied_count += 1
         begun = self._now()
-        lasts = isinstance(fault.spec.action, Block | Delay)
+        action = fault.spec.action
+        lasts = isinstance(action, Block | Delay) or is_held_end(action)
         applied = Applied(
             next(self._sequences),
             fault.name,
             fault.spec.point,
-            fault.spec.action,
+            action,
             facts,
             begun,
             None if lasts else begun,

@@ -299,13 +299,14 @@ class Deliver(Events):
 
 
 class EndWatch(Events):
-    """A watch of a client ends instead of delivering its next event."""
+    """A watch of a client ends instead of delivering an event: its next one, or a held one."""
 
     do: Literal["end-watch"]
     """The kind of step."""
     since: Name | None = None
-    """Step before which it is prepared; the step itself waits until the watch has ended. Left out:
-    it is prepared now, and the next step does not wait."""
+    """Events are held from just before this step, and the watch ends at the step itself, so that
+    none of them is delivered. Left out: the watch ends at its next event from now on, for which
+    the script does not wait."""
     how: Literal["closed", "gone"] = "gone"
     """closed: the client watches on from the version that it knows; gone: it is answered 410, and
     lists again."""
@@ -314,7 +315,8 @@ class EndWatch(Events):
     def text(self) -> str:
         """The step, as a clause."""
         end = {"closed": "closed", "gone": "ended by 410"}[self.how]
-        return f"{self.client}'s watch of {self.events} is {end} instead of an event"
+        place = "the events that were held" if self.since else "an event"
+        return f"{self.client}'s watch of {self.events} is {end} instead of {place}"
 
 
 class ChangeProcess(Step):

@@ -132,11 +132,11 @@ class EventFaults:
     ) -> Item:
         endings = Ending
         match applied.action if applied else None:
-            case injection.Drop():
-                return Item(b"", applied, endings.ABORT)
-            case injection.Gone():
+            case injection.Drop() if applied is not None:
+                return self._ending(applied, b"", endings.ABORT)
+            case injection.Gone() if applied is not None:
                 gone = self._error_line(status_errors.expired(version - 1, version))
-                return Item(gone, applied, endings.END)
+                return self._ending(applied, gone, endings.END)
             case injection.Truncate():
                 return Item(line[: len(line) // 2], applied, endings.RESET)
             case injection.Omit():
@@ -144,6 +144,13 @@ class EventFaults:
             case injection.Block() | injection.Delay() if applied is not None:
                 return self._delayed(applied, line, age_s)
         return Item(line)
+
+    def _ending(self, applied: injection.Applied, line: bytes, ending: Ending) -> Item:
+        item = Item(line, applied, ending)
+        if injection.is_held_end(applied.action):
+            item.is_due = False
+            self._registry.hold(applied, functools.partial(self._come_due, item))
+        return item
 
     def _delayed(self, applied: injection.Applied, line: bytes, age_s: float) -> Item:
         item = Item(line, applied, is_due=False)

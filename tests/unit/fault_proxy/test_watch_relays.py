@@ -147,6 +147,21 @@ def test_a_watch_ends_with_410(proxy: proxies.Proxy, server: apis.Api) -> None:
     assert (facts["name"], facts["eventType"], facts["verb"]) == (made, "ADDED", "watch")
 
 
+def test_a_watch_that_is_held_ends_without_what_was_held(
+    proxy: proxies.Proxy, server: apis.Api
+) -> None:
+    name = proxy.add("event", {"type": "gone", "held": True}, match=EVENTS, count=1)
+    with proxy.api() as api, watching(api) as events:
+        make(server, 2)
+        proxy.wait_held(name)
+        assert proxy.applied(name)[0].get("ended") is None
+        proxy.release(name)
+        assert events.next()["type"] == "ERROR"
+        with pytest.raises(EOFError):
+            events.next()
+    assert proxy.applied(name)[0]["ended"]
+
+
 def test_bookmarks_are_withheld(proxy: proxies.Proxy, server: apis.Api) -> None:
     """The bookmark after the initial objects still arrives: without it no informer would start."""
     name = proxy.add("event", {"type": "omit"}, match={"eventTypes": ["BOOKMARK"]})

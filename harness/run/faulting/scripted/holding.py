@@ -67,7 +67,9 @@ class Holds:
                 action = injection.Block()
                 self._add(_rule_name(number), "event", action, self._of_events(step), count=None)
             case script_specs.EndWatch():
-                ends = injection.Gone() if step.how == "gone" else injection.Drop()
+                is_held = step.since is not None
+                kind = injection.Gone if step.how == "gone" else injection.Drop
+                ends = kind(held=is_held)
                 self._add(_rule_name(number), "event", ends, self._of_events(step))
 
     def watch_answer(self, number: int, step: script_specs.Request) -> None:

@@ -204,6 +204,7 @@ class ScriptPlayer:
             self._holds.arm(number, step)
         else:
             self._await(number, f"an event of {step.events} for {step.client}")
+            self._holds.let_go(number)
 
     @_do.register
     def _(self, step: script_specs.ChangeProcess) -> None:

@@ -256,6 +256,16 @@ def test_a_watch_is_told_410(faulty: Any, events: Any) -> None:
     assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
 
 
+def test_a_watch_that_is_held_ends_when_it_is_let_go(faulty: Any, events: Any) -> None:
+    begin(faulty, "event", {"type": "gone", "held": True}, match=WATCHERS, count=1, name="end")
+    for letter in "ab":
+        faulty.call("POST", CONFIGMAPS, config(letter))
+    assert [item.get("ended") for item in applied(faulty)] == [None]
+    faulty.call("DELETE", f"{FAULTS}/end")
+    (event,) = events
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+
+
 def test_a_watch_that_is_asked_for_may_be_refused(faulty: Any) -> None:
     begin(faulty, "request", {"type": "reject", "code": 410, "reason": "Expired"}, match=WATCHERS)
     status, body = faulty.call("GET", f"{CONFIGMAPS}?watch=true&resourceVersion=4")

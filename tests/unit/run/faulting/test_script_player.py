@@ -89,6 +89,10 @@ class Ending:
         self.load_begun, self.is_abandoned = threading.Event(), False
 
 
+def _is_held(action: injection.Action) -> bool:
+    return isinstance(action, injection.Block) or injection.is_held_end(action)
+
+
 class Stage:
     """A player with its parts, playing on a thread."""
 
@@ -135,7 +139,7 @@ class Stage:
             **facts,
         }
         applied = self.session.faults.strike(point, matching.Facts(**found))
-        if applied is not None and isinstance(applied.action, injection.Block):
+        if applied is not None and _is_held(applied.action):
             self.session.faults.wait(applied, resume)
         return applied
 
@@ -248,6 +252,24 @@ def test_a_watch_that_is_to_end_must_have_ended(stage: Callable[..., Stage]) -> 
     play = stage(end, CREATE)
     play.wait_for(lambda: "create claim-1" in play.objects.done)
     assert "an event of resourceclaims for scheduler" in play.ended()[-1].late
+
+
+def test_a_watch_ends_in_place_of_the_events_that_were_held(stage: Callable[..., Stage]) -> None:
+    end = {"do": "end-watch", "client": "scheduler", "events": "resourceclaims/claim-1"}
+    play = stage({**CREATE, "name": "made"}, READY, {**end, "since": "made"}, WRITE)
+    play.wait_for(lambda: "create claim-1" in play.objects.done)
+    ended = threading.Event()
+    applied = play.strike("event", ended.set, event_type="ADDED", verb="watch")
+    assert applied is not None
+    assert injection.is_held_end(applied.action)
+    assert not ended.is_set()
+    play.objects.done.append("claim-1 bound")
+    play.wait_for(ended.is_set)
+    assert play.strike("event", event_type="MODIFIED", verb="watch") is None
+    play.status("request")
+    play.wait_for(lambda: _is_prepared(play))
+    play.status("response")
+    assert [step.late for step in play.ended()] == [""] * 4
 
 
 def test_processes_are_killed_and_started(stage: Callable[..., Stage]) -> None:
