@@ -56,8 +56,8 @@ def every_name() -> list[str]:
 
 
 def expanded(names: Sequence[str]) -> list[str]:
-    """Return the names with those of a group in place of the group: `regress`."""
-    groups = {REGRESS: regress_names()}
+    """Return the names with those of a group in place of the group: `regress`, `confirm`."""
+    groups = {REGRESS: regress_names(), CONFIRM: script_names()}
     return [name for given in names for name in groups.get(given, [given])]
 
 

@@ -19,7 +19,7 @@ Scenarios = Annotated[
     typer.Argument(
         autocompletion=choosing.scenario_names,
         help="Scenario files, names of shipped scenarios, or `regress` for those that each show "
-        "one known defect (default: the three about races and two known hazards, about two minutes).",
+        "one known defect, or `confirm` for the scripts of findings (default: the three about races and two known hazards, about two minutes).",
     ),
 ]
 Whole = Annotated[bool, typer.Option("--all", help="Run every shipped scenario.")]

@@ -48,6 +48,7 @@ def test_the_group_of_regressions_stands_apart() -> None:
     assert "small-mutation-cache" in names
     assert not {*names} & {*loading.shipped_names(), *loading.plain_hunt_names()}
     assert loading.expanded(["pod-churn", "regress"]) == ["pod-churn", *names]
+    assert loading.expanded(["confirm"]) == loading.script_names()
     assert set(loading.every_name()) == {*names, *loading.shipped_names()}
 
 
