@@ -5,6 +5,8 @@ someone else had only changed an object of the violation before, or if it is not
 the violation does not stand either, but neither is the guarantee known to be kept: UNKNOWN. The
 reason names the writer in both cases.
 
+Patches by the script of a run are not the subject's either; they are in the journal of the script.
+
 Where there is no audit log, field managers are asked, whose names a client may choose: a violation
 of an object with a manager that is no part of the run is in doubt.
 """
@@ -16,9 +18,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness.checks import protocol, verdicts
+from harness.checks import protocol, scripted_plans, verdicts
+from harness.checks.evidence import acknowledged_writes
 from harness.checks.observed import field_managers, observations
 from harness.checks.witness import audit_comparison, audit_history, write_authors
+from harness.scenario import script_specs
 
 _RESOURCES = {"ResourceClaim": observations.CLAIMS, "Pod": observations.PODS}
 _APPLIED = "ResourceClaimController"
@@ -65,6 +69,8 @@ class Reviewer:
         return write_authors.Authors(self._history.plan, told, managers)
 
     def _blame(self, check: protocol.Check, violation: verdicts.Violation) -> _Blame:
+        if not check.at_rest and _decided(violation) in self._scripted:
+            return _Blame("the script", is_sure=True)
         if self._told is None:
             return _Blame(self._stranger(violation))
         author = next(self._makers(violation), None)
@@ -72,6 +78,16 @@ class Reviewer:
             return _Blame(write_authors.told(author), self._is_sure(check, violation, author))
         author = None if check.by_holds else next(self._earlier(violation), None)
         return _Blame("" if author is None else write_authors.told(author))
+
+    @functools.cached_property
+    def _scripted(self) -> set[int]:
+        """The revisions that patches of a script have made."""
+        plan = self._history.plan
+        journal = self._history.operations(script_specs.JOURNAL)
+        if journal is None or not scripted_plans.is_scripted(plan):
+            return set()
+        writes = acknowledged_writes.of_journal(plan, journal)
+        return {write.rv for write in writes if write.call.verb == "patch"}
 
     def _is_sure(
         self,
@@ -85,10 +101,9 @@ class Reviewer:
         """
         if self._authors.role(author) is not write_authors.Role.OTHER:
             return False
-        if isinstance(violation, verdicts.DoubleAllocation):
-            return self._authors.of(violation.overlap_from_rv) is not None
-        last = max(violation.resource_versions, default=0)
-        return not check.by_holds or self._authors.of(last) is not None
+        if isinstance(violation, verdicts.DoubleAllocation) or check.by_holds:
+            return self._authors.of(_decided(violation)) is not None
+        return True
 
     def _makers(self, violation: verdicts.Violation) -> Iterator[audit_history.Author]:
         """Yield the others who have made a commit of a violation, or a binding that it is about."""
@@ -138,6 +153,13 @@ class Reviewer:
                     if entry.manager != _APPLIED and field_managers.says_more(entry)
                 }
         return found
+
+
+def _decided(violation: verdicts.Violation) -> int:
+    """Return the revision that makes a violation one; 0: none alone does."""
+    if isinstance(violation, verdicts.DoubleAllocation):
+        return violation.overlap_from_rv
+    return max(violation.resource_versions, default=0)
 
 
 def _commits(violation: verdicts.Violation) -> Sequence[int]:

@@ -5,7 +5,7 @@ device exclusivity, and what its scenario demands (`load.examined`, `limits.prog
 run names those that it could not judge.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -14,6 +14,7 @@ from harness.checks import (
     plain_answers,
     protocol,
     run_figures,
+    scripted_plans,
     verdict_files,
     verdicts,
 )
@@ -22,7 +23,7 @@ from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import plans, records, subject_names
 
 ALWAYS = frozenset({device_exclusivity.CHECK.name})
-"""Checks without whose answer no run is VALID."""
+"""Checks without whose answer no run is VALID, but scripts that are not about them."""
 _AT_REST = (claim_progress.CHECK.name, resource_leaks.CHECK.name)
 _LOAD = "load"
 """Name of the certificate's item about the load."""
@@ -40,6 +41,7 @@ def judgement(
 ) -> verdict_files.Judgement:
     """Return what the answers and the certificate of a run come to."""
     history, plan = evidence.history, evidence.plan
+    answers = _without_vacuous(answers, plan) if scripted_plans.is_scripted(plan) else answers
     results, not_examined = divided(answers, owed(plan, _AT_REST))
     items = evidence[certification.Certificate].items
     items = require_examined(items, results, plan.requirements.examined)
@@ -78,7 +80,20 @@ def owed(plan: plans.Plan, at_rest: Iterable[str]) -> frozenset[str]:
     `at_rest` are those of what is so at the end, for which a plan gives its `progress_s`.
     """
     asked = at_rest if plan.progress_s is not None else ()
-    return frozenset((*plan.requirements.examined, *asked))
+    always = ALWAYS if not scripted_plans.is_scripted(plan) else ()
+    return frozenset((*plan.requirements.examined, *asked, *always))
+
+
+def _without_vacuous(
+    answers: Iterable[verdicts.Answer], plan: plans.Plan
+) -> Iterator[verdicts.Answer]:
+    """Yield the answers about a script; it is short, and many guarantees are not touched by it."""
+    for answer in answers:
+        is_about_it = scripted_plans.expects(plan, answer.check)
+        if isinstance(answer, verdicts.CheckResult) and answer.is_vacuous and not is_about_it:
+            yield answer.as_not_examined()
+        else:
+            yield answer
 
 
 def divided(
@@ -93,7 +108,7 @@ def divided(
     for answer in answers:
         if isinstance(answer, verdicts.CheckResult):
             results.append(answer)
-        elif answer.check in ALWAYS or answer.check in owed:
+        elif answer.check in owed:
             results.append(answer.as_unknown())
         else:
             others.append(answer)

@@ -140,6 +140,16 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """One line with figures."""
 
+    @property
+    def is_vacuous(self) -> bool:
+        """True if there was nothing of what the guarantee is about."""
+        is_empty = not self.examined_count and not self.violation_count
+        return self.verdict is Verdict.UNKNOWN and is_empty and self.reason.startswith("no ")
+
+    def as_not_examined(self) -> "NotExamined":
+        """Return the answer of a run that does not owe the guarantee."""
+        return NotExamined(check=self.check, promise=self.promise, reason=self.reason)
+
 
 class NotExamined(msgspec.Struct, frozen=True, kw_only=True):
     """A guarantee that a run said nothing about: neither kept nor broken."""

@@ -39,8 +39,8 @@ class WorldState(folders.Folder):
         self.pods: dict[str, observed_pods.Pod] = {}
         self.claims: dict[str, observed_claims.Claim] = {}
         self.slices: dict[str, observed_slices.Slice] = {}
-        self.nodes: set[str] | None = None
-        """Names of the nodes; None: nodes are not observed."""
+        self.nodes: dict[str, Mapping[str, str]] | None = None
+        """Labels of the nodes by name; None: nodes are not observed."""
         self.taint_rules: set[str] = set()
         """UIDs of the DeviceTaintRules."""
         self.granted: set[tuple[tuple[str, ...], str]] = set()
@@ -68,12 +68,12 @@ class WorldState(folders.Folder):
 
     def see_node(self, seen: observations.SeenNode) -> None:
         """Note that a node exists or is gone."""
-        self.nodes = self.nodes or set()
+        self.nodes, meta = self.nodes or {}, seen.object.metadata
         if seen.is_gone:
-            self.nodes.discard(seen.object.metadata.name)
+            self.nodes.pop(meta.name, None)
             self._moved(seen.ts_ns)
         else:
-            self.nodes.add(seen.object.metadata.name)
+            self.nodes[meta.name] = meta.labels or {}
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
         """Note that a rule exists or is gone."""

@@ -7,7 +7,7 @@ pools, dense revisions, an audit log.
 import dataclasses
 from collections.abc import Iterator
 
-from harness.checks import protocol
+from harness.checks import protocol, scripted_plans
 from harness.checks.certificate import (
     certificate_items,
     journal_items,
@@ -145,7 +145,7 @@ _QUESTIONS = (
         script_items.NAME,
         "Did every step of the script happen, in its order?",
         script_items.answer,
-        lambda evidence: script_items.applies(evidence.plan),
+        lambda evidence: scripted_plans.is_scripted(evidence.plan),
     ),
     certificate_items.Question(
         audit_comparison.NAME,

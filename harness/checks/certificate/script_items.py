@@ -2,17 +2,10 @@
 
 from harness.checks import protocol
 from harness.checks.certificate import certificate_items
-from harness.history import histories, plans, records
-from harness.scenario import script_specs
+from harness.history import histories, records
 
 NAME = "script"
 """Name of the item."""
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether a run plays a script."""
-    profile: str = plan.settings.get("traffic", {}).get("profile", "")
-    return profile == script_specs.JOURNAL
 
 
 def steps(history: histories.History) -> list[records.ScriptStep]:

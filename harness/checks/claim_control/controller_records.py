@@ -7,8 +7,9 @@ That each entry of a pod has one claim is in `generated_claims`, for every contr
   that has not seen the end yet; from the second time on it is a controller that does not look.
 - Once is enough if the controller has shown before that it knows of the end: it took a claim's
   reservation for the pod back. A worker that has read the pod before its end, and then waited until
-  that claim was gone, would do the same; so this counts only in a run without faults, from the
-  second pod on, and not if the pod got a claim while it ran: a sync may have waited for that one.
+  that claim was gone, would do the same; so this counts only in a run without faults, or of a
+  script that leaves the controller alone, from the second pod on, and not if the pod got a claim
+  while it ran: a sync may have waited for that one.
 
 A pod whose allocated claim the API server removed in spite of its finalizer is not examined.
 
@@ -20,7 +21,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import check_results, protocol, scripted_plans, verdicts
 from harness.checks.claim_control import controller_history
 from harness.checks.observed import field_managers
 from harness.history import plans
@@ -51,6 +52,8 @@ def applies(plan: plans.Plan) -> bool:
 
 def is_undisturbed(plan: plans.Plan) -> bool:
     """Return whether the workers of a controller wait for nothing but each other and the API."""
+    if scripted_plans.is_scripted(plan):
+        return not scripted_plans.disturbs(plan, CONTROLLER)
     return not plan.faults and not plan.settings.get("token")
 
 

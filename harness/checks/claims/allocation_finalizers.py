@@ -8,8 +8,8 @@ it, the allocation of a deleted claim vanishes while its devices may be in use.
 The API server keeps the other half of the promise: it removes no object that has a finalizer.
 kube-apiserver breaks it if the finalizer is stored while it deletes the claim (hypothesis H20).
 Other checks do not count what comes of it. It is a violation where the API server is our own, which
-does so only as a fault, and the claim is allocated by then. On other clusters it is not the
-subject's fault: the reason counts such claims and names the first.
+does so only as a fault, or where a script asks about it, and the claim is allocated by then. On
+other clusters it is not the subject's fault: the reason counts such claims and names the first.
 
 A scheduler that gives up a pod deletes the claim that it made for the pod's extended resources,
 after its finalizer. So of these claims, only the version is examined that allocates them.
@@ -24,7 +24,7 @@ from harness.checks import protocol, verdicts
 from harness.checks.claims import claim_lives, findings
 
 CHECK = protocol.Check(
-    name="allocation_finalizers",
+    name=findings.FINALIZERS,
     guarantee="R",
     promise="no claim is allocated without its finalizer",
     applies=findings.owes,

@@ -18,22 +18,11 @@ from collections.abc import Iterable, Iterator
 
 from harness.checks import protocol, verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives
-from harness.checks.faults import fault_records
+from harness.checks.faults import drawn_faults, fault_records
 from harness.history import plans, records
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
 
-_UNSURE = (
-    Effect.LOST_ANSWER,
-    Effect.LATE_WRITE,
-    Effect.OLD_STATE,
-    Effect.RESTART,
-    Effect.PAUSE,
-)
-"""Effects after which a scheduler that they hit does not know whether a pod is bound."""
-_MOVING = (Effect.API_SERVER, Effect.MOVED_CLAIM, Effect.TAKE_OVER)
-"""Effects on all schedulers, or that take claims from pods."""
-_SCHEDULER = "scheduler"
 _ENDS = {
     "dropped": "lost its reservation",
     "deallocated": "was deallocated",
@@ -44,14 +33,7 @@ _ENDS = {
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether no nemesis confuses the schedulers of runs with this plan."""
-    drawn = (fault for fault in plan.faults if fault.drawn_by)
-    return findings.owes(plan) and not any(map(_confuses, drawn))
-
-
-def _confuses(fault: plans.PlannedFault) -> bool:
-    hits = not fault.clients or any(name.startswith(_SCHEDULER) for name in fault.clients)
-    effect = fault_kinds.of(fault.kind).effect
-    return effect in _MOVING or (hits and effect in _UNSURE)
+    return findings.owes(plan) and not drawn_faults.confuse_schedulers(plan)
 
 
 CHECK = protocol.Check(
@@ -107,7 +89,7 @@ class _Hazards:
     def __init__(self, applications: Iterable[records.FaultApplied]) -> None:
         self._effects: dict[tuple[str, str, str], set[Effect]] = collections.defaultdict(set)
         for item in applications:
-            if item.client.startswith(_SCHEDULER) and item.name and not item.event_type:
+            if item.client.startswith(drawn_faults.SCHEDULER) and item.name and not item.event_type:
                 effect = fault_kinds.of(item.kind).effect
                 self._effects[item.resource, item.namespace, item.name].add(effect)
 

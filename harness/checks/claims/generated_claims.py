@@ -14,12 +14,13 @@ annotations may be added by admission webhooks, so only those that are missing a
 
 A create whose answer was lost is the known hazard H8: the claim is there, with a name that the
 controller does not know. A controller that was started again, or whose lists lag, does not know it
-either. Second claims are not examined in such runs if these faults may have hit the first ones.
+either. Second claims are not examined in such runs if these faults may have hit the first ones; a
+script is played to see them.
 """
 
 from collections.abc import Iterator, Sequence
 
-from harness.checks import protocol, verdicts
+from harness.checks import protocol, scripted_plans, verdicts
 from harness.checks.claims import claim_lives, findings, pod_lives, template_copies
 from harness.checks.faults import fault_records
 from harness.history import plans
@@ -81,9 +82,12 @@ def _effect(kind: str) -> Effect:
 
 
 class _Excuses:
-    """The claims that a controller cannot know, because of faults."""
+    """The claims that a controller cannot know, because of faults that come by chance."""
 
     def __init__(self, plan: plans.Plan, faults: fault_records.FaultRecords) -> None:
+        if scripted_plans.is_scripted(plan):
+            self._unknown, self._all = set[str](), False
+            return
         unanswered = [item for item in faults.applications if _effect(item.kind) in _UNANSWERED]
         self._unknown = {item.uid for item in unanswered if item.uid}
         self._all = any(_effect(fault.kind) in _FORGETTING for fault in plan.faults) or any(

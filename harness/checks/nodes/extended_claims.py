@@ -3,15 +3,18 @@
 Such a pod names no claim in its spec. If the scheduler forgot to create, allocate or reserve the
 claim, or to name it in the pod's status, the kubelet would start the pod without its devices, and
 no other check would miss them.
+
+Nor does the status of a bound pod change to another claim that is gone by then, or was made for
+another pod, as when a patch comes late (hazard H16): kubelet and claim controller go by that name.
 """
 
 import bisect
 import collections
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import check_results, protocol, scripted_plans, verdicts
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans, records
@@ -23,25 +26,37 @@ class ExtendedClaims(folders.Folder):
 
     running: dict[str, observed_pods.Pod] = dataclasses.field(default_factory=dict)
     """Pods by UID, each as it was first seen Running."""
+    renamed: list[observed_pods.Pod] = dataclasses.field(default_factory=list)
+    """Bound pods in each version whose status names another claim than the one before."""
+    _named: dict[str, str] = dataclasses.field(default_factory=dict)
+    """UID of a pod -> the claim that its status names."""
     has_gap: bool = False
     """Versions of pods or claims may be missing."""
-    _versions: dict[str, list[tuple[int, observed_claims.Claim]]] = dataclasses.field(
+    _versions: dict[str, list[tuple[int, observed_claims.Claim | None]]] = dataclasses.field(
         default_factory=dict
     )
-    """Keyed by `namespace/name`, in the order of their versions."""
+    """Keyed by `namespace/name`, in the order of their versions; None: it was gone."""
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note a pod that runs."""
-        if not seen.is_gone and seen.object.status.phase == "Running":
-            self.running.setdefault(seen.object.metadata.uid, seen.object)
+        """Note a pod that runs, and which claim the status of a bound one names."""
+        pod = seen.object
+        if seen.is_gone:
+            return
+        if pod.status.phase == "Running":
+            self.running.setdefault(pod.metadata.uid, pod)
+        if (named := pod.status.extended_resource_claim_status) is not None:
+            before = self._named.get(pod.metadata.uid, named.resource_claim_name)
+            if before != named.resource_claim_name and pod.spec.node_name:
+                self.renamed.append(pod)
+            self._named[pod.metadata.uid] = named.resource_claim_name
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note a version of a claim that the scheduler made for an extended resource."""
-        if seen.is_gone or not extended_resources.is_made_for_one(seen.object):
+        if not extended_resources.is_made_for_one(seen.object):
             return
-        version = int(seen.object.metadata.resource_version)
         known = self._versions.setdefault(seen.object.metadata.key, [])
-        bisect.insort(known, (version, seen.object), key=lambda item: item[0])
+        claim = None if seen.is_gone else seen.object
+        bisect.insort(known, (seen.version, claim), key=lambda item: item[0])
 
     def see_gap(self, gap: records.Gap) -> None:
         """Note that versions may be missing."""
@@ -57,7 +72,8 @@ class ExtendedClaims(folders.Folder):
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether the pods of this plan ask for an extended resource."""
-    return bool((plan.settings.get("claim") or {}).get("extended"))
+    asks = (plan.settings.get("claim") or {}).get("extended")
+    return bool(asks) or scripted_plans.has_extended_pods(plan.settings)
 
 
 CHECK = protocol.Check(
@@ -71,14 +87,19 @@ CHECK = protocol.Check(
 
 
 def check(settings: Mapping[str, Any], seen: ExtendedClaims) -> verdicts.CheckResult:
-    """Return INVALID with the pods that lack something, VALID without any.
+    """Return INVALID with the pods that lack something or name a wrong claim, VALID without any.
 
     UNKNOWN if no pod ran, or if one lacks something that may be in a gap of the observations.
     `settings` are those of the plan.
     """
     resource = extended_resources.ExtendedResource(settings)
     asking = [pod for pod in seen.running.values() if resource.devices_for(pod)]
-    wrong = [(pod, why) for pod in asking if (why := _lack(pod, resource, seen))]
+    lacking = [
+        (pod, f"runs without its extended resource: {why}")
+        for pod in asking
+        if (why := _lack(pod, resource, seen))
+    ]
+    wrong = [*lacking, *_misnamed(seen, {pod.metadata.uid for pod, _ in lacking})]
     found = [] if seen.has_gap else wrong
     return check_results.of_found(
         CHECK,
@@ -89,6 +110,27 @@ def check(settings: Mapping[str, Any], seen: ExtendedClaims) -> verdicts.CheckRe
         summary=lambda item: _summary(*item),
         reason=_reason(asking, wrong, has_gap=seen.has_gap),
     )
+
+
+def _misnamed(
+    seen: ExtendedClaims, but: Collection[str]
+) -> Iterator[tuple[observed_pods.Pod, str]]:
+    """Yield bound pods whose status came to name a wrong claim, and why.
+
+    `but`: without the pods of these UIDs.
+    """
+    for pod in seen.renamed:
+        named = pod.status.extended_resource_claim_status
+        if named is None or pod.metadata.uid in but:
+            continue
+        name = named.resource_claim_name
+        claim = seen.claim_at(
+            f"{pod.metadata.namespace}/{name}", int(pod.metadata.resource_version)
+        )
+        if claim is None:
+            yield pod, f"names the claim {name} in its status, which is gone"
+        elif claim.metadata.owner != pod.metadata.uid:
+            yield pod, f"names the claim {name} in its status, which is not its own"
 
 
 def _lack(
@@ -172,16 +214,16 @@ def _reason(asking: Sequence[object], wrong: _Wrong, *, has_gap: bool) -> str:
     return f"{len(asking)} pods ran with a claim of their own for their extended resource"
 
 
-def _summary(pod: observed_pods.Pod, why: str) -> str:
-    return f"pod {pod.metadata.name} runs without its extended resource: {why}"
+def _summary(pod: observed_pods.Pod, told: str) -> str:
+    return f"pod {pod.metadata.name} {told}"
 
 
-def _violation(pod: observed_pods.Pod, why: str) -> verdicts.Violation:
+def _violation(pod: observed_pods.Pod, told: str) -> verdicts.Violation:
     meta = pod.metadata
     return verdicts.Violation(
         guarantee=CHECK.name,
-        summary=_summary(pod, why),
-        text=f"Pod {meta.key} (uid {meta.uid}) runs without its extended resource: {why}.",
+        summary=_summary(pod, told),
+        text=f"Pod {meta.key} (uid {meta.uid}) {told}.",
         resource_versions=[int(meta.resource_version)],
         objects=[pod.involved],
     )

@@ -46,12 +46,31 @@ class Container(observed_metadata.Part, frozen=True):
     restart_policy: str = ""
 
 
+class NodeAffinity(observed_metadata.Part, frozen=True):
+    """The `nodeAffinity` of a pod."""
+
+    required: Any = msgspec.field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    """A NodeSelector as JSON; None: any node."""
+
+
+class Affinity(observed_metadata.Part, frozen=True):
+    """The `affinity` of a pod."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: Any = None
+    pod_anti_affinity: Any = None
+
+
 class PodSpec(observed_metadata.Part, frozen=True):
     """The spec of a pod."""
 
     node_name: str = ""
     scheduler_name: str = ""
     scheduling_gates: list[Any] | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
     resource_claims: list[ClaimEntry] | None = None
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None

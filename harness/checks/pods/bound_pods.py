@@ -6,10 +6,11 @@ reserved for that Pod will not be started", and (AllocationResult.nodeSelector):
 defines where the allocated resources are available." A scheduler that binds a pod has therefore
 written the allocations and the reservations before, and has chosen a node that suits all of them.
 
-At the version of the binding all of this must hold. In runs with faults a reservation may have been
-taken back before a binding that was late; there it must have held at some version before. That is
-enough, too, for a pod of which the API server removed an allocated claim in spite of its finalizer;
-of such a pod, another claim may have been made and recorded before the binding.
+At the version of the binding all of this must hold. Where a nemesis confuses the schedulers, or
+another client moves claims, a reservation may have ended before a binding that was late, as in the
+hazards H10 and H19; there it must have held at some version before. That is enough, too, for a pod
+of which the API server removed an allocated claim in spite of its finalizer; of such a pod, another
+claim may have been made and recorded before the binding.
 """
 
 import dataclasses
@@ -17,9 +18,12 @@ from collections.abc import Sequence
 
 from harness.checks import check_results, protocol, verdicts
 from harness.checks.devices import device_catalogue, node_selectors
+from harness.checks.faults import drawn_faults
 from harness.checks.observed import observations
 from harness.checks.pods import pod_bindings
 from harness.history import plans
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds import fault
 
 _RESTS_ON = (observations.PODS, observations.CLAIMS, observations.NODES)
 
@@ -27,6 +31,14 @@ _RESTS_ON = (observations.PODS, observations.CLAIMS, observations.NODES)
 def applies(plan: plans.Plan) -> bool:
     """Return whether runs with this plan owe the guarantee."""
     return set(_RESTS_ON) <= set(plan.resources)
+
+
+def _is_lenient(plan: plans.Plan) -> bool:
+    """Return whether a reservation may have ended before the binding."""
+    is_moved = any(
+        fault_kinds.of(item.kind).effect is fault.Effect.MOVED_CLAIM for item in plan.faults
+    )
+    return is_moved or drawn_faults.confuse_schedulers(plan)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +77,7 @@ def check(
         missing = f"versions of {', '.join(sorted(gaps))} may be missing"
         why = missing if gaps else "no pod with claims was bound"
         return CHECK.not_examined(f"{why}, so nothing was examined")
-    judge = _Judge(bound, catalogue, is_lenient=bool(plan.faults))
+    judge = _Judge(bound, catalogue, is_lenient=_is_lenient(plan))
     found = [_Wrong(item, problems) for item in examined if (problems := judge.problems(item))]
     found.sort(key=lambda item: item.binding.version)
     chosen = check_results.in_full(len(found), found.index(_worst(found)) if found else 0)

@@ -7,13 +7,13 @@ not considered: in a moving world such objects are ordinary, and only if they st
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from harness.checks import world_states
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import observed_claims, observed_pods
-from harness.checks.progress import device_search, device_supply
+from harness.checks.progress import device_search, device_supply, node_choices
 
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""
@@ -59,9 +59,9 @@ class _Waiting:
 
     pod: observed_pods.Pod
     claims: list[observed_claims.Claim]
-    """Its claims without an allocation."""
-    nodes: set[str] | None
-    """Nodes of its other claims; None: any node."""
+    """Its claims without an allocation, or with one that has to be freed."""
+    nodes: Collection[str] | None
+    """Nodes of its other claims, and those where it may run; None: any node."""
     extended: int = 0
     """Devices for extended resources, for which there is no claim yet."""
 
@@ -70,6 +70,10 @@ class _Waiting:
         """The UIDs of what the devices are for: the claims, which several pods may share."""
         own = (self.pod.metadata.uid,) if self.extended else ()
         return (*(claim.metadata.uid for claim in self.claims), *own)
+
+    def may_be_on(self, node: str) -> bool:
+        """Return whether the devices may be of this node."""
+        return self.nodes is None or node in self.nodes
 
 
 def find(state: world_states.WorldState, settings: Mapping[str, Any]) -> Findings:
@@ -145,22 +149,46 @@ class _Search:
             if claim is None or not _is_usable(claim, pod):
                 self._blocked += 1
                 return
-            claims.append(claim)
+            if claim not in claims:  # two entries may name the same one
+                claims.append(claim)
         self._examine_with_claims(pod, claims, extended)
 
     def _examine_with_claims(
         self, pod: observed_pods.Pod, claims: list[observed_claims.Claim], extended: int
     ) -> None:
-        open_claims = [claim for claim in claims if claim.status.allocation is None]
-        nodes = self._nodes_of(claims)
+        try:
+            allowed = node_choices.allowed(pod.spec, self._nodes)
+        except node_choices.UnclearError:
+            self._blocked += 1
+            self._doubt(pod, "may or may not be able to run on a node")
+            return
+        misplaced = [claim for claim in claims if self._is_misplaced(claim, allowed)]
+        open_claims = [c for c in claims if c.status.allocation is None or c in misplaced]
+        nodes = self._nodes_of(claim for claim in claims if claim not in misplaced)
         if nodes is not None and len(nodes) > 1:
             self._blocked += 1  # its claims are on different nodes
+        elif any(self._is_used_beside(claim, pod) for claim in misplaced):
+            self._blocked += 1  # another pod keeps its claim on a node where it must not run
         elif open_claims or extended:
-            self._queue.append(_Waiting(pod, open_claims, nodes, extended))
+            among = [item for item in (nodes, allowed) if item is not None]
+            chosen = set.intersection(*among) if among else None
+            self._queue.append(_Waiting(pod, open_claims, chosen, extended))
         else:
             names = ", ".join(claim.metadata.name for claim in claims)
             told = f"is not bound, although its claim {names} is allocated"
             self._add(pod, "is not bound", told, *claims)
+
+    def _is_misplaced(self, claim: observed_claims.Claim, allowed: set[str] | None) -> bool:
+        """Return whether a claim has devices of nodes where its pod must not run.
+
+        A scheduler frees such a claim, unless another pod uses it.
+        """
+        nodes = self._nodes_of([claim])
+        return allowed is not None and nodes is not None and nodes.isdisjoint(allowed)
+
+    def _is_used_beside(self, claim: observed_claims.Claim, pod: observed_pods.Pod) -> bool:
+        others = [item for item in claim.status.reserved_for or () if item.uid != pod.metadata.uid]
+        return any(map(self._is_user, others))
 
     def _nodes_of(self, claims: Iterable[observed_claims.Claim]) -> set[str] | None:
         """Return the nodes of the allocated devices; None: there are none, or of no node."""
@@ -170,7 +198,7 @@ class _Search:
     def _give_devices(self, waiting: _Waiting) -> None:
         """Look for idle devices for a pod, and take them, so that no other claim gets them."""
         found = self._promised.get(waiting.key) or self._search(waiting)
-        if found.where is None:
+        if found.where is None or not waiting.may_be_on(found.where[0]):
             self._blocked += 1
             if found.is_doubtful:
                 self._doubt(waiting.pod, "may or may not be satisfied by an idle device")

@@ -74,10 +74,21 @@ def test_what_examined_nothing_takes_no_part(
 @pytest.mark.parametrize(("progress_s", "owed"), [(None, set()), (5.0, {"silent"})])
 def test_what_a_plan_asks_for_is_owed(progress_s: float | None, owed: set[str]) -> None:
     plan = msgspec.structs.replace(building.plan(), progress_s=progress_s)
+    owed |= {"device_exclusivity"}
     assert conclusions.owed(plan, ["silent"]) == owed
     wanted = msgspec.structs.replace(plan.requirements, examined=["other"])
     asked = msgspec.structs.replace(plan, requirements=wanted)
     assert conclusions.owed(asked, ["silent"]) == {"other", *owed}
+
+
+def test_a_script_owes_what_it_is_about(tmp_path: pathlib.Path) -> None:
+    """It is short: that nothing was allocated says nothing, unless allocations are asked about."""
+    for expects, verdict in (("generated_claims", VALID), ("device_exclusivity", UNKNOWN)):
+        traffic = {"profile": "script", "expects": [expects]}
+        changes = {"settings": {"traffic": traffic}}
+        folder = tmp_path / expects
+        judged = judging.judge(building.build(folder, "p:? a<p p?a", changes=changes))
+        assert judged.verdict is verdict, judged.reason
 
 
 def test_a_demanded_check_that_examined_nothing_is_unknown(
@@ -108,7 +119,7 @@ def test_a_demanded_check_that_examined_something_is_enough(
 
 def test_exclusivity_must_always_be_examined() -> None:
     silent = verdicts.NotExamined(check="device_exclusivity", promise="", reason="no hold")
-    results, others = conclusions.divided([silent, SILENT], [])
+    results, others = conclusions.divided([silent, SILENT], conclusions.owed(building.plan(), []))
     assert [(item.check, item.verdict, item.reason) for item in results] == [
         ("device_exclusivity", UNKNOWN, "no hold")
     ]

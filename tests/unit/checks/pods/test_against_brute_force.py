@@ -15,7 +15,9 @@ from tests.histories.placements import claim, gone, labelled, listed, node, on, 
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 Object = dict[str, Any]
-FAULT = plans.PlannedFault(name="f", kind="delay-request", carrier="server", text="late")
+FAULT = plans.PlannedFault(
+    name="f", kind="delay-request", carrier="server", text="late", drawn_by="chaos"
+)
 SELECTORS = (None, on("n1"), on("n1", "n2"), on("n2"), labelled("zone", "a"))
 
 

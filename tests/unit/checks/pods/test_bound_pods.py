@@ -14,7 +14,9 @@ from tests.histories import building, placements
 from tests.histories.placements import claim, gone, labelled, listed, node, on, pod, result
 
 VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
-FAULT = plans.PlannedFault(name="f", kind="delay-request", carrier="server", text="late")
+FAULT = plans.PlannedFault(
+    name="f", kind="delay-request", carrier="server", text="late", drawn_by="chaos"
+)
 NODES = [listed(node("n1", zone="a")), listed(node("n2", zone="b"))]
 D1 = result("D1")
 MINE = claim("c", D1, selector=on("n1"), users=["p"])
@@ -112,11 +114,15 @@ TAKEN_BACK: dict[str, list[placements.Event | None]] = {
 
 
 @pytest.mark.parametrize("events", TAKEN_BACK.values(), ids=TAKEN_BACK)
-def test_only_with_faults_a_binding_may_come_after_its_reservation(
+def test_only_by_chance_a_binding_may_come_after_its_reservation(
     events: list[placements.Event | None],
 ) -> None:
+    """A fault of the scenario does not excuse it (H10), one that a nemesis has drawn does."""
     assert judge(events).verdict is INVALID
+    assert judge(events, [msgspec.structs.replace(FAULT, drawn_by="")]).verdict is INVALID
     assert judge(events, [FAULT]).verdict is VALID
+    moving = plans.PlannedFault(name="f", kind="reallocate-claims", carrier="run", text="moved")
+    assert judge(events, [moving]).verdict is VALID
 
 
 @pytest.mark.parametrize(

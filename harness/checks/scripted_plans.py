@@ -1,0 +1,39 @@
+"""Plans of scripts, for checks: a script commands the order of events, and asks about one of them.
+
+In other runs faults come by chance, and a check passes over what a known hazard does with them. A
+script is played to see whether a program has the hazard, so that nothing is passed over. Only what
+the script itself has written is not the subject's.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.history import plans
+from harness.scenario import script_specs
+
+
+def is_scripted(plan: plans.Plan) -> bool:
+    """Return whether the run plays a script."""
+    return _traffic(plan.settings).get("profile") == script_specs.JOURNAL
+
+
+def expects(plan: plans.Plan, check: str) -> bool:
+    """Return whether the run plays a script that is about violations of this check."""
+    return is_scripted(plan) and check in (_traffic(plan.settings).get("expects") or ())
+
+
+def disturbs(plan: plans.Plan, process: str) -> bool:
+    """Return whether a script holds calls or events of a process, or ends or pauses it."""
+    steps: Sequence[Mapping[str, Any]] = _traffic(plan.settings).get("steps") or ()
+    named = [str(step.get(key) or "") for step in steps for key in ("client", "process")]
+    return any(name.partition(".")[0] == process for name in named)
+
+
+def has_extended_pods(settings: Mapping[str, Any]) -> bool:
+    """Return whether a pod of the script asks for an extended resource."""
+    objects: Sequence[Mapping[str, Any]] = _traffic(settings).get("objects") or ()
+    return any(item.get("extended") for item in objects)
+
+
+def _traffic(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    return settings.get("traffic") or {}
