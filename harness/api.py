@@ -85,6 +85,7 @@ def run(
     scenario: str | pathlib.Path,
     *,
     subject: Sequence[str] = (),
+    claim_controller: str = "",
     defects: Sequence[str] = (),
     remedies: Sequence[str] = (),
     overrides: Sequence[str] = (),
@@ -98,10 +99,11 @@ def run(
     """Run a scenario once on its own cluster, judge it and write its report.
 
     `scenario` is a file or the name of a shipped scenario, `cluster` a profile likewise.
-    `subject`, `defects`, `remedies`, `overrides` (`key=value`), `cluster_overrides`, `binaries` and
-    `until_found` are the options --subject, --defect, --remedy, --set, --cluster-set, --binaries
-    and --until-found of `flake-hunt run`. `seed` None: a random one. The run directory is made in
-    `reports`. Raises Error if the run could not be executed.
+    `subject`, `claim_controller`, `defects`, `remedies`, `overrides` (`key=value`),
+    `cluster_overrides`, `binaries` and `until_found` are the options --subject, --claim-controller,
+    --defect, --remedy, --set, --cluster-set, --binaries and --until-found of `flake-hunt run`.
+    `seed` None: a random one. The run directory is made in `reports`. Raises Error if the run could
+    not be executed.
     """
     from harness import seeds
     from harness.run import run_plan, runs
@@ -116,6 +118,7 @@ def run(
         cluster=profiles.load(cluster, overrides=cluster_overrides),
         until_found=until_found,
         chosen_subjects=subject,
+        claim_controller=claim_controller,
         binaries=str(binaries.resolve()) if binaries else "",
     )
     directory = runs.new_directory(plan, pathlib.Path(reports))

@@ -11,7 +11,7 @@ import msgspec
 from harness import writing
 from harness.campaign import campaign_documents, campaign_plan, results, summaries
 from harness.checks import verdicts
-from harness.history import campaign_folders, run_folders
+from harness.history import campaign_folders, run_folders, subject_names
 from harness.report import page_templates
 
 ERROR = "ERROR"
@@ -132,7 +132,7 @@ def _facts(document: campaign_documents.CampaignDocument) -> dict[str, str]:
         "runs": _runs(document),
         "jobs": str(document.jobs or ""),
         **{name: document.versions.get(name, "") for name in ("flake-hunt", "commit", "python")},
-        **{name: text for name, text in document.versions.items() if name.startswith("scheduler")},
+        **subject_names.versions(document.versions),
         **_cluster_versions(document),
     }
     return {name: text for name, text in facts.items() if text}

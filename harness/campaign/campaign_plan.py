@@ -11,6 +11,7 @@ from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.history import subject_names
+from harness.model import naming
 from harness.run import fault_planning, run_plan
 from harness.run.defects import known_defects
 from harness.scenario import hazards, loading, profiles, specs
@@ -42,6 +43,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     Controls and remedies always use the Python subject, because only that has them.
     """
+    claim_controller: str = ""
+    """Claim controller that replaces the scenario's; empty: the scenario's own."""
     tested: str = ""
     """Name of the schedulers for tables, with their versions; empty: the Python subject."""
     repetition: int
@@ -132,6 +135,7 @@ def plan(
     cluster: profiles.Profile | None = None,
     defects: Sequence[str] | None = None,
     subjects: Sequence[str] = (),
+    claim_controller: str = "",
     remedies: Sequence[str] = (),
     release: str = "",
     binaries: str = "",
@@ -143,7 +147,8 @@ def plan(
     """Return the plan of a campaign.
 
     `defects` None: the controls that the scenarios name. `cluster` None: embedded clusters.
-    `subjects` replace the schedulers of the scenarios in all runs except controls; `remedies`
+    `subjects` and `claim_controller` replace those of the scenarios in all runs except controls;
+    `remedies`
     change the Python scheduler in these runs, and `release` makes it like that one. `again` are
     the arguments of `flake-hunt` that repeat the campaign. With `until_decided`, `repeat` is the
     most runs of each subject. `locustfile` has the users of all runs. Raises ScenarioError or
@@ -163,6 +168,7 @@ def plan(
             release=release,
             cluster=profile,
             chosen_subjects=subjects,
+            claim_controller=claim_controller,
             binaries=binaries,
             fault_carrier=fault_carrier,
         )
@@ -173,6 +179,7 @@ def plan(
             defects=defects,
             remedies=remedies,
             subjects=subjects,
+            claim_controller=claim_controller,
             release=release,
             tested=subject_names.of_plan(resolved),
             on=providers.of(profile).capabilities,
@@ -208,6 +215,7 @@ def _kinds(
     defects: Sequence[str] | None,
     remedies: Sequence[str],
     subjects: Sequence[str],
+    claim_controller: str,
     release: str,
     tested: str,
     on: interfaces.Capabilities,
@@ -224,36 +232,48 @@ def _kinds(
         repetition=0,
         seed=0,
     )
+    own = _controller_of_controls(scenario, claim_controller)
     is_mended = bool(scenario.remedies) and set(scenario.remedies) <= set(remedies)
     purpose = Purpose.HAZARD if scenario.known_to_fail else Purpose.SUBJECT
-    if scenario.known_to_fail or subjects or release or is_mended or not scenario.remedies:
+    is_other = bool(subjects or claim_controller or release)
+    if scenario.known_to_fail or is_other or is_mended or not scenario.remedies:
         yield msgspec.structs.replace(
             base,
             purpose=Purpose.REMEDY if is_mended else purpose,
             remedies=list(remedies),
             release=release,
             subjects=list(subjects),
+            claim_controller=claim_controller,
             tested=tested,
         )
+    ours = msgspec.structs.replace(base, subjects=[PYTHON], claim_controller=own)
     if scenario.remedies and not is_mended:
-        yield msgspec.structs.replace(
-            base, purpose=Purpose.REMEDY, remedies=scenario.remedies, subjects=[PYTHON]
-        )
-    chosen = controls(scenario, on) if defects is None else defects
+        yield msgspec.structs.replace(ours, purpose=Purpose.REMEDY, remedies=scenario.remedies)
+    chosen = controls(scenario, on, own) if defects is None else defects
     known_defects.require_known(chosen)
     for defect in chosen:
         yield msgspec.structs.replace(
-            base, purpose=Purpose.CONTROL, hypothesis="", defects=[defect], subjects=[PYTHON]
+            ours, purpose=Purpose.CONTROL, hypothesis="", defects=[defect]
         )
 
 
-def controls(scenario: specs.Scenario, on: interfaces.Capabilities) -> list[str]:
+def _controller_of_controls(scenario: specs.Scenario, chosen: str) -> str:
+    """Return the claim controller of controls and remedies: ours, unless one works already."""
+    setting = scenario.subject.claim_controller
+    if "external" in (chosen, setting):
+        return "external"
+    return "" if isinstance(setting, str) else PYTHON
+
+
+def controls(
+    scenario: specs.Scenario, on: interfaces.Capabilities, claim_controller: str = ""
+) -> list[str]:
     """Return the defects that a scenario names as controls and that can be enabled on a cluster.
 
-    Only our claim controller has known defects; it does not run where the cluster has its own.
+    Only our claim controller has known defects; it does not run where another one works already.
     """
-    named = scenario.controls
-    impossible = known_defects.of_part(named, "claim-controller") if on.claim_controller else []
+    named, is_theirs = scenario.controls, on.claim_controller or claim_controller == "external"
+    impossible = known_defects.of_part(named, naming.CLAIM_CONTROLLER) if is_theirs else []
     return [name for name in named if name not in impossible]
 
 

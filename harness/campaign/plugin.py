@@ -214,6 +214,7 @@ class RunItem(pytest.Item):
             cluster=profile,
             until_found=self._run.purpose.must_fail,
             chosen_subjects=self._run.subjects,
+            claim_controller=self._run.claim_controller,
             binaries=self._plan.binaries,
             fault_carrier=self._plan.fault_carrier,
         )

@@ -125,6 +125,16 @@ Subject = Annotated[
         "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
     ),
 ]
+ClaimController = Annotated[
+    str,
+    of_cluster(
+        "--claim-controller",
+        metavar="CONTROLLER",
+        help="Use this ResourceClaim controller instead of the scenario's: python, "
+        "kube-controller-manager[=PATH|VERSION] (only its resourceclaim-controller runs), cluster, or external "
+        "(one that is already running).",
+    ),
+]
 Carrier = Literal["auto", "server", "proxy"]
 FaultCarrier = Annotated[
     Carrier,
@@ -287,6 +297,7 @@ class ClusterOptions(ProfileOptions):
     """The options about the cluster of runs, and the subject on it."""
 
     subject: Subject = None
+    claim_controller: ClaimController = ""
     fault_carrier: FaultCarrier = "auto"
 
 

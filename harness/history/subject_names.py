@@ -44,7 +44,7 @@ class Planned(Protocol):
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Versions of programs; those of schedulers by process name."""
+        """Versions of programs; those under test by process name."""
 
     @property
     def cluster_profile(self) -> Mapping[str, object]:
@@ -57,7 +57,7 @@ def of_plan(plan: plans.Plan) -> str:
 
 
 def of_run(plan: Planned, names: Sequence[str] = ()) -> str:
-    """Return the subject of a run: its defects and remedies, or its schedulers.
+    """Return the subject of a run: its defects and remedies, or its schedulers and controller.
 
     `names` are the labels of each, which distinguish schedulers of others. Several Python
     schedulers are counted, and one in the explorer is marked.
@@ -68,7 +68,7 @@ def of_run(plan: Planned, names: Sequence[str] = ()) -> str:
         base = defects or _ours(plan)
     else:
         base = _mixed(kinds, plan, names) + f" with {defects}" * bool(defects)
-    name = " + ".join([base, *plan.remedies])
+    name = " + ".join([base, *plan.remedies, *_controllers(plan)])
     return f"{name} (explored)" if kinds == [EXPLORED] else name + several(plan)
 
 
@@ -128,11 +128,27 @@ def _kinds(plan: Planned) -> list[str]:
 
 
 def _ours(plan: Planned) -> str:
-    """Return the Python scheduler without its defects and remedies; only alone it is correct."""
+    """Return the Python scheduler without its defects and remedies; correct only among ours."""
     release = plan.subject.partition(" as ")[2]
     if release:
         return f"{PYTHON} as {release}"
-    return PYTHON if plan.remedies or not is_ours(plan) else CORRECT
+    is_pure = is_ours(plan) and not plan.remedies and not _controllers(plan)
+    return CORRECT if is_pure else PYTHON
+
+
+def _controllers(plan: Planned) -> list[str]:
+    """Return the claim controller with its version if it is neither ours nor the cluster's."""
+    found = plan.versions.get(naming.CLAIM_CONTROLLER)
+    return [found] if found else []
+
+
+def versions(of_plan: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of the programs under test, by process name, of all those of a plan."""
+    return {
+        name: version
+        for name, version in of_plan.items()
+        if name.startswith(naming.scheduler(0)) or name == naming.CLAIM_CONTROLLER
+    }
 
 
 def _mixed(kinds: Sequence[str], plan: Planned, given: Sequence[str]) -> str:

@@ -1,8 +1,12 @@
 """Names of fake nodes, pools and devices, as in the upstream integration test, and of processes."""
 
+from typing import Literal
+
 RUN_LABEL = "flake-hunt/run"
 """Label of all objects of a run and key of its nodes' taint; the value is the run's id."""
 NODE_PREFIX = "worker-"
+CLAIM_CONTROLLER: Literal["claim-controller"] = "claim-controller"
+"""Process name of the claim controller, and the subcommand that runs ours."""
 _MANAGER_PREFIX = "flake-hunt-"
 
 

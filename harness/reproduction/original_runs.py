@@ -156,7 +156,20 @@ def _unresolved(subject: subject_specs.SubjectSpec) -> subject_specs.SubjectSpec
         ):
             changes["binary"] = ""
         schedulers.append(item.model_copy(update=changes))
-    return subject.model_copy(update={"schedulers": schedulers, "claim_controller": "auto"})
+    controller = _unresolved_controller(subject.claim_controller)
+    return subject.model_copy(update={"schedulers": schedulers, "claim_controller": controller})
+
+
+def _unresolved_controller(
+    controller: subject_specs.AnyClaimController,
+) -> subject_specs.AnyClaimController:
+    """Return a kube-controller-manager as it was chosen; ours and the cluster's are the default."""
+    if controller == "external":
+        return controller
+    if not isinstance(controller, subject_specs.KubeControllerManager):
+        return "auto"
+    is_there = pathlib.Path(controller.binary).is_file()
+    return controller if is_there else controller.model_copy(update={"binary": ""})
 
 
 def _drawn(plan: plans.Plan, scenario: specs.Scenario) -> list[fault.Fault]:

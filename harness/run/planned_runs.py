@@ -70,6 +70,16 @@ _CLAIM_CONTROLLER = _calls(
     pods=_FOLLOWED,
     pods__status="patch",
 )
+_KUBE_CONTROLLER_MANAGER = {
+    **_CLAIM_CONTROLLER,
+    **_calls(
+        resourceclaims=f"{_FOLLOWED} create update patch delete",
+        resourceclaims__status="update patch",
+        pods__status="update patch",
+        events="create update patch",
+    ),
+}
+"""Calls that the ClusterRole of its ResourceClaim controller allows, as far as it makes them."""
 _KUBELETS = _calls(
     nodes="list watch",
     resourceclaims="list watch",
@@ -92,7 +102,7 @@ class PlannedRun(fault.Run):
         self, scenario: specs.Scenario, on: interfaces.Capabilities, provider: str
     ) -> None:
         subject = scenario.subject
-        controllers: list[str] = [*subjects.python_controllers(subject)]
+        controllers = subjects.owned_controllers(subject)
         processes: dict[fault.Role, list[str]] = {
             "scheduler": subjects.owned_schedulers(subject),
             "claim-controller": controllers,
@@ -115,9 +125,10 @@ class PlannedRun(fault.Run):
             foreign_schedulers=[
                 item.kind for item in subject.schedulers if not isinstance(item, subjects.OWNED)
             ],
+            foreign_controller="" if controllers else str(subject.claim_controller),
             calls={
                 "scheduler": _of_schedulers(subject),
-                "claim-controller": _CLAIM_CONTROLLER,
+                "claim-controller": _of_controller(subject),
                 "kubelet": _KUBELETS,
                 "load": _LOAD,
                 "recorder": _OBSERVER,
@@ -139,6 +150,11 @@ def _of_schedulers(subject: subject_specs.SubjectSpec) -> fault.Calls | None:
                 return None
         found |= {key: found.get(key, frozenset()) | verbs for key, verbs in calls.items()}
     return found
+
+
+def _of_controller(subject: subject_specs.SubjectSpec) -> fault.Calls:
+    is_ours = subject.claim_controller == "python"
+    return _CLAIM_CONTROLLER if is_ours else _KUBE_CONTROLLER_MANAGER
 
 
 # -------------------------------------------------------------------------- names of objects

@@ -17,7 +17,8 @@ from harness.cluster import providers
 from harness.cluster.fake_nodes import fake_objects
 from harness.extensions import discovery, entry_points
 from harness.history import plans
-from harness.run import fault_planning, selectors, subjects
+from harness.model import naming
+from harness.run import controller_commands, fault_planning, selectors, subjects
 from harness.run.defects import known_defects
 from harness.scenario import loading, pool_changes, profiles, script_specs, specs, traffic_specs
 from harness.subject import remedies as known_remedies
@@ -78,7 +79,7 @@ def examinable(plan: plans.Plan) -> plans.Plan:
 
 
 def _require_examinable(plan: plans.Plan) -> None:
-    ours = [subjects.PROCESS, subjects.CONTROLLER]
+    ours = [subjects.PROCESS, naming.CLAIM_CONTROLLER]
     plan = msgspec.structs.replace(plan, expected_steps=[*plan.expected_steps, *ours])
     checks = {check.name: check for check in check_registry.CHECKS}
     others = [used.name for used in plan.plugins if used.kind == "checks"]
@@ -134,14 +135,17 @@ def plan(
     cluster: profiles.Profile | None = None,
     until_found: bool = False,
     chosen_subjects: Sequence[str] = (),
+    claim_controller: str = "",
     binaries: str = "",
     fault_carrier: fault_planning.CarrierChoice = "auto",
 ) -> plans.Plan:
     """Return everything that is decided before the run begins.
 
     `cluster` None: an embedded one. `chosen_subjects` replace the scenario's schedulers; for their
-    forms see `subjects.parse`. `release` of Kubernetes: empty for the default. `binaries` is the
-    folder of a kube-scheduler. Raises UsageError or ScenarioError for a run that cannot work.
+    forms see `subjects.parse`. `claim_controller` replaces the scenario's (empty: it does not); for
+    its forms see `controller_commands.parse`. `release` of Kubernetes: empty for the default.
+    `binaries` is the folder of a kube-scheduler. Raises UsageError or ScenarioError for a run that
+    cannot work.
     """
     cluster = cluster or profiles.load("embedded")
     command = again(
@@ -152,18 +156,20 @@ def plan(
         release=release,
         until_found=until_found,
         chosen_subjects=chosen_subjects,
+        claim_controller=claim_controller,
         cluster=cluster,
         binaries=binaries,
         fault_carrier=fault_carrier,
     )
+    asked = controller_commands.chosen(loaded.scenario, claim_controller)
     known_defects.require_known(loaded.scenario.controls)
     known_remedies.CATALOGUE.require_known(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
     selectors.require_satisfiable(loaded.scenario)
-    profile = providers.suited(cluster, loaded.scenario)
+    profile = providers.suited(cluster, asked)
     provider = providers.usable(profile)
     run_id = secrets.token_hex(4)
-    scenario, plugins = launching.resolved(loaded.scenario)
+    scenario, plugins = launching.resolved(asked)
     traffic = scenario.traffic
     if (
         until_found
@@ -260,6 +266,7 @@ def again(
     release: str = "",
     until_found: bool,
     chosen_subjects: Sequence[str],
+    claim_controller: str = "",
     cluster: profiles.Profile,
     binaries: str,
     fault_carrier: str = "auto",
@@ -271,6 +278,7 @@ def again(
         ("--remedy", remedies),
         ("--as", [release] if release else []),
         ("--subject", chosen_subjects),
+        ("--claim-controller", [claim_controller] if claim_controller else []),
         ("--fault-carrier", [fault_carrier] if fault_carrier != "auto" else []),
         ("--binaries", [binaries] if binaries and cluster.provider != "local" else []),
     ]

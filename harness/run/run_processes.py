@@ -13,7 +13,7 @@ from harness import writing
 from harness.cluster import interfaces
 from harness.history import directories, plans
 from harness.model import naming
-from harness.run import run_plan, scheduler_commands, subjects, supervising
+from harness.run import controller_commands, run_plan, scheduler_commands, subjects, supervising
 from harness.run.defects import known_defects
 from harness.scenario import pool_changes, script_specs, subject_specs
 from harness.scenario.fault_kinds import lost_nodes
@@ -52,7 +52,7 @@ class RunProcesses:
         *,
         protobuf: bool,
     ) -> None:
-        """`protobuf`: kube-scheduler uses protobuf instead of JSON."""
+        """`protobuf`: programs of Kubernetes use protobuf instead of JSON."""
         self._supervisor, self._plan, self._directory = supervisor, plan, directory
         self._scenario = run_plan.scenario_of(plan)
         self._kubeconfig = cluster.kubeconfig.resolve()
@@ -65,7 +65,7 @@ class RunProcesses:
         self._starters: dict[str, Callable[[str], None]] = {
             KUBELET: self._start_kubelet,
             lost_nodes.KUBELET: self._start_kubelet,
-            subjects.CONTROLLER: self._start_controller,
+            naming.CLAIM_CONTROLLER: self._start_controller,
         }
         for name, scheduler in self._schedulers().items():
             self._starters[name] = functools.partial(self._start_scheduler, scheduler=scheduler)
@@ -75,11 +75,10 @@ class RunProcesses:
         self._led.update(kubeconfigs)
 
     def foreign_clients(self) -> list[str]:
-        """Return the schedulers that are not ours: programs that need TLS."""
-        schedulers = self._schedulers().items()
-        return [
-            name for name, item in schedulers if not isinstance(item, subject_specs.PythonScheduler)
-        ]
+        """Return the parts of the subject that are not ours: programs that need TLS."""
+        subject = self._scenario.subject
+        ours = subjects.python_parts(subject)
+        return [name for name in (*self._schedulers(), naming.CLAIM_CONTROLLER) if name not in ours]
 
     def start_observers(self) -> None:
         """Start the recorder and the kubelets, and wait until they are ready."""
@@ -96,11 +95,9 @@ class RunProcesses:
         self._supervisor.wait_ready(RECORDER, *self._kubelets)
 
     def start_subject(self) -> None:
-        """Start the schedulers, and the claim controller unless the cluster runs its own."""
-        for name in self._schedulers():
+        """Start the schedulers, and the claim controller unless another one works already."""
+        for name in (*self._schedulers(), *subjects.owned_controllers(self._scenario.subject)):
             self._starters[name](name)
-        if self._scenario.subject.claim_controller == "python":
-            self._start_controller(subjects.CONTROLLER)
 
     def start_next(self, name: str) -> str:
         """Start the next incarnation of a process, without waiting for it."""
@@ -143,7 +140,7 @@ class RunProcesses:
         """Stop all processes in order; the recorder comes last, to see all that the others do."""
         self._supervisor.stop(TRAFFIC, timeout_s=TRAFFIC_STOP_TIMEOUT_S)
         self._supervisor.stop_all(
-            [*self._schedulers(), subjects.CONTROLLER, *self._kubelets, RECORDER]
+            [*self._schedulers(), naming.CLAIM_CONTROLLER, *self._kubelets, RECORDER]
         )
 
     def _schedulers(self) -> dict[str, subject_specs.AnyScheduler]:
@@ -212,8 +209,19 @@ class RunProcesses:
         return path.resolve()
 
     def _start_controller(self, name: str) -> None:
-        chosen = known_remedies.CATALOGUE.of_process(self._plan.remedies, subjects.CONTROLLER)
-        self._start_subject_part(name, subjects.CONTROLLER, *_remedies(chosen))
+        chosen_one = self._scenario.subject.claim_controller
+        if isinstance(chosen_one, subject_specs.KubeControllerManager):
+            self._start_controller_manager(name, chosen_one)
+            return
+        chosen = known_remedies.CATALOGUE.of_process(self._plan.remedies, naming.CLAIM_CONTROLLER)
+        self._start_subject_part(name, naming.CLAIM_CONTROLLER, *_remedies(chosen))
+
+    def _start_controller_manager(
+        self, name: str, manager: subject_specs.KubeControllerManager
+    ) -> None:
+        kubeconfig = self._foreign_kubeconfig_of(name)
+        argv = controller_commands.command(manager, kubeconfig=kubeconfig, protobuf=self._protobuf)
+        self._supervisor.start_foreign(name, argv, env={"KUBECONFIG": str(kubeconfig)})
 
     def _start_scheduler(self, name: str, *, scheduler: subject_specs.AnyScheduler) -> None:
         """Start a scheduler, unless it runs outside the harness."""
@@ -227,7 +235,7 @@ class RunProcesses:
             options += ["-v", str(verbosity)] if verbosity else []
             self._start_subject_part(name, subjects.PROCESS, *options, elected=self._is_elected)
             return
-        kubeconfig = self._led_of(name) or self._user_kubeconfig
+        kubeconfig = self._foreign_kubeconfig_of(name)
         context = scheduler_commands.RunContext(
             kubeconfig=kubeconfig,
             namespace=self._plan.namespace,
@@ -252,7 +260,7 @@ class RunProcesses:
         """Start a part of the Python subject with its settings, its defects and a steps file."""
         common = [*self._connection(name), "--settings", self._write_settings(name)]
         common += self._defects_of(
-            "claim-controller" if part == subjects.CONTROLLER else "scheduler"
+            naming.CLAIM_CONTROLLER if part == naming.CLAIM_CONTROLLER else "scheduler"
         )
         if self._plan.release:
             common += ["--as", self._plan.release]
@@ -287,6 +295,10 @@ class RunProcesses:
     def _led_of(self, name: str) -> pathlib.Path | None:
         """Return the kubeconfig of an incarnation, or else of its first one; None: it has none."""
         return self._led.get(name) or self._led.get(naming.first_incarnation(name))
+
+    def _foreign_kubeconfig_of(self, name: str) -> pathlib.Path:
+        """Return the kubeconfig of a program that is not ours."""
+        return self._led_of(name) or self._user_kubeconfig
 
 
 def _remedies(chosen: Iterable[str]) -> list[str]:

@@ -17,6 +17,8 @@ API_VERSION = "kubescheduler.config.k8s.io/v1"
 """Version of the KubeSchedulerConfiguration."""
 JSON = "application/json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
+STREAMED_LISTS = "WatchListClient"
+"""Feature gate with which client-go begins by a watch that has what is there, instead of a list."""
 PLACEHOLDERS = ("kubeconfig", "scheduler_name", "namespace", "log_dir", "run_id", "seed")
 """Placeholders in the command line of a `command` subject."""
 
@@ -64,6 +66,11 @@ def command(
     return None
 
 
+def content_type(*, protobuf: bool) -> str:
+    """Return the content type of the requests of programs of Kubernetes."""
+    return PROTOBUF if protobuf else JSON
+
+
 def check_placeholders(word: str) -> None:
     """Raise UsageError for unbalanced braces or an unknown placeholder in a word of a command."""
     try:
@@ -106,7 +113,7 @@ def configuration(
         "leaderElection": _leader_election(scheduler, subject.leader_election, namespace),
         "clientConnection": {
             "kubeconfig": str(kubeconfig),
-            "contentType": PROTOBUF if protobuf else JSON,
+            "contentType": content_type(protobuf=protobuf),
             "acceptContentTypes": f"{PROTOBUF},{JSON}" if protobuf else JSON,
             "qps": scheduler.qps,
             "burst": scheduler.burst,
@@ -156,8 +163,8 @@ def _leader_election(
     }
 
 
-def _gates(chosen: Mapping[str, bool]) -> str:
-    """Return feature gates as kube-scheduler's option takes them: `A=true,B=false`."""
+def gates(chosen: Mapping[str, bool]) -> str:
+    """Return feature gates as --feature-gates takes them: `A=true,B=false`."""
     return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(chosen.items()))
 
 
@@ -175,7 +182,7 @@ def _kube_scheduler_command(
         f"--v={verbosity}",
     ]
     if scheduler.feature_gates:
-        arguments.append(f"--feature-gates={_gates(scheduler.feature_gates)}")
+        arguments.append(f"--feature-gates={gates(scheduler.feature_gates)}")
     return arguments
 
 

@@ -9,14 +9,13 @@ import dataclasses
 import pathlib
 import shlex
 from collections.abc import Sequence
-from typing import Literal
 
 from harness import errors, suggestions
 from harness.cluster import interfaces
 from harness.cluster.local import binaries
 from harness.extensions import descriptions, discovery
 from harness.model import naming
-from harness.run import program_versions, scheduler_commands
+from harness.run import controller_commands, program_versions, scheduler_commands
 from harness.run.defects import known_defects
 from harness.scenario import cluster_features, specs, subject_specs
 from harness.subject import remedies as known_remedies
@@ -25,14 +24,10 @@ SCHEDULER_NAME = "flake-hunt"
 """Default `schedulerName`; further schedulers get a number as suffix."""
 PROCESS = "scheduler"
 """Process name of the first scheduler; further ones get a number as suffix."""
-CONTROLLER: Literal["claim-controller"] = "claim-controller"
-"""Process name of the Python claim controller, and the subcommand that runs it."""
 BINDING_TIMEOUT_SINCE = (1, 35)
 """First version of kube-scheduler with the argument bindingTimeout (kubernetes#134905)."""
-STREAMED_LISTS = "WatchListClient"
-"""Feature gate with which client-go begins by a watch that has what is there, instead of a list."""
 STREAMED_LISTS_SINCE = (1, 35)
-"""First version of kube-scheduler in which it is on."""
+"""First version of kube-scheduler in which WatchListClient is on."""
 OWNED = (
     subject_specs.PythonScheduler,
     subject_specs.KubeScheduler,
@@ -55,7 +50,7 @@ class Resolved:
     spec: subject_specs.SubjectSpec
     title: str
     versions: dict[str, str]
-    """Versions of the schedulers' programs, by process name."""
+    """Versions of the programs under test, by process name."""
     python_parts: list[str]
     """Names of the processes that record their steps."""
     processes: list[str]
@@ -117,7 +112,7 @@ def of_run(
         spec=found,
         title=title(found, release),
         python_parts=python_parts(found),
-        processes=[*owned_schedulers(found), *python_controllers(found)],
+        processes=[*owned_schedulers(found), *owned_controllers(found)],
         versions=versions(found),
     )
 
@@ -150,14 +145,14 @@ def resolve(
             known_remedies.CATALOGUE.of_process(remedies, "scheduler"),
             release,
         )
-    controller = _controller(subject.claim_controller, on)
-    if controller == "cluster":
+    controller = controller_commands.resolve(subject.claim_controller, on, folder)
+    if controller != "python":
         _require_own_controller(
-            "--defect", known_defects.of_part(defects, CONTROLLER), "has known defects"
+            "--defect", known_defects.of_part(defects, naming.CLAIM_CONTROLLER), "has known defects"
         )
         _require_own_controller(
             "--remedy",
-            known_remedies.CATALOGUE.of_process(remedies, CONTROLLER),
+            known_remedies.CATALOGUE.of_process(remedies, naming.CLAIM_CONTROLLER),
             "can be given remedies",
         )
     return subject.model_copy(update={"schedulers": named, "claim_controller": controller})
@@ -166,7 +161,7 @@ def resolve(
 def with_features(
     subject: subject_specs.SubjectSpec, scenario: specs.Scenario
 ) -> subject_specs.SubjectSpec:
-    """Return the subject with the feature gates of kube-schedulers that the scenario needs.
+    """Return the subject with the feature gates of its programs that the scenario needs.
 
     Raises UsageError for one that lacks a feature, or an argument that the subject sets.
     """
@@ -174,7 +169,10 @@ def with_features(
         _with_gates(item, scenario) if isinstance(item, subject_specs.KubeScheduler) else item
         for item in subject.schedulers
     ]
-    return subject.model_copy(update={"schedulers": schedulers})
+    controller = controller_commands.with_gates(
+        subject.claim_controller, scenario, lists=needs_lists(scenario)
+    )
+    return subject.model_copy(update={"schedulers": schedulers, "claim_controller": controller})
 
 
 def _with_gates(
@@ -193,7 +191,11 @@ def _with_gates(
             "expected a kube-scheduler of 1.35 or newer for subject.binding_timeout_s, because "
             f"older ones always wait 600 s, got {scheduler.binary} of {version[0]}.{version[1]}"
         )
-    streamed = {STREAMED_LISTS: False} if lists and version >= STREAMED_LISTS_SINCE else {}
+    streamed = (
+        {scheduler_commands.STREAMED_LISTS: False}
+        if lists and version >= STREAMED_LISTS_SINCE
+        else {}
+    )
     gates = {**streamed, **found.gates, **scheduler.feature_gates}
     return scheduler.model_copy(update={"feature_gates": gates})
 
@@ -206,15 +208,16 @@ def needs_lists(scenario: specs.Scenario) -> bool:
 
 def environment(scenario: specs.Scenario) -> dict[str, str]:
     """Return the environment of programs of client-go; kube-scheduler has a gate instead."""
-    return {f"KUBE_FEATURE_{STREAMED_LISTS}": "false"} if needs_lists(scenario) else {}
+    gate = f"KUBE_FEATURE_{scheduler_commands.STREAMED_LISTS}"
+    return {gate: "false"} if needs_lists(scenario) else {}
 
 
 def _require_own_controller(option: str, chosen: Sequence[str], only_ours: str) -> None:
-    """Raise UsageError for a defect or remedy of a claim controller that does not run."""
+    """Raise UsageError for a defect or remedy of our claim controller, which does not run."""
     if chosen:
         raise errors.UsageError(
-            f"expected a cluster without a ResourceClaim controller for {option} {chosen[0]}, "
-            f"because only ours {only_ours}: use --cluster embedded"
+            f"expected the Python claim controller for {option} {chosen[0]}, because only that "
+            f"{only_ours}: leave --claim-controller out and use --cluster embedded"
         )
 
 
@@ -263,28 +266,8 @@ def _require_usable(scheduler: subject_specs.AnyScheduler, on: interfaces.Capabi
             scheduler_commands.check_placeholders(word)
 
 
-def _controller(setting: str, on: interfaces.Capabilities) -> str:
-    """Return which claim controller is used, `cluster` or `python`.
-
-    Raises UsageError if the setting does not suit the cluster.
-    """
-    suitable = "cluster" if on.claim_controller else "python"
-    if setting in ("auto", suitable):
-        return suitable
-    if setting == "python":
-        raise errors.UsageError(
-            "expected a cluster without a ResourceClaim controller for subject.claim_controller = "
-            "'python', but this one runs its own, and two controllers would create every claim "
-            "twice: leave the setting out, or disable the cluster's controller in the profile"
-        )
-    raise errors.UsageError(
-        "expected a cluster that runs a ResourceClaim controller for subject.claim_controller = "
-        "'cluster', but this one does not: leave the setting out to start the Python controller"
-    )
-
-
 def versions(subject: subject_specs.SubjectSpec) -> dict[str, str]:
-    """Return the versions of the schedulers' programs, by process name.
+    """Return the versions of the programs under test, by process name.
 
     Programs without a version are left out. Raises UsageError for a binary that cannot run here.
     """
@@ -301,6 +284,7 @@ def versions(subject: subject_specs.SubjectSpec) -> dict[str, str]:
             known[name] = binaries.version(binaries.program(program), arguments)
         elif isinstance(scheduler, subject_specs.CommandScheduler):
             known[name] = program_versions.of_command(scheduler.command)
+    known[naming.CLAIM_CONTROLLER] = controller_commands.version(subject.claim_controller)
     return {name: version for name, version in known.items() if version}
 
 
@@ -335,8 +319,14 @@ def python_parts(subject: subject_specs.SubjectSpec) -> list[str]:
 
 
 def python_controllers(subject: subject_specs.SubjectSpec) -> list[str]:
-    """Return the process name of our claim controller; empty if the cluster runs its own."""
-    return [CONTROLLER] if subject.claim_controller == "python" else []
+    """Return the process name of our claim controller; empty if another one works."""
+    return [naming.CLAIM_CONTROLLER] if subject.claim_controller == "python" else []
+
+
+def owned_controllers(subject: subject_specs.SubjectSpec) -> list[str]:
+    """Return the process name of the claim controller that the run starts; empty: none."""
+    starts = subject.claim_controller not in ("cluster", "external")
+    return [naming.CLAIM_CONTROLLER] if starts else []
 
 
 def _words(text: str) -> list[str]:

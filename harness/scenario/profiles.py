@@ -81,6 +81,9 @@ class LocalProfile(ProfileSpec):
     """Run kube-controller-manager with all its controllers (its resourceclaim-controller replaces
     ours); auto: where its binary is found, run it to collect garbage and to remove namespaces only.
     Without it, nothing removes claims of pods that are gone."""
+    claim_controller: bool = True
+    """With controller_manager = true: keep its resourceclaim-controller; false: run all others, as
+    for a run that names a claim controller of its own."""
     watch_cache: WatchCache = "auto"
     """--watch-cache of kube-apiserver; auto: off if a fault of the scenario restarts it. With its
     cache, a restarted kube-apiserver answers resumed watches with 410 (kubernetes#129194), so that
@@ -204,11 +207,19 @@ def suited(
         case LocalProfile() | KindProfile():
             if profile.watch_cache == "auto":
                 changed["watch_cache"] = "off" if restarts else "on"
+            is_whole = isinstance(profile, LocalProfile) and profile.controller_manager is True
+            if is_whole and _brings_controller(scenario):
+                changed["claim_controller"] = False
         case KubeconfigProfile():
             return profile
     if version is not None:
         changed |= _switched_on(profile, scenario, version)
     return profile.model_copy(update=changed)
+
+
+def _brings_controller(scenario: specs.Scenario) -> bool:
+    """Return whether a run has a claim controller that is not the cluster's."""
+    return scenario.subject.claim_controller not in ("auto", "cluster")
 
 
 def _switched_on(

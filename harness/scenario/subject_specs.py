@@ -83,6 +83,40 @@ AnyScheduler: TypeAlias = Annotated[
 ]
 
 
+class KubeControllerManager(Spec):
+    """A kube-controller-manager binary, of which only the ResourceClaim controller runs.
+
+    It elects no leader. The back-offs of its retries, 5 ms to 1,000 s, cannot be set.
+    """
+
+    kind: Literal["kube-controller-manager"]
+    binary: str = ""
+    """Path of the binary, or a version such as 1.36.3 or 1.36; searched in --binaries, or
+    KUBE_BINARIES, KUBEBUILDER_ASSETS and PATH; empty: the newest there."""
+    verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
+    """--v; 5 logs every step for a pod or a claim."""
+    qps: Annotated[float, pydantic.Field(gt=0, le=1_000_000)] = 5000.0
+    """Requests per second; 5000 as for the scheduler, not 20, so that the client does not
+    throttle."""
+    burst: PositiveCount = 5000
+    """Burst above qps, in requests."""
+    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
+    """--feature-gates."""
+
+
+def _form(value: object) -> str:
+    """Return the form of a claim controller, so that a mistake is told for this form only."""
+    is_table = isinstance(value, dict | KubeControllerManager)
+    return "kube-controller-manager" if is_table else "word"
+
+
+AnyClaimController: TypeAlias = Annotated[
+    Annotated[Literal["auto", "python", "cluster", "external"], pydantic.Tag("word")]
+    | Annotated[KubeControllerManager, pydantic.Tag("kube-controller-manager")],
+    pydantic.Discriminator(_form),
+]
+
+
 class LeaderElectionSpec(Spec):
     """Leader election of schedulers on a Lease in the run's namespace."""
 
@@ -117,9 +151,9 @@ class SubjectSpec(Spec):
     own_devices: bool = False
     """Each scheduler has devices of its own, which only the claims of its pods request: of each
     node the devices are dealt out in turn. The schedulers must have different names."""
-    claim_controller: Literal["auto", "python", "cluster"] = "auto"
-    """Controller that creates and releases claims of templates; auto: the cluster's, or else
-    ours."""
+    claim_controller: AnyClaimController = "auto"
+    """Controller that creates and releases claims of templates; auto: the cluster's, or else ours;
+    external: one that is already running; or a kube-controller-manager that the run starts."""
 
     start: Literal["before-traffic", "after-traffic"] = "before-traffic"
     """after-traffic: create all objects first, so that scheduling starts with a full queue."""

@@ -15,11 +15,12 @@ from tests.stand_ins.kube_apiserver import DELETED
 
 VERSION = "Kubernetes v1.36.4"
 CONTROLLERS = {
-    "*",
     "garbage-collector-controller",
     "namespace-controller",
+    "resourceclaim-controller",
     "serviceaccount-controller",
 }
+USER_AGENT = "kube-controller-manager/v1.36.4 (linux/amd64) kubernetes/0000000"
 INTERVAL_S = 0.1
 
 
@@ -29,21 +30,31 @@ def main() -> int:
     if "version" in flags:
         print(VERSION)
         return 0
-    chosen = flags.get("controllers", "*").split(",")
-    if unknown := set(chosen) - CONTROLLERS:
-        pflag.fail(f'"{unknown.pop()}" is not in the list of known controllers')
+    runs = enabled(flags.get("controllers", "*").split(","))
     kubeconfig = pathlib.Path(pflag.kubeconfig(flags.get("kubeconfig", "")))
+    if flags.get("leader-elect", "true") != "false":
+        sys.exit("this stand-in does not elect leaders")
     stopped = processes.stop_event()
-    api = apis.Api(transports.connect(kubeconfig))
+    api = apis.Api(transports.connect(kubeconfig, user_agent=USER_AGENT))
     with contextlib.ExitStack() as running:
-        if "garbage-collector-controller" in chosen or "*" in chosen:
+        if "garbage-collector-controller" in runs:
             running.enter_context(garbage_collection.Collector(api).running())
-        if "*" in chosen:
+        if "resourceclaim-controller" in runs:
             claims = claim_controllers.ClaimController(api, claim_controllers.ControllerOptions())
             claims.start()
             running.callback(claims.stop)
-        look_after_namespaces(api, stopped)
+        if "namespace-controller" in runs:
+            look_after_namespaces(api, stopped)
+        stopped.wait()
     return 0
+
+
+def enabled(chosen: list[str]) -> set[str]:
+    """The controllers that run; end if one is not known."""
+    if unknown := {word.removeprefix("-") for word in chosen} - {*CONTROLLERS, "*"}:
+        pflag.fail(f'"{unknown.pop()}" is not in the list of known controllers')
+    left_out = {word.removeprefix("-") for word in chosen if word.startswith("-")}
+    return (CONTROLLERS if "*" in chosen else set(chosen)) - left_out
 
 
 def look_after_namespaces(api: apis.Api, stopped: threading.Event) -> None:

@@ -253,7 +253,15 @@ def _kinds(runs: Iterable[campaign_plan.PlannedRun]) -> Iterable[campaign_plan.P
     """Return one run of each kind whose schedulers the plan has named."""
     named = (run for run in runs if run.tested and run.purpose is not Purpose.CONTROL)
     return {
-        (run.scenario, *run.subjects, *run.remedies, run.release, run.tested): run for run in named
+        (
+            run.scenario,
+            *run.subjects,
+            run.claim_controller,
+            *run.remedies,
+            run.release,
+            run.tested,
+        ): run
+        for run in named
     }.values()
 
 
@@ -266,6 +274,7 @@ def _subject_name(plan: campaign_plan.CampaignPlan, run: campaign_plan.PlannedRu
         release=run.release,
         cluster=profiles.restore(plan.cluster),
         chosen_subjects=run.subjects,
+        claim_controller=run.claim_controller,
         binaries=plan.binaries,
         fault_carrier=plan.fault_carrier,
     )

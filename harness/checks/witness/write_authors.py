@@ -41,10 +41,11 @@ class Authors:
         """`managers` are the field managers of the record, if there is no audit log to ask."""
         subject = plan.settings.get("subject") or {}
         schedulers: Sequence[dict[str, str]] = subject.get("schedulers") or ()
+        controller = subject.get("claim_controller")
+        programs = [*schedulers, controller] if isinstance(controller, dict) else schedulers
         kinds = [item.get("kind", "python") for item in schedulers]
-        self._names = {
-            item["binary"].rpartition("/")[2] for item in schedulers if item.get("binary")
-        }
+        kinds += ["external"] * (controller == "external")
+        self._names = {item["binary"].rpartition("/")[2] for item in programs if item.get("binary")}
         self._names |= {"kube-scheduler"} if {"kube-scheduler", "cluster"} & {*kinds} else set()
         self._told = told
         seen = {*told.authors.values(), *(audit_history.Author(name, "") for name in managers)}

@@ -98,6 +98,7 @@ class CampaignOptions(choosing.ClusterOptions):
             reports=reports,
             cluster=profile,
             subjects=self.subject or (),
+            claim_controller=self.claim_controller,
             remedies=self.remedy or (),
             release=self.release,
             binaries=choosing.folder(self.binaries),

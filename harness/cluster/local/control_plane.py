@@ -35,6 +35,8 @@ The same as in the kind profiles.
 COLLECTORS = ("garbage-collector-controller", "namespace-controller", "serviceaccount-controller")
 """Controllers that a cluster needs in which another one makes the claims. The last one shows that
 they have begun."""
+WITHOUT_CLAIM_CONTROLLER = "*,-resourceclaim-controller"
+"""Value of --controllers for a run that brings its own claim controller."""
 NODE_MONITOR_GRACE = "240h"
 """How long a node stays Ready without a heartbeat."""
 
@@ -134,7 +136,8 @@ def controller_manager(
 ) -> list[str]:
     """Return the command line of kube-controller-manager.
 
-    It runs all controllers, or COLLECTORS, without leader election, and tolerates fake nodes.
+    It runs all controllers, all but one, or COLLECTORS, without leader election, and tolerates fake
+    nodes.
     """
     flags: dict[str, object] = {
         "kubeconfig": kubeconfig,
@@ -148,6 +151,8 @@ def controller_manager(
     }
     if profile.controller_manager == "auto":
         flags["controllers"] = ",".join(COLLECTORS)
+    elif not profile.claim_controller:
+        flags["controllers"] = WITHOUT_CLAIM_CONTROLLER
     return _command(binary, flags)
 
 

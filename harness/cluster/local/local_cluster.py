@@ -90,9 +90,10 @@ class Provider:
     def capabilities(self) -> interfaces.Capabilities:
         """An API server, and the controllers that the profile starts."""
         managed = _has_manager(self._profile)
+        is_whole = self._profile.controller_manager is True and self._profile.claim_controller
         return interfaces.Capabilities(
-            claim_controller=self._profile.controller_manager is True,
-            claim_controller_process=MANAGER if self._profile.controller_manager is True else "",
+            claim_controller=is_whole,
+            claim_controller_process=MANAGER if is_whole else "",
             namespace_controller=managed,
             garbage_collector=managed,
             restarts_api_server=True,

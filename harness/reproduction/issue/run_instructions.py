@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness import errors
-from harness.cluster import providers
+from harness.cluster import interfaces, providers
 from harness.cluster.local import binaries
 from harness.history import plans
 from harness.run import fault_planning
@@ -40,11 +40,9 @@ def instructions(
 
 
 def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[Instruction]:
-    has_binary = any(
-        isinstance(item, subject_specs.KubeScheduler) for item in scenario.subject.schedulers
-    )
-    folder = f" --binaries {_FOLDER}" if has_binary else ""
-    scheduler = f"kube-scheduler in {_FOLDER}, " if has_binary else ""
+    programs = _programs(scenario.subject)
+    folder = f" --binaries {_FOLDER}" if programs else ""
+    scheduler = f"{' and '.join(programs)} in {_FOLDER}, " if programs else ""
     if is_possible(scenario, profiles.load("embedded")):
         needs = f"Needs {scheduler}no cluster: the API server is Flake Hunt's own."
         yield Instruction(title="Embedded API server", needs=needs, commands=[f"{base}{folder}"])
@@ -70,20 +68,38 @@ def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[In
         )
 
 
+def _programs(subject: subject_specs.SubjectSpec) -> list[str]:
+    """Return the programs of Kubernetes that a run starts as its subject."""
+    parts = [*subject.schedulers, subject.claim_controller]
+    kinds = (subject_specs.KubeScheduler, subject_specs.KubeControllerManager)
+    return list(dict.fromkeys(item.kind for item in parts if isinstance(item, kinds)))
+
+
 def is_possible(scenario: specs.Scenario, profile: profiles.Profile) -> bool:
     """Return whether clusters of this profile have what the subject and the faults need."""
     on = providers.capabilities(profile)
     kinds = {item.kind for item in scenario.subject.schedulers}
     if "external" in kinds or ("cluster" in kinds and not on.scheduler):
         return False
-    controller = "cluster" if on.claim_controller else "python"
-    subject = scenario.subject.model_copy(update={"claim_controller": controller})
-    resolved = scenario.model_copy(update={"subject": subject})
+    resolved = _resolved(scenario, on)
+    if resolved is None:
+        return False
     try:
         fault_planning.plan(resolved, seed=0, on=on, provider=profile.provider)
     except errors.UsageError:
         return False
     return True
+
+
+def _resolved(scenario: specs.Scenario, on: interfaces.Capabilities) -> specs.Scenario | None:
+    """Return the scenario with the claim controller of a run on such a cluster; None: none is."""
+    controller = scenario.subject.claim_controller
+    if controller == "auto":
+        controller = "cluster" if on.claim_controller else "python"
+    elif on.claim_controller or controller == "external":
+        return None
+    subject = scenario.subject.model_copy(update={"claim_controller": controller})
+    return scenario.model_copy(update={"subject": subject})
 
 
 def _options(plan: plans.Plan) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.checks import verdicts
 from harness.history import records, subject_names
+from harness.model import naming
 from harness.report.causes import strip_pictures, strips
 from harness.reproduction.issue import markdown, specimens
 
@@ -100,6 +101,8 @@ def scheduler(specimen: specimens.Specimen) -> str:
     changes += [f"remedy {name}" for name in plan.remedies]
     added = f" with {', '.join(changes)}" if changes else ""
     which = f" as {plan.release}" * bool(plan.release) + subject_names.several(plan)
+    if controller := plan.versions.get(naming.CLAIM_CONTROLLER):
+        added += f" and {controller}"
     return markdown.text(f"Flake Hunt's Python port of kube-scheduler{which}{added}")
 
 
@@ -109,7 +112,7 @@ def versions(specimen: specimens.Specimen) -> Iterator[str]:
     plan = specimen.plan
     own = ("flake-hunt", "commit", "python", "platform")
     rows = {"cluster": plan.cluster, **specimen.cluster_versions}
-    rows |= {name: text for name, text in plan.versions.items() if name.startswith("scheduler")}
+    rows |= subject_names.versions(plan.versions)
     rows |= {name: plan.versions[name] for name in own if name in plan.versions}
     yield markdown.table(
         ("component", "version"),

@@ -85,6 +85,9 @@ class Run:
     """The kubelet processes; another one for a node that may be lost."""
     foreign_schedulers: list[str]
     """Kinds of the schedulers that run without the run: `cluster`, `external`."""
+    foreign_controller: str
+    """The claim controller that runs without the run: `cluster`, `external`; empty: the run starts
+    it."""
     calls: Mapping[Role, Calls | None]
     """API calls of each role; None: unknown."""
     name_objections: Callable[[str, str], Iterator[str]]
@@ -251,9 +254,12 @@ def role_objections(role: Role, run: Run) -> Iterator[str]:
             "connections belong to others: use --subject kube-scheduler, or remove the fault"
         )
     elif not run.processes[role]:
+        is_external = run.foreign_controller == "external"
+        whose = "another program is the" if is_external else "the cluster runs its own"
         yield (
-            f"expected a role of this run, got {role!r}, but the cluster runs its own "
-            "ResourceClaim controller: use a cluster profile without it, or remove the fault"
+            f"expected a role of this run, got {role!r}, but {whose} ResourceClaim controller: use "
+            "--claim-controller python or kube-controller-manager on a cluster without it, or remove "
+            "the fault"
         )
 
 

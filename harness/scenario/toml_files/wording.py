@@ -66,7 +66,7 @@ def _bare(kind: Any) -> Any:
 def _members(kind: Any) -> tuple[Any, ...]:
     """Return the tables of a tagged union; empty for any other type."""
     is_union = get_origin(kind) in (Union, types.UnionType)
-    return tuple(member for member in get_args(kind) if _is_spec(member)) if is_union else ()
+    return tuple(filter(_is_spec, map(_bare, get_args(kind)))) if is_union else ()
 
 
 def _tags(member: type[pydantic.BaseModel]) -> set[Any]:

@@ -9,6 +9,7 @@ from harness.campaign import campaign_plan
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces
 from harness.scenario import loading
+from tests.stand_ins import commands
 
 ROOT = pathlib.Path(__file__).parents[3]
 
@@ -122,6 +123,44 @@ def test_chosen_subjects_are_not_for_the_controls(tmp_path: pathlib.Path) -> Non
     }
     assert all(run.subjects == ["python"] for run in plan.runs if run.purpose is Purpose.CONTROL)
     assert plan.binaries == "/opt"
+
+
+def test_a_chosen_claim_controller_is_not_for_the_controls(tmp_path: pathlib.Path) -> None:
+    commands.install(tmp_path, "kube-controller-manager")
+    plan = planned(
+        tmp_path,
+        scenarios=["controller-down"],
+        claim_controller="kube-controller-manager",
+        binaries=str(tmp_path),
+    )
+    runs = {purpose: [run for run in plan.runs if run.purpose is purpose] for purpose in Purpose}
+    assert {run.claim_controller for run in runs[Purpose.CONTROL]} == {""}
+    assert {(run.subject, run.claim_controller) for run in runs[Purpose.SUBJECT]} == {
+        ("python + kube-controller-manager v1.36.4", "kube-controller-manager")
+    }
+    assert plan.versions["claim-controller"] == "kube-controller-manager v1.36.4"
+
+
+@pytest.mark.parametrize(
+    ("own", "chosen", "of_controls"),
+    [
+        ("auto", "python", ""),
+        ("auto", "external", "external"),
+        ("external", "", "external"),
+        ({"kind": "kube-controller-manager"}, "", "python"),
+    ],
+)
+def test_controls_have_our_claim_controller_unless_one_works_already(
+    own: object, chosen: str, of_controls: str
+) -> None:
+    loaded = loading.load("controller-down").scenario
+    subject = loaded.subject.model_validate({"claim_controller": own})
+    both = ["gather-not-atomic", "controller-claims-not-enqueued"]
+    scenario = loaded.model_copy(update={"subject": subject, "controls": both})
+    found = campaign_plan._controller_of_controls(scenario, chosen)
+    assert found == of_controls
+    possible = campaign_plan.controls(scenario, interfaces.Capabilities(), found)
+    assert possible == (both[:1] if of_controls == "external" else both)
 
 
 def test_the_cluster_is_in_the_plan(tmp_path: pathlib.Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from harness.history import subject_names
 
 KUBE = "kube-scheduler v1.36.2"
+MANAGER = "kube-controller-manager v1.36.2"
 CASES = {
     "correct": {},
     "python + keep-in-flight-until-known": {"remedies": ["keep-in-flight-until-known"]},
@@ -42,6 +43,15 @@ CASES = {
     "kube-scheduler": {"subject": "kube-scheduler"},
     "kube-scheduler of kind-1.36": {"subject": "cluster", "cluster_profile": {"name": "kind-1.36"}},
     "external": {"subject": "external"},
+    f"python + {MANAGER}": {"versions": {"claim-controller": MANAGER}},
+    f"gather-not-atomic + {MANAGER}": {
+        "defects": ["gather-not-atomic"],
+        "versions": {"claim-controller": MANAGER},
+    },
+    f"{KUBE} + {MANAGER}": {
+        "subject": "kube-scheduler",
+        "versions": {"scheduler": KUBE, "claim-controller": MANAGER},
+    },
 }
 
 
@@ -51,6 +61,11 @@ def test_the_name_of_a_subject(name: str, plan: dict[str, object]) -> None:
     whole = SimpleNamespace(**usual | {"cluster_profile": {}} | plan)
     assert subject_names.of_run(whole) == name
     assert subject_names.is_correct(name) is (name.startswith("correct"))
+
+
+def test_the_versions_of_the_programs_under_test() -> None:
+    under_test = {"scheduler": KUBE, "scheduler-2": KUBE, "claim-controller": MANAGER}
+    assert subject_names.versions({"python": "3.11", **under_test, "commit": "c"}) == under_test
 
 
 COMMANDS = {

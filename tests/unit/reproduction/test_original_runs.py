@@ -64,6 +64,26 @@ def test_nothing_of_the_run_or_of_campaigns_is_left(tmp_path: pathlib.Path) -> N
     assert (found.subject.claim_controller, found.controls, found.plain_hunt) == ("auto", [], False)
 
 
+@pytest.mark.parametrize(
+    ("controller", "expected"),
+    [
+        ("cluster", "auto"),
+        ("external", "external"),
+        (
+            {"kind": "kube-controller-manager", "binary": "/gone", "verbosity": 5},
+            subject_specs.KubeControllerManager(kind="kube-controller-manager", verbosity=5),
+        ),
+    ],
+)
+def test_a_chosen_claim_controller_stays(
+    tmp_path: pathlib.Path, controller: object, expected: object
+) -> None:
+    """A binary that is no longer where it was is looked for in the usual places."""
+    settings = scenarios.scenario(subject={"claim_controller": controller}).model_dump(mode="json")
+    found = original_runs.load(run(tmp_path, settings=settings).path).scenario
+    assert found.subject.claim_controller == expected
+
+
 def test_the_load_of_remote_workers_is_local_from_then_on(tmp_path: pathlib.Path) -> None:
     plain = scenarios.scenario()
     remote = plain.model_copy(

@@ -103,6 +103,7 @@ def run(
         cluster=on.profile(),
         until_found=until_found,
         chosen_subjects=on.subject or (),
+        claim_controller=on.claim_controller,
         binaries=choosing.folder(on.binaries),
         fault_carrier=on.fault_carrier,
     )

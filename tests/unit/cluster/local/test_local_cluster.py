@@ -405,6 +405,9 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     whole = profile.model_copy(update={"controller_manager": True})
     manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", whole)
     assert not any("controllers" in word for word in manager)
+    without = whole.model_copy(update={"claim_controller": False})
+    manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", without)
+    assert "--controllers=*,-resourceclaim-controller" in manager
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,243 @@
+"""Claim controllers: parsed, resolved for a cluster, started, and rejected if they cannot work."""
+
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.cluster import interfaces, providers
+from harness.run import controller_commands, run_plan, subjects
+from harness.scenario import loading, profiles, specs, subject_specs
+from tests.stand_ins import commands
+
+BARE = interfaces.Capabilities()
+WHOLE = interfaces.Capabilities(claim_controller=True)
+SHARED = interfaces.Capabilities(exclusive=False)
+PROGRAM = "kube-controller-manager"
+
+
+def manager(**more: Any) -> subject_specs.KubeControllerManager:
+    return subject_specs.KubeControllerManager(kind=PROGRAM, **more)
+
+
+def printing(
+    folder: pathlib.Path, version: str, *, name: str = PROGRAM, **more: Any
+) -> subject_specs.KubeControllerManager:
+    """One that prints this version."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
+    path.chmod(0o755)
+    return manager(binary=str(path), **more)
+
+
+def scenario(name: str, controller: Any) -> specs.Scenario:
+    loaded = loading.load(name).scenario
+    subject = loaded.subject.model_copy(update={"claim_controller": controller})
+    return loaded.model_copy(update={"subject": subject})
+
+
+# --------------------------------------------------------------------------------- naming
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("python", "python"),
+        ("cluster", "cluster"),
+        ("external", "external"),
+        (PROGRAM, manager()),
+        (f"{PROGRAM}=1.36.3", manager(binary="1.36.3")),
+        (f"{PROGRAM}=/opt/kcm", manager(binary="/opt/kcm")),
+    ],
+)
+def test_forms(text: str, expected: object) -> None:
+    assert controller_commands.parse(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "auto", "pyhton", f"{PROGRAM}=", "python=3", "external=x", "kube-scheduler"]
+)
+def test_what_is_no_claim_controller(text: str) -> None:
+    with pytest.raises(errors.UsageError, match="expected a claim controller") as caught:
+        controller_commands.parse(text)
+    assert controller_commands.FORMS in str(caught.value)
+
+
+def test_a_scenario_may_name_one(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "mine.toml"
+    table = f'claim_controller = {{kind = "{PROGRAM}", binary = "1.36"}}'
+    path.write_text(loading.load("pod-churn").text.replace("[subject]\n", f"[subject]\n{table}\n"))
+    found = loading.load(str(path)).scenario.subject.claim_controller
+    assert found == manager(binary="1.36")
+
+
+@pytest.mark.parametrize("value", ['"pyhton"', '{kind = "kube-scheduler"}', "{}"])
+def test_what_a_scenario_cannot_name(tmp_path: pathlib.Path, value: str) -> None:
+    path = tmp_path / "mine.toml"
+    line = f"[subject]\nclaim_controller = {value}\n"
+    path.write_text(loading.load("pod-churn").text.replace("[subject]\n", line))
+    with pytest.raises(errors.ScenarioError, match=r"subject\.claim_controller"):
+        loading.load(str(path))
+
+
+# ------------------------------------------------------------------------------ resolving
+
+
+@pytest.mark.parametrize("setting", ["python", "external"])
+def test_others_stay_what_they_are(setting: Any) -> None:
+    assert controller_commands.resolve(setting, BARE, "") == setting
+
+
+def test_the_newest_one_of_a_folder_is_found(tmp_path: pathlib.Path) -> None:
+    for version in ("1.34.2", "1.36.10", "1.36.9"):
+        printing(tmp_path, f"v{version}", name=f"{PROGRAM}-{version}")
+    newest = controller_commands.resolve(manager(), BARE, str(tmp_path))
+    assert newest == manager(binary=str(tmp_path / f"{PROGRAM}-1.36.10"))
+    chosen = controller_commands.resolve(manager(binary="1.34"), BARE, str(tmp_path))
+    assert chosen == manager(binary=str(tmp_path / f"{PROGRAM}-1.34.2"))
+    assert controller_commands.version(chosen) == f"{PROGRAM} v1.34.2"
+
+
+@pytest.mark.parametrize(
+    ("setting", "on", "message"),
+    [
+        (manager(), WHOLE, f"claim_controller = '{PROGRAM}', but this one runs its own"),
+        ("external", WHOLE, "two controllers would create every claim twice"),
+        (manager(), SHARED, "because its controller acts in all namespaces, got one that others use"),
+        (manager(), BARE, f"expected the binary {PROGRAM} in /nowhere"),
+        (manager(binary="1.36"), BARE, f"expected the binary {PROGRAM}-1.36 in /nowhere"),
+        (manager(binary="/nowhere/kcm"), BARE, "/nowhere/kcm is neither a file nor on PATH"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be(setting: Any, on: interfaces.Capabilities, message: str) -> None:
+    with pytest.raises(errors.UsageError) as caught:
+        controller_commands.resolve(setting, on, "/nowhere")
+    assert message in str(caught.value)
+
+
+def test_an_old_one_is_refused_whatever_its_file_is_called(tmp_path: pathlib.Path) -> None:
+    old = printing(tmp_path, "v1.33.2", name="mine")
+    with pytest.raises(errors.UsageError, match=rf"{PROGRAM} v1\.34\.0 or newer, got v1\.33\.2"):
+        controller_commands.version(old)
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "words"),
+    [
+        ("defects", "controller-claims-not-enqueued", "for --defect controller-claims-not-enqueued"),
+        ("remedies", "ask-again-for-unseen-pods", "for --remedy ask-again-for-unseen-pods"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("setting", ["external", "program"])
+def test_only_ours_has_defects_and_remedies(
+    tmp_path: pathlib.Path, option: str, given: str, words: str, setting: str
+) -> None:
+    chosen = printing(tmp_path, "v1.36.3") if setting == "program" else setting
+    subject = subject_specs.SubjectSpec(claim_controller=chosen)  # type: ignore[arg-type]
+    arguments: dict[str, Any] = {"defects": (), "remedies": (), option: [given]}
+    with pytest.raises(errors.UsageError) as caught:
+        subjects.resolve(subject, chosen=(), on=BARE, folder="", **arguments)
+    assert f"expected the Python claim controller {words}" in str(caught.value)
+
+
+# -------------------------------------------------------------------------- feature gates
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "expected"),
+    [
+        ("pod-churn", "v1.36.3", {}),
+        ("stale-list", "v1.36.3", {"WatchListClient": False}),
+        ("stale-list", "v1.34.2", {"WatchListClient": False}),
+        ("binding-conditions", "v1.34.2", {"DRADeviceBindingConditions": True}),
+    ],
+)
+def test_gates(tmp_path: pathlib.Path, name: str, version: str, expected: dict[str, bool]) -> None:
+    given = printing(tmp_path, version, feature_gates={"A": True})
+    made = scenario(name, given)
+    found = subjects.with_features(made.subject, made).claim_controller
+    assert isinstance(found, subject_specs.KubeControllerManager)
+    assert found.feature_gates == {"A": True, **expected}
+
+
+def test_one_that_lacks_a_feature_is_refused(tmp_path: pathlib.Path) -> None:
+    off = printing(tmp_path, "v1.36.3", feature_gates={"DRADeviceBindingConditions": False})
+    made = scenario("binding-conditions", off)
+    with pytest.raises(errors.UsageError, match="to be on in claim-controller"):
+        subjects.with_features(made.subject, made)
+
+
+# --------------------------------------------------------------------------- command line
+
+
+@pytest.mark.parametrize(("protobuf", "kind"), [(False, "json"), (True, "vnd.kubernetes.protobuf")])
+def test_the_command_line(protobuf: bool, kind: str) -> None:
+    chosen = manager(binary="/opt/kcm", qps=50.5, burst=7, verbosity=5, feature_gates={"A": False})
+    argv = controller_commands.command(chosen, kubeconfig=pathlib.Path("/k"), protobuf=protobuf)
+    assert argv[0] == "/opt/kcm"
+    assert set(argv[1:]) == {
+        "--kubeconfig=/k",
+        "--controllers=resourceclaim-controller",
+        "--leader-elect=false",
+        "--use-service-account-credentials=false",
+        "--secure-port=0",
+        f"--kube-api-content-type=application/{kind}",
+        "--kube-api-qps=50.5",
+        "--kube-api-burst=7",
+        "--v=5",
+        "--feature-gates=A=false",
+    }
+
+
+# --------------------------------------------------------------------------------- plans
+
+
+def planned(tmp_path: pathlib.Path, text: str, **more: Any) -> Any:
+    commands.install(tmp_path, PROGRAM)
+    arguments = {"seed": 1, "claim_controller": text, "binaries": str(tmp_path), **more}
+    return run_plan.plan(loading.load("controller-down"), **arguments)
+
+
+def test_the_plan_of_a_run_has_it(tmp_path: pathlib.Path) -> None:
+    plan = planned(tmp_path, PROGRAM)
+    assert plan.versions["claim-controller"] == f"{PROGRAM} v1.36.4"
+    assert plan.settings["subject"]["claim_controller"]["binary"] == str(tmp_path / PROGRAM)
+    assert "claim-controller" in plan.expected_processes
+    assert plan.expected_steps == plan.expected_writes == ["scheduler"]
+    assert plan.faults[0].clients == ["claim-controller"]
+    at = plan.again.index("--claim-controller")
+    assert plan.again[at + 1] == PROGRAM
+
+
+def test_ours_leaves_no_version(tmp_path: pathlib.Path) -> None:
+    plan = planned(tmp_path, "python")
+    assert "claim-controller" not in plan.versions
+    assert plan.expected_steps == ["scheduler", "claim-controller"]
+
+
+def test_an_external_one_is_not_started_and_not_hit(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.UsageError, match="another program is the ResourceClaim controller"):
+        planned(tmp_path, "external")
+
+
+# ------------------------------------------------------- clusters that run their own one
+
+
+@pytest.mark.parametrize(
+    ("setting", "runs_own"),
+    [("auto", True), ("cluster", True), ("python", False), ("external", False), (manager(), False)],
+)
+def test_a_local_cluster_leaves_out_its_own_one(setting: Any, runs_own: bool) -> None:
+    """It still collects garbage."""
+    profile = profiles.load("local", overrides=["controller_manager=true"])
+    suited = profiles.suited(profile, scenario("pod-churn", setting))
+    on = providers.of(suited).capabilities
+    assert (on.claim_controller, bool(on.claim_controller_process)) == (runs_own, runs_own)
+    assert on.garbage_collector
+
+
+def test_a_kind_cluster_that_keeps_its_own_one_keeps_it() -> None:
+    profile = profiles.load("kind", overrides=["claim_controller=true"])
+    suited = profiles.suited(profile, scenario("pod-churn", manager()))
+    assert providers.capabilities(suited).claim_controller
