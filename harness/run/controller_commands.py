@@ -17,7 +17,7 @@ from harness.scenario import cluster_features, specs, subject_specs
 
 PROGRAM: Literal["kube-controller-manager"] = "kube-controller-manager"
 NAME = "resourceclaim-controller"
-"""What every supported kube-controller-manager calls its ResourceClaim controller."""
+"""Name of the ResourceClaim controller in --controllers, in every supported version."""
 OTHERS: Mapping[str, Literal["python", "cluster", "external"]] = {
     "python": "python",
     "cluster": "cluster",

@@ -250,7 +250,7 @@ class _Injections:
             start_next=self._processes.start_next,
             subject=[
                 *subjects.owned_schedulers(scenario.subject),
-                *subjects.python_controllers(scenario.subject),
+                *subjects.owned_controllers(scenario.subject),
             ],
         )
 
