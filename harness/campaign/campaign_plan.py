@@ -234,7 +234,8 @@ def _kinds(
     )
     own = _controller_of_controls(scenario, claim_controller)
     is_mended = bool(scenario.remedies) and set(scenario.remedies) <= set(remedies)
-    purpose = Purpose.HAZARD if scenario.known_to_fail else Purpose.SUBJECT
+    is_hazard = hazards.fails_correct_subject(scenario.known_to_fail)
+    purpose = Purpose.HAZARD if is_hazard else Purpose.SUBJECT
     is_other = bool(subjects or claim_controller or release)
     if scenario.known_to_fail or is_other or is_mended or not scenario.remedies:
         yield msgspec.structs.replace(

@@ -68,7 +68,7 @@ def purpose(plan: plans.Plan) -> str:
     """Return why a run is expected to be INVALID; empty: it is not."""
     if plan.defects:
         return f"{', '.join(plan.defects)} was switched on, to see whether the checks find it."
-    if plan.known_to_fail and not plan.remedies:
+    if hazards.fails_correct_subject(plan.known_to_fail) and not plan.remedies:
         known = hazards.find(plan.known_to_fail)
         title = f" ({known.hazard.title})" if known else ""
         return f"The scenario is known to fail without a remedy: {plan.known_to_fail}{title}."

@@ -103,6 +103,15 @@ def find(text: str) -> Page | None:
     return next((page for page, known in names if wanted in map(str.casefold, known)), None)
 
 
+def fails_correct_subject(name: str) -> bool:
+    """Return whether the correct subject has a hazard; one without a page counts.
+
+    If its page names known defects, only these have it.
+    """
+    page = find(name)
+    return bool(name) and (page is None or not page.hazard.defects)
+
+
 def of_worlds() -> Iterator[tuple[str, Hazard]]:
     """Yield the name of each world in which the correct subject fails, with its hazard."""
     for page in pages().values():

@@ -58,6 +58,13 @@ def test_every_scenario_that_is_known_to_fail_has_a_page() -> None:
     assert [cause for cause in causes if hazards.find(cause) is None] == []
 
 
+def test_the_correct_subject_fails_by_a_hazard_unless_that_is_a_known_defect() -> None:
+    assert hazards.fails_correct_subject("H1")
+    assert hazards.fails_correct_subject("mine")
+    assert not hazards.fails_correct_subject("H21")
+    assert not hazards.fails_correct_subject("")
+
+
 def test_scenarios_of_a_hazard() -> None:
     assert hazards.scenarios(hazards.pages()["H3"].hazard) == ["failover", "stale-list"]
     uncoordinated = hazards.pages()["kubernetes#128980"].hazard
