@@ -16,7 +16,7 @@ _TAGS = ("kind", "profile")
 def text(scenario: specs.Scenario) -> str:
     """Return the content of the scenario's file; loading it gives the scenario again.
 
-    Exceptions: a kube-scheduler is looked for in the usual places, and the programs of other
+    Exceptions: programs of Kubernetes are looked for in the usual places, and those of other
     schedulers on PATH.
     """
     document = _table(_portable(scenario))
@@ -26,7 +26,9 @@ def text(scenario: specs.Scenario) -> str:
 
 def _portable(scenario: specs.Scenario) -> specs.Scenario:
     schedulers = [_portable_scheduler(item) for item in scenario.subject.schedulers]
-    subject = scenario.subject.model_copy(update={"schedulers": schedulers})
+    controller = _portable_controller(scenario.subject.claim_controller)
+    parts = {"schedulers": schedulers, "claim_controller": controller}
+    subject = scenario.subject.model_copy(update=parts)
     texts = {key: redaction.clean(getattr(scenario, key)) for key in ("title", "description")}
     return scenario.model_copy(update={"subject": subject, **texts})
 
@@ -43,6 +45,14 @@ def _portable_scheduler(scheduler: subject_specs.AnyScheduler) -> subject_specs.
             return scheduler.model_copy(update=changes)
         case _:
             return scheduler
+
+
+def _portable_controller(
+    controller: subject_specs.AnyClaimController,
+) -> subject_specs.AnyClaimController:
+    if isinstance(controller, subject_specs.KubeControllerManager):
+        return controller.model_copy(update={"binary": ""})
+    return controller
 
 
 def _table(table: pydantic.BaseModel) -> dict[str, Any]:

@@ -77,6 +77,17 @@ def test_what_a_part_of_the_run_has_written_stays(tmp_path: pathlib.Path) -> Non
         assert _result(judged, "claims_in_use").verdict is INVALID
 
 
+@pytest.mark.parametrize(("binary", "verdict"), [("/opt/kcm-1.36.3", INVALID), ("/opt/kcm", VALID)])
+def test_what_the_claim_controller_has_written_stays(
+    tmp_path: pathlib.Path, binary: str, verdict: verdicts.Verdict
+) -> None:
+    """Go programs are named after their files; another name is another program."""
+    controller = {"kind": "kube-controller-manager", "binary": binary}
+    given = SETTINGS | {"subject": {**SETTINGS["subject"], "claim_controller": controller}}
+    judged = _judged(tmp_path, f"{BOUND} a/p", {6: "kcm-1.36.3/v1.36.3"}, settings=given)
+    assert _result(judged, "claims_in_use").verdict is verdict
+
+
 def test_other_violations_stay_and_are_counted(tmp_path: pathlib.Path) -> None:
     text = f"{BOUND} a/p q:b b+D2 b^q q>n b/q"
     judged = _judged(tmp_path, text, {6: KUBECTL})
@@ -101,6 +112,7 @@ def test_what_follows_from_a_change_by_someone_else_is_in_doubt(tmp_path: pathli
     [
         ({"subject": {"schedulers": [{"kind": "command"}]}}, UNKNOWN),
         ({"subject": {"schedulers": [{"kind": "external"}]}}, UNKNOWN),
+        ({"subject": {**SETTINGS["subject"], "claim_controller": "external"}}, UNKNOWN),
     ],
 )
 def test_a_subject_of_which_no_name_is_known_may_use_a_tool(

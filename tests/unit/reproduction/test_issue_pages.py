@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 
@@ -198,10 +199,17 @@ def test_only_clusters_that_can_show_it_are_named() -> None:
     assert titles(of_cluster) == ["kind"]
     external = {"kind": "external", "scheduler_name": "mine"}
     assert titles(scenarios.scenario(subject={"schedulers": [external]})) == ["Your own cluster"]
+    assert titles(scenarios.scenario(subject={"claim_controller": "external"})) == []
 
 
-def test_a_kube_scheduler_needs_its_binary() -> None:
-    subject = {"schedulers": [{"kind": "kube-scheduler", "binary": "/home/me/kube-scheduler"}]}
+@pytest.mark.parametrize(
+    "subject",
+    [
+        {"schedulers": [{"kind": "kube-scheduler", "binary": "/home/me/kube-scheduler"}]},
+        {"claim_controller": {"kind": "kube-controller-manager", "binary": "/home/me/kcm"}},
+    ],
+)
+def test_a_program_of_kubernetes_needs_its_binary(subject: dict[str, Any]) -> None:
     found = run_instructions.instructions(
         scenarios.scenario(subject=subject),
         building.plan(),
