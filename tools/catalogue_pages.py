@@ -18,6 +18,8 @@ _SCENARIOS = """Each is a file in `scenarios/`. `flake-hunt run NAME` makes one 
 `flake-hunt hunt NAME` repeats it with its controls."""
 _REGRESSIONS = """`flake-hunt hunt regress` runs these, and neither the plain hunt nor `hunt --all`
 does. Each is INVALID with its defect and VALID without it."""
+_SCRIPTS = """A script makes no load: it commands the order of a few API events, and so shows one of the
+[findings](../findings/README.md) on any program that has it."""
 
 
 def scenarios() -> str:
@@ -36,6 +38,9 @@ def scenarios() -> str:
             "## Regressions",
             _REGRESSIONS,
             *map(_scenario, more),
+            "## Scripts",
+            _SCRIPTS,
+            *map(_scenario, _scenarios_in("scenarios/confirm")),
         ]
     )
 

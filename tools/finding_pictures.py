@@ -18,6 +18,8 @@ WIDTH, MARGIN, HEAD = 800, 30, 46
 """Pixels: of the picture, left of the first number, above the first step."""
 _LINE, _GAP, _CHARACTER = 15, 16, 6.4
 """Pixels: height of a line of text, between steps, and the width of most characters."""
+_LAYERS = ("path", "rect", "text")
+"""From the lowest to the uppermost."""
 _TEXT_MAX = 46
 """Characters of a line of text."""
 
@@ -50,7 +52,7 @@ class Picture:
         """Return the picture."""
         body = sorted(
             (shape for step in self._steps for shape in self._drawn(step)),
-            key=lambda shape: "<text" in shape,  # texts lie above lines that cross them
+            key=lambda shape: _LAYERS.index(shape[1:5]),  # texts and boxes lie above lines
         )
         height = self._y + 6
         return (

@@ -14,7 +14,7 @@ import msgspec
 
 _MARKUP = re.compile(r"(?<!\\)\[/?[a-z][a-z ]*\]")
 """A tag of rich, such as [bold]; `\\[` is a bracket and no tag."""
-_TAGS = ("kind", "profile", "provider")
+_TAGS = ("kind", "profile", "provider", "do")
 """Keys that decide which other keys a table has."""
 Schema = Mapping[str, Any]
 
@@ -129,7 +129,8 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _section(name: str, table: Schema, definitions: Schema) -> str:
-    tags = {key: item["const"] for key, item in table["properties"].items() if key in _TAGS}
+    items = table["properties"].items()
+    tags = {key: item["const"] for key, item in items if key in _TAGS and "const" in item}
     heading = f"## `[{name}]`" if name else "## The file"
     lines = [heading + "".join(f' with `{key} = "{tag}"`' for key, tag in tags.items())]
     if name:

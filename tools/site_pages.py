@@ -19,6 +19,7 @@ import reference_pages
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 ROOT = pathlib.Path(__file__).parents[1]
 FOLDERS = ("clusters", "examples", "reports", "scenarios", "tests")
@@ -76,6 +77,12 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
     for path, write in reference_pages.PAGES.items():
         files.append(File.generated(config, path, content=write()))
     return files
+
+
+def on_page_markdown(_: str, page: "Page", **_rest: Any) -> None:
+    """Let the heading be the title of a finding in the menu, and its status no icon there."""
+    for key in ("title", "status"):
+        page.meta.pop(key, None)
 
 
 def on_post_build(config: "MkDocsConfig") -> None:

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import types
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -116,6 +117,12 @@ def test_everything_that_ships_is_in_the_reference(page: str) -> None:
     names = SHIPPED[page]()
     assert names
     assert [name for name in names if f"`{name}`" not in reference(page)] == []
+
+
+def test_the_menu_has_a_finding_by_its_heading_and_without_an_icon() -> None:
+    page = types.SimpleNamespace(meta={"id": "H1", "title": "Lost", "status": "open"})
+    hook().on_page_markdown("# H1: lost", page, config=None, files=None)
+    assert page.meta == {"id": "H1"}
 
 
 def test_nothing_is_fetched_from_the_network() -> None:
