@@ -138,10 +138,9 @@ class TrafficFault(fault.Fault):
 
     @property
     def action(self) -> injection.Action:
-        """The action of the carrier."""
-        made: injection.Action = self.acts(
-            **{name: getattr(self, name) for name in self.acts.__struct_fields__}
-        )
+        """The action of the carrier; what the kind has no key for is as by default."""
+        keys = [name for name in self.acts.__struct_fields__ if hasattr(self, name)]
+        made: injection.Action = self.acts(**{name: getattr(self, name) for name in keys})
         return made
 
     def rule(self, name: str, *, clients: Sequence[str], seed: int) -> injection.FaultSpec:

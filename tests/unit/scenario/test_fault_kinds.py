@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from harness import errors
+from harness.faults import injection
 from harness.run.faulting import injections
 from harness.scenario import fault_kinds, loading
 from harness.scenario.fault_kinds import client_fault, fault, rejected_requests, traffic_fault
@@ -114,6 +115,17 @@ def test_every_kind_has_a_way_to_be_injected(kind: type[fault.Fault]) -> None:
         or name in injections.BY_KIND
         or name in ("plugin", "nemesis")
     )
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_kind_of_traffic_has_an_action_of_the_carrier(kind: type[fault.Fault]) -> None:
+    """Also one whose carrier can do more than the kind has keys for."""
+    if not issubclass(kind, traffic_fault.TrafficFault):
+        return
+    (name,) = (name for name, other in KINDS.items() if other is kind)
+    given = {"kind": name, "seconds": 0.5, "code": 500}
+    fields = {key: value for key, value in given.items() if key in kind.model_fields}
+    assert isinstance(kind(**fields).action, injection.Action)
 
 
 def test_a_kind_of_another_version_has_no_effect_that_checks_know() -> None:
