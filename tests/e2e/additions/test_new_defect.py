@@ -40,8 +40,13 @@ title: A scheduler that forgets
 kinds: [double allocation]
 issues: []
 worlds: [two-claims-one-device]
-seen: [kube-scheduler 1.99.0]
-since: 2026-11-26
+steps:
+  - "scheduler -> API server: UpdateStatus claim-1: allocated"
+parts: [kube-scheduler]
+since_release: {release: 1.99.0, known: read}
+programs:
+  - {program: kube-scheduler 1.99.0, runs: 2, shown: 1, how: commanded events}
+found: 2026-11-26
 status: open
 ---
 # H99: a scheduler that forgets
@@ -112,6 +117,7 @@ def test_a_hazard(package: pathlib.Path) -> None:
     code, text = running.run(package, "hunt", str(path), "--repeat", "1")
     assert code == 20, text
     assert "small (H99)" in text
-    rows = "from tools import findings_index; print(findings_index.page("
-    page = _page(package, f"{rows}findings_index.PAGE.read_text()))")
-    assert "A scheduler that forgets" in page
+    page = _page(
+        package, "from tools import findings_index; print(*findings_index.pages().values())"
+    )
+    assert "[H99: A scheduler that forgets]" in page
