@@ -20,7 +20,6 @@ from harness.scenario.fields import (
     CheckName,
     Count,
     Name,
-    PositiveCount,
     Seconds,
     Spec,
 )
@@ -36,8 +35,8 @@ PROGRESS_S = 30.0
 class LoadSpec(Spec):
     """The least load for a VALID verdict; below it the verdict is UNKNOWN."""
 
-    allocations_min: PositiveCount
-    """Least number of observed holds."""
+    allocations_min: Count
+    """Least number of observed holds; only a script may have 0."""
     pods_running_min: Count = 1
     """Least number of pods observed Running."""
     reuse_min: Count = 0
@@ -99,8 +98,8 @@ class Scenario(Spec):
     """The objects to create, and the rate."""
     subject: subject_specs.SubjectSpec = subject_specs.SubjectSpec()
     """The scheduler and the claim controller under test."""
-    load: LoadSpec = LoadSpec(allocations_min=1, pods_running_min=0)
-    """The least load for a VALID verdict; only a script may leave it out."""
+    load: LoadSpec = LoadSpec(allocations_min=0, pods_running_min=0)
+    """The least load for a VALID verdict; a script may leave it out, and owes none then."""
     limits: LimitsSpec = LimitsSpec()
     """Timeouts."""
     recording: RecordingSpec = RecordingSpec()
@@ -158,13 +157,15 @@ class Scenario(Spec):
 
     @pydantic.model_validator(mode="after")
     def _require_load(self) -> Self:
-        if "load" not in self.model_fields_set and not isinstance(
-            self.traffic, script_specs.ScriptTraffic
-        ):
+        if isinstance(self.traffic, script_specs.ScriptTraffic):
+            return self
+        if "load" not in self.model_fields_set:
             raise ValueError(
                 "load: expected the least load for a VALID verdict, got none: add [load] with "
                 "allocations_min"
             )
+        if not self.load.allocations_min:
+            raise ValueError("load.allocations_min: expected a number from 1 on, got 0")
         return self
 
     @pydantic.model_validator(mode="after")

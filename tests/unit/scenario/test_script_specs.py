@@ -95,3 +95,18 @@ def test_every_shipped_script_loads_and_says_what_it_expects(name: str) -> None:
 def test_a_load_cannot_be_made_a_script_by_an_option() -> None:
     with pytest.raises(errors.ScenarioError):
         loading.load("pod-churn", overrides=["traffic.profile=script"])
+
+
+def _scenario(traffic: dict[str, Any], **keys: Any) -> specs.Scenario:
+    document = {"schema_version": 1, "name": "s", "title": "t", "description": "d"}
+    return specs.Scenario.model_validate({**document, "traffic": traffic, **keys})
+
+
+def test_only_a_script_may_owe_no_load() -> None:
+    played = {"profile": "script", "objects": OBJECTS, "steps": [CREATE]}
+    assert _scenario(played).load == specs.LoadSpec(allocations_min=0, pods_running_min=0)
+    assert _scenario(played, load={"allocations_min": 2}).load.allocations_min == 2
+    with pytest.raises(pydantic.ValidationError, match=r"load.allocations_min: expected a number"):
+        _scenario({"profile": "churn"}, load={"allocations_min": 0})
+    with pytest.raises(pydantic.ValidationError, match="load: expected the least load"):
+        _scenario({"profile": "churn"})
