@@ -188,7 +188,7 @@ Release = Annotated[
     typer.Option(
         "--as",
         autocompletion=release_names,
-        help="Let the Python subject do what this release of Kubernetes does: 1.34.2 or 1.36.2.",
+        help="Let the Python subject do what this release of Kubernetes does: 1.34.2, 1.34.9, 1.35.6, 1.36.2, 1.36.3 or 1.37.",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers; printed first.")]

@@ -35,6 +35,8 @@ class Releases:
     """The last one; `1.35` includes its patch releases. Empty: see `words`."""
     is_open: bool = False
     """It is not fixed after `last`, the newest release that was looked at."""
+    fixed: tuple[str, ...] = ()
+    """Patch releases inside the range from which on a minor release is without it, as `1.34.4`."""
     of: str = ""
     """The part of Kubernetes, where the defect's own part does not say it."""
     given: str = ""
@@ -49,7 +51,8 @@ class Releases:
         span = f"{self.first} to {self.last}" if self.first else f"up to {self.last}"
         span = self.last if self.first == self.last else span
         text = f"{self.of} {span}".strip() + " and newer" * self.is_open
-        return f"{text}, {self.given}" if self.given else text
+        fixed = f"fixed in {' and '.join(self.fixed)}" if self.fixed else ""
+        return ", ".join(filter(None, [text, fixed, self.given]))
 
     def include(self, release: str) -> bool:
         """Return whether a release, such as `1.34.2`, is in the range."""
@@ -57,6 +60,8 @@ class Releases:
             return False
         version = _numbers(release)
         first, last = _numbers(self.first), _numbers(self.last)
+        if any(version[:2] == of[:2] and version >= of for of in map(_numbers, self.fixed)):
+            return False
         return version[: len(first)] >= first and (self.is_open or version[: len(last)] <= last)
 
 

@@ -189,8 +189,8 @@ class DeallocatedClaimReservedBinder(claim_binding.ClaimBinder):
     """The reservation of a claim that was deallocated meanwhile is a panic.
 
     With binding conditions on, `bindClaim` sets the time of the allocation that the claim had when
-    the node was chosen. In 1.34.2 it dereferences it without a look at the claim that it has read
-    again after a conflict; in 1.36.2 that is an error, and the pod is tried again.
+    the node was chosen. In 1.34 and 1.35 it dereferences it without a look at the claim that it has
+    read again after a conflict; since 1.36 that is an error, and the pod is tried again.
     """
 
     facts = replacements.Facts(
@@ -198,7 +198,7 @@ class DeallocatedClaimReservedBinder(claim_binding.ClaimBinder):
         check="claim_progress",
         issues=("kubernetes#130160",),
         releases=replacements.Releases(
-            first="1.34.2", last="1.34.2", given="with binding conditions on"
+            first="1.34", last="1.35", given="with binding conditions on"
         ),
         worlds=("allocation-freed-for-another-pod",),
     )

@@ -35,7 +35,7 @@ class MutationCache(created_claims.CreatedClaims):
         name="small-mutation-cache",
         check="generated_claims",
         issues=("kubernetes#140217",),
-        releases=replacements.Releases(last="1.36.2"),
+        releases=replacements.Releases(last="1.36.3"),
     )
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from harness.subject.slice_tracking import slice_trackers
 class ClaimDeletionIgnoredHints(queueing_hints.QueueingHints):
     """The deletion of a claim retries no pod, though it gives back devices (kubernetes#140831).
 
-    A claim may be deleted while it is allocated, if it has no finalizer. Up to 1.36.2, which does
+    A claim may be deleted while it is allocated, if it has no finalizer. Up to 1.36.3, which does
     not register the event.
     """
 
@@ -18,7 +18,7 @@ class ClaimDeletionIgnoredHints(queueing_hints.QueueingHints):
         name="claim-deletion-ignored",
         check="claim_progress",
         issues=("kubernetes#140831",),
-        releases=replacements.Releases(last="1.36.2"),
+        releases=replacements.Releases(last="1.36.3"),
         worlds=("allocated-claim-deleted",),
     )
 

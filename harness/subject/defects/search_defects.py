@@ -73,14 +73,14 @@ class AllWithCountersAllocator(allocators.Allocator):
 
     The devices of such a request are collected before the search, and their pool was left out; the
     check of their counters then dereferenced it. Affects 1.35 and 1.36.0; fixed by
-    kubernetes#138885, which stores the pool.
+    kubernetes#138885, which stores the pool, and by its cherry-pick for 1.35.
     """
 
     facts = replacements.Facts(
         name="all-with-counters",
         check="claim_progress",
         issues=("kubernetes#138882",),
-        releases=replacements.Releases(first="1.35", last="1.36.0"),
+        releases=replacements.Releases(first="1.35", last="1.36.0", fixed=("1.35.6",)),
         worlds=("all-with-counters",),
     )
 

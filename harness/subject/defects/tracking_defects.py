@@ -42,7 +42,9 @@ class SharedDrainAssumeCache(assume_caches.AssumeCache):
     facts = replacements.Facts(
         name="assume-cache-shared-drain",
         issues=("kubernetes#136269",),
-        releases=replacements.Releases(first="1.32", last="1.35.0"),
+        releases=replacements.Releases(
+            first="1.32", last="1.35.0", fixed=("1.32.12", "1.33.8", "1.34.4")
+        ),
         worlds=("pod-arrives-during-binding", "four-claims-two-devices"),
     )
 
@@ -67,7 +69,9 @@ class NotAtomicGatherer(gathering.Gatherer):
     facts = replacements.Facts(
         name="gather-not-atomic",
         issues=("kubernetes#136269",),
-        releases=replacements.Releases(first="1.32", last="1.35.0"),
+        releases=replacements.Releases(
+            first="1.32", last="1.35.0", fixed=("1.32.12", "1.33.8", "1.34.4")
+        ),
         worlds=("pod-arrives-during-binding", "four-claims-two-devices"),
     )
 

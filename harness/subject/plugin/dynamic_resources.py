@@ -82,7 +82,7 @@ class DynamicResources:
         """
         try:
             attempt = scheduling_attempts.Attempt(
-                pod, self._claims_of(pod), demand=self._extended.demand(pod)
+                pod, self._claims_of(pod), demand=self._demand(pod)
             )
         except claims.Unresolved as reason:
             raise scheduling_attempts.Unschedulable(str(reason)) from reason
@@ -230,6 +230,10 @@ class DynamicResources:
             raise scheduling_attempts.Unschedulable(
                 f"resource claim {informers.key_of(claim)} is in the process of being allocated"
             )
+
+    def _demand(self, pod: Object) -> class_resolver.Demand:
+        """Return the extended resources that the pod asks for."""
+        return self._extended.demand(pod)
 
     def _add_extended_claim(self, attempt: scheduling_attempts.Attempt) -> None:
         """Add the claim for extended resources, in memory, or note one that has to go first."""

@@ -1,6 +1,6 @@
-"""Differences of the structured allocator in the releases 1.36.2 and 1.34.2.
+"""Differences of the structured allocator in the releases up to 1.36.3.
 
-One difference of 1.34.2 is not played: it counts by slice, not by pool.
+One difference of 1.34 is not played: it counts by slice, not by pool.
 """
 
 from typing import ClassVar
@@ -15,19 +15,31 @@ class LeftoversAllocator(allocators.Allocator):
     """The search keeps what a refused device left behind: counters, or a request without a value.
 
     It misses solutions (kubernetes#140431), or finds one that is none (#140438); lists match
-    nothing. All are fixed after 1.36.2. It ends at the same deadline as the correct search, but
-    leaves out nothing that is known to fail.
+    nothing. Counters are given back since 1.36.3, the others are fixed later. It ends at the same
+    deadline as the correct search, but leaves out nothing that is known to fail.
     """
 
     facts = replacements.Facts(
         name="leftovers",
-        releases=replacements.Releases(first="1.36", last="1.36.2"),
+        releases=replacements.Releases(first="1.35", last="1.36.2"),
         instead_of=("counters-by-pool-name", "counters-not-given-back", "distinct-by-request"),
     )
 
     search_class = allocator_search.OldSearch
     holdings_class: ClassVar[type[holdings.Holdings]] = allocator_search.LeakingHoldings
     is_monotonic = False
+
+
+class NamedPoolsAllocator(LeftoversAllocator):
+    """As before, but a device that is refused gives its counters back (kubernetes#140431)."""
+
+    facts = replacements.Facts(
+        name="leftovers-without-counters",
+        releases=replacements.Releases(first="1.36.3", last="1.36.3"),
+        instead_of=("counters-by-pool-name", "distinct-by-request"),
+    )
+
+    holdings_class = allocator_search.ByPoolNameHoldings
 
 
 class AnyEffectHoldings(allocator_search.NotGivenBackHoldings):
@@ -41,7 +53,7 @@ class AnyEffectHoldings(allocator_search.NotGivenBackHoldings):
 
 
 class PlainResultsAllocator(LeftoversAllocator):
-    """The allocator of 1.34.2: taints of any effect count, and results are without the request's
+    """The allocator of 1.34: taints of any effect count, and results are without the request's
     tolerations.
 
     The search keeps what a refused device left, as up to 1.36.2.

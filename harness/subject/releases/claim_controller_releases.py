@@ -1,4 +1,4 @@
-"""Differences of the ResourceClaim controller in the releases 1.36.2 and 1.34.2."""
+"""Differences of the ResourceClaim controller in the releases up to 1.35."""
 
 from harness.extensions import replacements
 from harness.model.objects import Object
@@ -7,15 +7,13 @@ from harness.subject.claim_control import (
     generating,
 )
 
-# -------------------------------------------------------------------- only 1.34.2
-
 
 class TemplatesNotFollowedEnqueuer(enqueuing.Enqueuer):
     """A new template does not enqueue the pods that wait for it; only their retries do."""
 
     facts = replacements.Facts(
         name="templates-not-followed",
-        releases=replacements.Releases(last="1.34"),
+        releases=replacements.Releases(last="1.35"),
     )
 
     def on_template(self, template: Object) -> None:

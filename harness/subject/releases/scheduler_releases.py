@@ -1,18 +1,19 @@
-"""Differences of the scheduler in the releases 1.36.2 and 1.34.2.
+"""Differences of the scheduler in the releases.
 
 Each `_settle` is the end of `bindClaim` in
 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that release. The feature
 gates of DRA are on, also those that are off by default in 1.34: so the releases were recorded.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from harness.client import apis
 from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.allocation import allocators
-from harness.subject.defects import panics, queueing_defects
+from harness.subject.defects import queueing_defects
+from harness.subject.extended_resources import class_resolver
 from harness.subject.objects import claims
 from harness.subject.plugin import (
     binding_conditions,
@@ -23,6 +24,8 @@ from harness.subject.plugin import (
 from harness.subject.queueing import cluster_events, queueing_hints
 from harness.subject.slice_tracking import slice_trackers
 from harness.subject.tracking import assume_caches
+
+V = TypeVar("V")
 
 
 class SelectorlessRulesTracker(slice_trackers.SliceTracker):
@@ -43,13 +46,13 @@ class SelectorlessRulesTracker(slice_trackers.SliceTracker):
 class WaitingForeverConditions(binding_conditions.BindingConditions):
     """A claim that has lost its allocation is waited for until the time is up.
 
-    As up to 1.36.2 and later: its conditions are looked for in an allocation that is not there. By
+    As in every release: its conditions are looked for in an allocation that is not there. By
     default the wait ends, and the pod is tried again.
     """
 
     facts = replacements.Facts(
         name="lost-allocation-awaited",
-        releases=replacements.Releases(first="1.35", last="1.36.2", is_open=True),
+        releases=replacements.Releases(last="1.37", is_open=True),
     )
 
     def _on_lost_allocation(self, key: str) -> None:
@@ -59,16 +62,14 @@ class WaitingForeverConditions(binding_conditions.BindingConditions):
         return claims.allocation_of(claim) is not None and super()._is_ready(claim)
 
 
-class PanickingConditions(binding_conditions.BindingConditions):
-    """A claim that has lost its allocation ends the process by a nil dereference.
+class ConstantTimeoutConditions(binding_conditions.BindingConditions):
+    """The time limit is a constant of 600 s.
 
-    As in 1.34.2: isPodReadyForBinding reads the results of an allocation that is not there. And the
-    time limit is a constant of 600 s: the argument bindingTimeout came with 1.35
-    (kubernetes#134905).
+    As in 1.34: the argument bindingTimeout came with 1.35 (kubernetes#134905).
     """
 
     facts = replacements.Facts(
-        name="lost-allocation-panics",
+        name="constant-binding-timeout",
         releases=replacements.Releases(last="1.34"),
     )
 
@@ -82,23 +83,20 @@ class PanickingConditions(binding_conditions.BindingConditions):
         del timeout_s
         super().__init__(claim_of, announce=announce)
 
-    def _on_lost_allocation(self, key: str) -> None:
-        raise panics.nil_dereference(key)
 
-
-# ------------------------------------------------------------------ up to 1.36.2
+# ------------------------------------------------------------------ up to 1.36
 
 
 class OutOfFlightOnFailureBinder(claim_binding.ClaimBinder):
     """A claim leaves the in-flight claims also when its write has failed, before Unreserve.
 
     So Unreserve finds nothing and does not restore the claim in the assume cache. Fixed after
-    1.36.2 (kubernetes#139418): a failed PreBind leaves it to Unreserve.
+    1.36.3 (kubernetes#139418): a failed PreBind leaves it to Unreserve.
     """
 
     facts = replacements.Facts(
         name="out-of-flight-on-failure",
-        releases=replacements.Releases(first="1.36", last="1.36.2"),
+        releases=replacements.Releases(first="1.35", last="1.36.3"),
     )
 
     def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
@@ -196,14 +194,14 @@ class FreedNotAssumedBinder(claim_binding.ClaimBinder):
 class ReservedTwiceBinder(claim_binding.ClaimBinder):
     """A pod that names an allocated claim in two of its entries is never bound.
 
-    As up to 1.36.2: bindClaim adds the pod to whatever it has read again after the conflict with
-    the first entry. The API server refuses a duplicate in `reservedFor`, and Unreserve takes the
-    first reservation back. Read in the sources, not tried.
+    As up to 1.36.3 and later: bindClaim adds the pod to whatever it has read again after the
+    conflict with the first entry. The API server refuses a duplicate in `reservedFor`, and
+    Unreserve takes the first reservation back.
     """
 
     facts = replacements.Facts(
         name="reserved-twice",
-        releases=replacements.Releases(last="1.36.2"),
+        releases=replacements.Releases(last="1.36.3", is_open=True),
     )
 
     def _is_reserved_already(self, claim: Object, pod: Object) -> bool:
@@ -221,7 +219,7 @@ class TimeAddedOnReservationBinder(claim_binding.ClaimBinder):
 
     facts = replacements.Facts(
         name="time-added-on-reservation",
-        releases=replacements.Releases(first="1.36", last="1.36.2"),
+        releases=replacements.Releases(first="1.36", last="1.37", is_open=True),
     )
 
     def _write_reservation(self, claim: Object, pod: Object) -> Object:
@@ -250,13 +248,13 @@ class AssumedNotStoredCache(assume_caches.AssumeCache):
 class LostObjectsHelpNoPodHints(queueing_defects.ClaimDeletionIgnoredHints):
     """No pod is retried after the deletion of a claim or of a slice.
 
-    As up to 1.36.2, which does not register these events. A claim deleted while it was allocated
+    As up to 1.36.3, which does not register these events. A claim deleted while it was allocated
     gives back its devices since kubernetes#140831.
     """
 
     facts = replacements.Facts(
         name="lost-objects",
-        releases=replacements.Releases(last="1.36.2"),
+        releases=replacements.Releases(last="1.36.3"),
         instead_of=("claim-deletion-ignored",),
     )
 
@@ -265,20 +263,20 @@ class LostObjectsHelpNoPodHints(queueing_defects.ClaimDeletionIgnoredHints):
         return queueing_hints.SKIP if event.new is None else super().after_device_change(event)
 
 
-# -------------------------------------------------------------------- only 1.34.2
+# ------------------------------------------------------------------- 1.34 and 1.35
 
 
 class ReservationsNotAssumedBinder(claim_binding.ClaimBinder):
-    """The behaviour before 1.36: only a claim that was allocated is assumed, not one merely
-    reserved.
+    """The behaviour before 1.35: only a claim that was allocated is assumed, not one merely
+    reserved (kubernetes#133608).
 
     An attempt before the informer's event still sees the claim without the reservation. The claim
-    leaves the in-flight claims also on failure, as up to 1.36.2.
+    leaves the in-flight claims also on failure, as up to 1.36.3.
     """
 
     facts = replacements.Facts(
         name="reservations-not-assumed",
-        releases=replacements.Releases(last="1.35"),
+        releases=replacements.Releases(last="1.34"),
     )
 
     def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
@@ -307,3 +305,27 @@ class TimeoutRulesOutNodePlugin(dynamic_resources.DynamicResources):
     ) -> None:
         del node
         attempt.refuse(str(error))
+
+
+class ImplicitNamesIgnoredPlugin(dynamic_resources.DynamicResources):
+    """A pod that asks for the implicit extended resource of a class is bound without any claim.
+
+    As in 1.34: the name `deviceclass.resource.kubernetes.io/…` counts as a native one, because it
+    contains `kubernetes.io/`. So `preFilterExtendedResources` makes no claim, and NodeResourcesFit
+    leaves the resource to the plugin, because no node has it. Tried with 1.34.2.
+    """
+
+    facts = replacements.Facts(
+        name="implicit-names-ignored",
+        releases=replacements.Releases(first="1.34", last="1.34"),
+    )
+
+    def _demand(self, pod: Object) -> class_resolver.Demand:
+        asked = super()._demand(pod)
+        return class_resolver.Demand(_explicit(asked.amounts), _explicit(asked.classes))
+
+
+def _explicit(by_resource: Mapping[str, V]) -> dict[str, V]:
+    """Return the entries of resources without those that have an implicit name."""
+    prefix = class_resolver.IMPLICIT_PREFIX
+    return {name: item for name, item in by_resource.items() if not name.startswith(prefix)}

@@ -63,15 +63,18 @@ def test_as_a_release_the_subject_has_the_defects_of_the_release() -> None:
 
 
 def test_the_releases_of_some_defects() -> None:
+    first, old, new = ["1.34.2"], ["1.34.2", "1.34.9", "1.35.6"], ["1.36.2", "1.36.3"]
     table = {
-        "assume-cache-shared-drain": ["1.34.2"],
-        "gather-not-atomic": ["1.34.2"],
-        "shares-not-gathered": ["1.34.2"],
-        "extended-claim-kept": ["1.34.2"],
-        "counters-by-pool-name": ["1.36.2"],
-        "counters-not-given-back": ["1.34.2", "1.36.2"],
-        "distinct-by-request": ["1.34.2", "1.36.2"],
-        "controller-finished-pods-synced": ["1.34.2", "1.36.2"],
+        "assume-cache-shared-drain": first,
+        "gather-not-atomic": first,
+        "shares-not-gathered": old,
+        "extended-claim-kept": old[:2],
+        "all-with-counters": [],
+        "counters-by-pool-name": ["1.35.6", *new],
+        "counters-not-given-back": [*old, "1.36.2"],
+        "distinct-by-request": [*old, *new],
+        "controller-finished-pods-synced": [*old, *new, "1.37"],
+        "unreserve-restores-written-claim": ["1.37"],
         "pod-status-ignored": [],
         "in-flight-removed-first": [],
     }
@@ -86,6 +89,12 @@ def test_the_releases_of_some_defects() -> None:
         ({"last": "1.36.2", "is_open": True}, "up to 1.36.2 and newer", "1.37.0", None),
         ({"first": "1.34", "last": "1.34", "given": "on"}, "1.34, on", "1.34.2", "1.33.9"),
         ({"words": "Volcano"}, "Volcano", None, "1.34.2"),
+        (
+            {"last": "1.35.0", "fixed": ("1.33.8", "1.34.4")},
+            "up to 1.35.0, fixed in 1.33.8 and 1.34.4",
+            "1.34.3",
+            "1.34.9",
+        ),
     ],
 )
 def test_a_range_of_releases(

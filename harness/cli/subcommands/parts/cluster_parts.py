@@ -42,7 +42,10 @@ LoggingFormat = Annotated[
 ]
 Release = Annotated[
     str | None,
-    typer.Option("--as", help="Do what this release of Kubernetes does: 1.34.2 or 1.36.2."),
+    typer.Option(
+        "--as",
+        help="Do what this release of Kubernetes does: 1.34.2, 1.34.9, 1.35.6, 1.36.2, 1.36.3 or 1.37.",
+    ),
 ]
 MetricsPort = Annotated[
     int | None,

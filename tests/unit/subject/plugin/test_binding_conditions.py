@@ -8,8 +8,7 @@ import pytest
 
 from harness import clocks
 from harness.client import apis, informers
-from harness.subject import assembling
-from harness.subject.defects import panics
+from harness.subject import assembling, releases
 from harness.subject.objects import claims
 from harness.subject.plugin import binding_conditions, scheduling_attempts
 from harness.subject.scheduling import schedulers
@@ -265,23 +264,15 @@ def test_what_else_ends_the_wait(
     assert words in str(error)
 
 
-def test_a_lost_allocation_is_waited_for_by_1_36_2(server: Server) -> None:
-    world = with_device(World(server, assembling.parts((), (), "1.36.2")))
+@pytest.mark.parametrize("release", releases.names())
+def test_a_lost_allocation_is_waited_for_by_releases(server: Server, release: str) -> None:
+    world = with_device(World(server, assembling.parts((), (), release)))
     world.claim("c")
     binding = Binding(world)
     deallocate(world)
     assert binding.is_waiting
     world.plugin.end_waits()
     assert "the scheduler stops" in str(binding.end())
-
-
-def test_a_lost_allocation_ends_1_34_2(server: Server) -> None:
-    world = with_device(World(server, assembling.parts((), (), "1.34.2")))
-    world.claim("c")
-    binding = Binding(world)
-    deallocate(world)
-    error = binding.end()
-    assert isinstance(error, panics.Panic)
 
 
 def test_1_34_2_has_one_time_limit(server: Server) -> None:

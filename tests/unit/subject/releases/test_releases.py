@@ -21,8 +21,11 @@ def test_without_a_release_the_parts_are_the_correct_ones() -> None:
 
 
 def test_releases_change_these_parts() -> None:
-    assert changed("1.36.2") == {"pod_syncer", "generator", "created"}
-    assert changed("1.34.2") == {"pod_syncer", "generator", "created", "enqueuer", "releaser"}
+    assert changed("1.37") == {"pod_syncer", "generator"}
+    for release in ("1.36.2", "1.36.3"):
+        assert changed(release) == {"pod_syncer", "generator", "created"}
+    for release in ("1.34.2", "1.34.9", "1.35.6"):
+        assert changed(release) == {"pod_syncer", "generator", "created", "enqueuer", "releaser"}
 
 
 @pytest.mark.parametrize("release", releases.names())
@@ -57,7 +60,7 @@ def test_a_difference_has_the_code_of_the_defects_that_it_stands_for() -> None:
 
 
 def test_an_unknown_release_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(errors.UsageError, match=r"got '1\.35\.2'.*1\.34\.2, 1\.36\.2"):
+    with pytest.raises(errors.UsageError, match=r"got '1\.35\.2'.*1\.34\.2, 1\.34\.9, 1\.35\.6"):
         assembling.claim_controller_parts(release="1.35.2")
 
 

@@ -7,6 +7,7 @@ import pytest
 from harness import concurrency, errors
 from harness.client import apis
 from harness.subject import assembling, releases
+from harness.subject.extended_resources import class_resolver
 from harness.subject.objects import claims
 from harness.subject.plugin import scheduling_attempts
 from harness.subject.queueing import cluster_events
@@ -25,7 +26,7 @@ def as_release(server: Server, release: str | None) -> plugin_world.World:
 
 @pytest.mark.parametrize(
     ("release", "has_drain", "has_gather"),
-    [(None, True, True), ("1.36.2", True, True), ("1.34.2", False, False)],
+    [(None, True, True), ("1.36.2", True, True), ("1.34.9", True, True), ("1.34.2", False, False)],
 )
 def test_the_parts_with_the_fixes_of_both_races(
     release: str | None, has_drain: bool, has_gather: bool
@@ -36,7 +37,11 @@ def test_the_parts_with_the_fixes_of_both_races(
 
 
 @pytest.mark.parametrize(
-    ("release", "is_left_to_unreserve"), [(None, True), ("1.36.2", False), ("1.34.2", False)]
+    ("release", "is_left_to_unreserve"),
+    [
+        *((None, True), ("1.37", True)),
+        *((release, False) for release in ("1.34.2", "1.35.6", "1.36.2", "1.36.3")),
+    ],
 )
 def test_where_a_claim_is_after_a_failed_write(
     server: Server, release: str | None, is_left_to_unreserve: bool
@@ -53,7 +58,8 @@ def test_where_a_claim_is_after_a_failed_write(
 
 
 @pytest.mark.parametrize(
-    ("release", "is_assumed"), [(None, True), ("1.36.2", True), ("1.34.2", False)]
+    ("release", "is_assumed"),
+    [(None, True), ("1.36.2", True), ("1.35.6", True), ("1.34.9", False)],
 )
 def test_whether_a_mere_reservation_is_assumed(
     server: Server, release: str | None, is_assumed: bool
@@ -102,7 +108,7 @@ def test_an_allocation_is_assumed_before_it_leaves_the_flight(
 
 
 def test_an_unknown_release() -> None:
-    with pytest.raises(errors.UsageError, match=r"Known releases: 1\.34\.2, 1\.36\.2"):
+    with pytest.raises(errors.UsageError, match=r"Known releases: 1\.34\.2, 1\.34\.9, "):
         assembling.parts((), (), "1.30")
 
 
@@ -144,7 +150,9 @@ def test_others_reserve_an_allocation_without_a_time(server: Server, release: st
     assert "allocationTimestamp" not in world.stored()["status"]["allocation"]
 
 
-@pytest.mark.parametrize(("release", "helps"), [(None, True), ("1.36.2", False), ("1.34.2", False)])
+@pytest.mark.parametrize(
+    ("release", "helps"), [(None, True), ("1.37", True), ("1.36.3", False), ("1.34.2", False)]
+)
 def test_whether_a_lost_object_helps(release: str | None, helps: bool) -> None:
     hints = assembling.parts((), (), release).hints(lambda _: None)
     pod, freed = api_objects.known_pod("p"), api_objects.claim("c", version=1)
@@ -153,3 +161,39 @@ def test_whether_a_lost_object_helps(release: str | None, helps: bool) -> None:
         event = cluster_events.ClusterEvent(resource, cluster_events.DELETE, freed, None)
         hint = hints.of(pod, {scheduling_attempts.DYNAMIC_RESOURCES}, event)
         assert hint.is_worth_trying is helps
+
+
+@pytest.mark.parametrize(
+    ("release", "is_free"), [(None, False), ("1.36.3", False), ("1.37", True), ("1.35.6", False)]
+)
+def test_whether_the_device_of_a_written_claim_looks_free_after_a_failed_pre_bind(
+    server: Server, release: str | None, is_free: bool
+) -> None:
+    """H21: the pod's second claim is refused."""
+    world = as_release(server, release)
+    world.claim("c")
+    world.claim("d")
+    attempt = world.reserved(world.pod("p", "c", "d"))
+    server.refuse("PUT", "resourceclaims/d/status", status=500)
+    with pytest.raises(apis.ApiError):
+        world.plugin.pre_bind(attempt)
+    server.refuse("PATCH", STATUS, status=500)
+    world.plugin.unreserve(attempt)
+    assert claims.allocation_of(world.stored())
+    assert (api_objects.device_id("a") not in world.gatherer.gather().devices) is is_free
+
+
+@pytest.mark.parametrize(
+    ("release", "has_claim"), [(None, True), ("1.36.2", True), ("1.35.6", True), ("1.34.2", False)]
+)
+def test_the_implicit_extended_resource_of_a_class(
+    server: Server, release: str | None, has_claim: bool
+) -> None:
+    """1.34 takes its name for that of a native resource, and binds the pod without a claim."""
+    world = plugin_world.ExtendedWorld(server, assembling.parts((), (), release))
+    name = f"{class_resolver.IMPLICIT_PREFIX}{api_objects.CLASS}"
+    pod = api_objects.pod("p")
+    pod["spec"]["containers"][0]["resources"] = {"limits": {name: "1"}}
+    attempt = world.plugin.pre_filter(world.api.create(apis.PODS, pod, namespace="default"))
+    assert bool(attempt.claims) is has_claim
+    assert world.plugin.filter(attempt, api_objects.node()) is not None
