@@ -22,10 +22,14 @@ def expects(plan: plans.Plan, check: str) -> bool:
     return is_scripted(plan) and check in (_traffic(plan.settings).get("expects") or ())
 
 
+def steps(plan: plans.Plan) -> Sequence[Mapping[str, Any]]:
+    """Return the steps of the script, as JSON."""
+    return _traffic(plan.settings).get("steps") or ()
+
+
 def disturbs(plan: plans.Plan, process: str) -> bool:
     """Return whether a script holds calls or events of a process, or ends or pauses it."""
-    steps: Sequence[Mapping[str, Any]] = _traffic(plan.settings).get("steps") or ()
-    named = [str(step.get(key) or "") for step in steps for key in ("client", "process")]
+    named = [str(step.get(key) or "") for step in steps(plan) for key in ("client", "process")]
     return any(name.partition(".")[0] == process for name in named)
 
 

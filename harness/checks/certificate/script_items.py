@@ -1,6 +1,6 @@
 """Was the script followed: did every step happen, in its time?"""
 
-from harness.checks import protocol
+from harness.checks import protocol, scripted_plans
 from harness.checks.certificate import certificate_items
 from harness.history import histories, records
 
@@ -17,7 +17,7 @@ def steps(history: histories.History) -> list[records.ScriptStep]:
 
 def answer(evidence: protocol.Evidence) -> certificate_items.ItemResult:
     """Return whether every step of the plan's script happened in its time, in order."""
-    reader, planned = evidence.history.script(), evidence.plan.settings["traffic"]["steps"]
+    reader, planned = evidence.history.script(), scripted_plans.steps(evidence.plan)
     if reader is None:
         return False, "the run left no record of its script"
     played = [item for item in reader if isinstance(item, records.ScriptStep)]

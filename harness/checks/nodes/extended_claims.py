@@ -144,8 +144,10 @@ def _lack(
         return "its status names no claim"
     key = f"{pod.metadata.namespace}/{named.resource_claim_name}"
     claim = seen.claim_at(key, int(pod.metadata.resource_version))
-    if claim is None or claim.metadata.owner != pod.metadata.uid:
-        return f"the claim {named.resource_claim_name} is not its own"
+    if claim is None:
+        return f"the claim {named.resource_claim_name} is not there"
+    if claim.metadata.owner != pod.metadata.uid:
+        return f"the claim {claim.metadata.name} is not its own"
     if pod.metadata.uid not in {item.uid for item in claim.status.reserved_for or ()}:
         return f"the claim {claim.metadata.name} is not reserved for it"
     if len(claim.results) != resource.devices_for(pod):

@@ -87,7 +87,9 @@ def test_a_script_owes_what_it_is_about(tmp_path: pathlib.Path) -> None:
         traffic = {"profile": "script", "expects": [expects]}
         changes = {"settings": {"traffic": traffic}}
         folder = tmp_path / expects
-        judged = judging.judge(building.build(folder, "p:? a<p p?a", changes=changes))
+        directory = building.build(folder, "p:? a<p p?a", changes=changes)
+        building.write(directory.script, [], process="script")
+        judged = judging.judge(directory)
         assert judged.verdict is verdict, judged.reason
 
 

@@ -241,7 +241,7 @@ EFFECTS: dict[str, Effect] = {
     ),
     "begins to run when its claim is gone (H19)": Effect(
         check="extended_claims",
-        summary="pod p runs without its extended resource: the claim c is not its own",
+        summary="pod p runs without its extended resource: the claim c is not there",
         broken=[
             *OWN,
             extended("p", claim="c", node="n", phase="Pending"),
@@ -376,6 +376,7 @@ EFFECTS: dict[str, Effect] = {
     ),
 }  # fmt: skip
 
+STEP: Object = {"do": "wait", "seconds": 1}
 SETTINGS: Object = {
     **worlds.SETTINGS,
     "subject": {"schedulers": [{"kind": "kube-scheduler", "binary": "/bin/kube-scheduler"}]},
@@ -393,8 +394,14 @@ def settings(effect: Effect, history: History) -> Object:
         for item in history
         if "containers" in item.object.get("spec", {})
     ]
-    traffic = {"profile": "script", "expects": [effect.check], "objects": asks, "steps": []}
+    traffic = {"profile": "script", "expects": [effect.check], "objects": asks, "steps": [STEP]}
     return copy.deepcopy(SETTINGS) | {"traffic": traffic}
+
+
+def follow(directory: directories.RunDirectory) -> None:
+    """Note that the script of a run, which has one step, was followed."""
+    played = records.ScriptStep(step=1, text="1 s passes", begun_ns=0, ended_ns=1)
+    building.write(directory.script, [played], process="script")
 
 
 def judged(
@@ -425,6 +432,7 @@ def judged(
     directory = building.build(
         folder / "run", "", observations=body, changes=changes, phases=phases, faults=faults
     )
+    follow(directory)
     return judging.judge(directory)
 
 
@@ -461,7 +469,7 @@ def test_a_correct_program_leaves_nothing_of_the_kind(name: str, tmp_path: pathl
 
 # ------------------------------------------------------------------- what the script has written
 
-SCRIPTED = {"traffic": {"profile": "script"}}
+SCRIPTED = {"traffic": {"profile": "script", "steps": [STEP]}}
 
 
 def patched(
@@ -482,6 +490,7 @@ def patched(
         building.acknowledgement(0, uid, version),
     ]
     building.write(directory.operations("script"), calls, process="script")
+    follow(directory)
     return judging.judge(directory)
 
 

@@ -18,6 +18,7 @@ SETTINGS = {
     "pools": {"device_class": {"name": "gpus", "extended_resource": GPU}},
 }
 Object = dict[str, Any]
+NAMED_B = {"extendedResourceClaimStatus": {"resourceClaimName": "b"}}
 MAPPING = {"containerName": "work", "resourceName": GPU, "requestName": "r"}
 
 
@@ -38,7 +39,7 @@ def pod(version: int = 5, *, phase: str = "Running", **status: Any) -> records.O
     container = {"name": "work", "resources": {"requests": {GPU: "2"}}}
     document = {
         "metadata": {"name": "p", "uid": "uid-p"},
-        "spec": {"containers": [container]},
+        "spec": {"containers": [container], "nodeName": "n"},
         "status": {"phase": phase, "extendedResourceClaimStatus": named, **status},
     }
     return observed("pods", version, document)
@@ -67,6 +68,14 @@ def claim(
     return observed("resourceclaims", version, document)
 
 
+def gone(version: int) -> records.Observation:
+    return msgspec.structs.replace(claim(version), type="DELETED")
+
+
+def bound(version: int, **status: Any) -> records.Observation:
+    return pod(version, phase="Pending", **status)
+
+
 def check(*observations: records.Body) -> verdicts.CheckResult:
     seen = extended_claims.ExtendedClaims()
     folders.fold(observations, seen)
@@ -83,9 +92,10 @@ def test_a_pod_that_has_everything() -> None:
     ("observations", "why"),
     [
         ([claim(), pod(extendedResourceClaimStatus=None)], "its status names no claim"),
-        ([pod()], "the claim c is not its own"),
+        ([pod()], "the claim c is not there"),
         ([claim(owner="uid-q"), pod()], "the claim c is not its own"),
-        ([claim(7), pod()], "the claim c is not its own"),
+        ([claim(7), pod()], "the claim c is not there"),
+        ([claim(), gone(4), pod()], "the claim c is not there"),
         ([claim(user="uid-q"), pod()], "the claim c is not reserved for it"),
         ([claim(devices=1), pod()], "the claim c has 1 devices, and it needs 2"),
         (
@@ -106,7 +116,7 @@ def test_the_reason_counts_the_other_violations() -> None:
     second = msgspec.structs.replace(
         second, object=msgspec.Raw(bytes(second.object).replace(b'"uid-p"', b'"uid-q"'))
     )
-    reason = "pod p runs without its extended resource: the claim c is not its own, and 1 more"
+    reason = "pod p runs without its extended resource: the claim c is not there, and 1 more"
     assert check(first, second).reason == reason
 
 
@@ -119,6 +129,24 @@ def test_a_gap_of_the_observations_is_no_violation() -> None:
 
 def test_without_pods_nothing_is_known() -> None:
     assert check(claim(), pod(phase="Pending")).verdict is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("observations", "told"),
+    [
+        ([claim(), pod(5), pod(6)], ""),
+        ([claim(), pod(5), gone(6), pod(7)], ""),  # what becomes of its claim is judged elsewhere
+        ([claim(), pod(5), pod(6, **NAMED_B)], "pod p names the claim b in its status, which is"),
+        ([claim(), bound(4, **NAMED_B), pod(5), pod(6)], ""),  # the name of an attempt that failed
+        ([claim(), bound(4, **NAMED_B), pod(5), gone(6), pod(7, **NAMED_B)], "pod p names the"),
+    ],
+)
+def test_a_status_that_comes_to_name_a_claim_that_is_gone(
+    observations: list[records.Body], told: str
+) -> None:
+    result = check(*observations)
+    assert result.verdict is (INVALID if told else VALID), result.reason
+    assert told in result.reason
 
 
 # --------------------------------------------------------------------------- the mappings
