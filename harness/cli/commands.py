@@ -27,6 +27,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "running.run_command": ("run",),
         "running.explore_command": ("explore",),
         "running.replay_command": ("replay",),
+        "running.confirm_command": ("confirm",),
         "running.reproduce_command": ("reproduce",),
         "running.plan_command": ("plan",),
         "running.merge_command": ("merge",),

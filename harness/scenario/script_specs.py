@@ -5,6 +5,7 @@ everything else passes freely. So the order of the events of a race is commanded
 any program. The order of two locks inside one process cannot be commanded.
 """
 
+import copy
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
@@ -138,10 +139,25 @@ class Patch(Step):
     """The kind of step."""
     object: str
     """As in `delete`."""
-    patch: Manifest
+    patch: Manifest = {}
     """A JSON merge patch."""
+    remove: list[str] = []
+    """Keys that are removed, with a dot below each other, as in `status.allocation`: TOML has no
+    null."""
     subresource: str = ""
     """Name of the subresource that is patched; empty: the object itself."""
+
+    @property
+    def document(self) -> Manifest:
+        """The JSON merge patch, with null for each key that is removed."""
+        made: Manifest = copy.deepcopy(self.patch)
+        for path in self.remove:
+            *parents, last = path.split(".")
+            table = made
+            for key in parents:
+                table = table.setdefault(key, {})
+            table[last] = None
+        return made
 
     @property
     def text(self) -> str:

@@ -26,6 +26,9 @@ class Observed(Protocol):
     def state(self) -> int:
         """Return a hash of everything on which the rest of the run depends."""
 
+    def monotonic_ns(self) -> int:
+        """Return virtual time, in nanoseconds."""
+
 
 class Choice(msgspec.Struct):
     """A decision to make."""

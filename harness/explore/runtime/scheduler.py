@@ -32,6 +32,7 @@ class ControlledRuntime:
         *,
         choices_max: int = 100_000,
         time_max_ns: int = 10_000_000_000,
+        early_max: int = tasks.EARLY_MAX,
         private_locks: tuple[str, ...] = (),
         record: Record | None = None,
         observer: observing.Observer | None = None,
@@ -39,9 +40,10 @@ class ControlledRuntime:
         """Create a runtime.
 
         `choices_max`: raise TooLong beyond; `time_max_ns`: timers later than this never expire;
-        `private_locks`: suffixes of the names of locks that guard data which no longer changes once
-        a world is at rest, so that taking them is not a choice point; `record(task, step, fields)`:
-        called for every step; `observer`: receives what every turn of the explored part uses.
+        `early_max`: how many timers may expire while another task can run; `private_locks`:
+        suffixes of the names of locks that guard data which no longer changes once a world is at
+        rest, so that taking them is not a choice point; `record(task, step, fields)`: called for
+        every step; `observer`: receives what every turn of the explored part uses.
         """
         self._strategy, self._choices_max = strategy, choices_max
         self._observer = observer or observing.Unobserved()
@@ -54,7 +56,7 @@ class ControlledRuntime:
         self._joining: dict[tasks.Task, tasks.Task] = {}
         """Which task waits for the end of each task."""
         self._ready: dict[tasks.Task, None] = {}
-        self._timers = tasks.Timers(time_max_ns=time_max_ns)
+        self._timers = tasks.Timers(time_max_ns=time_max_ns, early_max=early_max)
         self._shared = 0
         self._hub = greenlet.getcurrent()
         self.running: tasks.Task | None = None

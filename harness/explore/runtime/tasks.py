@@ -104,12 +104,12 @@ Without a limit, endless retrying would be a finding.
 class Timers:
     """Tasks that wait with a timeout."""
 
-    def __init__(self, *, time_max_ns: int) -> None:
+    def __init__(self, *, time_max_ns: int, early_max: int = EARLY_MAX) -> None:
         """Create a clock at 0. Timers later than `time_max_ns` never expire."""
         self._time_max_ns = time_max_ns
         self._waiting: dict[Task, None] = {}
         self.now_ns = 0
-        self.early_left = EARLY_MAX
+        self.early_left = early_max
         """Number of timers that may still expire early."""
 
     def set(self, task: Task, seconds: float) -> None:

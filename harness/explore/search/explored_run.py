@@ -58,11 +58,13 @@ def explore_once(
     record: bool = False,
     observer: observing.Observer | None = None,
     hear: api_events.Listener | None = None,
+    early_max: int = tasks.EARLY_MAX,
 ) -> ExploredRun:
     """Create a world and run it under the strategy to its end or the first finding.
 
     `observer` receives what every turn uses, and `hear` what happens between clients and API
-    server, in time for the choice that follows; None: there is none.
+    server, in time for the choice that follows; None: there is none. `early_max`: how many timers
+    may expire while another task can run.
     """
     events: list[api_events.ApiEvent] = []
     hearing = [*([events.append] if record else []), *([hear] if hear else [])]
@@ -78,6 +80,7 @@ def explore_once(
         private_locks=spec.private_locks,
         record=on_step if record else None,
         observer=observer,
+        early_max=early_max,
     )
     finding: str | None = None
     was_given_up, names = False, {}

@@ -11,6 +11,8 @@ from harness.client import transports
 
 USER = "user"
 """The client that is none of the parts under test: users, other controllers, and the world."""
+COLLECTOR = "garbage-collector"
+"""The client that deletes objects whose owners are gone."""
 SCHEDULER, CONTROLLER, KUBELET = "scheduler", "claim-controller", "kubelet"
 """Clients that are parts. A second scheduler is `scheduler-2`, a successor `scheduler.2`."""
 

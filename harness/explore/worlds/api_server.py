@@ -165,6 +165,8 @@ class LocalServer:
         self._of_deletions = [OVERLOOKED] if OVERLOOKED in faults else []
         self._is_writing = False
         """True while a request of a client is committed."""
+        self._is_collecting = False
+        """True while objects are deleted whose owners are gone."""
         self._written: list[watch_cache.Commit] = []
         """The changes by the request that is being committed, or was last."""
         self._listeners: list[api_events.Listener] = []
@@ -281,7 +283,9 @@ class LocalServer:
                 commits=tuple(self._written),
                 faults=() if handler is None else (OVERLOOKED,),
             )
+            self._is_collecting = True
             self._store.collect_garbage()
+            self._is_collecting = False
         return answer
 
     def _use_objects(self, request: transports.Request) -> None:
@@ -383,7 +387,8 @@ class LocalServer:
         if fault is None:
             return False
         self._objects.change(resource.plural)  # the next commit is not delivered
-        watch.tell("ended-watch", faults=(fault,))
+        missed = watch.next_commit()
+        watch.tell("ended-watch", faults=(fault,), commits=(missed,) if missed else ())
         is_expired = fault == EXPIRED_WATCH
         self._watches[resources.table_of(resource)].remove(watch)
         concurrency.step("api.watch.broken", resource=resource.plural, compacted=is_expired)
@@ -425,7 +430,7 @@ class LocalServer:
         """Tell the listeners of a change that no request of a client has made."""
         event = api_events.ApiEvent(
             kind="committed",
-            client=api_events.USER,
+            client=api_events.COLLECTOR if self._is_collecting else api_events.USER,
             task=self._task(),
             verb=_VERBS[commit.type],
             of=f"{commit.resource.plural}/{commit.object.name}",

@@ -57,7 +57,7 @@ class LocalWatch:
 
     def __iter__(self) -> Iterator[bytes]:
         while True:
-            self.tell("awaits", next_commit=self._next_commit)
+            self.tell("awaits", next_commit=self.next_commit)
             try:
                 line = self._lines.get()
             except concurrency.Closed:
@@ -68,7 +68,8 @@ class LocalWatch:
                 self.tell("delivered", commits=(self._commits.popleft(),))
             yield line
 
-    def _next_commit(self) -> watch_cache.Commit | None:
+    def next_commit(self) -> watch_cache.Commit | None:
+        """Return the commit whose event comes next; None: there is none yet."""
         return self._commits[0] if self._commits else None
 
     def close(self) -> None:

@@ -159,7 +159,7 @@ class ScriptPlayer:
 
     @_do.register
     def _(self, step: script_specs.Patch) -> None:
-        self._objects.patch(step.object, step.patch, subresource=step.subresource)
+        self._objects.patch(step.object, step.document, subresource=step.subresource)
 
     @_do.register
     def _(self, step: script_specs.Request) -> None:

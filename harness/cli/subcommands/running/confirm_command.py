@@ -1,0 +1,193 @@
+"""`flake-hunt confirm`: play the script of a finding on any program."""
+
+import functools
+import pathlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.cli import choosing
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.confirmation import answers, chosen_scripts, confirming
+    from harness.scenario import loading
+
+_SCRIPTS = "scripts"
+"""Folder of derived scripts in that of the reports."""
+_REPEAT_MAX = 1000
+
+
+@choosing.with_groups
+def confirm(
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="Token that `flake-hunt explore` printed, id of a finding such as H1, or script: a file or a shipped one.",
+        ),
+    ],
+    on: choosing.ClusterOptions,
+    defect: choosing.Defects = None,
+    remedy: choosing.Remedies = None,
+    release: choosing.Release = "",
+    repeat: Annotated[
+        int, typer.Option(min=1, max=_REPEAT_MAX, help="Number of plays of each script.")
+    ] = 1,
+    write: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--write", metavar="FILE", help="File for the script that is derived from a token."
+        ),
+    ] = None,
+    seed: choosing.Seed = None,
+    override: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Change a key that the script does not need: --set traffic.deadline_s=30 (may be repeated).",
+        ),
+    ] = None,
+    reports: choosing.Reports = pathlib.Path("reports"),
+    output: outputs.Form = "text",
+    quiet: outputs.Quiet = False,  # noqa: FBT002 - typer turns it into a flag
+    verbose: outputs.Verbose = False,  # noqa: FBT002
+) -> int:
+    """Play the script of a finding on a program: does it do the same?
+
+    Exit code 10: confirmed, a check found the violation. 0: refuted, every step of the script
+    happened, and nothing is violated.
+
+    20: not followed, a step did not happen in its time. A script of a token or a file is then
+    tried without that step.
+    """
+    from harness import seeds
+    from harness.cli.terminal import displaying, indexing
+    from harness.cluster.lifecycle import held_clusters
+    from harness.confirmation import chosen_scripts, confirming
+
+    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+        first_seed = seeds.fresh() if seed is None else seed
+        out.note(f"seed {first_seed}")
+        with displaying.status("looking for the order that the finding needs", out):
+            found = chosen_scripts.chosen(
+                what, reports / _SCRIPTS, file=write, overrides=override or ()
+            )
+        for line in chosen_scripts.lines(found):
+            out.note(line)
+        held_clusters.prepare()
+        defects, remedies = _parts(found, on, defect, remedy, release)
+        play = functools.partial(
+            _play,
+            on=on,
+            options={"defects": defects, "remedies": remedies, "release": release},
+            seeds=iter(range(first_seed, first_seed + _REPEAT_MAX * 10)),
+            reports=reports,
+            out=out,
+        )
+        with indexing.refreshed(reports):
+            outcome = confirming.confirm(
+                found.scripts,
+                play,
+                repeat=repeat,
+                shortens=found.is_shortened,
+                tell=functools.partial(_tell, out=out),
+            )
+        _show(what, outcome, out)
+    return outcome.answer.exit_code
+
+
+def _parts(
+    found: "chosen_scripts.Chosen",
+    on: choosing.ClusterOptions,
+    defects: Sequence[str] | None,
+    remedies: Sequence[str] | None,
+    release: str,
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the defects and remedies of the Python subject: as given, or else the token's."""
+    is_given = bool(on.subject or on.claim_controller or defects or remedies or release)
+    if found.token is None or is_given:
+        return defects or (), remedies or ()
+    return found.token.defects, found.token.remedies
+
+
+def _play(
+    loaded: "loading.Loaded",
+    *,
+    on: choosing.ClusterOptions,
+    options: dict[str, Any],
+    seeds: Any,
+    reports: pathlib.Path,
+    out: outputs.Output,
+) -> "answers.Played":
+    """Play a script once, judge it, and return its answer."""
+    from harness.cli.terminal import displaying
+    from harness.confirmation import answers
+    from harness.run import run_plan, runs
+
+    script = answers.script_of(loaded)
+    chosen = list(on.subject or ())
+    if len(chosen) == 1:
+        chosen *= len(loaded.scenario.subject.schedulers)
+    plan = run_plan.plan(
+        loaded,
+        seed=next(seeds),
+        cluster=on.profile(),
+        chosen_subjects=chosen,
+        claim_controller=on.claim_controller,
+        binaries=choosing.folder(on.binaries),
+        fault_carrier=on.fault_carrier,
+        **options,
+    )
+    directory = runs.new_directory(plan, reports)
+    with (
+        displaying.keeping_evidence(directory.path),
+        displaying.run_progress(out) as progress,
+    ):
+        judgement = runs.run(loaded, plan, directory, progress=progress)
+    return answers.of_run(script, judgement, directory)
+
+
+def _tell(played: "answers.Played", *, out: outputs.Output) -> None:
+    """Print the answer of one play."""
+    if out.is_quiet:
+        return
+    print(f"{played.script}: {played.sentence}", flush=True)
+    for call in played.last_calls:
+        print(f"    {call}", flush=True)
+    print(f"  {played.directory}", flush=True)
+
+
+def _show(what: str, outcome: "confirming.Confirmation", out: outputs.Output) -> None:
+    """Print the answer of all plays."""
+    if out.is_json:
+        out.document(_document(what, outcome))
+        return
+    rate = str(outcome.rate).replace("failed", "confirmed", 1)
+    without = f"; without: {'; '.join(outcome.left_out)}" if outcome.left_out else ""
+    print(f"{what}: {outcome.answer}{f', {rate}' * (len(outcome.played) > 1)}{without}")
+
+
+def _document(what: str, outcome: "confirming.Confirmation") -> dict[str, Any]:
+    low, high = outcome.rate.interval
+    return {
+        "schema": 1,
+        "what": what,
+        "answer": outcome.answer,
+        "exit_code": outcome.answer.exit_code,
+        "confirmed": outcome.rate.failed,
+        "runs": outcome.rate.runs,
+        "interval": [low, high],
+        "left_out": list(outcome.left_out),
+        "plays": [
+            {
+                "script": item.script,
+                "answer": item.answer,
+                "sentence": item.sentence,
+                "late_step": item.late_step,
+                "last_calls": list(item.last_calls),
+                "directory": str(item.directory.resolve()),
+            }
+            for item in outcome.played
+        ],
+    }

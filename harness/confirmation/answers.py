@@ -1,0 +1,149 @@
+"""The answer of one play of a script: confirmed, refuted, or not followed."""
+
+import collections
+import dataclasses
+import enum
+import pathlib
+from collections.abc import Iterator, Sequence
+
+from harness.checks import verdict_files, verdicts
+from harness.checks.certificate import script_items
+from harness.checks.witness import audit_files
+from harness.history import directories, histories
+from harness.scenario import loading, script_specs
+
+LAST_CALLS = 4
+"""Number of calls that an answer names."""
+_READING = frozenset({"get", "list", "watch"})
+_IDLE = frozenset({"events", "leases"})
+"""Resources whose writes say nothing about a script."""
+
+
+class Answer(enum.StrEnum):
+    """The finding after a play."""
+
+    CONFIRMED = "confirmed"
+    """One of the checks that the script expects has found a violation."""
+    OTHER = "another violation"
+    """A check that the script does not expect has found one."""
+    REFUTED = "refuted"
+    """The whole script was followed, and nothing was violated."""
+    NOT_FOLLOWED = "not followed"
+    """A step did not happen in its time."""
+    UNKNOWN = "unknown"
+    """The script was followed, and the verdict is UNKNOWN for another reason."""
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a command that ends with this answer."""
+        codes = {Answer.CONFIRMED: 10, Answer.OTHER: 10, Answer.REFUTED: 0}
+        return codes.get(self, 20)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """One play of a script."""
+
+    script: str
+    answer: Answer
+    sentence: str
+    """The answer with its reason."""
+    directory: pathlib.Path
+    late_step: int | None = None
+    """Number of the step that did not happen, counted from 1; None: all have."""
+    last_calls: Sequence[str] = ()
+    """The last writes of that play before it gave up, oldest first."""
+
+
+def script_of(loaded: loading.Loaded) -> script_specs.ScriptTraffic:
+    """Return the script of a scenario that has one. Raises TypeError if it makes load."""
+    script = loaded.scenario.traffic
+    if not isinstance(script, script_specs.ScriptTraffic):
+        raise TypeError(f"expected a script, got {script.profile}")
+    return script
+
+
+def of_run(
+    script: script_specs.ScriptTraffic,
+    judgement: verdict_files.Judgement,
+    directory: directories.RunDirectory,
+) -> Played:
+    """Return the answer of a run that has played a script."""
+    late = _late_step(directory)
+    violated = [item.check for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
+    answer = _answer(script, judgement, violated, is_followed=_is_followed(judgement))
+    is_late = late is not None and answer is Answer.NOT_FOLLOWED
+    return Played(
+        script=judgement.scenario,
+        answer=answer,
+        sentence=_sentence(answer, script, judgement, late),
+        directory=directory.path,
+        late_step=late,
+        last_calls=last_calls(directory) if is_late else (),
+    )
+
+
+def _answer(
+    script: script_specs.ScriptTraffic,
+    judgement: verdict_files.Judgement,
+    violated: Sequence[str],
+    *,
+    is_followed: bool,
+) -> Answer:
+    if judgement.verdict is verdicts.Verdict.INVALID:
+        is_expected = not script.expects or bool({*script.expects} & {*violated})
+        return Answer.CONFIRMED if is_expected else Answer.OTHER
+    if not is_followed:
+        return Answer.NOT_FOLLOWED
+    is_valid = judgement.verdict is verdicts.Verdict.VALID
+    return Answer.REFUTED if is_valid else Answer.UNKNOWN
+
+
+def _is_followed(judgement: verdict_files.Judgement) -> bool:
+    return all(item.ok for item in judgement.certificate if item.name == script_items.NAME)
+
+
+def _late_step(directory: directories.RunDirectory) -> int | None:
+    steps = script_items.steps(histories.load(directory.path))
+    return next((item.step for item in steps if item.late), None)
+
+
+def _sentence(
+    answer: Answer,
+    script: script_specs.ScriptTraffic,
+    judgement: verdict_files.Judgement,
+    late: int | None,
+) -> str:
+    about = f"{answer} ({judgement.subject_name})"
+    if answer is Answer.NOT_FOLLOWED:
+        return f"{about}: {_of_item(judgement)}"
+    if answer is Answer.REFUTED:
+        return f"{about}: all {len(script.steps)} steps happened, and nothing is violated"
+    if answer is Answer.OTHER:
+        expected = " or ".join(script.expects)
+        return f"{about}: expected {expected} to be violated, but {judgement.reason}"
+    without = f", although step {late} did not happen" if late else ""
+    return f"{about}{without}: {judgement.reason}"
+
+
+def _of_item(judgement: verdict_files.Judgement) -> str:
+    return next(item.reason for item in judgement.certificate if item.name == script_items.NAME)
+
+
+def last_calls(directory: directories.RunDirectory) -> list[str]:
+    """Return the last writes in the audit log of a run; empty if it has none."""
+    found = collections.deque(_writes(directory), maxlen=LAST_CALLS)
+    return list(found)
+
+
+def _writes(directory: directories.RunDirectory) -> Iterator[str]:
+    for event in audit_files.AuditReader(directory.audit_logs()):
+        reference = event.objectRef
+        if event.verb in _READING or reference is None or reference.resource in _IDLE:
+            continue
+        if event.stage != "ResponseComplete":
+            continue
+        parts = (reference.resource, reference.name, reference.subresource)
+        target = "/".join(part for part in parts if part)
+        code = event.responseStatus.code if event.responseStatus else "no answer"
+        yield f"{event.verb} {target} by {event.userAgent.partition(' ')[0]} ({code})"

@@ -1,0 +1,157 @@
+"""The scripts of a token, of a finding, or in a file."""
+
+import dataclasses
+import hashlib
+import pathlib
+import re
+from collections.abc import Iterator, Sequence
+
+from harness import errors, suggestions, writing
+from harness.confirmation import derived_scripts, needed_orders, script_files
+from harness.explore.search import tokens
+from harness.scenario import hazards, loading, script_specs
+
+_TOKEN = re.compile(r"fh\d+-")
+_OPEN_KEYS = ("limits.", "recording.", "subject.", "traffic.deadline_s")
+"""The keys of a scenario that can be changed without changing what its script needs."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The scripts to play."""
+
+    scripts: Sequence[loading.Loaded]
+    notes: Sequence[str] = ()
+    """Lines about where they come from."""
+    token: tokens.Token | None = None
+    """The token from which they were derived; None: they were written by hand."""
+    is_shortened: bool = True
+    """True if a late step may be left out."""
+
+
+def chosen(
+    what: str,
+    folder: pathlib.Path,
+    *,
+    file: pathlib.Path | None = None,
+    overrides: Sequence[str] = (),
+) -> Chosen:
+    """Return the scripts of a token, of the id of a finding, or in a file.
+
+    A derived script is written into `folder`, or into `file`. Raises UsageError if there is none,
+    or if an override changes what a script needs.
+    """
+    _require_open(overrides)
+    if _TOKEN.match(what.strip()):
+        token = tokens.parse(what)
+        return _of_token(token, file or folder, overrides, is_named=file is not None)
+    if file is not None:
+        raise errors.UsageError(
+            f"expected --write with a token, got it with {what}: its script is a file already "
+            "(`flake-hunt plan` shows where)"
+        )
+    if (page := hazards.find(what)) is not None:
+        return _of_finding(page.hazard, overrides)
+    return Chosen(scripts=[_of_file(what, overrides)])
+
+
+def _require_open(overrides: Sequence[str]) -> None:
+    for text in overrides:
+        if not text.startswith(_OPEN_KEYS):
+            raise errors.UsageError(
+                f"expected --set of limits, recording, subject or traffic.deadline_s, got {text!r}: "
+                "the script needs everything else as it is. Write it into a file (--write), change "
+                "that, and confirm the file"
+            )
+
+
+def _of_file(what: str, overrides: Sequence[str]) -> loading.Loaded:
+    if not what.endswith(".toml") and not pathlib.Path(what).exists():
+        known = [*hazards.pages(), *loading.script_names()]
+        if what not in (*known, *loading.every_name()):
+            raise errors.UsageError(
+                f"expected a token of `flake-hunt explore`, the id of a finding, or a script, got "
+                f"{what!r}.{suggestions.listed(what, known, title='Known', where='docs/findings')}"
+            )
+    loaded = loading.load(what, overrides=overrides)
+    if not isinstance(loaded.scenario.traffic, script_specs.ScriptTraffic):
+        raise errors.UsageError(
+            f'expected a scenario with traffic.profile = "script", got {loaded.scenario.name}, which '
+            "makes load: play it with `flake-hunt run`"
+        )
+    return loaded
+
+
+# ------------------------------------------------------------------------------ findings
+
+
+def _of_finding(hazard: hazards.Hazard, overrides: Sequence[str]) -> Chosen:
+    names = script_names(hazard)
+    if not names:
+        raise errors.UsageError(
+            f"expected a finding with a script, got {hazard.id} ({hazard.title}).{_instead(hazard)}"
+        )
+    scripts = [loading.load(name, overrides=overrides) for name in names]
+    notes = [f"{hazard.id}: {', '.join(names)}"]
+    return Chosen(scripts=scripts, notes=notes, is_shortened=False)
+
+
+def script_names(hazard: hazards.Hazard) -> list[str]:
+    """Return the names of the shipped scripts that show a finding."""
+    return [name for name in loading.script_names() if _shows(name, hazard)]
+
+
+def _shows(name: str, hazard: hazards.Hazard) -> bool:
+    page = hazards.find(loading.load(name).scenario.known_to_fail)
+    return page is not None and page.hazard.id == hazard.id
+
+
+def _instead(hazard: hazards.Hazard) -> str:
+    """Return the load that shows a finding, as a sentence; empty if there is none."""
+    names = hazards.scenarios(hazard)
+    listed = " or ".join(f"`flake-hunt run {name}`" for name in names)
+    return f" Load shows it: {listed}" if names else ""
+
+
+# ------------------------------------------------------------------------------- tokens
+
+
+def _of_token(
+    token: tokens.Token, path: pathlib.Path, overrides: Sequence[str], *, is_named: bool
+) -> Chosen:
+    order = needed_orders.of_token(token)
+    if order is None:
+        raise errors.UsageError(_not_by_order(token))
+    digest = hashlib.sha256(str(token).encode()).hexdigest()[:8]
+    name = path.stem if is_named else f"{token.scenario}-{digest}"
+    file = path if is_named else path / f"{name}.toml"
+    text = script_files.text(derived_scripts.document(token, order, name=name))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    writing.replace(file, text.encode())
+    notes = [f"the script was derived from the world {token.scenario}: {file}"]
+    if not order.is_own:
+        notes.append(
+            "this very interleaving needs an order of threads inside one process; the script has "
+            "another one of the same world with the same finding"
+        )
+    return Chosen(scripts=[loading.load(str(file), overrides=overrides)], notes=notes, token=token)
+
+
+def _not_by_order(token: tokens.Token) -> str:
+    hazard = token.spec.hazard
+    page = hazards.find(hazard.hypothesis) if hazard is not None else None
+    return (
+        f"expected a finding that follows from the order of API events, but that of {token.scenario} "
+        "needs an order of threads inside one process, which cannot be commanded from outside."
+        f"{_instead(page.hazard) if page is not None else ''}"
+    )
+
+
+def lines(found: Chosen) -> Iterator[str]:
+    """Yield the notes, and the steps of each script as clauses."""
+    yield from found.notes
+    for script in found.scripts:
+        traffic = script.scenario.traffic
+        if isinstance(traffic, script_specs.ScriptTraffic):
+            yield f"{script.scenario.name}:"
+            yield from (f"{number:4}. {step.text}" for number, step in enumerate(traffic.steps, 1))

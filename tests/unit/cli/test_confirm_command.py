@@ -1,0 +1,102 @@
+"""`flake-hunt confirm`: exit codes, texts, JSON and refusals; the plays are replaced."""
+
+import json
+import pathlib
+from collections.abc import Callable
+
+import pytest
+
+from harness.cli.subcommands.running import confirm_command
+from harness.confirmation import answers
+from harness.scenario import loading
+
+FlakeHunt = Callable[..., tuple[int, str, str]]
+
+
+def plays(monkeypatch: pytest.MonkeyPatch, answer: answers.Answer, late: int | None = None) -> None:
+    """Let every play have this answer."""
+
+    def play(loaded: loading.Loaded, **options: object) -> answers.Played:
+        return answers.Played(
+            script=loaded.scenario.name,
+            answer=answer,
+            sentence=f"{answer} (kube-scheduler v1.36.3): as the test says",
+            directory=pathlib.Path("/run"),
+            late_step=late,
+            last_calls=["update resourceclaims/claim-1/status by kube-scheduler (200)"]
+            * bool(late),
+        )
+
+    monkeypatch.setattr(confirm_command, "_play", play)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (answers.Answer.CONFIRMED, 10),
+        (answers.Answer.OTHER, 10),
+        (answers.Answer.REFUTED, 0),
+        (answers.Answer.NOT_FOLLOWED, 20),
+        (answers.Answer.UNKNOWN, 20),
+    ],
+)
+def test_exit_codes(
+    answer: answers.Answer,
+    code: int,
+    flake_hunt: FlakeHunt,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: pathlib.Path,
+) -> None:
+    plays(monkeypatch, answer)
+    found, out, _ = flake_hunt("confirm", "h01-lost-answer", "--reports", str(tmp_path))
+    assert found == code
+    assert out.splitlines()[-1] == f"h01-lost-answer: {answer}"
+
+
+def test_a_finding_by_its_id(
+    flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    plays(monkeypatch, answers.Answer.CONFIRMED)
+    code, out, _ = flake_hunt("confirm", "h3", "--reports", str(tmp_path))
+    assert code == 10
+    assert "h03-failover: confirmed (kube-scheduler v1.36.3): as the test says" in out
+
+
+def test_the_rate_of_several_plays(
+    flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    plays(monkeypatch, answers.Answer.CONFIRMED)
+    arguments = ("confirm", "h01-lost-answer", "--repeat", "20", "--reports", str(tmp_path))
+    _, out, _ = flake_hunt(*arguments)
+    assert "confirmed in 20 of 20 runs (95 % confidence: 83 % to 100 %)" in out
+    _, out, _ = flake_hunt(*arguments, "--output", "json")
+    document = json.loads(out)
+    assert (document["confirmed"], document["runs"], document["exit_code"]) == (20, 20, 10)
+    assert len(document["plays"]) == 20
+
+
+def test_the_last_calls_of_a_play_that_was_not_followed(
+    flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    plays(monkeypatch, answers.Answer.NOT_FOLLOWED, late=4)
+    _, out, _ = flake_hunt("confirm", "H1", "--reports", str(tmp_path))
+    assert "update resourceclaims/claim-1/status by kube-scheduler (200)" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fh3-abc"], "the token is damaged"),
+        (["fh2-abc"], "starts with 'fh3-'"),
+        (["H99"], "expected a token of `flake-hunt explore`, the id of a finding, or a script"),
+        (["pod-churn"], 'expected a scenario with traffic.profile = "script", got pod-churn'),
+        (["H1", "--set", "pools.nodes=3"], "the script needs everything else as it is"),
+        (["H1", "--set", "traffic.steps=[]"], "the script needs everything else as it is"),
+        (["H1", "--write", "x.toml"], "expected --write with a token"),
+        (["H4"], "expected a finding with a script, got H4"),
+    ],
+)
+def test_refusals(arguments: list[str], sentence: str, flake_hunt: FlakeHunt) -> None:
+    code, _, err = flake_hunt("confirm", *arguments)
+    assert code == 2
+    assert sentence in " ".join(err.split())
