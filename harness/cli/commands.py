@@ -31,6 +31,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "running.reproduce_command": ("reproduce",),
         "running.plan_command": ("plan",),
         "running.merge_command": ("merge",),
+        "running.releases_command": ("releases",),
         "running.watch_command": ("watch",),
     },
     "Judge and compare": {

@@ -123,6 +123,12 @@ class Command:
         clocks.wait_until(pids, timeout_s=60, why=f"{words} to run")
         return max(pids())
 
+    def wait_for_text(self, words: str) -> None:
+        """Until its output has these words."""
+        clocks.wait_until(
+            lambda: words in self.text(), timeout_s=TIMEOUT_S, why=f"{words!r} to be printed"
+        )
+
     def require_alone(self) -> None:
         """Nothing that it started is left."""
         try:

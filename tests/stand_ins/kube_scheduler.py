@@ -4,9 +4,12 @@ schedules with the Python scheduler.
 As the real one does: it refuses wrong flags below all of its usage, and unknown fields of its
 configuration, with exit code 1; `--version` prints one line; without leader election, SIGTERM ends
 it with exit code 1 as well ("finished without leader elect").
+
+STAND_IN_RELEASE is the release that it says it is, and STAND_IN_REMEDIES what is mended in it.
 """
 
 import json
+import os
 import pathlib
 import sys
 from typing import Any
@@ -16,7 +19,8 @@ import jsonschema
 from harness.subject.process import subject_process
 from tests.stand_ins import pflag
 
-VERSION = "Kubernetes v1.36.4"
+VERSION = f"Kubernetes v{os.environ.get('STAND_IN_RELEASE', '1.36.4')}"
+REMEDIES = tuple(os.environ.get("STAND_IN_REMEDIES", "").split())
 SCHEMA = pflag.HERE / "kube-scheduler-config-v1.schema.json"
 
 
@@ -76,6 +80,7 @@ def main() -> None:
         subject_process.SubjectOptions(
             kubeconfig=kubeconfig,
             scheduler_name=profile["schedulerName"],
+            remedies=REMEDIES,
             **timeouts(profile),
         )
     )
