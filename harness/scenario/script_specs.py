@@ -125,11 +125,16 @@ class Delete(Step):
     `resourceclaims/pod-1-*`."""
     force: bool = False
     """With a grace period of zero seconds."""
+    overlooks_finalizers: bool = False
+    """The API server decides it from an older state, and removes the object in spite of its newer
+    finalizers, as kube-apiserver does within milliseconds. Only the embedded API server can be made
+    to; with any other one the step does not happen."""
 
     @property
     def text(self) -> str:
         """The step, as a clause."""
-        return f"a user deletes {self.object}{' by force' * self.force}"
+        overlooking = ", and its finalizers are overlooked" * self.overlooks_finalizers
+        return f"a user deletes {self.object}{' by force' * self.force}{overlooking}"
 
 
 class Patch(Step):

@@ -12,12 +12,15 @@ from harness.scenario import script_specs
 
 POLL_S = 0.02
 """Seconds between two looks at the carrier."""
+_OLD_S = 600.0
+"""Age of the states that a deletion may be decided from, in seconds."""
 Applied = injection.Applied
 Found = TypeVar("Found")
 _KINDS: Mapping[tuple[str, type[Any]], str] = {
     ("request", injection.Block): "delay-request",
     ("request", injection.Lose): "lose-request",
     ("request", injection.Reject): "reject",
+    ("request", injection.Overlook): "overlook-finalizers",
     ("response", injection.Block): "delay-response",
     ("response", injection.Lose): "lose-response",
     ("event", injection.Block): "delay-events",
@@ -71,6 +74,13 @@ class Holds:
                 kind = injection.Gone if step.how == "gone" else injection.Drop
                 ends = kind(held=is_held)
                 self._add(_rule_name(number), "event", ends, self._of_events(step))
+
+    def overlook(self, number: int, resource: str, name: str) -> None:
+        """Prepare the deletion of an object in spite of its finalizers."""
+        match = matching.Match(
+            verbs=("delete",), resource=resource, name=name, namespace=self._namespace
+        )
+        self._add(_rule_name(number), "request", injection.Overlook(seconds=_OLD_S), match)
 
     def watch_answer(self, number: int, step: script_specs.Request) -> None:
         """Prepare what becomes of the answer to a request that is about to be let go."""

@@ -155,7 +155,13 @@ class ScriptPlayer:
 
     @_do.register
     def _(self, step: script_specs.Delete) -> None:
+        number, (resource, name) = self._numbers[id(step)], self._objects.find(step.object)
+        if step.overlooks_finalizers:
+            self._holds.overlook(number, resource.plural, name)
         self._objects.delete(step.object, force=step.force)
+        if step.overlooks_finalizers:
+            self._await(number, "an API server that overlooks finalizers, as the embedded one can")
+            self._holds.let_go(number)
 
     @_do.register
     def _(self, step: script_specs.Patch) -> None:

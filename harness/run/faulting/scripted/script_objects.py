@@ -64,13 +64,13 @@ class ScriptObjects:
 
     def delete(self, text: str, *, force: bool) -> None:
         """Delete an object, or the first one that matches. Raises ApiError if there is none."""
-        resource, name = self._find(text)
+        resource, name = self.find(text)
         grace_s = 0 if force else None
         self._api.delete(resource, name, namespace=self._namespace, grace_period_s=grace_s)
 
     def patch(self, text: str, patch: Object, *, subresource: str) -> None:
         """Patch an object, or the first one that matches."""
-        resource, name = self._find(text)
+        resource, name = self.find(text)
         self._api.patch(
             resource, name, patch, namespace=self._namespace, subresource=subresource or None
         )
@@ -80,7 +80,8 @@ class ScriptObjects:
         found = self._matching(text)
         return not found if state == "gone" else any(map(_STATES[state], found))
 
-    def _find(self, text: str) -> tuple[apis.Resource, str]:
+    def find(self, text: str) -> tuple[apis.Resource, str]:
+        """Return the resource and the name of an object, or of the first one that matches."""
         found = self._matching(text)
         name = found[0]["metadata"]["name"] if found else text.rpartition("/")[2]
         return self._resource_of(text)[0], name

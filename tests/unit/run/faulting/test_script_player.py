@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from harness import clocks
+from harness.client import apis
 from harness.faults import injection, matching
 from harness.history import journal_reader, journal_writer, records
 from harness.run.faulting import fault_journal
@@ -73,6 +74,12 @@ class Objects:
 
     def create(self, item: script_specs.ScriptObject) -> None:
         self.done.append(f"create {item.name}")
+
+    def find(self, text: str) -> tuple[apis.Resource, str]:
+        return apis.CLAIMS, text
+
+    def delete(self, text: str, *, force: bool) -> None:
+        self.done.append(f"delete {text}{' by force' * force}")
 
     def has_state(self, text: str, state: str) -> bool:
         return f"{text} {state}" in self.done
@@ -270,6 +277,25 @@ def test_a_watch_ends_in_place_of_the_events_that_were_held(stage: Callable[...,
     play.wait_for(lambda: _is_prepared(play))
     play.status("response")
     assert [step.late for step in play.ended()] == [""] * 4
+
+
+OVERLOOKING = {"do": "delete", "object": "claim-1", "overlooks_finalizers": True}
+
+
+def test_a_deletion_that_overlooks_finalizers_is_made_when_the_rule_is_there(
+    stage: Callable[..., Stage],
+) -> None:
+    play = stage(OVERLOOKING)
+    play.wait_for(lambda: "delete claim-1" in play.objects.done)
+    applied = play.strike("request", verb="delete", client="")
+    assert applied is not None
+    assert isinstance(applied.action, injection.Overlook)
+    assert [step.late for step in play.ended()] == [""]
+
+
+def test_a_server_that_overlooks_no_finalizers_is_told(stage: Callable[..., Stage]) -> None:
+    play = stage(OVERLOOKING)
+    assert "as the embedded one can" in play.ended()[0].late
 
 
 def test_processes_are_killed_and_started(stage: Callable[..., Stage]) -> None:
