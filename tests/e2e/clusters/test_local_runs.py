@@ -90,3 +90,27 @@ def test_kube_scheduler_is_valid_without_faults(tmp_path: pathlib.Path) -> None:
 def test_the_claim_controller_makes_claims_for_finished_pods(tmp_path: pathlib.Path) -> None:
     found, output = verdict(tmp_path, "finished-pods", "--cluster-set", "controller_manager=true")
     assert found == "INVALID", output
+
+
+@pytest.mark.parametrize("scenario", ["controller-down", "controller-paused"])
+def test_faults_reach_the_clusters_own_claim_controller(
+    tmp_path: pathlib.Path, scenario: str
+) -> None:
+    found, output = verdict(tmp_path, scenario, "--cluster-set", "controller_manager=true")
+    assert found == "VALID", output
+
+
+@pytest.mark.parametrize(
+    ("scenario", "expected"),
+    [("controller-down", "VALID"), ("controller-paused", "VALID"), ("two-templates", "INVALID")],
+)
+@pytest.mark.parametrize("is_whole", [False, True])
+@real_programs.needs("kube-scheduler")
+def test_the_programs_of_a_release_together(
+    tmp_path: pathlib.Path, scenario: str, expected: str, *, is_whole: bool
+) -> None:
+    """The statuses of a pod with two templates alternate (kubernetes#138407)."""
+    whole = ("--cluster-set", "controller_manager=true") if is_whole else ()
+    subject = ("--subject", "kube-scheduler", "--claim-controller", "kube-controller-manager")
+    found, output = verdict(tmp_path, scenario, *subject, *whole)
+    assert found == expected, output
