@@ -9,6 +9,7 @@ import collections
 import enum
 import itertools
 import operator
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.checks.witness import audit_history, object_states
@@ -22,6 +23,10 @@ _OURS = ("python", "kube-scheduler", "cluster")
 """Kinds of schedulers whose User-Agents are known."""
 _TOOLS = ("curl", "helm", "k9s", "kubectl", "lens")
 """Programs by which people write; others may be a subject whose User-Agent is not known."""
+
+
+_VERSION = re.compile(r"-v?\d+(\.\d+)+$")
+"""The end of a file's name that has its version, as `kube-controller-manager-1.36.3`."""
 
 
 class Role(enum.Enum):
@@ -66,7 +71,8 @@ class Authors:
     def _is_part(self, author: audit_history.Author) -> bool:
         """Return whether an author is known to be a part of the run or its cluster."""
         program = _program(author)
-        is_known = program.startswith(_OWN) or program in (*_CLUSTER, *self._names)
+        is_known = program.startswith(_OWN) or program in self._names
+        is_known = is_known or _VERSION.sub("", program) in _CLUSTER
         return is_known or author.user.startswith(_SYSTEM_USERS)
 
     def _binds_most(self, author: audit_history.Author) -> bool:

@@ -71,7 +71,8 @@ def test_what_someone_else_has_written_is_theirs(
 
 
 def test_what_a_part_of_the_run_has_written_stays(tmp_path: pathlib.Path) -> None:
-    parts = ("flake-hunt", "kube-controller-manager/v1.36.2 (linux/amd64)", "")
+    manager = "kube-controller-manager"
+    parts = ("flake-hunt", f"{manager}/v1.36.2 (linux/amd64)", f"{manager}-1.36.3/v0.0.0", "")
     for number, agent in enumerate(parts):
         judged = _judged(tmp_path / str(number), f"{BOUND} a/p", {6: agent})
         assert _result(judged, "claims_in_use").verdict is INVALID
