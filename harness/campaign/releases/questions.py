@@ -118,6 +118,8 @@ def _of_hazards() -> Iterator[Question]:
         if program is None or page.hazard.id == RACES:
             continue
         shown = [name for name, cause in scripts.items() if hazards.find(cause) == page]
+        if program == programs.API_SERVER:  # its own order of events cannot be commanded
+            shown = []
         for name in shown or _loads(page.hazard):
             yield _of_hazard(page.hazard, name, program)
 
