@@ -17,7 +17,7 @@ from harness.extensions import descriptions, discovery
 from harness.model import naming
 from harness.run import controller_commands, program_versions, scheduler_commands
 from harness.run.defects import known_defects
-from harness.scenario import cluster_features, specs, subject_specs
+from harness.scenario import cluster_features, script_specs, specs, subject_specs
 from harness.subject import remedies as known_remedies
 
 SCHEDULER_NAME = "flake-hunt"
@@ -100,7 +100,7 @@ def of_run(
     """Return the subject of a run; for the arguments and errors see `resolve`."""
     found = resolve(
         scenario.subject,
-        chosen=chosen,
+        chosen=_for_each(chosen, scenario),
         defects=defects,
         remedies=remedies,
         release=release,
@@ -115,6 +115,12 @@ def of_run(
         processes=[*owned_schedulers(found), *owned_controllers(found)],
         versions=versions(found),
     )
+
+
+def _for_each(chosen: Sequence[str], scenario: specs.Scenario) -> list[str]:
+    """Return what `--subject` says; one alone takes the place of each scheduler of a script."""
+    is_alone = len(chosen) == 1 and isinstance(scenario.traffic, script_specs.ScriptTraffic)
+    return [*chosen] * (len(scenario.subject.schedulers) if is_alone else 1)
 
 
 def resolve(

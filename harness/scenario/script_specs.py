@@ -23,7 +23,15 @@ WRITES = ("create", "update", "patch", "delete", "deletecollection")
 Deadline = Annotated[float, pydantic.Field(gt=0, le=600)]
 Manifest: TypeAlias = dict[str, Any]
 State = Literal[
-    "exists", "gone", "bound", "running", "finished", "allocated", "deallocated", "reserved"
+    "exists",
+    "gone",
+    "bound",
+    "running",
+    "finished",
+    "allocated",
+    "deallocated",
+    "reserved",
+    "unreserved",
 ]
 Verb = Literal["get", "list", "create", "update", "patch", "delete", "deletecollection"]
 
@@ -205,14 +213,15 @@ class Request(Calls):
 
     do: Literal["request"]
     """The kind of step."""
-    answer: Literal["sent", "lost", "held"] = "sent"
-    """lost: the connection breaks before the answer; held: until a step `answer`."""
+    answer: Literal["sent", "lost", "cut", "held"] = "sent"
+    """lost: the connection breaks before the answer; cut: in the middle of its body; held: until a
+    step `answer`."""
 
     @property
     def text(self) -> str:
         """The step, as a clause."""
-        more = {"sent": "", "lost": ", and the answer is lost", "held": ", and the answer is held"}
-        return f"{self.what} is carried out{more[self.answer]}"
+        more = "" if self.answer == "sent" else f", and the answer is {self.answer}"
+        return f"{self.what} is carried out{more}"
 
 
 class LostRequest(Calls):
@@ -243,6 +252,23 @@ class RefusedRequest(Calls):
         return f"{self.what} is refused with {self.code}"
 
 
+class HeldRequest(Calls):
+    """A request of a client has arrived; it is held.
+
+    It is carried out at the step `arrive` that names this one.
+    """
+
+    do: Literal["hold-request"]
+    """The kind of step."""
+    name: Name
+    """Name by which the step `arrive` refers to it."""
+
+    @property
+    def text(self) -> str:
+        """The step, as a clause."""
+        return f"{self.what} is under way"
+
+
 class SeveredRequest(Calls):
     """The connection of a request breaks; the request itself is still under way.
 
@@ -261,12 +287,12 @@ class SeveredRequest(Calls):
 
 
 class Arrive(Step):
-    """A request whose connection has broken is carried out after all."""
+    """A request that was under way is carried out."""
 
     do: Literal["arrive"]
     """The kind of step."""
     request: Name
-    """Name of the step `sever-request`."""
+    """Name of the step `hold-request` or `sever-request`."""
 
     @property
     def text(self) -> str:
@@ -380,7 +406,7 @@ class Await(Step):
     """As in `delete`."""
     state: State
     """`gone` and `exists` of any object; `bound`, `running` and `finished` of a pod; `allocated`,
-    `deallocated` and `reserved` of a claim."""
+    `deallocated`, `reserved` and `unreserved` of a claim."""
     at_most_s: Deadline | None = None
     """Go on after these seconds in any case, as when only a program with the defect gets so far;
     left out: the state has to be reached."""
@@ -413,6 +439,7 @@ AnyStep: TypeAlias = Annotated[
     | Request
     | LostRequest
     | RefusedRequest
+    | HeldRequest
     | SeveredRequest
     | Arrive
     | Answer
@@ -515,8 +542,9 @@ class ScriptTraffic(Spec):
                 if name not in seen:
                     yield f"{where} to refer to the name of an earlier step, got {name!r}"
             before = seen.get(request) if request else None
-            if isinstance(step, Arrive) and before and not isinstance(before, SeveredRequest):
-                yield f"{where} to name a step sever-request, got {request!r}"
+            is_late = isinstance(before, HeldRequest | SeveredRequest)
+            if isinstance(step, Arrive) and before and not is_late:
+                yield f"{where} to name a step hold-request or sever-request, got {request!r}"
             if isinstance(step, Answer) and before and getattr(before, "answer", "") != "held":
                 yield f'{where} to name a step request with answer = "held", got {request!r}'
             if step.name in seen:

@@ -57,7 +57,10 @@ def test_the_longest_time_is_that_of_all_steps() -> None:
         ([{**WRITE, "since": "later"}, {**CREATE, "name": "later"}], "name of an earlier step"),
         ([{"do": "answer", "request": "nothing"}], "name of an earlier step"),
         ([{**WRITE, "name": "w"}, {"do": "answer", "request": "w"}], 'answer = "held"'),
-        ([{**WRITE, "name": "w"}, {"do": "arrive", "request": "w"}], "a step sever-request"),
+        (
+            [{**WRITE, "name": "w"}, {"do": "arrive", "request": "w"}],
+            "a step hold-request or sever-request",
+        ),
         ([{**WRITE, "name": "w"}, {**CREATE, "name": "w"}], "expected different names"),
         ([{**WRITE, "client": "scheduler.2"}], "which no earlier step starts"),
         ([{"do": "kill", "process": "scheduler.2"}, START], "which no earlier step starts"),

@@ -23,6 +23,7 @@ _KINDS: Mapping[tuple[str, type[Any]], str] = {
     ("request", injection.Overlook): "overlook-finalizers",
     ("response", injection.Block): "delay-response",
     ("response", injection.Lose): "lose-response",
+    ("response", injection.Truncate): "truncate-response",
     ("event", injection.Block): "delay-events",
     ("event", injection.Drop): "drop-watch",
     ("event", injection.Gone): "expire-watch",
@@ -82,16 +83,15 @@ class Holds:
         )
         self._add(_rule_name(number), "request", injection.Overlook(seconds=_OLD_S), match)
 
-    def watch_answer(self, number: int, step: script_specs.Request) -> None:
+    def watch_answer(self, number: int, step: script_specs.Calls, answer: str) -> None:
         """Prepare what becomes of the answer to a request that is about to be let go."""
         actions: Mapping[str, injection.Action] = {
             "sent": injection.Delay(seconds=0),
             "lost": injection.Lose(),
+            "cut": injection.Truncate(),
             "held": injection.Block(),
         }
-        self._add(
-            _rule_name(number, "answer"), "response", actions[step.answer], self._of_calls(step)
-        )
+        self._add(_rule_name(number, "answer"), "response", actions[answer], self._of_calls(step))
 
     def watch_start(self, client: str) -> None:
         """Begin to notice which watches a client opens."""

@@ -171,9 +171,7 @@ class ScriptPlayer:
     def _(self, step: script_specs.Request) -> None:
         number = self._numbers[id(step)]
         self._await(number, step.what)
-        self._holds.watch_answer(number, step)
-        self._holds.let_go(number)
-        self._await_carried_out(number, step)
+        self._carry_out(step, step.answer)
         if step.answer != "held":
             self._holds.let_go(number, "answer")
 
@@ -184,13 +182,19 @@ class ScriptPlayer:
         self._await(number, step.what)
         self._holds.let_go(number)
 
-    @_do.register
-    def _(self, step: script_specs.SeveredRequest) -> None:
+    @_do.register(script_specs.HeldRequest)
+    @_do.register(script_specs.SeveredRequest)
+    def _(self, step: script_specs.HeldRequest | script_specs.SeveredRequest) -> None:
         self._await(self._numbers[id(step)], step.what)
 
     @_do.register
     def _(self, step: script_specs.Arrive) -> None:
-        self._holds.let_go(self._numbers[id(self._named[step.request])])
+        late = self._named[step.request]
+        if isinstance(late, script_specs.HeldRequest):
+            self._carry_out(late, "sent")
+            self._holds.let_go(self._numbers[id(late)], "answer")
+            return
+        self._holds.let_go(self._numbers[id(late)])
         clocks.sleep(_ORPHANED_S)
 
     @_do.register
@@ -254,7 +258,14 @@ class ScriptPlayer:
         self._seen = _described(found)
         return found
 
-    def _await_carried_out(self, number: int, step: script_specs.Request) -> None:
+    def _carry_out(self, step: script_specs.Calls, answer: str) -> None:
+        """Let a request go, and wait until it was carried out."""
+        number = self._numbers[id(step)]
+        self._holds.watch_answer(number, step, answer)
+        self._holds.let_go(number)
+        self._await_carried_out(number, step)
+
+    def _await_carried_out(self, number: int, step: script_specs.Calls) -> None:
         """Wait for the answer of the API server, which a client that has gone does not get."""
         if not self._processes.is_living(step.client):
             clocks.sleep(_ORPHANED_S)

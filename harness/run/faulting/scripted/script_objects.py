@@ -23,6 +23,7 @@ _STATES: Mapping[str, Callable[[Object], Any]] = {
     "allocated": lambda claim: claim.get("status", {}).get("allocation"),
     "deallocated": lambda claim: not claim.get("status", {}).get("allocation"),
     "reserved": lambda claim: claim.get("status", {}).get("reservedFor"),
+    "unreserved": lambda claim: not claim.get("status", {}).get("reservedFor"),
 }
 
 

@@ -219,7 +219,8 @@ def test_a_late_step_ends_the_script_and_lets_go_all(stage: Callable[..., Stage]
 
 
 @pytest.mark.parametrize(
-    ("answer", "action"), [("lost", injection.Lose), ("held", injection.Block)]
+    ("answer", "action"),
+    [("lost", injection.Lose), ("cut", injection.Truncate), ("held", injection.Block)],
 )
 def test_an_answer_is_lost_or_held(
     stage: Callable[..., Stage], answer: str, action: type[injection.Action]
@@ -232,6 +233,21 @@ def test_an_answer_is_lost_or_held(
     assert isinstance(applied.action, action)
     assert play.ended()[0].late == ""
     assert answered.is_set() == (answer == "held")  # what is held at the end is let go
+
+
+def test_a_request_that_is_under_way_arrives_at_its_step(stage: Callable[..., Stage]) -> None:
+    hold = {**WRITE, "do": "hold-request", "name": "late"}
+    play, passed = (
+        stage(hold, CREATE, READY, {"do": "arrive", "request": "late"}),
+        threading.Event(),
+    )
+    play.status("request", passed.set)
+    play.wait_for(lambda: "create claim-1" in play.objects.done)
+    assert not passed.is_set()
+    play.objects.done.append("claim-1 bound")
+    play.wait_for(passed.is_set)
+    play.status("response")
+    assert [step.late for step in play.ended()] == [""] * 4
 
 
 def _is_prepared(play: Stage) -> bool:
