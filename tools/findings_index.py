@@ -88,9 +88,14 @@ def _trials(hazard: hazards.Hazard) -> str:
         return ""
     rows = (
         f"| {trial.program} | {trial.server} | {_how(trial.how)} | {trial.shown} of {trial.runs} |\n"
-        for trial in hazard.programs
+        for trial in sorted(hazard.programs, key=_order)
     )
     return f"| program | API server | shown by | shown in |\n|---|---|---|---|\n{''.join(rows)}"
+
+
+def _order(trial: hazards.Trial) -> tuple[str, list[int], str, str]:
+    program, _, release = trial.program.rpartition(" ")
+    return program, [int(part) for part in release.split(".")], trial.how, trial.server
 
 
 def _how(how: str) -> str:
@@ -109,8 +114,8 @@ def _lines(hazard: hazards.Hazard) -> Iterator[tuple[str, str]]:
     """Yield the commands that show a hazard: first those for real programs."""
     remedy = f" --remedy {hazard.remedy}" if hazard.remedy else ""
     options = "".join(f" {_OPTIONS[part]}" for part in hazard.parts if part in _OPTIONS)
-    for name in hazards.scripts(hazard):
-        yield f"flake-hunt run {name}{options}", "event by event, on a real program"
+    if hazards.scripts(hazard):
+        yield f"flake-hunt confirm {hazard.id}{options}", "event by event, on a real program"
     loads = hazards.scenarios(hazard)
     for name in loads:
         yield f"flake-hunt run {name}", "under load: INVALID"

@@ -43,6 +43,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     program: str
     """With its release, as `kube-scheduler 1.36.2`."""
     runs: int
+    """Those that were decided: INVALID or VALID."""
     shown: int
     """Runs in which it did it; 0: it does not do it in this way."""
     how: str

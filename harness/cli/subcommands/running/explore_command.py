@@ -272,9 +272,19 @@ def _listed(name: str, spec: "world_specs.WorldSpec") -> dict[str, object]:
 def _note(spec: "world_specs.WorldSpec") -> str:
     if spec.hazard is None:
         return ""
+    known = "known to fail even without a defect"
+    confirm = _confirm(spec.hazard.hypothesis)
     if spec.hazard.remedy is None:
-        return f" (known to fail even without a defect: {spec.hazard.hypothesis})"
-    return f" (known to fail even without a defect, but not with --remedy {spec.hazard.remedy})"
+        return f" ({known}: {spec.hazard.hypothesis}{confirm})"
+    return f" ({known}, but not with --remedy {spec.hazard.remedy}{confirm})"
+
+
+def _confirm(name: str) -> str:
+    """Return the command that shows a hazard on real programs; empty: it has no script."""
+    from harness.scenario import hazards
+
+    has_script = hazards.scripts(hazards.pages()[name].hazard)
+    return f"; flake-hunt confirm {name}" if has_script else ""
 
 
 def _size(text: str) -> tuple[str, int]:

@@ -138,8 +138,8 @@ def test_the_worlds_are_listed(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt("explore", "--list")
     assert code == 0
     assert (
-        "will be later (known to fail even without a defect, but not with --remedy keep-in-flight"
-        in out
+        "will be later (known to fail even without a defect, but not with --remedy "
+        "keep-in-flight-until-known; flake-hunt confirm H1)\n" in out
     )
 
 
