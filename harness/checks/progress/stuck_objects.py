@@ -163,20 +163,33 @@ class _Search:
             self._doubt(pod, "may or may not be able to run on a node")
             return
         misplaced = [claim for claim in claims if self._is_misplaced(claim, allowed)]
-        open_claims = [c for c in claims if c.status.allocation is None or c in misplaced]
-        nodes = self._nodes_of(claim for claim in claims if claim not in misplaced)
+        placed = [claim for claim in claims if claim not in misplaced]
+        nodes = self._nodes_of(placed)
         if nodes is not None and len(nodes) > 1:
             self._blocked += 1  # its claims are on different nodes
         elif any(self._is_used_beside(claim, pod) for claim in misplaced):
             self._blocked += 1  # another pod keeps its claim on a node where it must not run
-        elif open_claims or extended:
+        else:
             among = [item for item in (nodes, allowed) if item is not None]
             chosen = set.intersection(*among) if among else None
-            self._queue.append(_Waiting(pod, open_claims, chosen, extended))
+            needed = [claim for claim in placed if claim.status.allocation is None]
+            self._examine_on(chosen, _Waiting(pod, [*needed, *misplaced], chosen, extended), claims)
+
+    def _examine_on(
+        self, nodes: set[str] | None, waiting: _Waiting, claims: list[observed_claims.Claim]
+    ) -> None:
+        """Look at a pod that may run on these nodes, None: on any; `claims` are all of its own."""
+        if nodes is not None and not nodes:
+            self._blocked += 1  # there is no node where it may run
+        elif waiting.claims or waiting.extended:
+            self._queue.append(waiting)
+        elif nodes is not None and self._nodes_of(claims) is None:
+            self._blocked += 1
+            self._doubt(waiting.pod, "may or may not reach its devices")
         else:
             names = ", ".join(claim.metadata.name for claim in claims)
             told = f"is not bound, although its claim {names} is allocated"
-            self._add(pod, "is not bound", told, *claims)
+            self._add(waiting.pod, "is not bound", told, *claims)
 
     def _is_misplaced(self, claim: observed_claims.Claim, allowed: set[str] | None) -> bool:
         """Return whether a claim has devices of nodes where its pod must not run.

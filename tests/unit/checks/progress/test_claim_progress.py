@@ -637,8 +637,10 @@ def test_devices_that_one_pod_could_have_are_not_there_for_the_next_one() -> Non
 # ------------------------------------------------------- nodes that were deleted
 
 
-def _node(name: str, kind: str, version: int) -> records.Observation:
-    meta = {"name": name, "uid": f"uid-{name}", "resourceVersion": str(version)}
+def _node(
+    name: str, kind: str, version: int, *, labels: dict[str, str] | None = None
+) -> records.Observation:
+    meta = {"name": name, "uid": f"uid-{name}", "resourceVersion": str(version), "labels": labels}
     return records.Observation(
         resource="nodes",
         type=kind,  # type: ignore[arg-type]
@@ -688,3 +690,32 @@ def test_a_pod_whose_claim_was_removed_in_spite_of_its_finalizer_is_not_stuck(
     assert found.verdict is verdict
     told = "1 not examined: the API server removed claims in spite of their finalizers"
     assert (told in found.reason) is (verdict is VALID)
+
+
+# --------------------------------------------------------------------- where a pod may run
+
+
+@pytest.mark.parametrize(
+    ("labels", "selects", "has_node", "verdict"),
+    [
+        ({"disk": "fast"}, "fast", True, INVALID),
+        ({"disk": "fast"}, "slow", True, VALID),  # no node will do
+        ({"disk": "fast"}, "slow", False, VALID),
+        ({"disk": "fast"}, "fast", False, UNKNOWN),  # where its device can be reached is not known
+    ],
+)
+def test_a_pod_with_an_allocated_claim_must_be_bound_where_it_may_run(
+    labels: dict[str, str], selects: str, has_node: bool, verdict: verdicts.Verdict
+) -> None:
+    pod = worlds.pod("p", claim="a")
+    pod["spec"]["nodeSelector"] = {"disk": selects}
+    piece = worlds.devices_of("n", 2)
+    if not has_node:
+        del piece["spec"]["nodeName"]
+        piece["spec"]["allNodes"] = True
+    world = World(pods=[pod], claims=[worlds.claim("a", D0, users=["p"])], slices=[piece])
+    node = _node("n", "ADDED", 7, labels=labels)
+    body = world.observations()
+    body.insert(4, node)
+    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
+    assert _result(claim_progress.check(given)).verdict is verdict
