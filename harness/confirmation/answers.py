@@ -9,12 +9,16 @@ from collections.abc import Iterator, Sequence
 from harness.checks import verdict_files, verdicts
 from harness.checks.certificate import script_items
 from harness.checks.witness import audit_files
+from harness.client import transports
 from harness.history import directories, histories
+from harness.model import naming
 from harness.scenario import loading, script_specs
 
 LAST_CALLS = 4
 """Number of calls that an answer names."""
 _READING = frozenset({"get", "list", "watch"})
+_HARNESS = frozenset({"", transports.USER_AGENT})
+"""User agents of users, and of those who clean up."""
 _IDLE = frozenset({"events", "leases"})
 """Resources whose writes say nothing about a script."""
 
@@ -141,9 +145,10 @@ def _writes(directory: directories.RunDirectory) -> Iterator[str]:
         reference = event.objectRef
         if event.verb in _READING or reference is None or reference.resource in _IDLE:
             continue
-        if event.stage != "ResponseComplete":
+        agent = event.userAgent.partition(" ")[0]
+        if event.stage != "ResponseComplete" or agent in _HARNESS:
             continue
         parts = (reference.resource, reference.name, reference.subresource)
         target = "/".join(part for part in parts if part)
         code = event.responseStatus.code if event.responseStatus else "no answer"
-        yield f"{event.verb} {target} by {event.userAgent.partition(' ')[0]} ({code})"
+        yield f"{event.verb} {target} by {naming.process_of(agent) or agent} ({code})"
