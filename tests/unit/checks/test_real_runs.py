@@ -14,6 +14,7 @@ EXPECTED = {
     "embedded-partitions-1.34.9": "UNKNOWN",
     "embedded-taints-panic-1.36.2": "UNKNOWN",
     "embedded-uses-all-1.33.13-v1beta1": "VALID",
+    "embedded-137897-in-flight-overwritten": "VALID",
     "local-answer-lost-1.36.2": "INVALID",
     "local-api-server-restart-kcm": "VALID",
     "local-failover-remedy-kcm": "VALID",
@@ -25,12 +26,36 @@ EXPECTED = {
     "local-watch-lag-no-collector": "VALID",
 }
 """Run -> its verdict."""
+SCRIPTS = {
+    "local-h08-creation-without-answer": "generated_claims",
+    "local-h09-unknown-pod": "resource_leaks",
+    "local-h10-reservation-taken-back": "bound_pods",
+    "local-h12-left-over-claim": "claim_progress",
+    "local-h16-late-name": "extended_claims",
+    "local-h19-late-binding-extended": "claims_in_use",
+    "local-141274-claims-for-finished-pods": "claim_controller",
+}
+"""Run of a script -> the only check that is violated."""
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_the_verdict_of_a_real_run(name: str, tmp_path: pathlib.Path) -> None:
     judged = judging.judge(real_runs.unpack(name, tmp_path))
     assert judged.verdict is verdicts.Verdict[EXPECTED[name]]
+
+
+@pytest.mark.parametrize("name", sorted(SCRIPTS))
+def test_the_effect_of_a_script_that_real_programs_have_followed(
+    name: str, tmp_path: pathlib.Path
+) -> None:
+    judged = judging.judge(real_runs.unpack(name, tmp_path))
+    broken = [item.check for item in judged.checks if item.verdict is verdicts.Verdict.INVALID]
+    assert (judged.verdict, broken) == (verdicts.Verdict.INVALID, [SCRIPTS[name]])
+    assert [item.name for item in judged.certificate if not item.ok] == []
+
+
+def test_every_run_is_judged() -> None:
+    assert real_runs.names() == sorted([*EXPECTED, *SCRIPTS])
 
 
 def test_the_panic_that_ended_a_real_scheduler_is_quoted(tmp_path: pathlib.Path) -> None:
