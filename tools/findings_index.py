@@ -28,8 +28,8 @@ _VERSION = re.compile(r"^Version:.*$", re.MULTILINE)
 _OPTIONS = {
     "kube-scheduler": "--subject kube-scheduler=./kube-scheduler",
     "kube-controller-manager": "--claim-controller kube-controller-manager=./kube-controller-manager",
-    "kube-apiserver": "--cluster local",
 }
+"""How a program is given; for others, the embedded API server does as they do."""
 
 
 def pages() -> Mapping[pathlib.Path, str]:
@@ -115,7 +115,8 @@ def _lines(hazard: hazards.Hazard) -> Iterator[tuple[str, str]]:
     remedy = f" --remedy {hazard.remedy}" if hazard.remedy else ""
     options = "".join(f" {_OPTIONS[part]}" for part in hazard.parts if part in _OPTIONS)
     if hazards.scripts(hazard):
-        yield f"flake-hunt confirm {hazard.id}{options}", "event by event, on a real program"
+        says = "event by event" + ", on a real program" * bool(options)
+        yield f"flake-hunt confirm {hazard.id}{options}", says
     loads = hazards.scenarios(hazard)
     for name in loads:
         yield f"flake-hunt run {name}", "under load: INVALID"
