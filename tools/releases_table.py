@@ -9,6 +9,7 @@ they say is written: versions, counts, dates, and what was not decided or not as
 import argparse
 import pathlib
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -72,16 +73,26 @@ def _cell(cell: documents.Cell) -> str:
     if cell.state in ("shown", "not shown"):
         word = f"**{cell.state}**" if cell.state == "shown" else cell.state
         return f"{word} {cell.shown} of {cell.decided}{others}"
-    return f"{cell.state}{others}"
+    return "no run" if cell.state == "undecided" and not cell.runs else f"{cell.state}{others}"
 
 
 def _open(document: documents.ReleasesDocument) -> str:
-    lines = [
-        f"- `{cell.scenario}`, {cell.program} {cell.version}: {cell.state}: {_reason(cell.reason)}\n"
-        for cell in document.cells
-        if cell.state in ("not possible", "undecided")
-    ]
+    """Return why cells have no answer: impossible ones by their reason, others by release too."""
+    found: dict[tuple[str, ...], list[documents.Cell]] = defaultdict(list)
+    for cell in document.cells:
+        reason = _reason(cell.reason)
+        if cell.state == "not possible":
+            found[cell.state, reason.partition(", got ")[0]].append(cell)
+        elif cell.state == "undecided":
+            found[cell.state, reason, cell.program, cell.version].append(cell)
+    lines = [_line(state, reason, cells) for (state, reason, *_), cells in found.items()]
     return f"Not asked, or not decided:\n\n{''.join(lines)}\n" if lines else ""
+
+
+def _line(state: str, reason: str, cells: Sequence[documents.Cell]) -> str:
+    releases = dict.fromkeys(f"{cell.program} {cell.version}" for cell in cells)
+    names = dict.fromkeys(f"`{cell.scenario}`" for cell in cells)
+    return f"- {', '.join(releases)}: {', '.join(names)}: {state}: {reason}\n"
 
 
 def _reason(reason: str) -> str:
