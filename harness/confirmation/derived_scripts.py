@@ -141,6 +141,8 @@ class _Writing:
             self._await_before(place)
             self._rest_before(place, atom)
             self._change(atom)
+        elif atom.kind == "change" and atom.event.verb == "patch":
+            self._collect(atom)
         elif atom.kind == "process":
             self._change_process(place, atom)
         elif (end := self._end_before(place, atom)) is not None:
@@ -224,7 +226,7 @@ class _Writing:
             return
         if (late := self._late.get(client)) is not None:
             request = next(one for one in self._course if one.key == late)
-            self._put({"do": "sever-request", "client": client, **self._call(request)}, request)
+            self._put({"do": "hold-request", "client": client, **self._call(request)}, request)
             self._named(late)
         self._dead.add(client)
         self._put({"do": "kill", "process": client}, atom)
@@ -271,6 +273,11 @@ class _Writing:
             else:
                 raise world_objects.cannot(f"a client changes {target.partition('/')[0]}")
             self._step_of[atom.key] = self._steps[-1]
+
+    def _collect(self, atom: api_atoms.Atom) -> None:
+        """Delete an object whose owner is gone: a cluster may do it later than the world does."""
+        self._steps.append({"do": "delete", "object": self._object(atom.changes[0][0])})
+        self._steps.append({"do": "wait", "seconds": 0.5})
 
     def _create(self, commit: watch_cache.Commit) -> None:
         if commit.resource.plural not in ("pods", "resourceclaims", "resourceclaimtemplates"):
@@ -355,7 +362,7 @@ class _Writing:
                 return
             if _is_write(before) and before.event.client not in self._dead:
                 state = self._state(before)
-                self._steps.append(state or {"do": "wait", "seconds": 1.0})
+                self._put(state or self._request(before), before)
                 return
 
     def _state(self, atom: api_atoms.Atom) -> Object | None:
