@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 from harness import errors
-from harness.scenario import pool_changes, pool_specs, specs
+from harness.scenario import pool_changes, pool_specs, script_specs, specs
 
 Version = tuple[int, int]
 """Major and minor version of Kubernetes."""
@@ -71,11 +71,11 @@ FEATURES = (
         lambda scenario: any(kind.binding_conditions for kind in scenario.pools.more),
     ),
     Feature(
-        "extended resources (claim.extended)",
+        "extended resources (claim.extended, traffic.objects.extended)",
         "DRAExtendedResource",
         (1, 34),
         (1, 36),
-        lambda scenario: any(claim.extended for claim in scenario.claim_kinds),
+        lambda scenario: _extends(scenario),  # noqa: PLW0108 - it is defined below
     ),
 )
 """Features that are on by default in every supported version are left out."""
@@ -148,6 +148,14 @@ def _text(version: Version) -> str:
 def _has_taints(pools: pool_specs.PoolsSpec) -> bool:
     is_tainted = any(kind.taints for kind in pools.more)
     return is_tainted or any(isinstance(item, pool_changes.Taint) for item in pools.changes)
+
+
+def _extends(scenario: specs.Scenario) -> bool:
+    """Return whether pods ask for extended resources, of the load or of a script."""
+    played = scenario.traffic
+    objects = played.objects if isinstance(played, script_specs.ScriptTraffic) else []
+    is_loaded = any(claim.extended for claim in scenario.claim_kinds)
+    return is_loaded or any(item.extended for item in objects)
 
 
 def _tolerates(scenario: specs.Scenario) -> bool:

@@ -33,6 +33,7 @@ def test_tolerations_need_the_gate_of_taints() -> None:
         ("binding-conditions", (1, 35), {"DRADeviceBindingConditions"}),
         ("binding-conditions", (1, 36), {}),
         ("extended-resources", (1, 34), {"DRAExtendedResource"}),
+        ("h19-late-binding-extended", (1, 34), {"DRAExtendedResource"}),
         ("taints-come-and-go", (1, 36), {"DRADeviceTaintRules"}),
         ("taints-come-and-go", (1, 37), {}),
     ],
