@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness.campaign.releases import documents, pages
+from harness.campaign.releases import documents, pages, questions
 from harness.scenario import hazards
 
 FILE = pathlib.Path(__file__).parents[1] / "docs" / "findings" / "releases.md"
@@ -27,12 +27,12 @@ _WIDTH = 300
 
 def text(found: Sequence[documents.ReleasesDocument]) -> str:
     """Return what is written of these documents."""
-    return "\n" + "".join(map(_part, found))
+    return "\n" + "".join(map(_part, found)) + _left_out()
 
 
 def _part(document: documents.ReleasesDocument) -> str:
     tables = "".join(_table(table) for table in pages.tables(document))
-    return f"{_heading(document)}{tables}{_open(document)}{_left_out(document)}"
+    return f"{_heading(document)}{tables}{_open(document)}"
 
 
 def _heading(document: documents.ReleasesDocument) -> str:
@@ -41,10 +41,15 @@ def _heading(document: documents.ReleasesDocument) -> str:
     commits = sorted({run.commit.removesuffix("-dirty") for run in runs})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     return (
-        f"## On the cluster `{document.cluster}`\n\n"
+        f"## {_how(document)} on the cluster `{document.cluster}`\n\n"
         f"Measured on {when} with commit {', '.join(commits)}; {document.repeat} runs of each cell were planned. "
         f"{document.summary}.\n\n"
     )
+
+
+def _how(document: documents.ReleasesDocument) -> str:
+    words = {"Scripts" if item.is_script else "Loads" for item in document.findings}
+    return " and ".join(sorted(words, reverse=True)).capitalize()
 
 
 def _table(table: pages.Table) -> str:
@@ -96,13 +101,14 @@ def _line(state: str, reason: str, cells: Sequence[documents.Cell]) -> str:
 
 
 def _reason(reason: str) -> str:
-    plain = re.sub(r"/\S*/", "", " ".join(reason.split()))  # the folders of this machine
+    plain = re.sub(r"(?<=\s)/\S*/", "", " ".join(reason.split()))  # the folders of this machine
     return plain if len(plain) <= _WIDTH else f"{plain[:_WIDTH]}…"
 
 
-def _left_out(document: documents.ReleasesDocument) -> str:
-    lines = [f"- {item.finding}, {item.title}: {item.reason}\n" for item in document.unasked]
-    return f"No release was asked about:\n\n{''.join(lines)}\n" if lines else ""
+def _left_out() -> str:
+    """Return the findings about which no release can be asked."""
+    lines = [f"- {item.finding}, {item.title}: {item.reason}\n" for item in questions.left_out()]
+    return f"## No release was asked about\n\n{''.join(lines)}\n"
 
 
 def _read(paths: Sequence[pathlib.Path]) -> Iterator[documents.ReleasesDocument]:
