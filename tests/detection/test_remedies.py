@@ -14,8 +14,14 @@ from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
 from harness.scenario import hazards
 from harness.subject import defects, remedies
-from harness.subject.plugin import claim_binding
-from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
+from harness.subject.plugin import claim_binding, scheduling_attempts
+from harness.subject.remedies import (
+    bind_again,
+    fence_predecessor,
+    keep_in_flight,
+    settled_claims,
+)
+from harness.subject.scheduling import binding_cycle
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 SCHEDULES = 1500
@@ -59,7 +65,7 @@ FOUND = {
     "H8": "entry-1 of one pod has the claims",
     "H9": "leaked: reserved for ['pod-1']",
     "H13": "is reserved for pod-1, which has ended",
-    "H18": "bound: pod-1 is bound, but claim-1 is not reserved for it",
+    **dict.fromkeys(("H11", "H18"), "bound: pod-1 is bound, but claim-1 is not reserved for it"),
     **dict.fromkeys(("H12", "H14", "H15"), "stuck: pod-1 not bound"),
 }
 """Words of the finding by hypothesis; of the others: a device is allocated twice."""
@@ -68,7 +74,7 @@ FOUND = {
 def test_every_remedy_is_there_for_a_hazard() -> None:
     there = {remedy for _, remedy in HAZARDS.values()} | {remedy for *_, remedy in OF_DEFECTS}
     assert there == set(remedies.CATALOGUE.names())
-    hypotheses = {"H1", "H2", "H3", "H8", "H9", "H12", "H13", "H14", "H15", "H18"}
+    hypotheses = {"H1", "H2", "H3", "H8", "H9", "H11", "H12", "H13", "H14", "H15", "H18"}
     assert {hypothesis for hypothesis, _ in HAZARDS.values()} == hypotheses
 
 
@@ -197,3 +203,14 @@ def test_a_predecessor_must_not_go_on_after_a_conflict(monkeypatch: pytest.Monke
     monkeypatch.setattr(fence_predecessor.FencingLeadership, "on_stopped_leading", lambda _: None)
     progress = explored("failover", "fence-predecessor", schedules=4000)
     assert "is allocated to claim-" in progress.findings[0][0]
+
+
+def test_a_read_without_a_second_binding_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_alone(binders: bind_again.BindAgainBinders, binding: binding_cycle.Binding) -> bool:
+        if binders._read(binding)["spec"].get("nodeName"):
+            return True
+        raise scheduling_attempts.BindingError("not bound")
+
+    monkeypatch.setattr(bind_again.BindAgainBinders, "_is_bound_now", read_alone)
+    progress = explored("binding-without-answer", "bind-again-until-known")
+    assert FOUND["H11"] in progress.findings[0][0]

@@ -7,7 +7,8 @@ not cover, and which hypothesis it answers. A run enables remedies by name.
 The cost of a remedy is in its named steps: one `remedy.listed` or `remedy.read` for each request
 that reads, `remedy.fenced` for each write, `remedy.postponed` for each try that failed;
 `remedy.settled` has the time that a claim stayed in flight (`waited_ms`), and `remedy.took-over`
-the time before the first pod. `remedy.outcome-unknown`, `remedy.reallocation-seen`,
+the time before the first pod. `remedy.binding-unknown`, `remedy.binding-open`,
+`remedy.binding-known`, `remedy.pod-read`, `remedy.outcome-unknown`, `remedy.reallocation-seen`,
 `remedy.write-refused`, `remedy.writes-ended`, `remedy.name-taken`, `remedy.pod-unseen`,
 `remedy.claim-unseen`, `remedy.reservation-found`, `remedy.not-restored` and `remedy.tried-again`
 say what gave rise to it.

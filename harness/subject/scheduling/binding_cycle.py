@@ -175,7 +175,7 @@ class Binders:
                 is_nominated = self._nominations.nominate(binding.attempt, binding.node_name)
                 self._plugin.pre_bind(binding.attempt)
             concurrency.step("bind.started", pod=uid, node=binding.node_name)
-            self._api.bind(binding.attempt.pod, binding.node_name)
+            self._write_binding(binding)
         except (
             scheduling_attempts.BindingError,
             apis.ApiError,
@@ -192,6 +192,10 @@ class Binders:
             # not queue it again.
             concurrency.step("bind.done", pod=uid, node=binding.node_name)
             self._reports.scheduled(binding.attempt.pod, binding.node_name)
+
+    def _write_binding(self, binding: Binding) -> None:
+        """Write the binding. Raises ApiError or TransportError, after which all is undone."""
+        self._api.bind(binding.attempt.pod, binding.node_name)
 
 
 def _log(error: Exception, binding: Binding) -> None:

@@ -96,6 +96,7 @@ class SchedulerParts:
     allocator: type[allocators.Allocator] = allocators.Allocator
     slice_tracker: type[slice_trackers.SliceTracker] = slice_trackers.SliceTracker
     queue: type[scheduling_queue.SchedulingQueue] = scheduling_queue.SchedulingQueue
+    binders: type[binding_cycle.Binders] = binding_cycle.Binders
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +194,7 @@ class Scheduler:
             conditions=self._conditions,
             extended=self._extended,
         )
-        self._binders = binding_cycle.Binders(
+        self._binders = parts.binders(
             self._writing_api,
             self._plugin,
             limit=options.binders,

@@ -27,7 +27,10 @@ CORRECT = {
     "two-templates": (),
     "throttled": (),
     "controller-down": (),
-    "api-server-restart": ("--remedy", "keep-in-flight-until-known"),
+    "api-server-restart": (
+        *("--remedy", "keep-in-flight-until-known"),
+        *("--remedy", "bind-again-until-known"),
+    ),
     "kubelet-lost": ("--set", "traffic.wait_s=5"),  # pods may take longer than a second to run
     "failover": ("--remedy", "fence-predecessor"),
 }

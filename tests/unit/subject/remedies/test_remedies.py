@@ -14,6 +14,7 @@ HYPOTHESES = {
     "compare-devices-on-update": "H2",
     "fence-predecessor": "H3 and H18",
     "derive-claim-names": "H8",
+    "bind-again-until-known": "H11",
     "ask-again-for-unseen-pods": "H9",
     "try-again-after-post-filter": "H12 and H15",
     "find-claims-by-reservation": "H13",

@@ -1,0 +1,108 @@
+"""A remedy for hypothesis H11: the outcome of a binding is unknown."""
+
+from typing import Any
+
+from harness import concurrency
+from harness.client import apis, transports
+from harness.extensions import replacements
+from harness.model.objects import Object
+from harness.subject.objects import claims
+from harness.subject.plugin import scheduling_attempts
+from harness.subject.remedies import keep_in_flight, settled_claims
+from harness.subject.scheduling import binding_cycle
+
+_TOO_MANY_REQUESTS, _SERVER_ERRORS = 429, 500
+
+
+class BindAgainBinders(binding_cycle.Binders):
+    """A pod whose binding got no answer is bound again, to the same node, until that is known.
+
+    Hypothesis H11. If no answer to a binding comes (timeout, connection lost, 5xx), it may have
+    been committed, may be under way, or may never arrive. kube-scheduler
+    (pkg/scheduler/schedule_one.go, `bindingCycle`) takes that for a failure, and Unreserve takes
+    the reservations of the pod back, with which it may run.
+
+    Upstream could do this: read the pod from the newest state. If it is bound, that was a success.
+    If not, bind it again, to the same node, and so on while no answer comes, with backoff. The same
+    after a conflict, since it says that the pod is bound, gone, or being deleted. Unreserve follows
+    if the pod is not bound and cannot be any more, or if the API server refuses.
+
+    Why it is enough: a pod is bound once. A binding that comes late names the node that the pod has
+    been bound to, and then it conflicts. It carries the pod's UID, so that it conflicts with
+    another pod of the same name, too. Until the outcome is known, the pod keeps its reservations.
+    It costs one read for each binding without an answer, or with a conflict, and a second binding
+    if the pod is not bound. The pod's own thread waits; others go on.
+
+    Not covered: a binding that is under way when the API server refuses the next one for another
+    reason than a conflict, for example 403; and a scheduler that ends before the outcome is known:
+    its successor may undo the pod before the late binding comes (H19).
+    """
+
+    facts = replacements.Facts(name="bind-again-until-known")
+
+    def __init__(self, api: apis.Api, *parts: Any, **options: Any) -> None:
+        super().__init__(api, *parts, **options)
+        self._stopped = concurrency.Event("open-bindings.stopped")
+
+    def stop(self) -> None:
+        """Try each open binding once more, and end the threads; what is open then stays so."""
+        self._stopped.set()
+        super().stop()
+
+    def _write_binding(self, binding: binding_cycle.Binding) -> None:
+        try:
+            super()._write_binding(binding)
+        except settled_claims.FAILURES as error:
+            if not (_is_conflict(error) or keep_in_flight.is_outcome_unknown(error)):
+                raise
+            uid = claims.uid_of(binding.attempt.pod)
+            concurrency.step("remedy.binding-unknown", pod=uid, reason=str(error))
+            self._bind_until_known(binding)
+
+    def _bind_until_known(self, binding: binding_cycle.Binding) -> None:
+        """Return when the pod is bound, or this scheduler stops: then nothing is undone.
+
+        Raises ApiError or BindingError if the pod cannot be bound any more.
+        """
+        backoff_s = settled_claims.BACKOFF_FIRST_S
+        while not self._is_bound_now(binding) and not self._stopped.wait(backoff_s):
+            backoff_s = settled_claims.next_backoff_s(backoff_s)
+
+    def _is_bound_now(self, binding: binding_cycle.Binding) -> bool:
+        """Bind the pod again unless it is bound; return whether it certainly is."""
+        uid = claims.uid_of(binding.attempt.pod)
+        try:
+            pod = self._read(binding)
+            if not pod["spec"].get("nodeName"):
+                super()._write_binding(binding)
+        except settled_claims.FAILURES as error:
+            if _is_refusal(error):
+                raise
+            concurrency.step("remedy.binding-open", pod=uid, reason=str(error))
+            return False
+        concurrency.step("remedy.binding-known", pod=uid)
+        return True
+
+    def _read(self, binding: binding_cycle.Binding) -> Object:
+        """Return the pod; raises BindingError if no binding of it can be committed any more."""
+        meta = binding.attempt.pod["metadata"]
+        concurrency.step("remedy.pod-read", pod=meta["uid"])
+        pod = self._api.get(apis.PODS, meta["name"], namespace=meta["namespace"])
+        is_bound = bool(pod["spec"].get("nodeName"))
+        if claims.uid_of(pod) != meta["uid"] or (claims.is_deleting(pod) and not is_bound):
+            raise scheduling_attempts.BindingError(f"pod {meta['name']} is gone or being deleted")
+        return pod
+
+
+def _is_conflict(error: apis.ApiError | transports.TransportError) -> bool:
+    return isinstance(error, apis.ApiError) and error.is_conflict
+
+
+def _is_refusal(error: apis.ApiError | transports.TransportError) -> bool:
+    """Return whether the API server has refused, and not because it is busy."""
+    return (
+        isinstance(error, apis.ApiError)
+        and not error.is_conflict
+        and error.code != _TOO_MANY_REQUESTS
+        and error.code < _SERVER_ERRORS
+    )
