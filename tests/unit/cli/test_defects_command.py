@@ -6,6 +6,7 @@ import pytest
 import rich.console
 
 from harness.cli.terminal import displaying
+from harness.scenario import hazards
 
 
 @pytest.mark.parametrize(("width", "is_whole"), [(80, False), (200, True)])
@@ -49,7 +50,7 @@ def test_the_table_of_hazards_has_programs_on_a_wide_terminal(
     flake_hunt: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = rich.console.Console
-    monkeypatch.setattr(displaying, "console", lambda: made(width=200))
+    monkeypatch.setattr(displaying, "console", lambda: made(width=400))
     _, out, _ = flake_hunt("defects")
     (row,) = [line for line in out.splitlines() if line.startswith("H2 ")]
-    assert "kube-scheduler 1.36.2, 1.36.3" in row
+    assert hazards.seen(hazards.pages()["H2"].hazard) in row
