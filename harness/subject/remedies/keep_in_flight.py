@@ -57,7 +57,8 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
 
     Not covered: a scheduler that ends before the outcome is known (hypothesis H3, see
     `fence_predecessor`); a lost answer to the binding of the pod, after which Unreserve removes the
-    reservation of a pod that is bound; another scheduler for the same devices.
+    reservation of a pod that is bound (H11, see `bind_again`); another scheduler for the same
+    devices.
     """
 
     facts = replacements.Facts(name="keep-in-flight-until-known")
