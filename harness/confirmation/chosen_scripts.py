@@ -47,8 +47,8 @@ def chosen(
         return _of_token(token, file or folder, overrides, is_named=file is not None)
     if file is not None:
         raise errors.UsageError(
-            f"expected --write with a token, got it with {what}: its script is a file already "
-            "(`flake-hunt plan` shows where)"
+            f"expected --write with a token, got it with {what}: its script is a file already: "
+            "copy that, and change the copy. Shipped ones are in scenarios/confirm"
         )
     if (page := hazards.find(what)) is not None:
         return _of_finding(page.hazard, overrides)
@@ -107,10 +107,12 @@ def _shows(name: str, hazard: hazards.Hazard) -> bool:
 
 
 def _instead(hazard: hazards.Hazard) -> str:
-    """Return the load that shows a finding, as a sentence; empty if there is none."""
+    """Return the load that shows a finding, or else where to read why none does, as a sentence."""
     names = hazards.scenarios(hazard)
     listed = " or ".join(f"`flake-hunt run {name}`" for name in names)
-    return f" Load shows it: {listed}" if names else ""
+    return (
+        f" Load shows it: {listed}" if names else " Its page in docs/findings says how it was tried"
+    )
 
 
 # ------------------------------------------------------------------------------- tokens

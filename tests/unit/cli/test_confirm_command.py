@@ -69,6 +69,8 @@ def test_the_rate_of_several_plays(
     arguments = ("confirm", "h01-lost-answer", "--repeat", "20", "--reports", str(tmp_path))
     _, out, _ = flake_hunt(*arguments)
     assert "confirmed in 20 of 20 runs (95 % confidence: 83 % to 100 %)" in out
+    assert sum("/run" in line for line in out.splitlines()) == 20
+    assert all("as the test says" in line for line in out.splitlines() if "/run" in line)
     _, out, _ = flake_hunt(*arguments, "--output", "json")
     document = json.loads(out)
     assert (document["confirmed"], document["runs"], document["exit_code"]) == (20, 20, 10)
@@ -94,6 +96,7 @@ def test_the_last_calls_of_a_play_that_was_not_followed(
         (["H1", "--set", "traffic.steps=[]"], "the script needs everything else as it is"),
         (["H1", "--write", "x.toml"], "expected --write with a token"),
         (["H4"], "expected a finding with a script, got H4"),
+        (["H6"], "Its page in docs/findings says how it was tried"),
     ],
 )
 def test_refusals(arguments: list[str], sentence: str, flake_hunt: FlakeHunt) -> None:

@@ -1,5 +1,6 @@
 """`flake-hunt confirm`: play the script of a finding on any program."""
 
+import dataclasses
 import functools
 import pathlib
 from collections.abc import Sequence
@@ -83,7 +84,7 @@ def confirm(
             options={"defects": defects, "remedies": remedies, "release": release},
             seeds=iter(range(first_seed, first_seed + _REPEAT_MAX * 10)),
             reports=reports,
-            out=out,
+            out=_for_plays(out, repeat),
         )
         with indexing.refreshed(reports):
             outcome = confirming.confirm(
@@ -91,7 +92,7 @@ def confirm(
                 play,
                 repeat=repeat,
                 shortens=found.is_shortened,
-                tell=functools.partial(_tell, out=out),
+                tell=functools.partial(_tell, out=out, is_repeated=repeat > 1),
             )
         _show(what, outcome, out)
     return outcome.answer.exit_code
@@ -109,6 +110,11 @@ def _parts(
     if found.token is None or is_given:
         return defects or (), remedies or ()
     return found.token.defects, found.token.remedies
+
+
+def _for_plays(out: outputs.Output, repeat: int) -> outputs.Output:
+    """Return the output for the phases of each play: none if plays are repeated, unless verbose."""
+    return out if repeat == 1 or out.is_verbose else dataclasses.replace(out, is_quiet=True)
 
 
 def _play(
@@ -148,14 +154,13 @@ def _play(
     return answers.of_run(script, judgement, directory)
 
 
-def _tell(played: "answers.Played", *, out: outputs.Output) -> None:
-    """Print the answer of one play."""
+def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -> None:
+    """Print the answer of one play; on one line if there are several."""
     if out.is_quiet:
         return
-    print(f"{played.script}: {played.sentence}", flush=True)
-    for call in played.last_calls:
-        print(f"    {call}", flush=True)
-    print(f"  {played.directory}", flush=True)
+    calls = () if is_repeated else [f"  {call}" for call in played.last_calls]
+    lines = (f"{played.script}: {played.sentence}", *calls, f"{played.directory}")
+    print(("  " if is_repeated else "\n  ").join(lines), flush=True)
 
 
 def _show(what: str, outcome: "confirming.Confirmation", out: outputs.Output) -> None:
