@@ -68,11 +68,17 @@ def _facts(page: hazards.Page) -> str:
         "part": ", ".join(hazard.parts) or "none",
         "oldest release looked at that has it": _since(hazard.since_release),
         "reported": ", ".join(hazard.issues) or "no report was found",
-        "remedy here": f"`{hazard.remedy}`" if hazard.remedy else "none",
+        "remedy here": _remedy(hazard),
         "found here": str(hazard.found),
     }
     lines = "".join(f"| {title} | {text} |\n" for title, text in rows.items())
     return f"{picture}| status | {hazard.status} |\n|---|---|\n{lines}"
+
+
+def _remedy(hazard: hazards.Hazard) -> str:
+    if hazard.right_here:
+        return "not needed: our scheduler is right, except with `--as` a release"
+    return f"`{hazard.remedy}`" if hazard.remedy else "none"
 
 
 def _since(since: hazards.Since | None) -> str:

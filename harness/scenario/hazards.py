@@ -74,6 +74,8 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Name of the remedy with which the subject does not fail; None: there is none."""
     defects: list[str] = []
     """The known defects that are it, if the correct subject does not have it."""
+    right_here: bool = False
+    """The correct subject does not have it, and with `--as` a release that has it, it does."""
     programs: list[Trial]
     """How often real programs did it."""
     found: datetime.date
@@ -107,10 +109,10 @@ def find(text: str) -> Page | None:
 def fails_correct_subject(name: str) -> bool:
     """Return whether the correct subject has a hazard; one without a page counts.
 
-    If its page names known defects, only these have it.
+    If its page names known defects, only these have it; if it is right here, only releases do.
     """
     page = find(name)
-    return bool(name) and (page is None or not page.hazard.defects)
+    return bool(name) and (page is None or not (page.hazard.defects or page.hazard.right_here))
 
 
 def of_worlds() -> Iterator[tuple[str, Hazard]]:

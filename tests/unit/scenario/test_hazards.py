@@ -63,6 +63,7 @@ def test_the_correct_subject_fails_by_a_hazard_unless_that_is_a_known_defect() -
     assert hazards.fails_correct_subject("H1")
     assert hazards.fails_correct_subject("mine")
     assert not hazards.fails_correct_subject("H21")
+    assert not hazards.fails_correct_subject("H22")
     assert not hazards.fails_correct_subject("")
 
 
