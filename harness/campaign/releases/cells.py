@@ -14,7 +14,7 @@ from harness.cluster.local import binaries
 from harness.run import run_plan
 from harness.scenario import loading, profiles
 
-_EMBEDDED_SERVER = "the API server of this cluster is not one of Kubernetes: use --cluster local"
+_EMBEDDED_SERVER = "the API server of this cluster is not one of Kubernetes"
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):

@@ -54,8 +54,8 @@ def releases(
 
     --binaries names the folder: its files kube-scheduler-VERSION and
     kube-controller-manager-VERSION are the releases. Hazards are asked by their scripts, the two
-    races and the scenarios of `regress` by their loads. A finding of the API server is asked with
-    --cluster local only.
+    races and the scenarios of `regress` by their loads. The finding of the API server
+    cannot be asked of a real one.
 
     The folder gets releases.html, releases.json and all runs. Started again, the command makes only
     the runs that are not there: those of another binary, scenario, harness or cluster, and those
