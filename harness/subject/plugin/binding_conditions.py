@@ -95,7 +95,7 @@ class BindingConditions(informers.StateHandler):
 
         `announce(pod, node)` reports to the pod's owner that it has to wait.
         """
-        self._claim_of, self._timeout_s, self._announce = claim_of, timeout_s, announce
+        self._claim_of, self._given_s, self._announce = claim_of, timeout_s, announce
         self._guard = concurrency.lock("binding-conditions")
         self._waiters: dict[str, list[concurrency.Event]] = {}
         """Keyed by `namespace/name` of the claim."""
@@ -103,11 +103,15 @@ class BindingConditions(informers.StateHandler):
 
     # ------------------------------------------------------- the scheduling thread
 
+    def _timeout_s(self) -> float:
+        """Return the time in which the conditions have to hold, in seconds."""
+        return self._given_s
+
     def have_failed(self, claim: Object) -> bool:
         """Return whether an allocated claim is to be given up: it has failed, or its time is up."""
         if not has_conditions(claim):
             return False
-        is_late = not is_ready(claim) and left_s(claim, self._timeout_s) <= 0
+        is_late = not is_ready(claim) and left_s(claim, self._timeout_s()) <= 0
         return is_late or why_failed(claim) is not None
 
     # --------------------------------------------------------- the binding threads
@@ -134,14 +138,14 @@ class BindingConditions(informers.StateHandler):
             _note_end(attempt.pod, awaited, status, waited_s)
 
     def _wait(self, awaited: list[Object]) -> None:
-        deadline_s = concurrency.monotonic_s() + self._timeout_s
+        deadline_s = concurrency.monotonic_s() + self._timeout_s()
         while True:
             with self._woken_by(awaited) as changed:
                 current = [self._current(claim) for claim in awaited]
                 awaited_still = [claim for claim in current if not self._is_ready(claim)]
                 if not awaited_still:
                     return
-                left = [left_s(claim, self._timeout_s) for claim in awaited_still]
+                left = [left_s(claim, self._timeout_s()) for claim in awaited_still]
                 wait_s = min(*left, deadline_s - concurrency.monotonic_s())
                 if wait_s <= 0:
                     raise scheduling_attempts.ConditionTimeoutError("device binding timeout")

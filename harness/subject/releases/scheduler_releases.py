@@ -5,7 +5,7 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that rel
 gates of DRA are on, also those that are off by default in 1.34: so the releases were recorded.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from harness.client import apis
@@ -73,15 +73,8 @@ class ConstantTimeoutConditions(binding_conditions.BindingConditions):
         releases=replacements.Releases(last="1.34"),
     )
 
-    def __init__(
-        self,
-        claim_of: Callable[[str], Object | None],
-        *,
-        timeout_s: float = binding_conditions.TIMEOUT_S,
-        announce: Callable[[Object, str], None] = lambda _pod, _node: None,
-    ) -> None:
-        del timeout_s
-        super().__init__(claim_of, announce=announce)
+    def _timeout_s(self) -> float:
+        return binding_conditions.TIMEOUT_S
 
 
 # ------------------------------------------------------------------ up to 1.36

@@ -28,6 +28,7 @@ IN_WORLDS = {
     "slice-event-ignored",
     "taint-rule-kills",
     "unindexed-pod",
+    "unreserve-restores-written-claim",
 }
 """Defects that no churn of claims shows; each is found in a world of its own."""
 CYCLES = 60

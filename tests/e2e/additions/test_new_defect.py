@@ -86,7 +86,7 @@ def test_a_known_defect(package: pathlib.Path) -> None:
     code, text = running.run(package, "defects", "in-flight-forgotten")
     assert code == 0, text
     assert "kubernetes#99999" in text
-    assert "1.34.2, 1.36.2" in " ".join(text.split())
+    assert "--as 1.34.2, 1.34.9, 1.35.6, 1.36.2" in " ".join(text.split())
     code, text = running.run(package, "explore", "--defect", "in-flight-forgotten")
     assert code == 10, text
     path = _changed(running.scenario(package), "controls", '["in-flight-forgotten"]')

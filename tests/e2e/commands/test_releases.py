@@ -80,4 +80,4 @@ def test_a_subject_that_ends_at_once_is_undecided(
     assert code == 20, output
     (cell,) = document(tmp_path)["cells"]
     assert cell["state"] == "undecided"
-    assert "the script was not followed" in cell["reason"]
+    assert "expected scheduler to run" in cell["reason"]

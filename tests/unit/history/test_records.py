@@ -58,6 +58,7 @@ ONE_OF_EACH: list[records.Body] = [
     records.ProcessEnded(process="p", pid=1, exit_code=-9, expected=False, ts_ns=1),
     records.ProcessEnded(process="p", pid=1, exit_code=-9, expected=True, fault="f", ts_ns=1),
     records.ProcessPaused(process="p", pid=1, fault="f", ts_ns=1),
+    records.ScriptStep(step=1, text="pod-1 is bound", late="", seen="", begun_ns=1, ended_ns=2),
     records.ProcessResumed(process="p", pid=1, ts_ns=1),
     records.Phase(name="load", ts_ns=1, detail="line\nline"),
     records.FaultApplied(

@@ -32,7 +32,10 @@ def _explored(run: explored_run.ExploredRun) -> list[api_events.ApiEvent]:
         ("leader-changes", {"user", "scheduler", "scheduler.2"}),
         ("two-schedulers-one-device", {"user", "scheduler", "scheduler-2"}),
         ("creation-without-answer", {"user", "claim-controller"}),
-        ("two-users-one-device", {"user", "scheduler", "claim-controller", "kubelet"}),
+        (
+            "two-users-one-device",
+            {"user", "scheduler", "claim-controller", "kubelet", "garbage-collector"},
+        ),
     ],
 )
 def test_clients_are_told_apart(world: str, clients: set[str]) -> None:

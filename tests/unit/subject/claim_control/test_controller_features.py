@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from harness import clocks
 from harness.client import apis
 from harness.metrics import metric_families, metrics_servers
 from harness.subject import assembling
@@ -151,16 +152,21 @@ def f12_metrics_and_health_are_served(world: World) -> None:
     world.start()
     world.wait_recorded()
     world.settle()
-    with metrics_servers.serving(0, world.controller.metrics) as port:
-        text, health = (
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}").read().decode()
-            for path in ("metrics", "healthz")
-        )
-    assert health == "ok"
     creations = 'resourceclaim_controller_creates_total{status="success",admin_access="false"} 2'
     present = 'allocated="false",admin_access="false",source="resource_claim_template"'
-    assert creations in text.splitlines()
-    assert f"resourceclaim_controller_resource_claims{{{present}}} 2" in text.splitlines()
+    wanted = {creations, f"resourceclaim_controller_resource_claims{{{present}}} 2"}
+    with metrics_servers.serving(0, world.controller.metrics) as port:
+        assert _served(port, "healthz") == "ok"
+        clocks.wait_until(  # the controller counts what its informer has
+            lambda: wanted <= {*_served(port, "metrics").splitlines()},
+            timeout_s=10,
+            why="the claims to be counted",
+        )
+
+
+def _served(port: int, path: str) -> str:
+    text: str = urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}").read().decode()
+    return text
 
 
 def f13_the_claim_of_extended_resources_is_released(world: World) -> None:
