@@ -9,6 +9,7 @@ import msgspec
 from harness import errors
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
+from harness.scenario import hazards
 
 HARNESS_ERROR = 1
 """Exit code for an internal error."""
@@ -74,7 +75,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_regression(self) -> bool:
         """True if a hazard of uncoordinated schedulers shows what one of them does by itself."""
-        return self.purpose is Purpose.HAZARD and self.by_one_scheduler > 0
+        return (
+            self.purpose is Purpose.HAZARD
+            and self.by_one_scheduler > 0
+            and not hazards.is_of_one_scheduler(self.hypothesis)
+        )
 
     @property
     def is_as_expected(self) -> bool:

@@ -115,6 +115,12 @@ def fails_correct_subject(name: str) -> bool:
     return bool(name) and (page is None or not (page.hazard.defects or page.hazard.right_here))
 
 
+def is_of_one_scheduler(name: str) -> bool:
+    """Return whether a hazard has a page, and the code of a scheduler alone has it."""
+    page = find(name)
+    return page is not None and page.hazard.parts == ["kube-scheduler"]
+
+
 def of_worlds() -> Iterator[tuple[str, Hazard]]:
     """Yield the name of each world in which the correct subject fails, with its hazard."""
     for page in pages().values():

@@ -156,10 +156,14 @@ def test_what_one_of_two_schedulers_does_alone_is_no_part_of_the_hazard() -> Non
     hazard = run(INVALID, purpose=Purpose.HAZARD)
     (known,) = results.rows([hazard])
     assert known.is_as_expected
-    table = results.rows([msgspec.structs.replace(hazard, by_one_scheduler=1)])
+    alone = msgspec.structs.replace(hazard, by_one_scheduler=1)
+    table = results.rows([alone])
     assert not table[0].is_as_expected
     assert results.verdict(table) is INVALID
     assert results.exit_code(table, planned=1) == 10
+    for name, expected in {"H2": True, "kubernetes#128980": False}.items():
+        (row,) = results.rows([msgspec.structs.replace(alone, hypothesis=name)])
+        assert row.is_as_expected is expected
 
 
 @pytest.mark.parametrize(
