@@ -29,7 +29,7 @@ MODULES = (
     "harness.cli.subcommands.parts.cluster_parts",
     "harness.cli.subcommands.parts.harness_parts",
     "harness.client.recorders",
-    "harness.cluster.dra.driver_settings",
+    "harness.cluster.driver.driver_settings",
     "harness.cluster.fake_nodes.kubelet_process",
     "harness.cluster.pool_changes.pool_changers",
     "harness.run.defects.known_defects",

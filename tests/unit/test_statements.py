@@ -16,7 +16,7 @@ QUEUE = "subject/queueing/test_scheduling_queue.py"
 RESULTS = "subject/allocation/test_results.py"
 FEATURES = "subject/claim_control/test_controller_features.py"
 CONTROLLER = "subject/claim_control/test_claim_controllers.py"
-MANAGERS, DRIVERS = "cluster/dra/test_claim_managers.py", "cluster/dra/test_drivers.py"
+MANAGERS, DRIVERS = "cluster/dra/test_claim_managers.py", "cluster/driver/test_drivers.py"
 PODS = "cluster/fake_nodes/test_prepared_pods.py"
 PREPARED = "checks/nodes/test_prepared_devices.py"
 

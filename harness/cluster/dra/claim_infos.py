@@ -14,15 +14,6 @@ from harness.model import devices
 from harness.model.objects import Object
 
 
-class PreparationError(Exception):
-    """A claim cannot be prepared or unprepared now; a later attempt may succeed."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        """CamelCase, as reasons in the API: `NotReserved`, `DeviceHeld`, …"""
-
-
 class ClaimInfo(msgspec.Struct, kw_only=True):
     """A claim that one or more pods of a node use."""
 

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable
 from harness import clocks, concurrency
 from harness.cluster.dra import (
     claim_infos,
-    drivers,
     kubelet_metrics,
     pod_claims,
     preparation_journals,
 )
+from harness.cluster.driver import drivers
+from harness.cluster.kubelet_api import preparations
 from harness.model.objects import Object
 
 GetClaim = Callable[[str, str], Object | None]
@@ -125,7 +126,7 @@ class ClaimManager:
         problem = _problem(found, claim, pod)
         if found is None or problem is not None:
             info = _described(found, meta["namespace"], claim.name)
-            error = problem or claim_infos.PreparationError("NotFound", "there is no such claim")
+            error = problem or preparations.PreparationError("NotFound", "there is no such claim")
             self._journal.refused(self._node, info, _named(pod), error, begun_ns=begun_ns)
             raise error
         return found
@@ -201,30 +202,30 @@ def _lock(info: claim_infos.ClaimInfo) -> concurrency.Lock:
 
 def _problem(
     claim: Object | None, wanted: pod_claims.PodClaim, pod: Object
-) -> claim_infos.PreparationError | None:
+) -> preparations.PreparationError | None:
     """Return why a pod may not use a claim, None if it may."""
     uid = pod["metadata"]["uid"]
     if claim is None:
-        return claim_infos.PreparationError("NotFound", "there is no such claim")
+        return preparations.PreparationError("NotFound", "there is no such claim")
     if wanted.generated and not pod_claims.is_for(claim, uid):
-        return claim_infos.PreparationError("NotOwned", "the claim was not created for the pod")
+        return preparations.PreparationError("NotOwned", "the claim was not created for the pod")
     if not pod_claims.is_reserved(claim, uid):
-        return claim_infos.PreparationError("NotReserved", "the claim is not reserved for the pod")
+        return preparations.PreparationError("NotReserved", "the claim is not reserved for the pod")
     if not pod_claims.is_allocated(claim):
-        return claim_infos.PreparationError("NotAllocated", "the claim is not allocated")
+        return preparations.PreparationError("NotAllocated", "the claim is not allocated")
     return None
 
 
 def _mismatch(
     known: claim_infos.ClaimInfo, wanted: claim_infos.ClaimInfo
-) -> claim_infos.PreparationError | None:
+) -> preparations.PreparationError | None:
     if known.uid != wanted.uid:
-        return claim_infos.PreparationError(
+        return preparations.PreparationError(
             "StillPrepared",
             f"old claim with same name {known.name} and different UID {known.uid} still exists",
         )
     if known.devices != wanted.devices:
-        return claim_infos.PreparationError(
+        return preparations.PreparationError(
             "AllocationChanged",
             f"the claim is still prepared with {', '.join(known.devices) or 'no device'}",
         )

@@ -6,7 +6,8 @@ Each docstring says what is wrong, where it comes from, and what the correct cod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harness.cluster.dra import claim_infos, claim_managers, drivers, pod_claims
+from harness.cluster.dra import claim_infos, claim_managers, pod_claims
+from harness.cluster.driver import drivers
 from harness.extensions import replacements
 from harness.model.objects import Object
 
@@ -48,7 +49,7 @@ class ReleasedFirst(drivers.Driver):
         worlds=("prepare-against-unprepare",),
     )
 
-    def unprepare(self, info: claim_infos.ClaimInfo, node: str) -> None:
+    def unprepare(self, info: drivers.ClaimInfo, node: str) -> None:
         """Give the devices free, then unprepare the claim."""
         self._give_back(info, node)
         super().unprepare(info, node)
@@ -73,7 +74,7 @@ class StaleParameters(drivers.Driver):
         self._first_configs: dict[str, Sequence[Any]] = {}
         """Device -> configuration of the first claim that had it."""
 
-    def _configured(self, claim: Object, info: claim_infos.ClaimInfo) -> Object:
+    def _configured(self, claim: Object, info: drivers.ClaimInfo) -> Object:
         with self._guard:
             known = self._first_configs.setdefault(info.devices[0], _config(claim))
         return _with_config(claim, known)
@@ -96,7 +97,7 @@ class HeldDevicePrepared(drivers.Driver):
         worlds=("prepare-against-unprepare",),
     )
 
-    def _require_free(self, info: claim_infos.ClaimInfo) -> None:
+    def _require_free(self, info: drivers.ClaimInfo) -> None:
         del info
 
 

@@ -10,6 +10,7 @@ from harness import concurrency, regular_files, writing
 from harness.client import apis
 from harness.cluster.dra import claim_infos, claim_managers, kubelet_metrics, pod_claims
 from harness.cluster.dra import preparation_journals as journals
+from harness.cluster.kubelet_api import preparations
 from harness.metrics import metric_families
 from harness.model.objects import Object
 from harness.scenario import driver_specs
@@ -235,6 +236,6 @@ def _read(path: pathlib.Path) -> _File:
     try:
         return _files.decode(regular_files.content(path))
     except (OSError, msgspec.DecodeError) as error:
-        raise claim_infos.PreparationError(
+        raise preparations.PreparationError(
             "CreateContainerError", f"{path}: expected a CDI file ({error})"
         ) from error

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness import clocks, concurrency
 from harness.cluster.dra import claim_infos
+from harness.cluster.kubelet_api import preparations
 from harness.history import journal_writer, records
 from harness.model.objects import Object
 
@@ -43,7 +44,7 @@ class PreparationJournal:
         node: str,
         info: claim_infos.ClaimInfo,
         pod: tuple[str, str],
-        error: claim_infos.PreparationError,
+        error: preparations.PreparationError,
         *,
         begun_ns: int,
     ) -> None:
@@ -77,7 +78,7 @@ class PreparationJournal:
         begun_ns = clocks.monotonic_ns()
         try:
             yield
-        except claim_infos.PreparationError as error:
+        except preparations.PreparationError as error:
             self._failed(call, error, _about(node, info, pod, begun_ns))
             raise
         about = _about(node, info, pod, begun_ns)
@@ -89,7 +90,7 @@ class PreparationJournal:
     def _failed(
         self,
         call: records.PreparationCall,
-        error: claim_infos.PreparationError,
+        error: preparations.PreparationError,
         about: Mapping[str, Any],
     ) -> None:
         self._write(

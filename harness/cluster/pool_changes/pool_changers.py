@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from harness import clocks, concurrency, errors, seeds, writing
 from harness.client import apis
-from harness.cluster.dra import driver_settings
+from harness.cluster.driver import driver_settings
 from harness.cluster.pool_changes import pool_changing, pool_states
 from harness.history import journal_writer, records
 from harness.model import naming

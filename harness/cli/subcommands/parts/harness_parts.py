@@ -52,7 +52,8 @@ def kubelet(
     ready_file: cluster_parts.ReadyFile = None,
 ) -> int:
     """Run the kubelets of all fake nodes, with a DRA driver, against any kubeconfig."""
-    from harness.cluster.dra import driver_settings, kubelet_defects, node_claims
+    from harness.cluster.dra import kubelet_defects, node_claims
+    from harness.cluster.driver import driver_settings
     from harness.cluster.fake_nodes import kubelet_process
     from harness.cluster.pool_changes import pool_changers
 

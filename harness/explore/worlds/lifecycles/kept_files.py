@@ -3,7 +3,8 @@
 import dataclasses
 from typing import Any
 
-from harness.cluster.dra import claim_infos, drivers
+from harness.cluster.dra import claim_infos
+from harness.cluster.driver import drivers
 
 
 @dataclasses.dataclass(slots=True)

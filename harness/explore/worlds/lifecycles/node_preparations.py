@@ -15,10 +15,12 @@ from harness.cluster.dra import (
     pod_claims,
     preparation_journals,
 )
+from harness.cluster.kubelet_api import preparations
 from harness.explore.runtime import tasks
 from harness.explore.worlds import api_events, small_world, world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import kept_files
-from harness.explore.worlds.oracles import preparations, protocol
+from harness.explore.worlds.oracles import preparations as prepared_claims
+from harness.explore.worlds.oracles import protocol
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
@@ -37,7 +39,7 @@ class NodePreparations(small_world.SmallWorld):
     schedulers_named = ()
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self._judge = preparations.Preparations(unprepare_s=UNPREPARE_S)
+        self._judge = prepared_claims.Preparations(unprepare_s=UNPREPARE_S)
         self._done = 0
         self._calls = 0
         """Number of calls of the manager that have begun and not ended."""
@@ -49,7 +51,7 @@ class NodePreparations(small_world.SmallWorld):
 
     def _new_manager(self) -> claim_managers.ClaimManager:
         parts = self.parts.kubelet
-        driver = kept_files.driver(preparations.observed(parts.driver, self._judge), self._files)
+        driver = kept_files.driver(prepared_claims.observed(parts.driver, self._judge), self._files)
         unprepare = driver_specs.CallSpec(delay_s=UNPREPARE_S)
         return parts.manager(
             world_fixtures.NODE,
@@ -122,7 +124,7 @@ class NodePreparations(small_world.SmallWorld):
         try:
             with self._called() as manager:
                 manager.prepare(pod, [claim])
-        except claim_infos.PreparationError:
+        except preparations.PreparationError:
             return False
         return True
 

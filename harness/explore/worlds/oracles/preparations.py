@@ -6,7 +6,8 @@ Containers get the parameters of their own claim.
 from typing import Any
 
 from harness import concurrency
-from harness.cluster.dra import cdi_files, claim_infos, drivers
+from harness.cluster.dra import claim_infos
+from harness.cluster.driver import cdi_files, drivers
 from harness.model.objects import Object
 
 

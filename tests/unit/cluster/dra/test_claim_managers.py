@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from harness import clocks, errors
-from harness.cluster.dra import claim_infos, claim_managers, kubelet_defects, node_claims
+from harness.cluster.dra import claim_managers, kubelet_defects, node_claims
+from harness.cluster.kubelet_api import preparations
 from harness.history import journal_reader, records
 from harness.metrics import metric_families, metrics_servers
 from harness.scenario import driver_specs
@@ -135,7 +136,7 @@ def not_allocated(claim: Any) -> None:
 def test_a_claim_that_is_not_ready_is_refused(nodes: Nodes, spoil: Any, reason: str) -> None:
     a = pod("a", "c")
     spoil(nodes.claim("c", a))
-    with pytest.raises(claim_infos.PreparationError):
+    with pytest.raises(preparations.PreparationError):
         nodes.claims.prepare(a)
     assert nodes.refused() == [("c", reason)]
     nodes.claim("c", a)
@@ -144,7 +145,7 @@ def test_a_claim_that_is_not_ready_is_refused(nodes: Nodes, spoil: Any, reason: 
 
 
 def test_a_claim_that_is_gone_is_refused(nodes: Nodes) -> None:
-    with pytest.raises(claim_infos.PreparationError):
+    with pytest.raises(preparations.PreparationError):
         nodes.claims.prepare(pod("a", "c"))
     assert nodes.refused() == [("c", "NotFound")]
 
@@ -152,7 +153,7 @@ def test_a_claim_that_is_gone_is_refused(nodes: Nodes) -> None:
 def test_a_generated_claim_must_be_the_pods_own(nodes: Nodes) -> None:
     a = pod("a", "c", generated=True)
     claim = nodes.claim("c", a)
-    with pytest.raises(claim_infos.PreparationError):
+    with pytest.raises(preparations.PreparationError):
         nodes.claims.prepare(a)
     claim["metadata"]["ownerReferences"] = [{"controller": True, "uid": "uid-of-a"}]
     nodes.claims.prepare(a)
@@ -165,7 +166,7 @@ def test_a_name_that_is_still_prepared_with_another_uid_is_refused(nodes: Nodes)
     nodes.claim("c", old)
     nodes.claims.prepare(old)
     nodes.claim("c", new, uid="reborn")
-    with pytest.raises(claim_infos.PreparationError, match="different UID uid-of-c still exists"):
+    with pytest.raises(preparations.PreparationError, match="different UID uid-of-c still exists"):
         nodes.claims.prepare(new)
     nodes.claims.unprepare("uid-of-old")
     nodes.claims.prepare(new)
@@ -179,7 +180,7 @@ def test_other_devices_than_those_that_are_prepared_are_refused(nodes: Nodes) ->
     nodes.claim("c", old, device="first")
     nodes.claims.prepare(old)
     nodes.claim("c", new, device="second")
-    with pytest.raises(claim_infos.PreparationError):
+    with pytest.raises(preparations.PreparationError):
         nodes.claims.prepare(new)
     assert nodes.refused() == [("c", "AllocationChanged")]
 
@@ -192,7 +193,7 @@ def test_a_kubelet_that_is_killed_knows_its_claims_when_it_is_back(tmp_path: pat
     nodes.claims.prepare(a)
     nodes.start()  # without an end
     assert nodes.claims.pods() == {("ns/a", "uid-of-a")}
-    with pytest.raises(claim_infos.PreparationError):
+    with pytest.raises(preparations.PreparationError):
         nodes.claims.prepare(rival)
     nodes.claims.prepare(b)
     assert nodes.prepared() == [("c", "b")]  # the driver is asked again after a restart
@@ -226,7 +227,7 @@ def test_a_claim_of_the_checkpoint_that_the_driver_never_prepared(tmp_path: path
     nodes = Nodes(tmp_path, prepare={"failing_from_s": 0.0, "failing_s": 80_000})
     user = pod("a", "c")
     nodes.claim("c", user)
-    with pytest.raises(claim_infos.PreparationError):
+    with pytest.raises(preparations.PreparationError):
         nodes.claims.prepare(user)
     nodes.start()
     assert nodes.unprepared() == [("c", "a")]
@@ -287,7 +288,7 @@ def test_a_container_whose_cdi_file_is_gone_is_not_started(nodes: Nodes) -> None
     nodes.claims.prepare(user)
     (file,) = (nodes.folder / "state" / "cdi").rglob("*.json")
     file.write_text("torn")
-    with pytest.raises(claim_infos.PreparationError, match="expected a CDI file"):
+    with pytest.raises(preparations.PreparationError, match="expected a CDI file"):
         nodes.claims.start_containers(user)
 
 
@@ -331,7 +332,7 @@ def test_the_metrics_have_the_names_of_the_kubelets(tmp_path: pathlib.Path) -> N
     nodes.claim("c", first)
     nodes.claim("other", rival)  # of the same device
     nodes.claims.prepare(first)
-    with pytest.raises(claim_infos.PreparationError):
+    with pytest.raises(preparations.PreparationError):
         nodes.claims.prepare(rival)
     with metrics_servers.serving(0, nodes.claims.metrics) as port:
         answer = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=TIMEOUT_S)

@@ -7,12 +7,30 @@ prepared.
 
 import pathlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from harness import concurrency, seeds, writing
-from harness.cluster.dra import cdi_files, claim_infos
+from harness.cluster.driver import cdi_files
+from harness.cluster.kubelet_api import preparations
 from harness.model.objects import Object
 from harness.scenario import driver_specs
+
+
+class ClaimInfo(Protocol):
+    """A claim as the kubelet knows it."""
+
+    @property
+    def uid(self) -> str:
+        """uid of the claim."""
+
+    @property
+    def devices(self) -> Sequence[str]:
+        """`driver/pool/device` of all devices of its allocation."""
+
+    @property
+    def exclusive(self) -> set[str]:
+        """The devices that no other claim may use."""
 
 
 class Driver:
@@ -33,7 +51,7 @@ class Driver:
         self._prepare = _Call(spec.prepare, stream("driver", "prepare"), self._stopped.wait)
         self._unprepare = _Call(spec.unprepare, stream("driver", "unprepare"), self._stopped.wait)
 
-    def prepare(self, claim: Object, info: claim_infos.ClaimInfo, node: str) -> None:
+    def prepare(self, claim: Object, info: ClaimInfo, node: str) -> None:
         """Prepare a claim on a node; a claim that is prepared already is prepared again.
 
         Raises PreparationError if another claim holds one of its devices prepared, if its
@@ -49,7 +67,7 @@ class Driver:
                 self._give_back(info, node)
             raise
 
-    def unprepare(self, info: claim_infos.ClaimInfo, node: str) -> None:
+    def unprepare(self, info: ClaimInfo, node: str) -> None:
         """Unprepare a claim on a node.
 
         Raises PreparationError on demand.
@@ -58,10 +76,10 @@ class Driver:
         self._unprepare.fail()
         if self._folder is not None:
             files = self._files.pop((node, info.uid), None)
-            cdi_files.remove(files or cdi_files.find(self._folder / node, info))
+            cdi_files.remove(files or cdi_files.find(self._folder / node, info.uid))
         self._give_back(info, node)
 
-    def restore(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+    def restore(self, info: ClaimInfo, node: str) -> bool:
         """Note a claim that an earlier process has prepared on a node; return False if it has not.
 
         Its CDI files show it: they are written when the driver has the devices.
@@ -76,21 +94,21 @@ class Driver:
         """End the waits of all calls."""
         self._stopped.set()
 
-    def _configured(self, claim: Object, info: claim_infos.ClaimInfo) -> Object:
+    def _configured(self, claim: Object, info: ClaimInfo) -> Object:
         """Return the claim with the configuration that its devices get: its own."""
         del info
         return claim
 
-    def _configure(self, claim: Object, info: claim_infos.ClaimInfo, node: str) -> None:
+    def _configure(self, claim: Object, info: ClaimInfo, node: str) -> None:
         """Let the containers on the node find the devices, and their parameters."""
         if self._folder is not None:
             self._files[node, info.uid] = cdi_files.write(_made(self._folder / node), claim)
 
-    def _was_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+    def _was_prepared(self, info: ClaimInfo, node: str) -> bool:
         """Return whether an earlier process has prepared the claim."""
-        return self._folder is not None and bool(cdi_files.find(self._folder / node, info))
+        return self._folder is not None and bool(cdi_files.find(self._folder / node, info.uid))
 
-    def _take(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+    def _take(self, info: ClaimInfo, node: str) -> bool:
         """Take the devices; return False if the claim has them on this node already."""
         with self._guard:
             if self._exclusivity:
@@ -99,23 +117,23 @@ class Driver:
             self._note(info, node)
             return is_new
 
-    def _has(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+    def _has(self, info: ClaimInfo, node: str) -> bool:
         users = [self._holders.get(device, {}).get(info.uid, ()) for device in info.exclusive]
         return bool(users) and all(node in nodes for nodes in users)
 
-    def _require_free(self, info: claim_infos.ClaimInfo) -> None:
+    def _require_free(self, info: ClaimInfo) -> None:
         for device in sorted(info.exclusive):
             others = self._holders.get(device, {}).keys() - {info.uid}
             if others:
-                raise claim_infos.PreparationError(
+                raise preparations.PreparationError(
                     "DeviceHeld", f"device {device} is prepared for claim {min(others)}"
                 )
 
-    def _note(self, info: claim_infos.ClaimInfo, node: str) -> None:
+    def _note(self, info: ClaimInfo, node: str) -> None:
         for device in info.exclusive:
             self._holders.setdefault(device, {}).setdefault(info.uid, set()).add(node)
 
-    def _give_back(self, info: claim_infos.ClaimInfo, node: str) -> None:
+    def _give_back(self, info: ClaimInfo, node: str) -> None:
         with self._guard:
             for device in info.exclusive:
                 holders = self._holders.get(device, {})
@@ -162,13 +180,13 @@ class _Call:
     def fail(self) -> None:
         """Raise PreparationError as often as the settings say."""
         if self._spec.failing_from_s is not None and self._is_failing(self._spec.failing_from_s):
-            raise claim_infos.PreparationError("FailedForATime", "the driver fails for a time")
+            raise preparations.PreparationError("FailedForATime", "the driver fails for a time")
         if not self._spec.failure_probability:
             return
         with self._guard:
             fails = self._stream.random() < self._spec.failure_probability
         if fails:
-            raise claim_infos.PreparationError("FailedOnDemand", "the driver fails on demand")
+            raise preparations.PreparationError("FailedOnDemand", "the driver fails on demand")
 
 
 def _made(folder: pathlib.Path) -> pathlib.Path:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from harness import concurrency, errors
-from harness.cluster.dra import cdi_files, claim_infos, driver_settings, drivers, kubelet_defects
+from harness.cluster.dra import claim_infos, kubelet_defects
+from harness.cluster.driver import cdi_files, driver_settings, drivers
+from harness.cluster.kubelet_api import preparations
 from harness.scenario import driver_specs
 from tests.support import controlled_runtimes
 
@@ -39,11 +41,11 @@ def test_a_device_that_another_claim_holds_is_refused() -> None:
     exclusive, a, b = driver(exclusivity=True), allocated("a", result("d")), None
     b = allocated("b", result("e"), result("d"))
     prepare(exclusive, a)
-    with pytest.raises(claim_infos.PreparationError, match=r"p/d is prepared for claim uid-of-a"):
+    with pytest.raises(preparations.PreparationError, match=r"p/d is prepared for claim uid-of-a"):
         prepare(exclusive, b, node="worker-1")  # also on another node: the device may be shared
     prepare(exclusive, a, node="worker-1")
     exclusive.unprepare(claim_infos.of(a), "worker-0")
-    with pytest.raises(claim_infos.PreparationError):
+    with pytest.raises(preparations.PreparationError):
         prepare(exclusive, b)
     exclusive.unprepare(claim_infos.of(a), "worker-1")
     prepare(exclusive, b)
@@ -65,7 +67,7 @@ def test_devices_that_may_be_shared_are_not_refused(shared: dict[str, Any]) -> N
 def test_a_failed_preparation_holds_nothing(tmp_path: pathlib.Path) -> None:
     exclusive = driver(tmp_path, exclusivity=True)
     bad = allocated("a", result("d"), config=[config("FromClaim", **{"a=b": 1})])
-    with pytest.raises(claim_infos.PreparationError, match="expected opaque parameters"):
+    with pytest.raises(preparations.PreparationError, match="expected opaque parameters"):
         prepare(exclusive, bad)
     prepare(exclusive, allocated("b", result("d")))
 
@@ -78,7 +80,7 @@ def test_the_driver_fails_on_demand() -> None:
             try:
                 call(failing, claim)
                 outcomes.append("ok")
-            except claim_infos.PreparationError as error:
+            except preparations.PreparationError as error:
                 outcomes.append(error.reason)
     for part in (outcomes[:100], outcomes[100:]):
         assert set(part) == {"ok", "FailedOnDemand"}
@@ -188,7 +190,7 @@ def test_calls_are_delayed_blocked_and_failed_for_a_time() -> None:
             try:
                 prepare(slow, allocated("a", result("d")))
                 ends.append((time.now_s, "ok"))
-            except claim_infos.PreparationError as error:
+            except preparations.PreparationError as error:
                 ends.append((time.now_s, error.reason))
     assert ends == [(1, "ok"), (16, "ok"), (22, "FailedForATime"), (27, "ok")]
 
@@ -202,12 +204,12 @@ def test_a_driver_that_gives_devices_free_first() -> None:
     for kind, is_free in ((drivers.Driver, False), (kubelet_defects.ReleasedFirst, True)):
         made = kind(spec, folder=None)
         prepare(made, claim)
-        with pytest.raises(claim_infos.PreparationError, match="on demand"):
+        with pytest.raises(preparations.PreparationError, match="on demand"):
             made.unprepare(claim_infos.of(claim), "worker-0")
         if is_free:
             prepare(made, rival)
         else:
-            with pytest.raises(claim_infos.PreparationError, match="is prepared for claim"):
+            with pytest.raises(preparations.PreparationError, match="is prepared for claim"):
                 prepare(made, rival)
 
 

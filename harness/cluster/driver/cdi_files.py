@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from harness import writing
-from harness.cluster.dra import claim_infos
+from harness.cluster.kubelet_api import preparations
 from harness.model.objects import Object
 
 VERSION = "0.3.0"
@@ -57,9 +57,9 @@ def write(folder: pathlib.Path, claim: Object) -> list[pathlib.Path]:
     return paths
 
 
-def find(folder: pathlib.Path, info: claim_infos.ClaimInfo) -> list[pathlib.Path]:
+def find(folder: pathlib.Path, uid: str) -> list[pathlib.Path]:
     """Return the files of a claim that an earlier process has written."""
-    return list(folder.glob(f"*-{info.uid}-*.json"))
+    return list(folder.glob(f"*-{uid}-*.json"))
 
 
 def remove(paths: Iterable[pathlib.Path]) -> None:
@@ -98,7 +98,7 @@ def _base(request: str) -> str:
 def _parameters(config: Object) -> dict[str, str]:
     parameters = config["opaque"].get("parameters") or {}
     if not isinstance(parameters, dict) or any("=" in name for name in parameters):
-        raise claim_infos.PreparationError(
+        raise preparations.PreparationError(
             "InvalidParameters",
             f"expected opaque parameters as an object without = in names, got {parameters!r:.200}",
         )
