@@ -49,6 +49,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "setting_up.plugins_command": ("plugins",),
         "setting_up.doctor_command": ("doctor",),
         "setting_up.conformance_command": ("conformance",),
+        "setting_up.driver_test_command": ("driver-test",),
         "setting_up.cluster_command": ("cluster",),
     },
     "Parts, each stand-alone": {

@@ -1,8 +1,5 @@
-"""Conformance tests: check that an API server follows the rules that Kubernetes documents.
+"""Conformance tests: check that a part of a cluster follows the rules that Kubernetes documents.
 
-They run against any API server; a run against a real cluster checks the rules themselves. The rules
-are data (`rules/*.yaml`, one file per group): a sequence of requests with their expected responses.
-A run uses its own namespace and names and removes the objects that it creates.
-
-Nothing of the embedded API server belongs here, because it is what is tested, and nothing random.
+`api` has those of an API server, `drivers` those of a DRA driver. Weights and results of rules are
+here. The parts that are tested do not belong here.
 """

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any
 
-from harness.conformance import values
+from harness.conformance.api import values
 
 REFERENCE = re.compile(r"\{\{(step\d+(?:\.[A-Za-z0-9_]+)*)([+-]\d+)?\}\}")
 

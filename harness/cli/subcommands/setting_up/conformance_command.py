@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.conformance import conformance_run, rulebooks
+    from harness.conformance.api import conformance_run, rulebooks
 
 _INVALID = 10
 _ANSWER_CHARACTERS_MAX = 600
@@ -33,7 +33,7 @@ def conformance(
     """
     from harness import errors
     from harness.client import transports
-    from harness.conformance import conformance_run
+    from harness.conformance.api import conformance_run
 
     rules = _chosen(group or ())
     if list_rules:
@@ -51,7 +51,7 @@ def conformance(
 
 def _chosen(names: "Sequence[str]") -> "list[rulebooks.Rule]":
     from harness import errors, suggestions
-    from harness.conformance import rulebooks
+    from harness.conformance.api import rulebooks
 
     groups = {group.name: group for group in rulebooks.groups()}
     for name in names:

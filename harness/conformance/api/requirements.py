@@ -2,7 +2,7 @@
 
 from harness import clocks, errors
 from harness.client import transports
-from harness.conformance import api_requests
+from harness.conformance.api import api_requests
 
 COLLECTED_S = 30.0
 """Time after which a server that has not deleted an orphan has no garbage collector."""

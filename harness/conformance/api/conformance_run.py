@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from harness import clocks, errors
 from harness.client import transports
-from harness.conformance import api_requests, requirements, rule_execution, rulebooks
+from harness.conformance.api import api_requests, requirements, rule_execution, rulebooks
 
 READY_S = 30.0
 """Time limit for a new namespace to accept pods: a controller first creates a service account."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.conformance import values
+from harness.conformance.api import values
 
 KNOWN = {"name": "n", "first": {"metadata": {"uid": "u", "labels": {"a.b/c": "d"}}, "items": [1]}}
 

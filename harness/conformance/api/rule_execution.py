@@ -13,7 +13,7 @@ import msgspec
 
 from harness import clocks, concurrency
 from harness.client import transports
-from harness.conformance import api_requests, rulebooks, values
+from harness.conformance.api import api_requests, rulebooks, values
 
 _SUCCESS = range(200, 300)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.conformance import rule_execution, rulebooks
+from harness.conformance.api import rule_execution, rulebooks
 
 BODY = {
     "reason": "Conflict",

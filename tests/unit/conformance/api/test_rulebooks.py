@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from harness import errors
-from harness.conformance import api_requests, rulebooks
+from harness.conformance.api import api_requests, rulebooks
 
 RULES = [rule for group in rulebooks.groups() for rule in group.rules]
 

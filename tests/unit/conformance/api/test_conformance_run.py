@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.client import transports
-from harness.conformance import conformance_run, rulebooks
+from harness.conformance.api import conformance_run, rulebooks
 
 GROUPS = {group.name: group for group in rulebooks.groups()}
 NAMESPACES = transports.Request(method="GET", path="/api/v1/namespaces")
