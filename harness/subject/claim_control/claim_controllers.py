@@ -26,14 +26,13 @@ import dataclasses
 from collections.abc import Mapping
 
 from harness import concurrency
-from harness.client import apis, informers, transports
+from harness.client import apis, event_recording, informers, transports
 from harness.metrics import metric_families
 from harness.subject.claim_control import (
     controller_contexts,
     controller_metrics,
     created_claims,
     enqueuing,
-    event_recording,
     feature_gates,
     generating,
     pod_syncing,
@@ -61,6 +60,8 @@ _RETRIED = (
     apis.ApiError,
     transports.TransportError,
 )
+COMPONENT = "resource_claim"
+"""The component that its events name, as upstream."""
 WORKERS = 4
 """Default number of workers. Upstream has 50, but threads of one interpreter share one core."""
 
@@ -135,7 +136,7 @@ class ClaimController:
             pods=self._informer(apis.PODS, pod_events),
             created=created,
             deleted_pods=controller_contexts.DeletedPods(),
-            events=event_recording.EventRecorder(self._api),
+            events=event_recording.EventRecorder(self._api, component=COMPONENT),
             metrics=controller_metrics.ControllerMetrics(),
             gates=self._options.gates,
         )

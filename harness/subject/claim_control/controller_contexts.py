@@ -4,11 +4,10 @@ import collections
 import dataclasses
 from collections.abc import Mapping
 
-from harness.client import apis, informers
+from harness.client import apis, event_recording, informers
 from harness.subject.claim_control import (
     controller_metrics,
     created_claims,
-    event_recording,
     work_queues,
 )
 

@@ -1,9 +1,9 @@
-"""Kubernetes Events on the objects that the controller cannot work on.
+"""Kubernetes Events on the objects that a component cannot work on.
 
 After k8s.io/client-go/tools/record: an event that occurs again is counted, not repeated; events
 that differ only in their message are combined after ten of them; an object gets 25 events at once
-and then one in five minutes. Events are sent by the worker that has the failure; one that cannot be
-sent is lost.
+and then one in five minutes. Events are sent by the thread that calls; one that cannot be sent is
+lost.
 """
 
 import collections
@@ -16,8 +16,6 @@ from harness import concurrency
 from harness.client import apis, transports
 from harness.model.objects import Object
 
-COMPONENT = "resource_claim"
-"""The component that the events name, as upstream."""
 COMBINED = "(combined from similar events): "
 SIMILAR_MAX = 10
 """Number of events with different messages before they are combined."""
@@ -75,15 +73,19 @@ class _Sent:
 class EventRecorder:
     """Sends events; used by several threads."""
 
-    def __init__(self, api: apis.Api) -> None:
-        self._api = api
+    def __init__(self, api: apis.Api, *, component: str) -> None:
+        """`component` is the one that the events name."""
+        self._api, self._component = api, component
         self._guard = concurrency.lock("event-recorder")
         self._budgets: collections.OrderedDict[str, _Budget] = collections.OrderedDict()
         self._messages: collections.OrderedDict[_Similar, _Messages] = collections.OrderedDict()
         self._sent: collections.OrderedDict[tuple[_Similar, str], _Sent] = collections.OrderedDict()
 
-    def warn(self, obj: Object, kind: str, *, reason: str, message: str) -> None:
-        """Send an event of type Warning on an object of this kind; never fails."""
+    def warn(self, obj: Object, kind: str, *, reason: str, message: str, host: str = "") -> None:
+        """Send an event of type Warning on an object of this kind; never fails.
+
+        `host` is the node where the component runs; empty: not told.
+        """
         similar = _Similar(obj["metadata"]["uid"], reason)
         now_s = concurrency.monotonic_s()
         with self._guard:
@@ -92,8 +94,9 @@ class EventRecorder:
             if not budget.take(now_s):
                 return
             sent = self._sent.get((similar, key))
+        source = {"component": self._component} | ({"host": host} if host else {})
         try:
-            self._send(obj, kind, (similar, key), text, sent)
+            self._send(_event(obj, kind, reason, text, source), (similar, key), sent)
         except (apis.ApiError, transports.TransportError) as error:
             concurrency.step("event.failed", reason=str(error))
 
@@ -107,21 +110,20 @@ class EventRecorder:
         known.texts.add(message)
         return message, message
 
-    def _send(
-        self, obj: Object, kind: str, key: tuple[_Similar, str], text: str, sent: _Sent | None
-    ) -> None:
-        namespace = obj["metadata"]["namespace"]
+    def _send(self, event: Object, key: tuple[_Similar, str], sent: _Sent | None) -> None:
+        namespace = event["metadata"]["namespace"]
         if sent is not None:
-            change = {"count": sent.count + 1, "message": _cut(text), "lastTimestamp": _now_text()}
+            change = {item: event[item] for item in ("message", "lastTimestamp")}
             try:
-                self._api.patch(apis.EVENTS, sent.name, change, namespace=namespace)
+                self._api.patch(
+                    apis.EVENTS, sent.name, {"count": sent.count + 1, **change}, namespace=namespace
+                )
             except apis.ApiError as error:
                 if not error.is_not_found:
                     raise
             else:
                 sent.count += 1
                 return
-        event = _event(obj, kind, reason=key[0].reason, message=_cut(text))
         self._api.create(apis.EVENTS, event, namespace=namespace)
         with self._guard:
             _remembered(self._sent, key, _Sent("", 1)).name = event["metadata"]["name"]
@@ -136,9 +138,9 @@ def _remembered(known: collections.OrderedDict[Any, Any], key: Any, fresh: Any) 
     return value
 
 
-def _event(obj: Object, kind: str, *, reason: str, message: str) -> Object:
-    meta, now = obj["metadata"], _now_text()
-    suffix = f".{time.time_ns():x}"
+def _event(obj: Object, kind: str, reason: str, message: str, source: Object) -> Object:
+    meta, now, suffix = obj["metadata"], _now_text(), f".{time.time_ns():x}"
+    about = {key: meta[key] for key in ("namespace", "name", "uid", "resourceVersion")}
     return {
         "apiVersion": apis.EVENTS.api_version,
         "kind": apis.EVENTS.kind,
@@ -146,27 +148,17 @@ def _event(obj: Object, kind: str, *, reason: str, message: str) -> Object:
             "name": meta["name"][: _NAME_CHARACTERS_MAX - len(suffix)].rstrip("-.") + suffix,
             "namespace": meta["namespace"],
         },
-        "involvedObject": {
-            "apiVersion": "v1",
-            "kind": kind,
-            "namespace": meta["namespace"],
-            "name": meta["name"],
-            "uid": meta["uid"],
-            "resourceVersion": meta["resourceVersion"],
-        },
+        "involvedObject": {"apiVersion": "v1", "kind": kind, **about},
         "type": "Warning",
         "reason": reason,
-        "message": message,
-        "source": {"component": COMPONENT},
-        "reportingComponent": COMPONENT,
+        "message": message[:_MESSAGE_CHARACTERS_MAX],
+        "source": source,
+        "reportingComponent": source["component"],
+        "reportingInstance": source.get("host", ""),
         "firstTimestamp": now,
         "lastTimestamp": now,
         "count": 1,
     }
-
-
-def _cut(message: str) -> str:
-    return message[:_MESSAGE_CHARACTERS_MAX]
 
 
 def _now_text() -> str:

@@ -1,14 +1,15 @@
 """Events: repetitions are counted, similar ones combined, and few are sent."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from harness.client import apis
-from harness.subject.claim_control import event_recording
+from harness import concurrency
+from harness.client import apis, event_recording
 from tests.support import api_objects, controlled_runtimes, local_servers
 
-REASON = "FailedResourceClaimCreation"
+REASON, COMPONENT = "FailedResourceClaimCreation", "resource_claim"
 
 
 class Recorder:
@@ -17,16 +18,30 @@ class Recorder:
     def __init__(self, server: local_servers.LocalServer, name: str = "p") -> None:
         self.server, self.api = server, apis.Api(server)
         self.pod = local_servers.put(server, apis.PODS, api_objects.pod(name))
-        self._recorder = event_recording.EventRecorder(self.api)
+        self._recorder = event_recording.EventRecorder(self.api, component=COMPONENT)
 
-    def warn(self, message: str) -> None:
-        self._recorder.warn(self.pod, "Pod", reason=REASON, message=message)
+    def warn(self, message: str, host: str = "") -> None:
+        self._recorder.warn(self.pod, "Pod", reason=REASON, message=message, host=host)
 
     def events(self) -> list[dict[str, Any]]:
         return self.api.list(apis.EVENTS, namespace="default").items
 
     def counts(self) -> dict[str, int]:
         return {event["message"]: event["count"] for event in self.events()}
+
+
+@pytest.fixture
+def server() -> Iterator[local_servers.LocalServer]:
+    server = local_servers.LocalServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def time() -> Iterator[controlled_runtimes.VirtualTime]:
+    runtime = controlled_runtimes.VirtualTime()
+    with concurrency.install(runtime):
+        yield runtime
 
 
 @pytest.fixture
@@ -41,7 +56,15 @@ def test_an_event_says_what_it_is_about(recorder: Recorder) -> None:
     assert event["reason"] == REASON
     assert event["involvedObject"]["name"] == "p"
     assert event["involvedObject"]["uid"] == recorder.pod["metadata"]["uid"]
-    assert event["source"]["component"] == event["reportingComponent"] == "resource_claim"
+    assert event["source"] == {"component": COMPONENT}
+    assert event["reportingComponent"] == COMPONENT
+
+
+def test_an_event_says_on_which_node_it_was(recorder: Recorder) -> None:
+    recorder.warn("m", host="n")
+    (event,) = recorder.events()
+    assert event["source"] == {"component": COMPONENT, "host": "n"}
+    assert event["reportingInstance"] == "n"
 
 
 def test_a_repetition_is_counted(recorder: Recorder) -> None:
