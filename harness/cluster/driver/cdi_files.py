@@ -20,6 +20,7 @@ VERSION = "0.3.0"
 """Version of the CDI specification; every container runtime with CDI reads it."""
 CLASS = "test"
 _PREFIXES = {"FromClaim": "user", "FromClass": "admin"}
+_NUL = "\0"
 _NO_NAME = re.compile(r"[^a-zA-Z0-9]")
 
 
@@ -96,14 +97,23 @@ def _base(request: str) -> str:
 
 
 def _parameters(config: Object) -> dict[str, str]:
-    parameters = config["opaque"].get("parameters") or {}
+    parameters = config["opaque"].get("parameters")
+    if parameters is None:
+        return {}
     if not isinstance(parameters, dict) or any("=" in name for name in parameters):
-        raise preparations.PreparationError(
-            "InvalidParameters",
-            f"expected opaque parameters as an object without = in names, got {parameters!r:.200}",
-        )
+        raise _invalid("as an object without = in names", parameters)
     prefix = _PREFIXES[config["source"]]
-    return {f"{prefix}_{name}": _text(value) for name, value in parameters.items()}
+    found = {f"{prefix}_{name}": _text(value) for name, value in parameters.items()}
+    if any(_NUL in text for text in (*found, *found.values())):
+        raise _invalid("without the character NUL, which no variable can have", parameters)
+    return found
+
+
+def _invalid(expected: str, parameters: object) -> preparations.PreparationError:
+    shown = msgspec.json.encode(parameters).decode()
+    return preparations.PreparationError(
+        "InvalidParameters", f"expected opaque parameters {expected}, got {shown:.200}"
+    )
 
 
 def _text(value: object) -> str:

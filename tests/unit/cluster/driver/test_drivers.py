@@ -109,6 +109,26 @@ def test_parameters_of_claim_and_class_reach_the_environment() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [[], ["a"], 0, 1.5, "", "text", False, {"a=b": 1}, {"a\0": 1}, {"a": "b\0"}],
+    ids=repr,
+)
+def test_parameters_that_cannot_be_variables_are_refused(parameters: Any) -> None:
+    opaque = {"driver": "gpu.example", "parameters": parameters}
+    claim = allocated("c", result("d"), config=[{"source": "FromClaim", "opaque": opaque}])
+    with pytest.raises(preparations.PreparationError, match="expected opaque parameters") as caught:
+        cdi_files.environments(claim)
+    assert caught.value.reason == "InvalidParameters"
+
+
+@pytest.mark.parametrize("parameters", [None, {}])
+def test_no_parameters_are_no_variables(parameters: Any) -> None:
+    opaque = {"driver": "gpu.example", "parameters": parameters}
+    claim = allocated("c", result("d"), config=[{"source": "FromClaim", "opaque": opaque}])
+    assert list(cdi_files.environments(claim).values()) == [{"claim_c_gpu": "true"}]
+
+
 def test_parameters_that_are_no_texts_are_there_as_json() -> None:
     sharing = {"strategy": "TimeSlicing", "config": {"interval": 2.5, "none": None}}
     given = {"sharing": sharing, "count": 3, "on": True, "ids": ["é", 1], "text": "{}"}
