@@ -1,0 +1,108 @@
+"""The client's side: calls the methods of a service on a unix socket."""
+
+import contextlib
+import pathlib
+import urllib.parse
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+
+from google.protobuf import message
+
+from harness import errors
+from harness.cluster.kubelet_api import calls, services, socket_paths
+
+try:
+    import grpc
+except ImportError as error:
+    raise errors.MissingExtraError("grpcio", "driver") from error
+
+MESSAGE_BYTES_MAX = 16 << 20
+"""gRPC's own limit, also of the kubelet, is 4 MiB."""
+
+
+class Channel:
+    """A connection to one socket. Thread-safe. It connects with the first call."""
+
+    def __init__(self, path: pathlib.Path, *, message_bytes_max: int = MESSAGE_BYTES_MAX) -> None:
+        """`message_bytes_max`: a longer answer fails with RESOURCE_EXHAUSTED.
+
+        Raises UsageError for a path that is too long for a socket.
+        """
+        socket_paths.require_short(path)
+        self._channel: Any = grpc.insecure_channel(
+            f"unix:{urllib.parse.quote(str(path.absolute()))}",
+            options=[
+                ("grpc.max_receive_message_length", message_bytes_max),
+                ("grpc.enable_retries", 0),
+                ("grpc.use_local_subchannel_pool", 1),  # no connection of a channel before
+                ("grpc.default_authority", "localhost"),
+            ],
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def call(self, method: services.Method, request: message.Message, *, timeout_s: float) -> Any:
+        """Return the answer of a method, a message of its type.
+
+        Raises CallError if the call fails or its time is over, if no process serves there, and
+        for an answer that is no such message.
+        """
+        asked = self._channel.unary_unary(method.path)
+        try:
+            content = asked(request.SerializeToString(), timeout=timeout_s)
+        except grpc.RpcError as error:
+            raise failure(error) from None
+        return _decoded(method, content)
+
+    @contextlib.contextmanager
+    def stream(
+        self, method: services.Method, request: message.Message, *, timeout_s: float | None = None
+    ) -> Iterator[Iterator[Any]]:
+        """Yield an iterator over the answers of a stream, which the end of the block cancels.
+
+        The iterator raises CallError as `call` does, also when the time is over.
+        """
+        answers = self._channel.unary_stream(method.path)(
+            request.SerializeToString(), timeout=timeout_s
+        )
+        try:
+            yield _answers(method, answers)
+        finally:
+            answers.cancel()
+
+    def close(self) -> None:
+        """End all calls and the connection."""
+        self._channel.close()
+
+
+def failure(error: Any) -> calls.CallError:
+    """Return gRPC's error of a call as one of ours."""
+    return calls.CallError(error.code().name, error.details() or "")
+
+
+def _answers(method: services.Method, answers: Any) -> Iterator[Any]:
+    try:
+        for content in answers:
+            yield _decoded(method, content)
+    except grpc.RpcError as error:
+        raise failure(error) from None
+
+
+def _decoded(method: services.Method, content: bytes) -> Any:
+    try:
+        return method.answer.FromString(content)
+    except message.DecodeError:
+        name = method.answer.DESCRIPTOR.name
+        raise calls.CallError(
+            "INTERNAL", f"expected a {name}, got {len(content)} bytes that are none"
+        ) from None

@@ -1,0 +1,102 @@
+"""Turns the words of `preparations` into messages of either version, and back.
+
+The kubelet's side uses `request`, `prepared` and `unprepared`, the driver's `references`,
+`prepare_answer` and `unprepare_answer`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from harness.cluster.kubelet_api import preparations, services
+
+FAILED = "DriverError"
+"""The reason of errors that come from a driver: the protocol has only their texts."""
+
+
+def request(method: services.Method, claims: Iterable[preparations.ClaimReference]) -> Any:
+    """Return the request of a `prepare` or `unprepare` method for claims."""
+    made: Any = method.request()
+    for claim in claims:
+        made.claims.add(namespace=claim.namespace, name=claim.name, uid=claim.uid)
+    return made
+
+
+def references(asked: Any) -> list[preparations.ClaimReference]:
+    """Return the claims of a request."""
+    return [
+        preparations.ClaimReference(claim.namespace, claim.name, claim.uid)
+        for claim in asked.claims
+    ]
+
+
+def prepare_answer(
+    service: services.DraService,
+    results: Mapping[str, preparations.Prepared | preparations.PreparationError],
+) -> Any:
+    """Return the answer to `prepare`, with an entry for each uid."""
+    made: Any = service.prepare.answer()
+    for uid, result in results.items():
+        entry = made.claims[uid]
+        if isinstance(result, preparations.PreparationError):
+            entry.error = _text(result)
+        else:
+            entry.devices.extend(_device(service, device) for device in result)
+    return made
+
+
+def unprepare_answer(
+    service: services.DraService, results: Mapping[str, preparations.PreparationError | None]
+) -> Any:
+    """Return the answer to `unprepare`, with an entry for each uid."""
+    made: Any = service.unprepare.answer()
+    for uid, error in results.items():
+        made.claims[uid].error = "" if error is None else _text(error)
+    return made
+
+
+def prepared(
+    answer: Any,
+) -> dict[str, preparations.Prepared | preparations.PreparationError]:
+    """Return what an answer to `prepare` says of each claim in it, by uid."""
+    return {
+        uid: preparations.PreparationError(FAILED, entry.error)
+        if entry.error
+        else tuple(map(_read, entry.devices))
+        for uid, entry in answer.claims.items()
+    }
+
+
+def unprepared(answer: Any) -> dict[str, preparations.PreparationError | None]:
+    """Return what an answer to `unprepare` says of each claim in it, by uid."""
+    return {
+        uid: preparations.PreparationError(FAILED, entry.error) if entry.error else None
+        for uid, entry in answer.claims.items()
+    }
+
+
+def _text(error: preparations.PreparationError) -> str:
+    """Return the text of an error, which is never empty: that would be a success."""
+    return str(error) or error.reason
+
+
+def _device(service: services.DraService, device: preparations.PreparedDevice) -> Any:
+    made: Any = service.messages.Device(
+        request_names=device.request_names,
+        pool_name=device.pool,
+        device_name=device.device,
+        cdi_device_ids=device.cdi_device_ids,
+    )
+    if device.share_id is not None and "share_id" in made.DESCRIPTOR.fields_by_name:
+        made.share_id = device.share_id
+    return made
+
+
+def _read(device: Any) -> preparations.PreparedDevice:
+    has_share = "share_id" in device.DESCRIPTOR.fields_by_name and device.HasField("share_id")
+    return preparations.PreparedDevice(
+        request_names=tuple(device.request_names),
+        pool=device.pool_name,
+        device=device.device_name,
+        cdi_device_ids=tuple(device.cdi_device_ids),
+        share_id=device.share_id if has_share else None,
+    )

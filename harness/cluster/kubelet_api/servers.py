@@ -1,0 +1,147 @@
+"""The server's side: serves methods on a unix socket."""
+
+import contextlib
+import os
+import pathlib
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent import futures
+from types import TracebackType
+from typing import Any, Self
+
+from google.protobuf import message
+
+from harness import errors
+from harness.cluster.kubelet_api import calls, services, socket_paths
+
+try:
+    import grpc
+except ImportError as error:
+    raise errors.MissingExtraError("grpcio", "driver") from error
+
+THREADS_MAX = 100
+"""Calls that are handled at once; threads are started when they are needed."""
+END_S = 2.0
+"""Seconds that calls have to end in when a server stops."""
+
+Handler = Callable[[Any], message.Message]
+"""Returns the answer to a request. A CallError fails the call with its code and message, any
+other exception with UNKNOWN and its text."""
+StreamHandler = Callable[[Any, Callable[[], bool]], Iterable[message.Message]]
+"""Yields answers; the function returns whether the client still listens."""
+
+
+class Server:
+    """Serves methods on one socket, from its construction until `stop`."""
+
+    def __init__(
+        self, path: pathlib.Path, handlers: Mapping[services.Method, Handler | StreamHandler]
+    ) -> None:
+        """Serve; streams have a StreamHandler.
+
+        A socket that an ended process has left is replaced. Raises UsageError if a process serves
+        there, the path is too long, or the folder cannot be written.
+        """
+        socket_paths.require_free(path)
+        self._path = path
+        self._threads = futures.ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="call")
+        self._server = grpc.server(self._threads, handlers=[_Handlers(handlers)])
+        self._made = self._listen()
+        self._server.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Let the calls end, for some time, and remove the socket."""
+        socket_paths.remove(self._path, self._made)  # no new client comes
+        self._server.stop(END_S).wait()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        socket_paths.remove(self._path, self._made)
+
+    def _listen(self) -> os.stat_result:
+        """Listen, and return the socket.
+
+        gRPC removes what it finds at its path at its end, also the socket of a successor: it gets
+        a name that only it knows, and the socket is renamed. So it also appears when it listens.
+        """
+        hidden = f".{secrets.token_hex(8)}"
+        try:
+            with _opened(self._path.parent) as folder:  # its number keeps any path short
+                self._server.add_insecure_port(f"unix:/proc/self/fd/{folder}/{hidden}")
+                os.rename(hidden, self._path.name, src_dir_fd=folder, dst_dir_fd=folder)
+                return os.stat(self._path.name, dir_fd=folder, follow_symlinks=False)
+        except (RuntimeError, OSError) as error:
+            raise errors.UsageError(
+                f"{self._path}: expected a place for a socket ({error}): name another folder"
+            ) from error
+
+
+@contextlib.contextmanager
+def _opened(folder: pathlib.Path) -> Iterator[int]:
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+class _Handlers(grpc.GenericRpcHandler):
+    """Finds the handler of a method by its path."""
+
+    def __init__(self, handlers: Mapping[services.Method, Any]) -> None:
+        self._handlers = {
+            method.path: (_stream if method.is_stream else _unary)(method, handler)
+            for method, handler in handlers.items()
+        }
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        return self._handlers.get(handler_call_details.method)
+
+
+def _unary(method: services.Method, handler: Handler) -> Any:
+    def answer(content: bytes, context: Any) -> bytes:
+        try:
+            return handler(_decoded(method, content)).SerializeToString()
+        except Exception as error:
+            _fail(context, error)
+            raise
+
+    return grpc.unary_unary_rpc_method_handler(answer)
+
+
+def _stream(method: services.Method, handler: StreamHandler) -> Any:
+    def answers(content: bytes, context: Any) -> Iterable[bytes]:
+        try:
+            for answer in handler(_decoded(method, content), context.is_active):
+                yield answer.SerializeToString()
+        except Exception as error:
+            _fail(context, error)
+            raise
+
+    return grpc.unary_stream_rpc_method_handler(answers)
+
+
+def _fail(context: Any, error: Exception) -> None:
+    """End a call with an error."""
+    if isinstance(error, calls.CallError):
+        context.abort(grpc.StatusCode[error.code], error.message)
+    context.abort(grpc.StatusCode.UNKNOWN, str(error) or type(error).__name__)
+
+
+def _decoded(method: services.Method, content: bytes) -> Any:
+    try:
+        return method.request.FromString(content)
+    except message.DecodeError:
+        name = method.request.DESCRIPTOR.name
+        raise calls.CallError(
+            "INTERNAL", f"expected a {name}, got {len(content)} bytes that are none"
+        ) from None

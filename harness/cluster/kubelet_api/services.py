@@ -1,0 +1,81 @@
+"""The services of the protocol: paths of their methods, types of their messages, by version.
+
+`DRA` and `HEALTH` are by the names that a driver lists in `PluginInfo.supported_versions`. All of
+these services are in kubelets from 1.34 on; v1beta1 of DRA from 1.32 on.
+"""
+
+import types
+from typing import Any, NamedTuple
+
+from harness import errors
+
+try:
+    from google.protobuf import message
+except ImportError as error:
+    raise errors.MissingExtraError("protobuf", "driver") from error
+
+from harness.cluster.kubelet_api.generated import (
+    dra_v1_pb2,
+    dra_v1beta1_pb2,
+    health_v1alpha1_pb2,
+    registration_v1_pb2,
+)
+
+PLUGIN_TYPE = "DRAPlugin"
+"""`PluginInfo.type` of a DRA driver."""
+
+
+class Method(NamedTuple):
+    """One method of a service."""
+
+    path: str
+    """`/package.Service/Method`."""
+    request: type[message.Message]
+    answer: type[message.Message]
+    is_stream: bool = False
+    """It has many answers."""
+
+
+class DraService(NamedTuple):
+    """The service of a driver, in one version."""
+
+    name: str
+    """As in `supported_versions`: `v1.DRAPlugin`."""
+    messages: types.ModuleType
+    """The module with the types of its messages; both versions have the same names."""
+    prepare: Method
+    unprepare: Method
+
+
+def _method(messages: Any, service: str, name: str) -> Method:
+    """Return a method as the descriptors in the module of its messages have it."""
+    found = messages.DESCRIPTOR.services_by_name[service].methods_by_name[name]
+    return Method(
+        f"/{found.containing_service.full_name}/{name}",
+        getattr(messages, found.input_type.name),
+        getattr(messages, found.output_type.name),
+        is_stream=found.server_streaming,
+    )
+
+
+def _dra(version: str, messages: types.ModuleType) -> DraService:
+    return DraService(
+        f"{version}.DRAPlugin",
+        messages,
+        prepare=_method(messages, "DRAPlugin", "NodePrepareResources"),
+        unprepare=_method(messages, "DRAPlugin", "NodeUnprepareResources"),
+    )
+
+
+DRA = {
+    service.name: service for service in (_dra("v1", dra_v1_pb2), _dra("v1beta1", dra_v1beta1_pb2))
+}
+"""Name -> service, in the order of the kubelet's preference."""
+
+GET_INFO = _method(registration_v1_pb2, "Registration", "GetInfo")
+NOTIFY = _method(registration_v1_pb2, "Registration", "NotifyRegistrationStatus")
+
+HEALTH_NAME = "v1alpha1.DRAResourceHealth"
+"""As in `supported_versions`."""
+WATCH_HEALTH = _method(health_v1alpha1_pb2, "DRAResourceHealth", "NodeWatchResources")
+"""A stream: each answer has the health of all devices."""

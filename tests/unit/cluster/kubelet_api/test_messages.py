@@ -1,0 +1,159 @@
+"""Messages of the kubelet's protocol: names and numbers, bytes, and our words for them."""
+
+import filecmp
+import json
+import pathlib
+from typing import Any
+
+import hypothesis
+import pytest
+from google.protobuf import json_format
+from hypothesis import strategies
+
+from harness.cluster.kubelet_api import messages, preparations, services
+from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2, registration_v1_pb2
+from tools import compile_protos
+
+V1, V1BETA1 = services.DRA.values()
+GENERATED = compile_protos.API / "generated"
+DRA: dict[str, dict[str, int]] = {
+    "Claim": {"namespace": 1, "uid": 2, "name": 3},
+    "Device": {"request_names": 1, "pool_name": 2, "device_name": 3, "cdi_device_ids": 4},
+    "NodePrepareResourcesRequest": {"claims": 1},
+    "NodePrepareResourcesResponse": {"claims": 1},
+    "NodePrepareResourceResponse": {"devices": 1, "error": 2},
+    "NodeUnprepareResourcesRequest": {"claims": 1},
+    "NodeUnprepareResourcesResponse": {"claims": 1},
+    "NodeUnprepareResourceResponse": {"error": 1},
+}
+NUMBERS: list[tuple[Any, dict[str, dict[str, int]]]] = [
+    (V1BETA1.messages, DRA),
+    (V1.messages, {**DRA, "Device": {**DRA["Device"], "share_id": 5}}),
+    (
+        registration_v1_pb2,
+        {
+            "InfoRequest": {},
+            "PluginInfo": {"type": 1, "name": 2, "endpoint": 3, "supported_versions": 4},
+            "RegistrationStatus": {"plugin_registered": 1, "error": 2},
+            "RegistrationStatusResponse": {},
+        },
+    ),
+    (
+        health_v1alpha1_pb2,
+        {
+            "NodeWatchResourcesRequest": {},
+            "NodeWatchResourcesResponse": {"devices": 1},
+            "DeviceIdentifier": {"pool_name": 1, "device_name": 2},
+            "DeviceHealth": {
+                "device": 1,
+                "health": 2,
+                "last_updated_time": 3,
+                "health_check_timeout_seconds": 4,
+                "message": 5,
+            },
+        },
+    ),
+]
+
+
+def test_the_committed_modules_are_what_protoc_makes(tmp_path: pathlib.Path) -> None:
+    compile_protos.compile_into(tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == sorted(path.name for path in GENERATED.glob("*_pb2.py*"))
+    assert filecmp.cmpfiles(tmp_path, GENERATED, names, shallow=False) == (names, [], [])
+
+
+@pytest.mark.parametrize(("module", "numbers"), NUMBERS)
+def test_names_and_numbers_of_fields(module: Any, numbers: dict[str, dict[str, int]]) -> None:
+    types = module.DESCRIPTOR.message_types_by_name
+    assert {
+        name: {field.name: field.number for field in types[name].fields} for name in types
+    } == numbers
+
+
+def test_paths_of_methods() -> None:
+    prefix = "/k8s.io.kubelet.pkg.apis.dra"
+    assert list(services.DRA) == ["v1.DRAPlugin", "v1beta1.DRAPlugin"]
+    assert V1.prepare.path == f"{prefix}.v1.DRAPlugin/NodePrepareResources"
+    assert V1BETA1.unprepare.path == f"{prefix}.v1beta1.DRAPlugin/NodeUnprepareResources"
+    assert services.GET_INFO.path == "/pluginregistration.Registration/GetInfo"
+    assert services.NOTIFY.path == "/pluginregistration.Registration/NotifyRegistrationStatus"
+    assert services.WATCH_HEALTH.path == f"/{services.HEALTH_NAME}/NodeWatchResources"
+    assert services.WATCH_HEALTH.is_stream
+
+
+def test_bytes_as_they_are_documented() -> None:
+    """Tag and length of each field by hand, as the encoding of protobuf has them."""
+    claims = [preparations.ClaimReference("ns", "c", "u-1")]
+    asked = messages.request(V1.prepare, claims)
+    assert asked.SerializeToString() == b"\n\x0c\n\x02ns\x12\x03u-1\x1a\x01c"
+    device = preparations.PreparedDevice(
+        request_names=("gpu",), pool="p", device="d", cdi_device_ids=("v/c=n",), share_id="s"
+    )
+    entry = b"\n\x03gpu\x12\x01p\x1a\x01d\x22\x05v/c=n"
+    for service, content in ((V1, entry + b"*\x01s"), (V1BETA1, entry)):
+        answer = messages.prepare_answer(service, {"u-1": (device,)})
+        one = b"\n" + bytes([len(content)]) + content
+        pair = b"\n\x03u-1\x12" + bytes([len(one)]) + one
+        assert answer.SerializeToString() == b"\n" + bytes([len(pair)]) + pair
+
+
+TEXTS = strategies.text(max_size=20)
+DEVICES = strategies.builds(
+    preparations.PreparedDevice,
+    request_names=strategies.lists(TEXTS, max_size=3).map(tuple),
+    pool=TEXTS,
+    device=TEXTS,
+    cdi_device_ids=strategies.lists(TEXTS, max_size=3).map(tuple),
+    share_id=strategies.none() | TEXTS,
+)
+RESULTS = strategies.dictionaries(
+    TEXTS, strategies.lists(DEVICES, max_size=3).map(tuple) | TEXTS, max_size=4
+)
+
+
+def spoken(result: Any) -> Any:
+    if isinstance(result, str):
+        return preparations.PreparationError("Broken", result)
+    return result
+
+
+def comparable(results: Any) -> Any:
+    return {
+        uid: str(result) if isinstance(result, preparations.PreparationError) else result
+        for uid, result in results.items()
+    }
+
+
+@hypothesis.given(RESULTS)
+def test_answers_survive_bytes_and_json(results: dict[str, Any]) -> None:
+    said = {uid: spoken(result) for uid, result in results.items()}
+    answer = messages.prepare_answer(V1, said)
+    expected = comparable(said) | {u: "Broken" for u, result in results.items() if result == ""}
+    decoded = V1.prepare.answer.FromString(answer.SerializeToString())
+    assert comparable(messages.prepared(decoded)) == expected
+    text = json.loads(json_format.MessageToJson(answer))  # protobuf's own other form
+    assert comparable(messages.prepared(json_format.ParseDict(text, V1.prepare.answer()))) == (
+        expected
+    )
+
+
+@hypothesis.given(strategies.dictionaries(TEXTS, strategies.none() | TEXTS, max_size=4))
+def test_answers_to_unprepare_survive(results: dict[str, str | None]) -> None:
+    said = {
+        uid: None if text is None else preparations.PreparationError("Broken", text)
+        for uid, text in results.items()
+    }
+    for service in services.DRA.values():
+        answer = messages.unprepare_answer(service, said)
+        decoded = service.unprepare.answer.FromString(answer.SerializeToString())
+        found = {uid: error and str(error) for uid, error in messages.unprepared(decoded).items()}
+        assert found == {uid: None if t is None else t or "Broken" for uid, t in results.items()}
+
+
+@hypothesis.given(strategies.lists(strategies.builds(preparations.ClaimReference, *[TEXTS] * 3)))
+def test_requests_survive(claims: list[preparations.ClaimReference]) -> None:
+    for service in services.DRA.values():
+        for method in (service.prepare, service.unprepare):
+            content = messages.request(method, claims).SerializeToString()
+            assert messages.references(method.request.FromString(content)) == claims
