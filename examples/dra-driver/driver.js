@@ -7,6 +7,7 @@
 const fs = require("node:fs");
 const https = require("node:https");
 const path = require("node:path");
+const timers = require("node:timers/promises");
 const util = require("node:util");
 const grpc = require("@grpc/grpc-js");
 const loader = require("@grpc/proto-loader");
@@ -56,8 +57,9 @@ async function prepare({ namespace, name, uid }) {
   const devices = rows.map(({ request, pool, device }, number) => {
     const added = `${uid}-${number}`;
     spec.devices.push({ name: added, containerEdits: { env: [`DEVICE_${number}=${device}`] } });
-    const ids = { request_names: [request], cdi_device_ids: [`${driver}/device=${added}`] };
-    return { ...ids, pool_name: pool, device_name: device };
+    const request_names = [request.split("/")[0]]; // of `gpu/large`: `gpu`
+    const cdi_device_ids = [`${driver}/device=${added}`];
+    return { request_names, pool_name: pool, device_name: device, cdi_device_ids };
   });
   write(cdiFile(uid), spec); // each time: a reboot empties the folder
   return { devices };
@@ -81,7 +83,7 @@ const each = (act) => ({ request }, callback) => { // one call after another; an
   });
 };
 
-async function publish() { // or leave the slice of an earlier process as it is
+async function publish() { // or leave the slice as it is
   const spec = { driver, nodeName: node, pool: { name: node, generation: 1, resourceSliceCount: 1 } };
   spec.devices = [0, 1, 2, 3].map((number) => ({ name: `device-${number}` }));
   const head = { apiVersion: "resource.k8s.io/v1", kind: "ResourceSlice" };
@@ -100,7 +102,6 @@ async function serve(file, { service }, methods) {
 }
 
 async function main() {
-  await publish();
   const files = ["dra.proto", "registration.proto"].map((file) => path.join(__dirname, file));
   const known = grpc.loadPackageDefinition(loader.loadSync(files, { keepCase: true }));
   const info = { type: "DRAPlugin", name: driver, endpoint: socket };
@@ -113,8 +114,13 @@ async function main() {
   await serve(registrar, known.pluginregistration.Registration, registration); // when all is ready
   process.on("SIGTERM", () => {
     fs.rmSync(registrar);
+    fs.rmSync(socket);
     process.exit();
   });
+  for (;;) { // a kubelet removes the slices of a driver that was away
+    await publish().catch(console.error);
+    await timers.setTimeout(2000);
+  }
 }
 
 main();

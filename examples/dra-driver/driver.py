@@ -10,6 +10,7 @@ docs/drivers.md explains the protocol, and the mistakes that this driver does no
 
 import asyncio
 import base64
+import contextlib
 import json
 import pathlib
 import signal
@@ -67,7 +68,7 @@ def prepare(claim, answer):
         name, edits = f"{claim.uid}-{number}", {"env": [f"DEVICE_{number}={row['device']}"]}
         spec["devices"].append({"name": name, "containerEdits": edits})
         device = answer.devices.add(pool_name=row["pool"], device_name=row["device"])
-        device.request_names.append(row["request"])
+        device.request_names.append(row["request"].partition("/")[0])  # of `gpu/large`: `gpu`
         device.cdi_device_ids.append(f"{DRIVER}/device={name}")
     write(CDI / f"{DRIVER}-{claim.uid}.json", spec)  # each time: a reboot empties the folder
 
@@ -110,7 +111,7 @@ class Registration(registration_grpc.RegistrationBase):
 
 
 def publish():
-    """Publish the devices, or leave the slice of an earlier process as it is."""
+    """Publish the devices, or leave the slice as it is."""
     name, pool = f"{NODE}-{DRIVER}", {"name": NODE, "generation": 1, "resourceSliceCount": 1}
     devices = [{"name": f"device-{number}"} for number in range(4)]
     spec = {"driver": DRIVER, "nodeName": NODE, "pool": pool, "devices": devices}
@@ -122,12 +123,16 @@ def publish():
 async def main():
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
-    publish()
     for path, service in ((SERVICE, Plugin()), (REGISTRAR, Registration())):  # in this order
         path.parent.mkdir(parents=True, exist_ok=True)
         await grpclib.server.Server([service]).start(path=str(path))
-    await ended.wait()
+    while not ended.is_set():  # a kubelet removes the slices of a driver that was away
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(publish)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), timeout=2)
     REGISTRAR.unlink()
+    SERVICE.unlink()
 
 
 asyncio.run(main())
