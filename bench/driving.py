@@ -16,6 +16,7 @@ import psutil
 
 from bench import apiserver
 from harness import clocks, processes
+from harness.cluster import loopback_ports
 from harness.history import directories, journal_reader, plans, records
 from harness.model import naming
 from harness.run import run_plan
@@ -155,7 +156,7 @@ def _planned(
         "users": count * USERS,
         "locustfile": str(locustfile),
         "workers": "remote" if is_remote else "local",
-        "bind": f"127.0.0.1:{launching.free_port()}",
+        "bind": f"127.0.0.1:{loopback_ports.free()}",
     }
     overrides = [f"traffic.{key}={json.dumps(value)}" for key, value in changes.items()]
     plan = run_plan.plan(loading.load(str(scenario), overrides=overrides), seed=1)

@@ -1,4 +1,4 @@
-"""Ports of loopback: whether one is free, and keeping those of a server that is being restarted."""
+"""Ports of loopback: whether one is free, and keeping those of a server that is about to start."""
 
 import contextlib
 import os
@@ -21,19 +21,38 @@ def require_free(port: int) -> None:
         ) from error
 
 
+def free() -> int:
+    """Return a port that is free now; another program may take it."""
+    with keeper() as found:
+        return int(found.getsockname()[1])
+
+
+def keeper(port: int = 0) -> socket.socket:
+    """Return a socket that keeps a port from other programs until it is closed; 0: a free port.
+
+    Connections to the port are refused. A server that sets SO_REUSEADDR can listen on it meanwhile
+    (Linux). Raises OSError if the port is taken.
+    """
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((ADDRESS, port))
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
 @contextlib.contextmanager
 def kept(ports: Sequence[int]) -> Iterator[None]:
-    """Keep the ports from other programs for the `with` block, in which nothing listens on them.
+    """Keep the ports for the `with` block, in which nothing listens on them; see `keeper`.
 
-    Connections to them are refused. A server that sets SO_REUSEADDR can listen on them in the
-    block (Linux). Raises ClusterError if another program has taken one.
+    Raises ClusterError if another program has taken one.
     """
     with contextlib.ExitStack() as sockets:
         for port in ports:
-            keeper = sockets.enter_context(socket.socket())
-            keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                keeper.bind((ADDRESS, port))
+                sockets.enter_context(keeper(port))
             except OSError as error:
                 raise errors.ClusterError(
                     f"expected port {port} of {ADDRESS} to be free for the API server that is being "

@@ -92,6 +92,8 @@ def override(reference: str) -> list[str]:
 def command(traffic: traffic_specs.LoadTraffic) -> list[str]:
     """Return the command line of Locust's master, which forks its workers unless they are remote.
 
+    The process chooses the port for local workers, see `locust_process`.
+
     It exits with 0 when all work was done and journaled, whatever the API server answered: that is
     judged from the journals.
     """
@@ -116,8 +118,6 @@ def _local_workers(traffic: traffic_specs.LoadTraffic) -> dict[str, str | int]:
     return {
         "processes": traffic.processes,
         "master-bind-host": "127.0.0.1",
-        "master-bind-port": (port := free_port()),
-        "master-port": port,
         "expect-workers-max-wait": WORKERS_WAIT_S,
     }
 
@@ -170,15 +170,3 @@ def environment(directory: directories.RunDirectory, kubeconfig: pathlib.Path) -
         DIRECTORY_VARIABLE: str(directory.path.resolve()),
         KUBECONFIG_VARIABLE: str(kubeconfig.resolve()),
     }
-
-
-def free_port() -> int:
-    """Return a free port for the messages between Locust's master and workers.
-
-    If another program takes it meanwhile, the workers cannot connect and the run ends with an
-    error.
-    """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -2,11 +2,17 @@
 
 As Locust is imported, gevent asks for its plug-ins some fifty times. Each time Python reads the
 metadata of every package that is installed: half of the time in which Locust starts.
+
+The port for the master and its local workers is chosen here, and kept from other programs until
+Locust listens on it.
 """
 
+import contextlib
 import importlib.metadata
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+
+from harness.cluster import loopback_ports
 
 
 def _main_of_locust() -> Callable[[], None]:
@@ -20,5 +26,24 @@ def _main_of_locust() -> Callable[[], None]:
     return main.main
 
 
+@contextlib.contextmanager
+def local_port(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Provide the options of a master with workers of its own; none for another one.
+
+    The port is kept from other programs for the `with` block, except where nothing could listen on
+    it then.
+    """
+    if "--processes" not in arguments:
+        yield []
+        return
+    with loopback_ports.keeper() as keeper:
+        port = str(keeper.getsockname()[1])
+        if sys.platform != "linux":
+            keeper.close()
+        yield ["--master-bind-port", port, "--master-port", port]
+
+
 if __name__ == "__main__":
-    sys.exit(_main_of_locust()())
+    with local_port(sys.argv) as options:
+        sys.argv += options
+        sys.exit(_main_of_locust()())

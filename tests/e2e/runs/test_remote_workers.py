@@ -8,7 +8,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ import msgspec
 import pytest
 
 from harness import clocks, processes
+from harness.cluster import loopback_ports
 from harness.history import (
     clock_domains,
     directories,
@@ -47,13 +47,6 @@ sys.argv = ["flake-hunt", "traffic-worker", *sys.argv[1:]]
 from harness.cli import main
 main.main()
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +98,7 @@ class Worker:
 @contextlib.contextmanager
 def started(folder: pathlib.Path, *arguments: str) -> Iterator[Site]:
     """A run with remote workers on its own cluster, once the API server is there."""
-    master = f"127.0.0.1:{free_port()}"
+    master = f"127.0.0.1:{loopback_ports.free()}"
     scenario = running.scenario(folder)
     options = ["--workers", "remote", "--traffic-bind", master, *FEW, *arguments]
     with running.started(folder, "run", str(scenario), *options) as command:
@@ -136,7 +129,7 @@ def test_workers_without_a_shared_folder(tmp_path: pathlib.Path) -> None:
     """One of three is one too many, one is of another version, and one asks at a wrong port."""
     times = ("--set", "traffic.duration_s=4", "--set", "traffic.duration_max_s=60")
     with started(tmp_path, *times) as site:
-        lost = dataclasses.replace(site, master=f"127.0.0.1:{free_port()}").worker()
+        lost = dataclasses.replace(site, master=f"127.0.0.1:{loopback_ports.free()}").worker()
         old = site.worker(program=("-c", OLD_WORKER))
         workers = [site.worker() for _ in range(3)]
         assert site.run.wait() == 0, site.run.text()
@@ -178,7 +171,7 @@ def test_a_master_without_workers_ends_in_order(
 ) -> None:
     """When its time is up, and by a signal while it waits; Locust alone handles no signal then."""
     changes = ["traffic.workers=remote", f"traffic.workers_wait_s={wait_s}"]
-    changes += [f"traffic.bind=127.0.0.1:{free_port()}"]
+    changes += [f"traffic.bind=127.0.0.1:{loopback_ports.free()}"]
     plan = run_plan.plan(loading.load("pod-churn", overrides=changes), seed=1)
     directory = directories.create(tmp_path / "run")
     plans.write(directory.plan, plan)

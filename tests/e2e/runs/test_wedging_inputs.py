@@ -7,7 +7,6 @@ choices would not end. One ResourceSlice is for nodes whose name is greater than
 import contextlib
 import os
 import pathlib
-import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import pytest
 
 from harness import clocks, processes
 from harness.client import apis, transports
+from harness.cluster import loopback_ports
 from tests.e2e import kubectls, running
 from tests.support import api_objects
 
@@ -41,19 +41,12 @@ WORDS = (
 )
 
 
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
-
-
 class Cluster:
     """An API server and a scheduler as processes, with the two inputs and ordinary pods."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder, self.kubeconfig = folder, folder / "kubeconfig"
-        self.port = free_port()
+        self.port = loopback_ports.free()
         plain = folder / "plain"
         self.server = self._start(
             "apiserver", "--kubeconfig", self.kubeconfig, "--plain-kubeconfig", plain

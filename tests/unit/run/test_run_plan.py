@@ -5,9 +5,9 @@ import pathlib
 import pytest
 
 from harness import errors
+from harness.cluster import loopback_ports
 from harness.run import run_plan
 from harness.scenario import loading, specs, traffic_specs
-from harness.traffic import launching
 
 
 def test_everything_is_resolved() -> None:
@@ -136,7 +136,7 @@ def test_what_only_our_own_parts_tell_is_not_demanded_of_others() -> None:
 
 def test_faults_in_calls_of_remote_workers_pass_by_a_proxy() -> None:
     """Their kubeconfig names the API server itself."""
-    changes = ["traffic.workers=remote", f"traffic.bind=127.0.0.1:{launching.free_port()}"]
+    changes = ["traffic.workers=remote", f"traffic.bind=127.0.0.1:{loopback_ports.free()}"]
     fault = '[{kind="reject", code=503, on={role="load", verbs=["create"], resource="pods"}}]'
     with_fault = loading.load("pod-churn", overrides=[*changes, f"faults={fault}"])
     assert run_plan.plan(with_fault, seed=1).carrier == "server"

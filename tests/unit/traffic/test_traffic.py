@@ -1,11 +1,17 @@
 """The parts of the traffic that need no Locust: what is created, and how it is started."""
 
+import contextlib
 import itertools
+import socket
 import subprocess
 import sys
 
+import pytest
+import zmq
+
+from harness.cluster import loopback_ports
 from harness.scenario import claim_specs, loading, pool_specs
-from harness.traffic import claim_requests, launching, objects
+from harness.traffic import claim_requests, launching, locust_process, objects
 
 
 def test_starting_the_traffic_imports_neither_locust_nor_gevent() -> None:
@@ -23,8 +29,27 @@ def test_the_command_line_says_everything_that_a_config_file_might() -> None:
     assert options["--processes"] == "2"
     assert options["--users"] == options["--spawn-rate"] == "48"
     assert options["--master-bind-host"] == "127.0.0.1"
-    assert options["--master-port"] == options["--master-bind-port"] != "0"
     assert int(options["--stop-timeout"]) > 0
+
+
+def test_the_port_of_local_workers_is_kept_until_the_master_listens() -> None:
+    """Another program that is given a port, or asks for this one, does not get it."""
+    command = launching.command(loading.load("pod-churn").scenario.traffic)
+    with locust_process.local_port(command) as added, contextlib.ExitStack() as others:
+        options = dict(itertools.pairwise(added))
+        port = options["--master-bind-port"]
+        assert options["--master-port"] == port
+        given = [others.enter_context(loopback_ports.keeper()) for _ in range(500)]
+        assert int(port) not in [other.getsockname()[1] for other in given]
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", int(port)))
+        with zmq.Context() as context, context.socket(zmq.ROUTER) as master:
+            master.bind(f"tcp://127.0.0.1:{port}")  # as Locust's master does
+
+
+def test_the_master_of_remote_workers_gets_no_other_port() -> None:
+    with locust_process.local_port(["--master", "--master-bind-port", "1"]) as options:
+        assert options == []
 
 
 def test_a_pod_names_its_claim_or_the_template() -> None:
