@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from harness import errors, regular_files, writing
+from harness.cluster.kubelet_api import preparations
 from harness.model import devices
 from harness.model.objects import Object
 
@@ -26,11 +27,41 @@ class ClaimInfo(msgspec.Struct, kw_only=True):
     """Devices that other claims may use, too: by admin access, or as a share."""
     pods: dict[str, str] = {}
     """uid -> name of the pods that use it."""
+    prepared: dict[str, preparations.Prepared] = {}
+    """Driver -> the devices of its last answer, with the CDI ids by which containers get them."""
+    is_ending: bool = False
+    """Its drivers may have unprepared it: a kubelet that is started again cannot know."""
 
     @property
     def key(self) -> str:
         """`namespace/name` of the claim."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def reference(self) -> preparations.ClaimReference:
+        """The claim as the protocol names it."""
+        return preparations.ClaimReference(self.namespace, self.name, self.uid)
+
+    @property
+    def drivers(self) -> list[str]:
+        """The drivers of its devices, in the order of its allocation."""
+        return list(dict.fromkeys(device.partition("/")[0] for device in self.devices))
+
+    def of_driver(self, driver: str) -> "ClaimInfo":
+        """Return the claim with the devices of one driver only."""
+        prefix = f"{driver}/"
+        devices = [device for device in self.devices if device.startswith(prefix)]
+        return msgspec.structs.replace(self, devices=devices)
+
+    def cdi_ids(self, request: str = "") -> list[str]:
+        """Return the CDI ids of the devices for a request; empty: of all of them."""
+        return [
+            found
+            for driver in self.drivers
+            for device in self.prepared.get(driver, ())
+            if not request or not device.request_names or request in device.request_names
+            for found in device.cdi_device_ids
+        ]
 
     @property
     def exclusive(self) -> set[str]:

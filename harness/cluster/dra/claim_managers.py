@@ -1,8 +1,10 @@
 """The DRA manager of one kubelet: prepares the claims of pods, and unprepares them.
 
-After the kubelet's `cm/dra/manager.go`. Before a pod runs, each of its claims is read from the API
-server, and must be the pod's own, allocated, and reserved for it. A claim is prepared once for all
-its pods on the node, and unprepared after the last of them.
+After the kubelet's `cm/dra/manager.go`, in its order: before a pod runs, each of its claims is read
+from the API server, and must be the pod's own, allocated, and reserved for it, and its drivers must
+be registered. Then the claims are noted with the pod in the checkpoint, and each driver is called
+once for all claims that this process has not prepared. A claim is unprepared after the last of its
+pods, by one call of each driver for all such claims of the pod.
 
 Two things differ, because upstream is known to be wrong there. While a claim is unprepared, a new
 pod that uses it waits (kubernetes#140527). A claim that is prepared with other devices than those
@@ -11,24 +13,29 @@ of its allocation is refused until it is unprepared; upstream would start the po
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from harness import clocks, concurrency
 from harness.cluster.dra import (
     claim_infos,
+    driver_calls,
+    driver_contracts,
     kubelet_metrics,
     pod_claims,
     preparation_journals,
 )
-from harness.cluster.driver import drivers
+from harness.cluster.driver import drivers as test_drivers
 from harness.cluster.kubelet_api import preparations
 from harness.model.objects import Object
 
 GetClaim = Callable[[str, str], Object | None]
 """Returns the claim with this namespace and name from the API server; None: there is none."""
+_Attempt = TypeVar("_Attempt", bound=driver_calls.Attempt[Any])
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(slots=True, eq=False)
 class _Entry:
     """A claim on this node. Its lock is held while a driver is called for it."""
 
@@ -36,8 +43,6 @@ class _Entry:
     lock: concurrency.Lock
     prepared: bool = False
     """This process has prepared it."""
-    restored: bool = False
-    """An earlier process has prepared it."""
     gone: bool = False
     """It was unprepared: a thread that waited for the lock must look again."""
 
@@ -50,7 +55,7 @@ class ClaimManager:
         node: str,
         *,
         get_claim: GetClaim,
-        driver: drivers.Driver,
+        drivers: driver_contracts.Drivers,
         checkpoint: claim_infos.Checkpoint,
         journal: preparation_journals.PreparationJournal,
         metrics: kubelet_metrics.KubeletMetrics | None = None,
@@ -60,14 +65,13 @@ class ClaimManager:
         Raises UsageError if the checkpoint is damaged.
         """
         self._node, self._get_claim = node, get_claim
-        self._driver, self._checkpoint, self._journal = driver, checkpoint, journal
+        self._drivers, self._checkpoint, self._journal = drivers, checkpoint, journal
         self._metrics = metrics
         self._guard = concurrency.lock("kubelet.claims")
         self._entries: dict[str, _Entry] = {}
         for info in checkpoint.load():
-            restored = driver.restore(info, node)
-            self._entries[info.key] = _Entry(info, _lock(info), restored=restored)
-            if not restored:
+            self._entries[info.key] = _Entry(info, _lock(info))
+            if not drivers.is_prepared(info, node):
                 self._note_unprepared(info)
 
     def pods(self) -> set[tuple[str, str]]:
@@ -89,47 +93,62 @@ class ClaimManager:
     def prepare(self, pod: Object, claims: Iterable[pod_claims.PodClaim]) -> None:
         """Prepare the claims of a pod that need it.
 
-        Raises PreparationError if one cannot be prepared now; those before it stay in use by the
-        pod, until `unprepare`. Raises ApiError and TransportError if one cannot be read.
+        Raises PreparationError if one cannot be prepared now: if that shows before a driver is
+        called, the pod uses none of them, otherwise all, until `unprepare`. Raises ApiError and
+        TransportError if one cannot be read.
         """
-        found = [self._read(pod, claim) for claim in claims]
-        entries = [self._refer(pod, claim) for claim in found]
+        found = {claim.name: self._read(pod, claim) for claim in claims}
+        for claim in found.values():
+            self._require_drivers(pod, claim)
+        entries = {name: self._refer(pod, claim) for name, claim in found.items()}
         self._save()
-        for claim, entry in zip(found, entries, strict=True):
-            self._prepare_once(pod, claim, entry)
+        with contextlib.ExitStack() as held:
+            new = [item for item in _sorted(entries.values()) if self._hold_new(held, item)]
+            if new:
+                self._prepare(pod, found, new)
+                self._save()
 
     def unprepare(self, pod_uid: str) -> None:
         """Let a pod use no claim any longer, and unprepare those that no other pod uses.
 
-        Raises PreparationError if the driver fails; the pod keeps using that claim and those
-        after it.
+        Raises PreparationError if a driver fails; the pod keeps using those claims.
         """
-        for entry in self._used_by(pod_uid):
-            with entry.lock:
-                if not self._leave(entry, pod_uid):
-                    self._unprepare(entry, pod_uid)
+        with contextlib.ExitStack() as held:
+            users = _sorted(self._used_by(pod_uid))
+            last = [entry for entry in users if self._hold_last(held, entry, pod_uid)]
+            if last:
+                self._unprepare(last, pod_uid)
         self._save()
 
     def _note_unprepared(self, info: claim_infos.ClaimInfo) -> None:
         """Journal that a claim of the checkpoint is not prepared, for all that is known.
 
-        The process before was killed before it could journal the end, or before the driver was
-        called at all.
+        The process before was killed before it could journal the end, or before a driver was called
+        at all.
         """
-        with self._journal.unpreparing(self._node, info, next(iter(info.pods.items()))):
-            pass
+        pod = next(iter(info.pods.items()))
+        self._journal.unprepared(self._node, info, pod, begun_ns=clocks.monotonic_ns())
 
     def _read(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
         """Return the claim as the API server has it, if the pod may use it."""
         meta, begun_ns = pod["metadata"], clocks.monotonic_ns()
         found = self._get_claim(meta["namespace"], claim.name)
-        problem = _problem(found, claim, pod)
-        if found is None or problem is not None:
+        try:
+            return _usable(found, claim, pod)
+        except preparations.PreparationError as error:
             info = _described(found, meta["namespace"], claim.name)
-            error = problem or preparations.PreparationError("NotFound", "there is no such claim")
             self._journal.refused(self._node, info, _named(pod), error, begun_ns=begun_ns)
-            raise error
-        return found
+            raise
+
+    def _require_drivers(self, pod: Object, claim: Object) -> None:
+        """Raise PreparationError if a driver of the claim is not registered."""
+        wanted, begun_ns = claim_infos.of(claim), clocks.monotonic_ns()
+        try:
+            for driver in wanted.drivers:
+                self._drivers.plugin(driver, self._node)
+        except preparations.PreparationError as error:
+            self._journal.refused(self._node, wanted, _named(pod), error, begun_ns=begun_ns)
+            raise
 
     def _refer(self, pod: Object, claim: Object) -> _Entry:
         """Note that the pod uses the claim; wait while the claim is being unprepared."""
@@ -152,24 +171,56 @@ class ClaimManager:
             raise error
         return entry
 
-    def _prepare_once(self, pod: Object, claim: Object, entry: _Entry) -> None:
-        with entry.lock:
-            if not entry.prepared:
-                with (
-                    self._journal.preparing(self._node, entry.info, _named(pod)),
-                    self._measured(entry, kubelet_metrics.NODE_PREPARE),
-                ):
-                    self._driver.prepare(claim, entry.info, self._node)
-                entry.prepared = True
+    # ------------------------------------------------------------------- preparation
 
-    def _measured(self, entry: _Entry, method: str) -> contextlib.AbstractContextManager[None]:
-        if self._metrics is None:
-            return contextlib.nullcontext()
-        return self._metrics.call(entry.info, method)
+    def _hold_new(self, held: contextlib.ExitStack, entry: _Entry) -> bool:
+        """Take the lock of a claim if it has to be prepared."""
+        with contextlib.ExitStack() as taken:
+            taken.enter_context(entry.lock)
+            if self._is_prepared(entry):
+                return False
+            held.push(taken.pop_all())
+            return True
+
+    def _is_prepared(self, entry: _Entry) -> bool:
+        """Return whether no driver needs to be called for a claim."""
+        return entry.prepared
+
+    def _prepare(self, pod: Object, claims: Mapping[str, Object], new: Sequence[_Entry]) -> None:
+        """Call each driver of claims once; `claims`: as the API server has them, by name.
+
+        Raises PreparationError for the first driver that fails; what others have prepared stays
+        noted, and is prepared again by the next attempt.
+        """
+        attempt = self._attempt(driver_calls.Preparation, new, _named(pod))
+        for driver, part in driver_calls.batches([entry.info for entry in new]).items():
+            asked = [claims[info.name] for info in part]
+            call = functools.partial(self._drivers.plugin(driver, self._node).prepare, asked)
+            attempt.ask(driver, part, call, functools.partial(self._note_devices, driver))
+        attempt.finish()
+        for entry in new:
+            entry.prepared, entry.info.is_ending = True, False
+
+    def _note_devices(
+        self, driver: str, info: claim_infos.ClaimInfo, devices: preparations.Prepared
+    ) -> None:
+        """Note the answer of a driver, instead of one of an earlier attempt."""
+        info.prepared[driver] = devices
+
+    # ----------------------------------------------------------------- unpreparation
 
     def _used_by(self, pod_uid: str) -> list[_Entry]:
         with self._guard:
             return [entry for entry in self._entries.values() if pod_uid in entry.info.pods]
+
+    def _hold_last(self, held: contextlib.ExitStack, entry: _Entry, pod_uid: str) -> bool:
+        """Take the lock of a claim if the pod is its last user; otherwise let the pod leave it."""
+        with contextlib.ExitStack() as taken:
+            taken.enter_context(entry.lock)
+            if self._leave(entry, pod_uid):
+                return False
+            held.push(taken.pop_all())
+            return True
 
     def _leave(self, entry: _Entry, pod_uid: str) -> bool:
         """Remove a pod from a claim's users; return False, and keep it, if it is the last one."""
@@ -179,41 +230,84 @@ class ClaimManager:
                 return True
             return False
 
-    def _unprepare(self, entry: _Entry, pod_uid: str) -> None:
-        pod = pod_uid, entry.info.pods[pod_uid]
-        if entry.prepared or entry.restored:
-            with (
-                self._journal.unpreparing(self._node, entry.info, pod),
-                self._measured(entry, kubelet_metrics.NODE_UNPREPARE),
-            ):
-                self._driver.unprepare(entry.info, self._node)
+    def _unprepare(self, last: Sequence[_Entry], pod_uid: str) -> None:
+        """Call each driver of claims once, also of those of which no preparation has succeeded.
+
+        Raises PreparationError for the first driver that fails, or is not registered any more: a
+        pod that comes then has the claims prepared again.
+        """
+        self._note_ending(last)
+        try:
+            self._call_unprepare(last, (pod_uid, last[0].info.pods[pod_uid]))
+        except BaseException:
+            for entry in last:
+                entry.prepared = False
+            raise
         with self._guard:
-            del self._entries[entry.info.key]
-            entry.gone = True
+            for entry in last:
+                del self._entries[entry.info.key]
+                entry.gone = True
+
+    def _note_ending(self, last: Sequence[_Entry]) -> None:
+        for entry in last:
+            entry.info.is_ending = True
+        if self._drivers.outlive_kubelet:
+            self._save()
+
+    def _call_unprepare(self, last: Sequence[_Entry], pod: tuple[str, str]) -> None:
+        attempt = self._attempt(driver_calls.Unpreparation, last, pod)
+        for driver, part in driver_calls.batches([entry.info for entry in last]).items():
+            try:
+                plugin = self._drivers.plugin(driver, self._node)
+            except preparations.PreparationError as error:
+                attempt.refused(part, error)
+                raise
+            attempt.ask(driver, part, functools.partial(plugin.unprepare, part), _nothing)
+        attempt.finish()
+
+    # ------------------------------------------------------------------------- both
+
+    def _attempt(
+        self, kind: type[_Attempt], entries: Sequence[_Entry], pod: tuple[str, str]
+    ) -> _Attempt:
+        infos = [entry.info for entry in entries]
+        return kind(infos, node=self._node, pod=pod, journal=self._journal, metrics=self._metrics)
 
     def _save(self) -> None:
         with self._guard:
             self._checkpoint.save(entry.info for entry in self._entries.values())
 
 
+def _nothing(info: claim_infos.ClaimInfo, answer: None) -> None:
+    del info, answer
+
+
+def _sorted(entries: Iterable[_Entry]) -> list[_Entry]:
+    """Return entries in the order in which their locks are taken."""
+    return sorted(entries, key=lambda entry: entry.info.key)
+
+
 def _lock(info: claim_infos.ClaimInfo) -> concurrency.Lock:
     return concurrency.lock(f"kubelet.claim.{info.name}")
 
 
-def _problem(
-    claim: Object | None, wanted: pod_claims.PodClaim, pod: Object
-) -> preparations.PreparationError | None:
-    """Return why a pod may not use a claim, None if it may."""
-    uid = pod["metadata"]["uid"]
+def _usable(claim: Object | None, wanted: pod_claims.PodClaim, pod: Object) -> Object:
+    """Return the claim if a pod may use it; raises PreparationError, in the kubelet's words."""
+    meta, name = pod["metadata"], wanted.name
     if claim is None:
-        return preparations.PreparationError("NotFound", "there is no such claim")
-    if wanted.generated and not pod_claims.is_for(claim, uid):
-        return preparations.PreparationError("NotOwned", "the claim was not created for the pod")
-    if not pod_claims.is_reserved(claim, uid):
-        return preparations.PreparationError("NotReserved", "the claim is not reserved for the pod")
+        text = f'fetch ResourceClaim {name}: resourceclaims.resource.k8s.io "{name}" not found'
+        raise preparations.PreparationError("NotFound", text)
+    if wanted.generated and not pod_claims.is_for(claim, meta["uid"]):
+        keys = [f"{meta['namespace']}/{one}" for one in (name, meta["name"])]
+        text = f"ResourceClaim {keys[0]} was not created for Pod {keys[1]} (Pod is not owner)"
+        raise preparations.PreparationError("NotOwned", text)
+    if not pod_claims.is_reserved(claim, meta["uid"]):
+        who = f"pod {meta['name']} ({meta['uid']})"
+        text = f"{who} is not allowed to use ResourceClaim {name} ({claim['metadata']['uid']})"
+        raise preparations.PreparationError("NotReserved", text)
     if not pod_claims.is_allocated(claim):
-        return preparations.PreparationError("NotAllocated", "the claim is not allocated")
-    return None
+        raise preparations.PreparationError("NotAllocated", f"ResourceClaim {name}: not allocated")
+    return claim
 
 
 def _mismatch(
@@ -222,12 +316,14 @@ def _mismatch(
     if known.uid != wanted.uid:
         return preparations.PreparationError(
             "StillPrepared",
-            f"old claim with same name {known.name} and different UID {known.uid} still exists",
+            f"old ResourceClaim with same name {known.name} and different UID {known.uid} still "
+            "exists (previous pod force-deleted?!)",
         )
     if known.devices != wanted.devices:
         return preparations.PreparationError(
             "AllocationChanged",
-            f"the claim is still prepared with {', '.join(known.devices) or 'no device'}",
+            f"ResourceClaim {known.name} is still prepared with "
+            f"{', '.join(known.devices) or 'no device'}",
         )
     return None
 
@@ -250,7 +346,7 @@ class KubeletParts:
 
     manager: type[ClaimManager] = ClaimManager
     checkpoint: type[claim_infos.Checkpoint] = claim_infos.Checkpoint
-    driver: type[drivers.Driver] = drivers.Driver
+    driver: type[test_drivers.Driver] = test_drivers.Driver
 
 
 CORRECT = KubeletParts()

@@ -140,9 +140,10 @@ class UsedClaimUnprepared(claim_managers.ClaimManager):
             return super()._leave(entry, pod_uid)
         return entry.gone or len(entry.info.pods) != 1
 
-    def _unprepare(self, entry: Any, pod_uid: str) -> None:
-        entry.info.pods.setdefault(pod_uid, "")
-        super()._unprepare(entry, pod_uid)
+    def _unprepare(self, last: Sequence[Any], pod_uid: str) -> None:
+        for entry in last:
+            entry.info.pods.setdefault(pod_uid, "")
+        super()._unprepare(last, pod_uid)
 
 
 class CachedClaimNotPrepared(claim_managers.ClaimManager):
@@ -166,9 +167,8 @@ class CachedClaimNotPrepared(claim_managers.ClaimManager):
         super().__init__(*arguments, **options)
         self._cached = set(self._entries)
 
-    def _prepare_once(self, pod: Object, claim: Object, entry: Any) -> None:
-        entry.prepared |= entry.info.key in self._cached
-        super()._prepare_once(pod, claim, entry)
+    def _is_prepared(self, entry: Any) -> bool:
+        return entry.info.key in self._cached or super()._is_prepared(entry)
 
 
 def _config(claim: Object) -> Sequence[Any]:

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 
 from harness import concurrency
-from harness.cluster.dra import claim_infos
+from harness.cluster.dra import claim_infos, driver_contracts
 from harness.metrics import instruments, metric_families
 
 PREPARE, UNPREPARE = "PrepareResources", "UnprepareResources"
@@ -47,16 +47,21 @@ class KubeletMetrics:
             self._operations.observe(concurrency.monotonic_s() - started_s, is_error, name)
 
     @contextlib.contextmanager
-    def call(self, info: claim_infos.ClaimInfo, method: str) -> Iterator[None]:
-        """Measure the call of a driver in the block for a claim; an exception is a failure."""
+    def call(self, driver: str, method: str) -> Iterator[None]:
+        """Measure the call of a driver in the block; an exception is a call without an answer.
+
+        An error for a claim is in the answer, as in the kubelet.
+        """
         started_s, code = concurrency.monotonic_s(), "Unknown"
         try:
             yield
             code = "OK"
+        except driver_contracts.CallFailedError as error:
+            code = error.code
+            raise
         finally:
             took_s = concurrency.monotonic_s() - started_s
-            for driver in _drivers(info):
-                self._calls.observe(took_s, driver, code, _METHODS + method)
+            self._calls.observe(took_s, driver, code, _METHODS + method)
 
     def collect(self, infos: Iterable[claim_infos.ClaimInfo]) -> list[metric_families.Family]:
         """Return all families; `infos` are the claims in use on all nodes."""
@@ -64,9 +69,7 @@ class KubeletMetrics:
 
 
 def _in_use(infos: Iterable[claim_infos.ClaimInfo]) -> metric_families.Family:
-    counts = collections.Counter(
-        name for info in infos for name in (ANY_DRIVER, *sorted(_drivers(info)))
-    )
+    counts = collections.Counter(name for info in infos for name in (ANY_DRIVER, *info.drivers))
     counts[ANY_DRIVER] += 0
     samples: dict[metric_families.Labels, float] = {
         (name,): float(count) for name, count in counts.items()
@@ -75,7 +78,3 @@ def _in_use(infos: Iterable[claim_infos.ClaimInfo]) -> metric_families.Family:
     return metric_families.Family(
         "dra_resource_claims_in_use", text, "gauge", ("driver_name",), samples
     )
-
-
-def _drivers(info: claim_infos.ClaimInfo) -> set[str]:
-    return {device.partition("/")[0] for device in info.devices}

@@ -1,16 +1,22 @@
-"""The claims of all fake nodes: one DRA manager for each node, and the driver that serves them."""
+"""The claims of all fake nodes: one DRA manager for each node, and the drivers that serve them."""
 
 import dataclasses
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping
 
-import msgspec
-
-from harness import concurrency, regular_files, writing
+from harness import concurrency, writing
 from harness.client import apis
-from harness.cluster.dra import claim_infos, claim_managers, kubelet_metrics, pod_claims
+from harness.cluster.dra import (
+    cdi_devices,
+    claim_infos,
+    claim_managers,
+    driver_contracts,
+    in_process_drivers,
+    kubelet_metrics,
+    node_folders,
+    pod_claims,
+)
 from harness.cluster.dra import preparation_journals as journals
-from harness.cluster.kubelet_api import preparations
 from harness.metrics import metric_families
 from harness.model.objects import Object
 from harness.scenario import driver_specs
@@ -24,6 +30,10 @@ class NodeClaimsOptions:
     """The files of the nodes, and the behaviour of their driver."""
 
     driver: driver_specs.DriverSpec
+    drivers: driver_contracts.Drivers | None = None
+    """The drivers; None: the test driver in this process."""
+    cdi: str = ""
+    """Folder of their CDI files, see `node_folders`; empty: a folder in `state` for each node."""
     state: pathlib.Path | None = None
     """Folder for checkpoints and CDI files; None: keep everything in memory."""
     journal: pathlib.Path | None = None
@@ -49,8 +59,12 @@ class NodeClaims:
         self._api, self._state, self._parts = api, options.state, options.parts
         self.termination_s = options.driver.termination_s
         """Seconds that containers run on after the deletion of their pod was asked for."""
-        self._cdi = _below(options.state, _CDI)
-        self._driver = self._parts.driver(options.driver, folder=self._cdi, seed=options.seed)
+        own = None if options.cdi else _below(options.state, _CDI)
+        self._cdi_template = options.cdi or (f"{own}/{node_folders.NODE}" if own else "")
+        self._cdi: dict[str, cdi_devices.CdiFolder] = {}
+        self._drivers = options.drivers or in_process_drivers.InProcessDrivers(
+            self._parts.driver(options.driver, folder=own, seed=options.seed)
+        )
         self._metrics = kubelet_metrics.KubeletMetrics()
         self._guard = concurrency.lock("kubelet.nodes")
         self._managers: dict[str, claim_managers.ClaimManager] = {}
@@ -96,15 +110,14 @@ class NodeClaims:
     def start_containers(self, pod: Object) -> None:
         """Journal what the containers of a pod find in their environment, after `prepare`.
 
-        Raises PreparationError if a CDI file cannot be read.
+        Raises PreparationError if a device is not in the CDI files.
         """
         node, uid = pod["spec"]["nodeName"], pod["metadata"]["uid"]
         with self._guard:
             manager = self._managers.get(node)
         infos = manager.infos(uid) if manager is not None else []
-        if infos and self._cdi is not None:
-            found = environments(pod, infos, self._cdi / node)
-            self._journal.started(node, pod, found)
+        if infos and self._cdi_template:
+            self._journal.started(node, pod, environments(pod, infos, self._cdi_folder(node)))
 
     def unprepare(self, pod_uid: str) -> None:
         """Unprepare the claims that only this pod uses; do nothing for an unknown pod.
@@ -121,8 +134,8 @@ class NodeClaims:
             self._nodes.pop(pod_uid, None)
 
     def stop(self) -> None:
-        """End the waits of the driver."""
-        self._driver.stop()
+        """End the waits of the drivers."""
+        self._drivers.stop()
 
     def close(self) -> None:
         """Close the journal, after the last call."""
@@ -139,12 +152,20 @@ class NodeClaims:
             found = self._managers[node] = self._parts.manager(
                 node,
                 get_claim=self._get_claim,
-                driver=self._driver,
+                drivers=self._drivers,
                 checkpoint=self._parts.checkpoint(path),
                 journal=self._journal,
                 metrics=self._metrics,
             )
         return found
+
+    def _cdi_folder(self, node: str) -> cdi_devices.CdiFolder:
+        with self._guard:
+            found = self._cdi.get(node)
+            if found is None:
+                folder = node_folders.of_node(self._cdi_template, node)
+                found = self._cdi[node] = cdi_devices.CdiFolder(folder)
+            return found
 
     def _get_claim(self, namespace: str, name: str) -> Object | None:
         try:
@@ -165,48 +186,33 @@ def _below(state: pathlib.Path | None, name: str) -> pathlib.Path | None:
     return folder
 
 
-class _Edits(msgspec.Struct):
-    env: list[str] = []
-
-
-class _Device(msgspec.Struct):
-    name: str
-    containerEdits: _Edits  # noqa: N815 - the CDI specification's spelling
-
-
-class _File(msgspec.Struct):
-    devices: list[_Device]
-
-
-_files = msgspec.json.Decoder(_File)
-
-
 def environments(
-    pod: Object, infos: Iterable[claim_infos.ClaimInfo], folder: pathlib.Path
+    pod: Object, infos: Iterable[claim_infos.ClaimInfo], folder: cdi_devices.CdiFolder
 ) -> dict[str, dict[str, str]]:
     """Return container -> its environment, of the containers of a pod that use claims.
 
     `infos` are the prepared claims of the pod, and `folder` has the CDI files of its node. Raises
-    PreparationError if one cannot be read.
+    PreparationError if a device cannot be found there.
     """
     by_name = {info.name: info for info in infos}
     by_entry = {entry: by_name[name] for entry, name in pod_claims.by_entry(pod) if name in by_name}
-    found = {
-        container["name"]: dict(
-            _variables([*_listed(container, by_entry), *_mapped(container, pod, by_name)], folder)
-        )
-        for container in pod["spec"].get("containers") or ()
-    }
+    for info in by_name.values():
+        cdi_devices.require_distinct(info)
+    found = {}
+    for container in pod["spec"].get("containers") or ():
+        used = [*_listed(container, by_entry), *_mapped(container, pod, by_name)]
+        ids = [wanted for info, request in used for wanted in info.cdi_ids(request)]
+        found[container["name"]] = folder.environment(ids)
     return {name: environment for name, environment in found.items() if environment}
 
 
 def _listed(
     container: Object, by_entry: Mapping[str, claim_infos.ClaimInfo]
 ) -> Iterator[tuple[claim_infos.ClaimInfo, str]]:
-    """Yield the claims that a container lists, with the request that it uses; `*`: all of them."""
+    """Yield the claims that a container lists, with the request that it uses; empty: all."""
     for used in (container.get("resources") or {}).get("claims") or ():
         if (info := by_entry.get(used["name"])) is not None:
-            yield info, used.get("request") or "*"
+            yield info, used.get("request") or ""
 
 
 def _mapped(
@@ -218,24 +224,3 @@ def _mapped(
         is_used = mapping["containerName"] == container["name"]
         if is_used and mapping["resourceName"] in requested and name in by_name:
             yield by_name[name], mapping["requestName"]
-
-
-def _variables(
-    used: Iterable[tuple[claim_infos.ClaimInfo, str]], folder: pathlib.Path
-) -> Iterator[tuple[str, str]]:
-    """Yield the variables of requests of claims."""
-    for info, request in used:
-        for path in sorted(folder.glob(f"*-{info.uid}-{request}.json")):
-            for device in _read(path).devices:
-                for variable in device.containerEdits.env:
-                    name, _, value = variable.partition("=")
-                    yield name, value
-
-
-def _read(path: pathlib.Path) -> _File:
-    try:
-        return _files.decode(regular_files.content(path))
-    except (OSError, msgspec.DecodeError) as error:
-        raise preparations.PreparationError(
-            "CreateContainerError", f"{path}: expected a CDI file ({error})"
-        ) from error

@@ -1,8 +1,7 @@
 """The journal of prepared and unprepared claims: a witness of the use of devices at node level."""
 
-import contextlib
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from harness import clocks, concurrency
@@ -21,23 +20,18 @@ class PreparationJournal:
         if path is not None:
             self._writer = journal_writer.Writer(path, process="kubelet", run_id=run_id)
 
-    def preparing(
-        self, node: str, info: claim_infos.ClaimInfo, pod: tuple[str, str]
-    ) -> contextlib.AbstractContextManager[None]:
-        """Journal the preparation in the block, for a pod's uid and name.
+    def prepared(
+        self, node: str, info: claim_infos.ClaimInfo, pod: tuple[str, str], *, begun_ns: int
+    ) -> None:
+        """Journal that a claim was prepared, for a pod's uid and name."""
+        about = _about(node, info, pod, begun_ns)
+        self._write(records.Prepared(**about, shared=info.shared))
 
-        A PreparationError of the block is journaled and passed on.
-        """
-        return self._calling("prepare", node, info, pod)
-
-    def unpreparing(
-        self, node: str, info: claim_infos.ClaimInfo, pod: tuple[str, str]
-    ) -> contextlib.AbstractContextManager[None]:
-        """Journal the end of a preparation in the block, after the claim's last pod.
-
-        A PreparationError of the block is journaled and passed on.
-        """
-        return self._calling("unprepare", node, info, pod)
+    def unprepared(
+        self, node: str, info: claim_infos.ClaimInfo, pod: tuple[str, str], *, begun_ns: int
+    ) -> None:
+        """Journal the end of a preparation, after the claim's last pod."""
+        self._write(records.Unprepared(**_about(node, info, pod, begun_ns)))
 
     def refused(
         self,
@@ -48,8 +42,24 @@ class PreparationJournal:
         *,
         begun_ns: int,
     ) -> None:
-        """Journal that a claim was not prepared."""
-        self._failed("prepare", error, _about(node, info, pod, begun_ns))
+        """Journal that no driver was called to prepare a claim."""
+        self.failed("prepare", node, info, pod, error, begun_ns=begun_ns)
+
+    def failed(
+        self,
+        call: records.PreparationCall,
+        node: str,
+        info: claim_infos.ClaimInfo,
+        pod: tuple[str, str],
+        error: preparations.PreparationError,
+        *,
+        begun_ns: int,
+    ) -> None:
+        """Journal that a claim was not prepared, or not unprepared."""
+        about = _about(node, info, pod, begun_ns)
+        self._write(
+            records.PrepareFailed(**about, call=call, reason=error.reason, message=str(error))
+        )
 
     def started(self, node: str, pod: Object, environments: Mapping[str, dict[str, str]]) -> None:
         """Journal that the containers of a pod were started with these environments."""
@@ -66,36 +76,6 @@ class PreparationJournal:
                     ts_ns=clocks.monotonic_ns(),
                 )
             )
-
-    @contextlib.contextmanager
-    def _calling(
-        self,
-        call: records.PreparationCall,
-        node: str,
-        info: claim_infos.ClaimInfo,
-        pod: tuple[str, str],
-    ) -> Iterator[None]:
-        begun_ns = clocks.monotonic_ns()
-        try:
-            yield
-        except preparations.PreparationError as error:
-            self._failed(call, error, _about(node, info, pod, begun_ns))
-            raise
-        about = _about(node, info, pod, begun_ns)
-        if call == "prepare":
-            self._write(records.Prepared(**about, shared=info.shared))
-        else:
-            self._write(records.Unprepared(**about))
-
-    def _failed(
-        self,
-        call: records.PreparationCall,
-        error: preparations.PreparationError,
-        about: Mapping[str, Any],
-    ) -> None:
-        self._write(
-            records.PrepareFailed(**about, call=call, reason=error.reason, message=str(error))
-        )
 
     def _write(self, record: records.Body) -> None:
         if self._writer is not None:

@@ -7,7 +7,7 @@ opaque parameters of the claim as `user_<key>` and those of its classes as `admi
 
 import pathlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -51,11 +51,25 @@ def write(folder: pathlib.Path, claim: Object) -> list[pathlib.Path]:
     uid, paths = claim["metadata"]["uid"], []
     for (driver, request), environment in environments(claim).items():
         path = folder / f"{driver}-{uid}-{request}.json"
-        document = _document(driver, f"claim-{uid}-{request}", environment)
+        document = _document(driver, _device(uid, request), environment)
         with writing.explained(path):  # only ever read whole: a container starts afterwards
             path.write_bytes(msgspec.json.encode(document))
         paths.append(path)
     return paths
+
+
+def prepared_devices(claim: Object) -> Iterator[preparations.PreparedDevice]:
+    """Yield the devices of a claim as its driver answers, each with the CDI id of its request."""
+    uid = claim["metadata"]["uid"]
+    for result in claim["status"]["allocation"].get("devices", {}).get("results") or []:
+        request = _base(result["request"])
+        yield preparations.PreparedDevice(
+            request_names=(request,),
+            pool=result["pool"],
+            device=result["device"],
+            cdi_device_ids=(f"{_kind(result['driver'])}={_device(uid, request)}",),
+            share_id=result.get("shareID"),
+        )
 
 
 def find(folder: pathlib.Path, uid: str) -> list[pathlib.Path]:
@@ -74,9 +88,17 @@ def _document(driver: str, device: str, environment: Mapping[str, str]) -> dict[
     edits = {"env": variables}
     return {
         "cdiVersion": VERSION,
-        "kind": f"{driver}/{CLASS}",
+        "kind": _kind(driver),
         "devices": [{"name": device, "containerEdits": edits}],
     }
+
+
+def _kind(driver: str) -> str:
+    return f"{driver}/{CLASS}"
+
+
+def _device(uid: str, request: str) -> str:
+    return f"claim-{uid}-{request}"
 
 
 def _is_meant(config: Object, result: Object) -> bool:

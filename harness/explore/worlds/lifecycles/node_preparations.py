@@ -12,6 +12,7 @@ from harness.client import apis
 from harness.cluster.dra import (
     claim_infos,
     claim_managers,
+    in_process_drivers,
     pod_claims,
     preparation_journals,
 )
@@ -56,8 +57,8 @@ class NodePreparations(small_world.SmallWorld):
         return parts.manager(
             world_fixtures.NODE,
             get_claim=self._get_claim,
-            driver=driver(
-                driver_specs.DriverSpec(exclusivity=True, unprepare=unprepare), folder=None
+            drivers=in_process_drivers.InProcessDrivers(
+                driver(driver_specs.DriverSpec(exclusivity=True, unprepare=unprepare), folder=None)
             ),
             checkpoint=kept_files.checkpoint(parts.checkpoint, self._files),
             journal=preparation_journals.PreparationJournal(None),

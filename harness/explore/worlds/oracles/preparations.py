@@ -8,7 +8,11 @@ from typing import Any
 from harness import concurrency
 from harness.cluster.dra import claim_infos
 from harness.cluster.driver import cdi_files, drivers
+from harness.cluster.kubelet_api import preparations as kubelet_preparations
 from harness.model.objects import Object
+
+_Place = tuple[str, str, str]
+"""A claim, a node, and the driver of the first device: each driver prepares its own."""
 
 
 class Preparations:
@@ -21,13 +25,13 @@ class Preparations:
     def __init__(self, *, unprepare_s: float) -> None:
         """`unprepare_s`: the duration of an unpreparation, in seconds."""
         self._unprepare_s = unprepare_s
-        self._prepared: dict[tuple[str, str], tuple[set[str], float | None]] = {}
-        """Claim and node -> its exclusive devices, and when they are free again; None: not yet
-        known."""
+        self._prepared: dict[_Place, tuple[set[str], float | None]] = {}
+        """Its exclusive devices, and when they are free again; None: not yet known."""
         self._running: dict[str, str] = {}
         """Pod that has all its claims -> its claim."""
-        self._repeated: set[tuple[str, str]] = set()
-        """Claims and nodes that a kubelet which was started again may prepare once more."""
+        self._repeated: set[_Place] = set()
+        """Claims that may be prepared once more: by a kubelet which was started again, or after
+        another claim of the same pod could not be prepared."""
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 
@@ -37,10 +41,10 @@ class Preparations:
     def on_prepared(self, info: claim_infos.ClaimInfo, node: str) -> None:
         """Judge a preparation that has succeeded."""
         self._forget_ended()
-        place = info.name, node
+        place = _place(info, node)
         if place in self._prepared and place not in self._repeated:
             self._find(f"prepared: {info.name} was prepared again")
-        for (other, _), (devices, _) in self._prepared.items():
+        for (other, _, _), (devices, _) in self._prepared.items():
             shared = ", ".join(sorted(devices & info.exclusive))
             if other != info.name and shared:
                 self._find(f"prepared: {shared} for {info.name} while it is for {other}")
@@ -59,6 +63,10 @@ class Preparations:
             name = claim["metadata"]["name"]
             self._find(f"parameters: the containers of {name} get {found}, expected {wanted}")
 
+    def on_refused(self, node: str) -> None:
+        """Note that a claim was not prepared: a kubelet calls again for all claims of its pod."""
+        self._repeated |= {place for place in self._prepared if place[1] == node}
+
     def on_restarted(self) -> None:
         """Note that the kubelet was started again, which may prepare once more what it finds."""
         self._repeated = {*self._prepared}
@@ -68,13 +76,13 @@ class Preparations:
         for pod, claim in self._running.items():
             if claim == info.name:
                 self._find(f"prepared: {claim} was unprepared while {pod} runs")
-        if (info.name, node) in self._prepared:
+        if (place := _place(info, node)) in self._prepared:
             until_s = concurrency.monotonic_s() + self._unprepare_s
-            self._prepared[info.name, node] = info.exclusive, until_s
+            self._prepared[place] = info.exclusive, until_s
 
     def on_running(self, pod: str, claim: str) -> None:
         """Judge the start of a pod whose claim is prepared, as it was answered."""
-        held = [until_s for (name, _), (_, until_s) in self._prepared.items() if name == claim]
+        held = [until_s for (name, _, _), (_, until_s) in self._prepared.items() if name == claim]
         if None not in held:
             self._find(f"prepared: {pod} runs, but {claim} is not prepared")
         self._running[pod] = claim
@@ -95,6 +103,10 @@ class Preparations:
         self.finding = self.finding or finding
 
 
+def _place(info: claim_infos.ClaimInfo, node: str) -> _Place:
+    return info.name, node, next(iter(info.drivers), "")
+
+
 def _parameters(claim: Object) -> dict[str, str]:
     """Return the variables that the claim's own parameters become."""
     configs = claim["status"]["allocation"]["devices"].get("config") or ()
@@ -111,7 +123,11 @@ def observed(kind: type[drivers.Driver], oracle: Preparations) -> type[drivers.D
 
     class ObservedDriver(kind):  # type: ignore[misc,valid-type]
         def prepare(self, claim: Any, info: claim_infos.ClaimInfo, node: str) -> None:
-            super().prepare(claim, info, node)
+            try:
+                super().prepare(claim, info, node)
+            except kubelet_preparations.PreparationError:
+                oracle.on_refused(node)
+                raise
             concurrency.step("driver.prepared", claim=info.uid, node=node)
             oracle.on_prepared(info, node)
 

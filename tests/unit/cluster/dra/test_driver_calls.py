@@ -1,0 +1,260 @@
+"""Which claims go in one call of a driver, and what becomes of an answer that lacks one."""
+
+import dataclasses
+import pathlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from harness.cluster.dra import claim_infos, claim_managers, driver_contracts, pod_claims
+from harness.cluster.dra import preparation_journals as journals
+from harness.cluster.kubelet_api import preparations
+from harness.history import journal_reader, records
+
+NODE = "worker-0"
+Answer = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def failed(*uids: str) -> Answer:
+    """Fail for these claims, and do well for the others."""
+    error = preparations.PreparationError("DriverError", "no such device")
+    return lambda answer: {uid: error if uid in uids else good for uid, good in answer.items()}
+
+
+def without(*uids: str) -> Answer:
+    return lambda answer: {uid: good for uid, good in answer.items() if uid not in uids}
+
+
+def with_unknown(answer: dict[str, Any]) -> dict[str, Any]:
+    return {**answer, "uid-of-nobody": ()}
+
+
+@dataclasses.dataclass
+class Drivers:
+    """Drivers whose answers are changed before the kubelet sees them."""
+
+    outlive_kubelet: bool = False
+    names: set[str] = dataclasses.field(default_factory=lambda: {"a.example", "b.example"})
+    answers: dict[str, Answer] = dataclasses.field(default_factory=dict)
+    calls: list[tuple[str, str, list[str]]] = dataclasses.field(default_factory=list)
+
+    def plugin(self, driver: str, node: str) -> Any:
+        if driver not in self.names:
+            raise driver_contracts.not_registered(driver)
+        return Plugin(self, driver)
+
+    def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+        return True
+
+    def stop(self) -> None:
+        pass
+
+
+@dataclasses.dataclass
+class Plugin:
+    drivers: Drivers
+    name: str
+
+    def answered(self, call: str, claims: Sequence[tuple[str, str]], good: Any) -> dict[str, Any]:
+        self.drivers.calls.append((call, self.name, [name for _, name in claims]))
+        change = self.drivers.answers.get(self.name, dict)
+        return change({uid: good for uid, _ in claims})
+
+    def prepare(self, claims: Sequence[Any]) -> Any:
+        device = preparations.PreparedDevice(pool="n", device="d", cdi_device_ids=("v/c=d",))
+        names = [(claim["metadata"]["uid"], claim["metadata"]["name"]) for claim in claims]
+        return self.answered("prepare", names, (device,))
+
+    def unprepare(self, claims: Sequence[claim_infos.ClaimInfo]) -> Any:
+        return self.answered("unprepare", [(one.uid, one.name) for one in claims], None)
+
+
+class Node:
+    """One node with a kubelet that can be started again."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder, self.drivers, self.claims = folder, Drivers(), {}
+        self.starts = 0
+        self.start()
+
+    def start(self) -> None:
+        self.starts += 1
+        self.journal = self.folder / f"{self.starts}.jsonl"
+        self.manager = claim_managers.ClaimManager(
+            NODE,
+            get_claim=lambda namespace, name: self.claims.get(name),
+            drivers=self.drivers,
+            checkpoint=claim_infos.Checkpoint(self.folder / "checkpoint.json"),
+            journal=journals.PreparationJournal(self.journal),
+        )
+
+    def claim(self, name: str, *drivers: str) -> str:
+        results = [
+            {"request": "r", "driver": f"{driver}.example", "pool": "n", "device": name}
+            for driver in drivers
+        ]
+        self.claims[name] = {
+            "metadata": {"namespace": "ns", "name": name, "uid": f"uid-of-{name}"},
+            "status": {
+                "allocation": {"devices": {"results": results}},
+                "reservedFor": [{"uid": "uid-of-p"}, {"uid": "uid-of-q"}],
+            },
+        }
+        return name
+
+    def prepare(self, *claims: str, pod: str = "p") -> None:
+        meta = {"namespace": "ns", "name": pod, "uid": f"uid-of-{pod}"}
+        wanted = [pod_claims.PodClaim(claim, generated=False) for claim in claims]
+        self.manager.prepare({"metadata": meta}, wanted)
+
+    def told(self) -> list[tuple[str, str]]:
+        kinds = {
+            records.Prepared: "prepared",
+            records.Unprepared: "unprepared",
+            records.PrepareFailed: "failed",
+        }
+        return [
+            (kinds[type(record)], record.claim)
+            for record in journal_reader.read(self.journal).records
+        ]
+
+
+@pytest.fixture
+def node(tmp_path: pathlib.Path) -> Node:
+    return Node(tmp_path)
+
+
+def test_a_driver_is_called_once_for_all_claims_of_a_pod(node: Node) -> None:
+    claims = [node.claim("x", "a"), node.claim("y", "b", "a"), node.claim("z", "a")]
+    node.prepare(*claims)
+    assert node.drivers.calls == [
+        ("prepare", "a.example", ["x", "y", "z"]),
+        ("prepare", "b.example", ["y"]),
+    ]
+    assert sorted(node.told()) == [("prepared", name) for name in claims]
+    node.manager.unprepare("uid-of-p")
+    assert node.drivers.calls[2:] == [
+        ("unprepare", "a.example", ["x", "y", "z"]),
+        ("unprepare", "b.example", ["y"]),
+    ]
+    assert sorted(node.told()[3:]) == [("unprepared", name) for name in claims]
+    assert node.manager.infos() == []
+
+
+def test_only_claims_that_are_not_prepared_are_in_the_next_call(node: Node) -> None:
+    """kubernetes#135919: a claim that was prepared for another pod ended the loop."""
+    shared, own = node.claim("shared", "a"), node.claim("own", "a")
+    node.prepare(shared)
+    node.prepare(shared, own, pod="q")
+    assert node.drivers.calls == [
+        ("prepare", "a.example", ["shared"]),
+        ("prepare", "a.example", ["own"]),
+    ]
+    node.manager.unprepare("uid-of-q")
+    assert node.drivers.calls[2:] == [("unprepare", "a.example", ["own"])]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (failed("uid-of-y"), "NodePrepareResources failed for ResourceClaim y: no such device"),
+        (without("uid-of-y"), "NodePrepareResources skipped 1 ResourceClaims"),
+        (
+            with_unknown,
+            "NodePrepareResources returned result for unknown claim UID uid-of-nobody",
+        ),
+    ],
+)
+def test_an_answer_that_is_wrong_is_told_and_asked_for_again(
+    node: Node, answer: Answer, words: str
+) -> None:
+    claims = [node.claim("x", "a"), node.claim("y", "a")]
+    node.drivers.answers["a.example"] = answer
+    with pytest.raises(preparations.PreparationError) as caught:
+        node.prepare(*claims)
+    assert str(caught.value) == words
+    assert [info.name for info in node.manager.infos()] == claims  # noted, also for a restart
+    assert list(node.manager.infos()[0].prepared) == ["a.example"]
+    assert node.told()[0] == ("prepared", "x")
+    node.drivers.answers.clear()
+    node.prepare(*claims)
+    assert node.drivers.calls[1:] == [("prepare", "a.example", claims)]
+    assert [info.cdi_ids() for info in node.manager.infos()] == [["v/c=d"]] * 2  # kubernetes#140274
+    node.start()
+    assert [info.cdi_ids() for info in node.manager.infos()] == [["v/c=d"]] * 2  # not called yet
+
+
+def test_a_driver_that_is_not_registered_leaves_nothing_behind(node: Node) -> None:
+    with pytest.raises(preparations.PreparationError, match=r"^DRA driver c.example is not reg"):
+        node.prepare(node.claim("x", "a"), node.claim("y", "c"))
+    assert node.manager.infos() == []
+    assert node.drivers.calls == []
+    assert node.told() == [("failed", "y")]
+
+
+def test_a_claim_whose_driver_is_gone_stays_until_it_is_back(node: Node) -> None:
+    node.prepare(node.claim("x", "a"))
+    node.drivers.names.clear()
+    node.start()
+    with pytest.raises(preparations.PreparationError, match=r"DRA driver a.example is not reg"):
+        node.manager.unprepare("uid-of-p")
+    assert node.told() == [("failed", "x")]
+    assert node.manager.pods() == {("ns/p", "uid-of-p")}
+    node.drivers.names.add("a.example")
+    node.manager.unprepare("uid-of-p")
+    assert node.told() == [("failed", "x"), ("unprepared", "x")]
+
+
+def test_a_claim_that_was_not_unprepared_by_all_is_prepared_again_for_another_pod(
+    node: Node,
+) -> None:
+    claims = [node.claim("x", "a"), node.claim("y", "a")]
+    node.prepare(*claims)
+    node.drivers.answers["a.example"] = failed("uid-of-y")
+    with pytest.raises(preparations.PreparationError, match="NodeUnprepareResources failed for"):
+        node.manager.unprepare("uid-of-p")
+    assert node.told()[2:] == [("unprepared", "x"), ("failed", "y")]
+    node.drivers.answers.clear()
+    node.prepare("x", pod="q")
+    assert node.drivers.calls[-1] == ("prepare", "a.example", ["x"])
+
+
+def test_a_claim_of_two_drivers_is_prepared_when_both_have_it(node: Node) -> None:
+    claim = node.claim("x", "a", "b")
+    node.drivers.answers["b.example"] = failed("uid-of-x")
+    with pytest.raises(preparations.PreparationError):
+        node.prepare(claim)
+    assert node.told() == [("failed", "x")]
+    node.drivers.answers.clear()
+    node.prepare(claim)
+    assert [call[1] for call in node.drivers.calls] == ["a.example", "b.example"] * 2
+    assert node.told() == [("failed", "x"), ("prepared", "x")]
+
+
+def test_a_kubelet_that_was_killed_while_a_driver_unprepared_says_that_it_may_have(
+    node: Node,
+) -> None:
+    """Otherwise the driver may give the device to another claim, and the judge would object."""
+
+    class KilledError(BaseException):
+        """The kubelet was killed."""
+
+    def kill(answer: dict[str, Any]) -> dict[str, Any]:
+        raise KilledError
+
+    node.drivers = Drivers(outlive_kubelet=True)
+    node.start()
+    node.prepare(node.claim("x", "a"))
+    node.drivers.answers["a.example"] = kill
+    with pytest.raises(KilledError):
+        node.manager.unprepare("uid-of-p")
+    node.start()
+    assert [info.is_ending for info in node.manager.infos()] == [True]
+
+
+def test_a_claim_without_devices_needs_no_driver(node: Node) -> None:
+    node.prepare(node.claim("x"))
+    node.manager.unprepare("uid-of-p")
+    assert node.drivers.calls == []
+    assert node.told() == [("prepared", "x"), ("unprepared", "x")]
