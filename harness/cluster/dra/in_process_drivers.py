@@ -1,73 +1,71 @@
-"""The test driver inside the process of the kubelets: it serves all drivers' names on all nodes."""
+"""The test driver inside the process of the kubelets, under any name, on all nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from harness import concurrency
 from harness.cluster.dra import claim_infos, driver_contracts
-from harness.cluster.driver import cdi_files, drivers
-from harness.cluster.kubelet_api import preparations
+from harness.cluster.driver import drivers, prepared_claims
 from harness.model.objects import Object
 
 
 class InProcessDrivers:
-    """Calls the test driver for one claim after the other."""
+    """Calls the test driver; there is one for each driver's name. Thread-safe."""
 
     outlive_kubelet = False
 
-    def __init__(self, driver: drivers.Driver) -> None:
-        self._driver = driver
+    def __init__(self, make: Callable[[str], drivers.Driver]) -> None:
+        """`make` returns the driver of a name."""
+        self._make, self._guard = make, concurrency.lock("kubelet.drivers")
+        self._drivers: dict[str, drivers.Driver] = {}
 
     def plugin(self, driver: str, node: str) -> driver_contracts.Plugin:
         """Return the test driver under a name; every name is registered."""
-        return _Plugin(self._driver, driver, node)
+        return _Plugin(self._driver(driver), node)
 
     def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
-        """Let the driver note a claim that an earlier process has prepared; False: it has not."""
-        return self._driver.restore(info, node)
+        """Let drivers note a claim that an earlier process has prepared; False: none has."""
+        restored = [self._driver(name).restore(_known(info, name, node)) for name in info.drivers]
+        return any(restored)
 
     def stop(self) -> None:
         """End the waits of all calls."""
-        self._driver.stop()
+        with self._guard:
+            made = list(self._drivers.values())
+        for driver in made:
+            driver.stop()
+
+    def _driver(self, name: str) -> drivers.Driver:
+        found = self._drivers.get(name)
+        if found is not None:
+            return found
+        with self._guard:
+            if name not in self._drivers:
+                self._drivers[name] = self._make(name)
+            return self._drivers[name]
 
 
 class _Plugin:
-    """The part of the test driver that is asked under one name."""
+    """The test driver on a node."""
 
-    def __init__(self, driver: drivers.Driver, name: str, node: str) -> None:
-        self._driver, self._name, self._node = driver, name, node
+    def __init__(self, driver: drivers.Driver, node: str) -> None:
+        self._driver, self._node = driver, node
 
     def prepare(self, claims: Sequence[Object]) -> driver_contracts.PrepareAnswers:
-        return {claim["metadata"]["uid"]: self._prepared(claim) for claim in claims}
-
-    def _prepared(self, claim: Object) -> preparations.Prepared | preparations.PreparationError:
-        own = _of_driver(claim, self._name)
-        try:
-            self._driver.prepare(own, claim_infos.of(own), self._node)
-        except preparations.PreparationError as error:
-            return error
-        return tuple(cdi_files.prepared_devices(own))
+        return self._driver.prepare(claims, self._node)
 
     def unprepare(
         self, claims: Sequence[claim_infos.ClaimInfo]
     ) -> driver_contracts.UnprepareAnswers:
-        return {claim.uid: self._unprepared(claim) for claim in claims}
-
-    def _unprepared(self, claim: claim_infos.ClaimInfo) -> preparations.PreparationError | None:
-        try:
-            self._driver.unprepare(claim.of_driver(self._name), self._node)
-        except preparations.PreparationError as error:
-            return error
-        return None
+        return self._driver.unprepare([claim.reference for claim in claims], self._node)
 
 
-def _of_driver(claim: Object, driver: str) -> Object:
-    """Return a claim with the devices of one driver only."""
-    allocation = claim["status"]["allocation"]
-    results = (allocation.get("devices") or {}).get("results") or []
-    own = [result for result in results if result["driver"] == driver]
-    if len(own) == len(results):
-        return claim
-    devices = {**allocation["devices"], "results": own}
-    return {
-        **claim,
-        "status": {**claim["status"], "allocation": {**allocation, "devices": devices}},
-    }
+def _known(info: claim_infos.ClaimInfo, driver: str, node: str) -> prepared_claims.PreparedClaim:
+    """Return what a kubelet knows of the claim that a driver may have prepared."""
+    return prepared_claims.PreparedClaim(
+        node=node,
+        namespace=info.namespace,
+        name=info.name,
+        uid=info.uid,
+        devices=info.prepared.get(driver, ()),
+        exclusive=frozenset(info.of_driver(driver).exclusive),
+    )

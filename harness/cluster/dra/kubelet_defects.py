@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness.cluster.dra import claim_infos, claim_managers, pod_claims
-from harness.cluster.driver import drivers
+from harness.cluster.driver import drivers, prepared_claims
+from harness.cluster.kubelet_api import preparations
 from harness.extensions import replacements
 from harness.model.objects import Object
 
@@ -49,10 +50,15 @@ class ReleasedFirst(drivers.Driver):
         worlds=("prepare-against-unprepare",),
     )
 
-    def unprepare(self, info: drivers.ClaimInfo, node: str) -> None:
-        """Give the devices free, then unprepare the claim."""
-        self._give_back(info, node)
-        super().unprepare(info, node)
+    def unprepare(
+        self, claims: Sequence[preparations.ClaimReference], node: str
+    ) -> drivers.Unprepared:
+        """Give the devices free, then unprepare the claims."""
+        for claim in claims:
+            known = self._claims.find(node, claim.uid)
+            if known is not None:
+                self._give_back(known)
+        return super().unprepare(claims, node)
 
 
 class StaleParameters(drivers.Driver):
@@ -71,12 +77,14 @@ class StaleParameters(drivers.Driver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Start without knowledge of any device."""
         super().__init__(*arguments, **options)
-        self._first_configs: dict[str, Sequence[Any]] = {}
-        """Device -> configuration of the first claim that had it."""
+        self._first_configs: dict[tuple[str, str], Sequence[Any]] = {}
+        """Pool and device -> configuration of the first claim that had it."""
 
-    def _configured(self, claim: Object, info: drivers.ClaimInfo) -> Object:
+    def _configured(self, claim: Object) -> Object:
+        first = claim["status"]["allocation"]["devices"]["results"][0]
         with self._guard:
-            known = self._first_configs.setdefault(info.devices[0], _config(claim))
+            device = first["pool"], first["device"]
+            known = self._first_configs.setdefault(device, _config(claim))
         return _with_config(claim, known)
 
 
@@ -97,8 +105,8 @@ class HeldDevicePrepared(drivers.Driver):
         worlds=("prepare-against-unprepare",),
     )
 
-    def _require_free(self, info: drivers.ClaimInfo) -> None:
-        del info
+    def _require_free(self, claim: prepared_claims.PreparedClaim) -> None:
+        del claim
 
 
 class UsedClaimUnprepared(claim_managers.ClaimManager):

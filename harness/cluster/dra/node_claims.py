@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from harness import concurrency, writing
 from harness.client import apis
@@ -13,10 +13,11 @@ from harness.cluster.dra import (
     driver_contracts,
     in_process_drivers,
     kubelet_metrics,
-    node_folders,
     pod_claims,
 )
 from harness.cluster.dra import preparation_journals as journals
+from harness.cluster.driver import drivers
+from harness.cluster.kubelet_api import node_folders
 from harness.metrics import metric_families
 from harness.model.objects import Object
 from harness.scenario import driver_specs
@@ -63,7 +64,7 @@ class NodeClaims:
         self._cdi_template = options.cdi or (f"{own}/{node_folders.NODE}" if own else "")
         self._cdi: dict[str, cdi_devices.CdiFolder] = {}
         self._drivers = options.drivers or in_process_drivers.InProcessDrivers(
-            self._parts.driver(options.driver, folder=own, seed=options.seed)
+            self._make_driver(options)
         )
         self._metrics = kubelet_metrics.KubeletMetrics()
         self._guard = concurrency.lock("kubelet.nodes")
@@ -74,6 +75,11 @@ class NodeClaims:
         self._journal = journals.PreparationJournal(options.journal, run_id=options.run_id)
         for path in sorted(self._checkpoints.glob("*.json") if self._checkpoints else ()):
             self._restore(path.stem)
+
+    def _make_driver(self, options: NodeClaimsOptions) -> Callable[[str], drivers.Driver]:
+        files = drivers.DriverFiles(cdi=self._cdi_template)
+        make = self._parts.driver
+        return lambda name: make(options.driver, name=name, files=files, seed=options.seed)
 
     def pods(self) -> set[tuple[str, str]]:
         """Return `namespace/name` and uid of the pods that use claims."""

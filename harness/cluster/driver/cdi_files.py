@@ -5,6 +5,7 @@ opaque parameters of the claim as `user_<key>` and those of its classes as `admi
 `claim_<claim>_<request>=true`. A parameter that is no text is there as JSON.
 """
 
+import glob
 import pathlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,7 +33,7 @@ def environments(claim: Object) -> dict[tuple[str, str], dict[str, str]]:
     found: dict[tuple[str, str], dict[str, str]] = {}
     allocated = claim["status"]["allocation"].get("devices", {})
     for result in allocated.get("results") or []:
-        request = _base(result["request"])
+        request = base(result["request"])
         environment = found.setdefault((result["driver"], request), {})
         for config in allocated.get("config") or []:
             if _is_meant(config, result):
@@ -42,55 +43,49 @@ def environments(claim: Object) -> dict[tuple[str, str], dict[str, str]]:
     return found
 
 
-def write(folder: pathlib.Path, claim: Object) -> list[pathlib.Path]:
-    """Write the files of a claim; return their paths.
+def write(
+    folder: pathlib.Path, driver: str, uid: str, environments: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Write the files of a claim: one for each request, with its environment.
 
-    Raises PreparationError for parameters that cannot be variables, and StorageError or
-    UnwritableError if a file cannot be written.
+    Raises StorageError or UnwritableError if a file cannot be written.
     """
-    uid, paths = claim["metadata"]["uid"], []
-    for (driver, request), environment in environments(claim).items():
-        path = folder / f"{driver}-{uid}-{request}.json"
-        document = _document(driver, _device(uid, request), environment)
-        with writing.explained(path):  # only ever read whole: a container starts afterwards
-            path.write_bytes(msgspec.json.encode(document))
-        paths.append(path)
-    return paths
+    with writing.explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for request, environment in environments.items():
+        document = _document(driver, uid, request, environment)
+        writing.replace(path(folder, driver, uid, request), msgspec.json.encode(document))
 
 
-def prepared_devices(claim: Object) -> Iterator[preparations.PreparedDevice]:
-    """Yield the devices of a claim as its driver answers, each with the CDI id of its request."""
-    uid = claim["metadata"]["uid"]
-    for result in claim["status"]["allocation"].get("devices", {}).get("results") or []:
-        request = _base(result["request"])
-        yield preparations.PreparedDevice(
-            request_names=(request,),
-            pool=result["pool"],
-            device=result["device"],
-            cdi_device_ids=(f"{_kind(result['driver'])}={_device(uid, request)}",),
-            share_id=result.get("shareID"),
-        )
+def exist(folder: pathlib.Path, driver: str, uid: str) -> bool:
+    """Return whether there are files of a claim."""
+    return any(_found(folder, driver, uid))
 
 
-def find(folder: pathlib.Path, uid: str) -> list[pathlib.Path]:
-    """Return the files of a claim that an earlier process has written."""
-    return list(folder.glob(f"*-{uid}-*.json"))
+def remove(folder: pathlib.Path, driver: str, uid: str) -> None:
+    """Remove the files of a claim. Raises StorageError or UnwritableError if one stays."""
+    for found in _found(folder, driver, uid):
+        with writing.explained(found):
+            found.unlink(missing_ok=True)
 
 
-def remove(paths: Iterable[pathlib.Path]) -> None:
-    """Remove the files of a claim."""
-    for path in paths:
-        path.unlink(missing_ok=True)
+def _found(folder: pathlib.Path, driver: str, uid: str) -> Iterator[pathlib.Path]:
+    return folder.glob(f"{glob.escape(driver)}-{uid}-*.json")
 
 
-def _document(driver: str, device: str, environment: Mapping[str, str]) -> dict[str, Any]:
-    variables = [f"{name}={value}" for name, value in sorted(environment.items())]
-    edits = {"env": variables}
-    return {
-        "cdiVersion": VERSION,
-        "kind": _kind(driver),
-        "devices": [{"name": device, "containerEdits": edits}],
-    }
+def path(folder: pathlib.Path, driver: str, uid: str, request: str) -> pathlib.Path:
+    """Return the file for one request of a claim."""
+    return folder / f"{driver}-{uid}-{request}.json"
+
+
+def device_id(driver: str, uid: str, request: str) -> str:
+    """Return the CDI id of the devices for one request of a claim."""
+    return f"{_kind(driver)}={_device(uid, request)}"
+
+
+def base(request: str) -> str:
+    """Return the request of a result without the alternative: `gpu` for `gpu/large`."""
+    return request.partition("/")[0]
 
 
 def _kind(driver: str) -> str:
@@ -99,6 +94,18 @@ def _kind(driver: str) -> str:
 
 def _device(uid: str, request: str) -> str:
     return f"claim-{uid}-{request}"
+
+
+def _document(
+    driver: str, uid: str, request: str, environment: Mapping[str, str]
+) -> dict[str, Any]:
+    variables = [f"{name}={value}" for name, value in sorted(environment.items())]
+    edits = {"env": variables}
+    return {
+        "cdiVersion": VERSION,
+        "kind": _kind(driver),
+        "devices": [{"name": _device(uid, request), "containerEdits": edits}],
+    }
 
 
 def _is_meant(config: Object, result: Object) -> bool:
@@ -110,12 +117,7 @@ def _is_meant(config: Object, result: Object) -> bool:
 
 
 def _is_named(request: str, names: Iterable[str]) -> bool:
-    return any(name in (request, _base(request)) for name in names)
-
-
-def _base(request: str) -> str:
-    """Return the request of a result without the alternative: `gpu` for `gpu/large`."""
-    return request.partition("/")[0]
+    return any(name in (request, base(request)) for name in names)
 
 
 def _parameters(config: Object) -> dict[str, str]:

@@ -1,195 +1,264 @@
-"""The DRA test driver of all fake nodes: prepares claims, and misbehaves on demand.
+"""The DRA test driver: prepares claims on nodes, and misbehaves on demand.
 
 One driver serves all nodes, so that it also knows the users of a device that is attached by a
-network. After a restart, its CDI files and the kubelets' checkpoints show which claims it has
-prepared.
+network. Its caller reads the claims, and handles one claim on a node at a time: a kubelet in the
+same process does so anyway, and `served_drivers` does it for kubelets behind sockets.
 """
 
+import contextlib
 import pathlib
-import random
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
-from harness import concurrency, seeds, writing
-from harness.cluster.driver import cdi_files
-from harness.cluster.kubelet_api import preparations
+from harness import concurrency, errors, seeds
+from harness.cluster.driver import cdi_files, misbehaviour, prepared_claims
+from harness.cluster.kubelet_api import node_folders, preparations
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
+Prepared = dict[str, preparations.Prepared | preparations.PreparationError]
+"""uid of a claim -> its devices, or why it is not prepared."""
+Unprepared = dict[str, preparations.PreparationError | None]
+"""uid of a claim -> None, or why it is not unprepared."""
+A = TypeVar("A")
+Moments = Callable[[str, str], None]
+"""Is told what has just happened, as `prepare.cdi-written`, to which claim (`namespace/name`)."""
 
-class ClaimInfo(Protocol):
-    """A claim as the kubelet knows it."""
 
-    @property
-    def uid(self) -> str:
-        """uid of the claim."""
+class DriverFiles(NamedTuple):
+    """Folders, with `{node}` in them for one folder a node; empty: nothing is written."""
 
-    @property
-    def devices(self) -> Sequence[str]:
-        """`driver/pool/device` of all devices of its allocation."""
+    cdi: str = ""
+    """For CDI files."""
+    state: str = ""
+    """For what a restart needs to know: the prepared claims."""
 
-    @property
-    def exclusive(self) -> set[str]:
-        """The devices that no other claim may use."""
+
+NOWHERE = DriverFiles()
+"""Nothing is written."""
 
 
 class Driver:
-    """Prepares and unprepares claims on fake nodes. Thread-safe."""
+    """Prepares and unprepares claims of one driver's name on any node.
+
+    Thread-safe, but a claim is handled by one thread at a time on a node.
+    """
 
     def __init__(
-        self, spec: driver_specs.DriverSpec, *, folder: pathlib.Path | None, seed: int = 0
+        self,
+        spec: driver_specs.DriverSpec,
+        *,
+        name: str,
+        files: DriverFiles = NOWHERE,
+        seed: int = 0,
+        claims: type[prepared_claims.PreparedClaims] = prepared_claims.PreparedClaims,
+        at: Moments | None = None,
     ) -> None:
-        """`folder` is for the CDI files, one folder for each node in it; None: no files."""
-        self._exclusivity, self._folder = spec.exclusivity, folder
+        """Know of no claims; `restore` and `recover` tell of those of an earlier process."""
+        self.name = name
+        self._exclusivity, self._cdi, self._at = spec.exclusivity, files.cdi, at or _nothing
         self._guard = concurrency.lock("driver.holders")
-        self._holders: dict[str, dict[str, set[str]]] = {}
-        """Device -> uids of the claims that use it alone -> nodes where they are prepared."""
-        self._files: dict[tuple[str, str], list[pathlib.Path]] = {}
-        """Node and uid of a claim -> its CDI files, of claims that this process has prepared."""
+        self._holders: dict[str, set[tuple[str, str]]] = {}
+        """Device -> uids of the claims that use it alone, each with a node where it does."""
+        self._claims = claims(name, files.state)
         self._stopped = concurrency.Event("driver.stopped")
-        stream = seeds.Seeds(seed).stream
-        self._prepare = _Call(spec.prepare, stream("driver", "prepare"), self._stopped.wait)
-        self._unprepare = _Call(spec.unprepare, stream("driver", "unprepare"), self._stopped.wait)
+        stream, wait = seeds.Seeds(seed).stream, self._stopped.wait
+        self._prepare = misbehaviour.Misbehaviour(spec.prepare, stream("driver", "prepare"), wait)
+        self._unprepare = misbehaviour.Misbehaviour(
+            spec.unprepare, stream("driver", "unprepare"), wait
+        )
 
-    def prepare(self, claim: Object, info: ClaimInfo, node: str) -> None:
-        """Prepare a claim on a node; a claim that is prepared already is prepared again.
+    def prepare(self, claims: Iterable[Object], node: str) -> Prepared:
+        """Prepare allocated claims on a node, as the API server has them.
 
-        Raises PreparationError if another claim holds one of its devices prepared, if its
-        parameters cannot be understood, or on demand.
+        A claim that is prepared already stays so. One is refused if another claim holds one of its
+        devices, if its parameters cannot be understood, or on demand.
         """
-        self._prepare.wait()
-        is_new = self._take(info, node)
-        try:
-            self._prepare.fail()
-            self._configure(self._configured(claim, info), info, node)
-        except BaseException:
-            if is_new:
-                self._give_back(info, node)
-            raise
+        self.wait_to_prepare()
+        return {
+            claim["metadata"]["uid"]: answer(self.prepare_claim, claim, node) for claim in claims
+        }
 
-    def unprepare(self, info: ClaimInfo, node: str) -> None:
-        """Unprepare a claim on a node.
+    def unprepare(self, claims: Sequence[preparations.ClaimReference], node: str) -> Unprepared:
+        """Unprepare claims on a node; one that is not prepared stays so."""
+        self.wait_to_unprepare()
+        return {claim.uid: answer(self.unprepare_claim, claim, node) for claim in claims}
 
-        Raises PreparationError on demand.
+    def prepare_claim(self, claim: Object, node: str) -> preparations.Prepared:
+        """Prepare one claim, without waiting first; return its devices.
+
+        Raises PreparationError if it cannot be prepared, StorageError or UnwritableError if a file
+        cannot be written.
         """
-        self._unprepare.wait()
+        wanted = prepared_claims.of(self._configured(claim), driver=self.name, node=node)
+        self._prepare.fail()
+        if self._is_known(wanted):
+            self._configure(wanted)
+        else:
+            self._prepare_new(wanted)
+        return wanted.devices
+
+    def unprepare_claim(self, claim: preparations.ClaimReference, node: str) -> None:
+        """Unprepare one claim, without waiting first.
+
+        Raises PreparationError on demand, StorageError or UnwritableError if a file stays.
+        """
         self._unprepare.fail()
-        if self._folder is not None:
-            files = self._files.pop((node, info.uid), None)
-            cdi_files.remove(files or cdi_files.find(self._folder / node, info.uid))
-        self._give_back(info, node)
+        known = self._claims.find(node, claim.uid)
+        if known is not None:
+            self._forget(known)
 
-    def restore(self, info: ClaimInfo, node: str) -> bool:
-        """Note a claim that an earlier process has prepared on a node; return False if it has not.
+    def restore(self, claim: prepared_claims.PreparedClaim) -> bool:
+        """Note a claim that an earlier process has prepared; return False if it has not.
 
-        Its CDI files show it: they are written when the driver has the devices.
+        Its CDI files show it: they are written when the driver has the devices. This is for a
+        kubelet in the same process, which has a checkpoint.
         """
-        if not self._was_prepared(info, node):
+        if not self._was_prepared(claim):
             return False
+        self._claims.add(claim)
         with self._guard:
-            self._note(info, node)
+            self._note(claim)
         return True
+
+    def recover(self) -> None:
+        """Note the claims of the state folder, and write their CDI files again.
+
+        Raises UsageError if one of its files is damaged, StorageError or UnwritableError if a CDI
+        file cannot be written.
+        """
+        for claim in self.load():
+            self._configure(claim)
+
+    def load(self) -> Sequence[prepared_claims.PreparedClaim]:
+        """Read the state folder again, after another process may have changed it."""
+        claims = self._claims.load()
+        with self._guard:
+            self._holders = {}
+            for claim in claims:
+                self._note(claim)
+        return claims
+
+    def change(self, spec: driver_specs.DriverSpec) -> None:
+        """Behave by other settings from now on."""
+        self._exclusivity = spec.exclusivity
+        self._prepare.spec, self._unprepare.spec = spec.prepare, spec.unprepare
+
+    def wait_to_prepare(self) -> None:
+        """Wait as long as the settings say, before claims are prepared."""
+        self._prepare.wait()
+
+    def wait_to_unprepare(self) -> None:
+        """Wait as long as the settings say, before claims are unprepared."""
+        self._unprepare.wait()
 
     def stop(self) -> None:
         """End the waits of all calls."""
         self._stopped.set()
 
-    def _configured(self, claim: Object, info: ClaimInfo) -> Object:
+    def _configured(self, claim: Object) -> Object:
         """Return the claim with the configuration that its devices get: its own."""
-        del info
         return claim
 
-    def _configure(self, claim: Object, info: ClaimInfo, node: str) -> None:
+    def _is_known(self, wanted: prepared_claims.PreparedClaim) -> bool:
+        """Return whether the claim is prepared already.
+
+        Raises PreparationError if it is, with other devices.
+        """
+        known = self._claims.find(wanted.node, wanted.uid)
+        if known is not None and known.exclusive != wanted.exclusive:
+            raise preparations.PreparationError(
+                "AllocationChanged",
+                f"the claim is still prepared with {_listed(known)}, not {_listed(wanted)}",
+            )
+        return known is not None
+
+    def _was_prepared(self, claim: prepared_claims.PreparedClaim) -> bool:
+        """Return whether an earlier process has prepared a claim."""
+        folder = self._cdi_folder(claim.node)
+        return folder is not None and cdi_files.exist(folder, self.name, claim.uid)
+
+    def _prepare_new(self, claim: prepared_claims.PreparedClaim) -> None:
+        """Take the devices, remember the claim, then let containers find the devices."""
+        self._take(claim)
+        try:
+            self._happened("prepare.before-checkpoint", claim)
+            self._claims.add(claim)
+            self._happened("prepare.checkpoint-written", claim)
+            self._configure(claim)
+            self._happened("prepare.cdi-written", claim)
+        except BaseException:
+            with contextlib.suppress(errors.HarnessError):  # the first error is the one to tell
+                self._unconfigure(claim)
+                self._claims.remove(claim)
+            self._give_back(claim)
+            raise
+
+    def _forget(self, claim: prepared_claims.PreparedClaim) -> None:
+        """Undo a preparation; the devices are free at the end of it."""
+        self._unconfigure(claim)
+        self._happened("unprepare.cdi-removed", claim)
+        self._claims.remove(claim)
+        self._happened("unprepare.checkpoint-removed", claim)
+        self._give_back(claim)
+
+    def _configure(self, claim: prepared_claims.PreparedClaim) -> None:
         """Let the containers on the node find the devices, and their parameters."""
-        if self._folder is not None:
-            self._files[node, info.uid] = cdi_files.write(_made(self._folder / node), claim)
+        folder = self._cdi_folder(claim.node)
+        if folder is not None:
+            cdi_files.write(folder, self.name, claim.uid, claim.environments)
 
-    def _was_prepared(self, info: ClaimInfo, node: str) -> bool:
-        """Return whether an earlier process has prepared the claim."""
-        return self._folder is not None and bool(cdi_files.find(self._folder / node, info.uid))
+    def _unconfigure(self, claim: prepared_claims.PreparedClaim) -> None:
+        """Let no container find the devices any longer."""
+        folder = self._cdi_folder(claim.node)
+        if folder is not None:
+            cdi_files.remove(folder, self.name, claim.uid)
 
-    def _take(self, info: ClaimInfo, node: str) -> bool:
-        """Take the devices; return False if the claim has them on this node already."""
+    def _cdi_folder(self, node: str) -> pathlib.Path | None:
+        return node_folders.of_node(self._cdi, node) if self._cdi else None
+
+    def _happened(self, moment: str, claim: prepared_claims.PreparedClaim) -> None:
+        self._at(moment, f"{claim.namespace}/{claim.name}")
+
+    def _take(self, claim: prepared_claims.PreparedClaim) -> None:
+        """Take the devices of a claim. Raises PreparationError if another claim has one."""
         with self._guard:
             if self._exclusivity:
-                self._require_free(info)
-            is_new = not self._has(info, node)
-            self._note(info, node)
-            return is_new
+                self._require_free(claim)
+            self._note(claim)
 
-    def _has(self, info: ClaimInfo, node: str) -> bool:
-        users = [self._holders.get(device, {}).get(info.uid, ()) for device in info.exclusive]
-        return bool(users) and all(node in nodes for nodes in users)
-
-    def _require_free(self, info: ClaimInfo) -> None:
-        for device in sorted(info.exclusive):
-            others = self._holders.get(device, {}).keys() - {info.uid}
+    def _require_free(self, claim: prepared_claims.PreparedClaim) -> None:
+        for device in sorted(claim.exclusive):
+            others = {uid for uid, _ in self._holders.get(device, ())} - {claim.uid}
             if others:
                 raise preparations.PreparationError(
                     "DeviceHeld", f"device {device} is prepared for claim {min(others)}"
                 )
 
-    def _note(self, info: ClaimInfo, node: str) -> None:
-        for device in info.exclusive:
-            self._holders.setdefault(device, {}).setdefault(info.uid, set()).add(node)
+    def _note(self, claim: prepared_claims.PreparedClaim) -> None:
+        for device in claim.exclusive:
+            self._holders.setdefault(device, set()).add((claim.uid, claim.node))
 
-    def _give_back(self, info: ClaimInfo, node: str) -> None:
+    def _give_back(self, claim: prepared_claims.PreparedClaim) -> None:
         with self._guard:
-            for device in info.exclusive:
-                holders = self._holders.get(device, {})
-                nodes = holders.get(info.uid, set())
-                nodes.discard(node)
-                if not nodes:
-                    holders.pop(info.uid, None)
+            for device in claim.exclusive:
+                holders = self._holders.get(device, set())
+                holders.discard((claim.uid, claim.node))
                 if not holders:
                     self._holders.pop(device, None)
 
 
-class _Call:
-    """Delays, blocks and fails the calls of one kind."""
-
-    def __init__(
-        self,
-        spec: driver_specs.CallSpec,
-        stream: random.Random,
-        wait: Callable[[float], bool],
-    ) -> None:
-        self._spec, self._stream, self._wait = spec, stream, wait
-        self._guard = concurrency.lock("driver.failures")
-        self._started_s = concurrency.monotonic_s()
-
-    def wait(self) -> None:
-        """Wait as long as the settings say."""
-        left_s = self._spec.delay_s + self._blocked_s()
-        if left_s > 0:
-            self._wait(left_s)
-
-    def _blocked_s(self) -> float:
-        """Return the seconds until a call that comes now is let through, 0 for none."""
-        start_s, now_s = self._spec.blocked_from_s, self._since_start_s()
-        if start_s is None or now_s < start_s:
-            return 0.0
-        return max(0.0, start_s + self._spec.blocked_s - now_s)
-
-    def _is_failing(self, start_s: float) -> bool:
-        return 0.0 <= self._since_start_s() - start_s < self._spec.failing_s
-
-    def _since_start_s(self) -> float:
-        return concurrency.monotonic_s() - self._started_s
-
-    def fail(self) -> None:
-        """Raise PreparationError as often as the settings say."""
-        if self._spec.failing_from_s is not None and self._is_failing(self._spec.failing_from_s):
-            raise preparations.PreparationError("FailedForATime", "the driver fails for a time")
-        if not self._spec.failure_probability:
-            return
-        with self._guard:
-            fails = self._stream.random() < self._spec.failure_probability
-        if fails:
-            raise preparations.PreparationError("FailedOnDemand", "the driver fails on demand")
+def _nothing(moment: str, claim: str) -> None:
+    del moment, claim
 
 
-def _made(folder: pathlib.Path) -> pathlib.Path:
-    with writing.explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def answer(call: Callable[..., A], *arguments: object) -> A | preparations.PreparationError:
+    """Return what a call returns, or the PreparationError that it raises."""
+    try:
+        return call(*arguments)
+    except preparations.PreparationError as error:
+        return error
+
+
+def _listed(claim: prepared_claims.PreparedClaim) -> str:
+    return ", ".join(sorted(claim.exclusive)) or "no device"

@@ -1,10 +1,9 @@
 """The files that a restart leaves on a node: those of the kubelet, and of its driver."""
 
 import dataclasses
-from typing import Any
 
 from harness.cluster.dra import claim_infos
-from harness.cluster.driver import drivers
+from harness.cluster.driver import drivers, prepared_claims
 
 
 @dataclasses.dataclass(slots=True)
@@ -34,15 +33,15 @@ def driver(kind: type[drivers.Driver], files: KeptFiles) -> type[drivers.Driver]
     """Return the class of a driver with these files."""
 
     class KeptDriver(kind):  # type: ignore[misc,valid-type]
-        def _configure(self, claim: Any, info: claim_infos.ClaimInfo, node: str) -> None:
-            super()._configure(claim, info, node)
-            files.prepared.add((node, info.uid))
+        def _configure(self, claim: prepared_claims.PreparedClaim) -> None:
+            super()._configure(claim)
+            files.prepared.add((claim.node, claim.uid))
 
-        def unprepare(self, info: claim_infos.ClaimInfo, node: str) -> None:
-            super().unprepare(info, node)
-            files.prepared.discard((node, info.uid))
+        def _unconfigure(self, claim: prepared_claims.PreparedClaim) -> None:
+            super()._unconfigure(claim)
+            files.prepared.discard((claim.node, claim.uid))
 
-        def _was_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
-            return (node, info.uid) in files.prepared
+        def _was_prepared(self, claim: prepared_claims.PreparedClaim) -> bool:
+            return (claim.node, claim.uid) in files.prepared
 
     return KeptDriver

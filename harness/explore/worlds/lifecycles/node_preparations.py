@@ -58,7 +58,9 @@ class NodePreparations(small_world.SmallWorld):
             world_fixtures.NODE,
             get_claim=self._get_claim,
             drivers=in_process_drivers.InProcessDrivers(
-                driver(driver_specs.DriverSpec(exclusivity=True, unprepare=unprepare), folder=None)
+                lambda name: driver(
+                    driver_specs.DriverSpec(exclusivity=True, unprepare=unprepare), name=name
+                )
             ),
             checkpoint=kept_files.checkpoint(parts.checkpoint, self._files),
             journal=preparation_journals.PreparationJournal(None),

@@ -3,16 +3,15 @@
 Containers get the parameters of their own claim.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 from harness import concurrency
-from harness.cluster.dra import claim_infos
-from harness.cluster.driver import cdi_files, drivers
+from harness.cluster.driver import cdi_files, drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations as kubelet_preparations
 from harness.model.objects import Object
 
 _Place = tuple[str, str, str]
-"""A claim, a node, and the driver of the first device: each driver prepares its own."""
+"""A claim, a node, and a driver."""
 
 
 class Preparations:
@@ -38,10 +37,10 @@ class Preparations:
     def on_commit(self, commit: object) -> None:
         """Do nothing: this is about nodes."""
 
-    def on_prepared(self, info: claim_infos.ClaimInfo, node: str) -> None:
+    def on_prepared(self, info: prepared_claims.PreparedClaim, *, driver: str) -> None:
         """Judge a preparation that has succeeded."""
         self._forget_ended()
-        place = _place(info, node)
+        place = info.name, info.node, driver
         if place in self._prepared and place not in self._repeated:
             self._find(f"prepared: {info.name} was prepared again")
         for (other, _, _), (devices, _) in self._prepared.items():
@@ -49,7 +48,7 @@ class Preparations:
             if other != info.name and shared:
                 self._find(f"prepared: {shared} for {info.name} while it is for {other}")
         self._repeated.discard(place)
-        self._prepared[place] = info.exclusive, None
+        self._prepared[place] = {*info.exclusive}, None
 
     def on_configured(self, claim: Object, configured: Object) -> None:
         """Judge the parameters that containers get, beside the claim as the API has it."""
@@ -71,14 +70,14 @@ class Preparations:
         """Note that the kubelet was started again, which may prepare once more what it finds."""
         self._repeated = {*self._prepared}
 
-    def on_unpreparing(self, info: claim_infos.ClaimInfo, node: str) -> None:
+    def on_unpreparing(self, place: _Place) -> None:
         """Judge the beginning of an unpreparation."""
         for pod, claim in self._running.items():
-            if claim == info.name:
+            if claim == place[0]:
                 self._find(f"prepared: {claim} was unprepared while {pod} runs")
-        if (place := _place(info, node)) in self._prepared:
+        if place in self._prepared:
             until_s = concurrency.monotonic_s() + self._unprepare_s
-            self._prepared[place] = info.exclusive, until_s
+            self._prepared[place] = self._prepared[place][0], until_s
 
     def on_running(self, pod: str, claim: str) -> None:
         """Judge the start of a pod whose claim is prepared, as it was answered."""
@@ -103,10 +102,6 @@ class Preparations:
         self.finding = self.finding or finding
 
 
-def _place(info: claim_infos.ClaimInfo, node: str) -> _Place:
-    return info.name, node, next(iter(info.drivers), "")
-
-
 def _parameters(claim: Object) -> dict[str, str]:
     """Return the variables that the claim's own parameters become."""
     configs = claim["status"]["allocation"]["devices"].get("config") or ()
@@ -122,24 +117,32 @@ def observed(kind: type[drivers.Driver], oracle: Preparations) -> type[drivers.D
     """Return the class of a driver whose calls the oracle judges."""
 
     class ObservedDriver(kind):  # type: ignore[misc,valid-type]
-        def prepare(self, claim: Any, info: claim_infos.ClaimInfo, node: str) -> None:
+        def prepare_claim(self, claim: Object, node: str) -> kubelet_preparations.Prepared:
             try:
-                super().prepare(claim, info, node)
+                prepared: kubelet_preparations.Prepared = super().prepare_claim(claim, node)
             except kubelet_preparations.PreparationError:
                 oracle.on_refused(node)
                 raise
-            concurrency.step("driver.prepared", claim=info.uid, node=node)
-            oracle.on_prepared(info, node)
+            concurrency.step("driver.prepared", claim=claim["metadata"]["uid"], node=node)
+            oracle.on_prepared(
+                prepared_claims.of(claim, driver=self.name, node=node), driver=self.name
+            )
+            return prepared
 
-        def _configured(self, claim: Object, info: claim_infos.ClaimInfo) -> Object:
-            configured: Object = super()._configured(claim, info)
+        def _configured(self, claim: Object) -> Object:
+            configured: Object = super()._configured(claim)
             oracle.on_configured(claim, configured)
             return configured
 
-        def unprepare(self, info: claim_infos.ClaimInfo, node: str) -> None:
-            concurrency.step("driver.unprepare.started", claim=info.uid, node=node)
-            oracle.on_unpreparing(info, node)
-            super().unprepare(info, node)
-            concurrency.step("driver.unprepared", claim=info.uid, node=node)
+        def unprepare(
+            self, claims: Sequence[kubelet_preparations.ClaimReference], node: str
+        ) -> drivers.Unprepared:
+            for claim in claims:
+                concurrency.step("driver.unprepare.started", claim=claim.uid, node=node)
+                oracle.on_unpreparing((claim.name, node, self.name))
+            answers: drivers.Unprepared = super().unprepare(claims, node)
+            for claim in claims:
+                concurrency.step("driver.unprepared", claim=claim.uid, node=node)
+            return answers
 
     return ObservedDriver

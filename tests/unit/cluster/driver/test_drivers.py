@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import concurrency, errors
-from harness.cluster.dra import claim_infos, kubelet_defects
+from harness.cluster.dra import kubelet_defects
 from harness.cluster.driver import cdi_files, driver_settings, drivers
 from harness.cluster.kubelet_api import preparations
 from harness.scenario import driver_specs
@@ -29,12 +29,37 @@ def config(source: str, *requests: str, driver: str = "gpu.example", **parameter
     return {"source": source, "requests": list(requests), "opaque": opaque}
 
 
-def prepare(driver: drivers.Driver, claim: Any, node: str = "worker-0") -> None:
-    driver.prepare(claim, claim_infos.of(claim), node)
+def prepare(driver: drivers.Driver, claim: Any, node: str = "worker-0") -> Any:
+    return answered(driver.prepare([claim], node), claim)
+
+
+def unprepare(driver: drivers.Driver, claim: Any, node: str = "worker-0") -> None:
+    answered(driver.unprepare([reference(claim)], node), claim)
+
+
+def reference(claim: Any) -> preparations.ClaimReference:
+    meta = claim["metadata"]
+    return preparations.ClaimReference(meta["namespace"], meta["name"], meta["uid"])
+
+
+def answered(answers: Any, claim: Any) -> Any:
+    """Return the only answer, or raise it."""
+    [(uid, answer)] = answers.items()
+    assert uid == claim["metadata"]["uid"]
+    if isinstance(answer, preparations.PreparationError):
+        raise answer
+    return answer
 
 
 def driver(folder: pathlib.Path | None = None, **spec: Any) -> drivers.Driver:
-    return drivers.Driver(driver_specs.DriverSpec(**spec), folder=folder)
+    return make(drivers.Driver, folder, **spec)
+
+
+def make(kind: Any, folder: pathlib.Path | None = None, **spec: Any) -> drivers.Driver:
+    files = drivers.NOWHERE
+    if folder is not None:
+        files = drivers.DriverFiles(cdi=f"{folder}/{{node}}", state=f"{folder}/state/{{node}}")
+    return kind(driver_specs.DriverSpec(**spec), name="gpu.example", files=files)
 
 
 def test_a_device_that_another_claim_holds_is_refused() -> None:
@@ -44,10 +69,10 @@ def test_a_device_that_another_claim_holds_is_refused() -> None:
     with pytest.raises(preparations.PreparationError, match=r"p/d is prepared for claim uid-of-a"):
         prepare(exclusive, b, node="worker-1")  # also on another node: the device may be shared
     prepare(exclusive, a, node="worker-1")
-    exclusive.unprepare(claim_infos.of(a), "worker-0")
+    unprepare(exclusive, a)
     with pytest.raises(preparations.PreparationError):
         prepare(exclusive, b)
-    exclusive.unprepare(claim_infos.of(a), "worker-1")
+    unprepare(exclusive, a, "worker-1")
     prepare(exclusive, b)
 
 
@@ -75,7 +100,7 @@ def test_a_failed_preparation_holds_nothing(tmp_path: pathlib.Path) -> None:
 def test_the_driver_fails_on_demand() -> None:
     failing = driver(prepare={"failure_probability": 0.5}, unprepare={"failure_probability": 0.5})
     claim, outcomes = allocated("a", result("d")), []
-    for call in (prepare, lambda one, item: one.unprepare(claim_infos.of(item), "worker-0")):
+    for call in (prepare, unprepare):
         for _ in range(100):
             try:
                 call(failing, claim)
@@ -165,7 +190,7 @@ def test_there_is_one_cdi_file_for_each_request(tmp_path: pathlib.Path) -> None:
             }
         ],
     }
-    made.unprepare(claim_infos.of(claim), "worker-0")
+    unprepare(made, claim)
     assert not list((tmp_path / "worker-0").iterdir())
 
 
@@ -218,14 +243,12 @@ def test_calls_are_delayed_blocked_and_failed_for_a_time() -> None:
 def test_a_driver_that_gives_devices_free_first() -> None:
     """The known defect: meanwhile another claim is prepared."""
     [claim, rival] = [allocated(name, result("d")) for name in ("a", "b")]
-    spec = driver_specs.DriverSpec(
-        exclusivity=True, unprepare=driver_specs.CallSpec(failure_probability=0.999999)
-    )
+    failing = {"failure_probability": 0.999999}
     for kind, is_free in ((drivers.Driver, False), (kubelet_defects.ReleasedFirst, True)):
-        made = kind(spec, folder=None)
+        made = make(kind, exclusivity=True, unprepare=failing)
         prepare(made, claim)
         with pytest.raises(preparations.PreparationError, match="on demand"):
-            made.unprepare(claim_infos.of(claim), "worker-0")
+            unprepare(made, claim)
         if is_free:
             prepare(made, rival)
         else:
@@ -236,7 +259,7 @@ def test_a_driver_that_gives_devices_free_first() -> None:
 def test_a_driver_that_keeps_parameters(tmp_path: pathlib.Path) -> None:
     """The known defect: containers get those of the claim that had the device before."""
     for kind, expected in ((drivers.Driver, "second"), (kubelet_defects.StaleParameters, "first")):
-        made = kind(driver_specs.DriverSpec(), folder=tmp_path / expected)
+        made = make(kind, tmp_path / expected)
         for name in ("first", "second"):
             prepare(made, allocated(name, result("d"), config=[config("FromClaim", who=name)]))
         (file,) = (tmp_path / expected).rglob("*-uid-of-second-gpu.json")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.dra import claim_infos
+from harness.cluster.driver import prepared_claims
 from harness.explore.worlds import world_fixtures
 from harness.explore.worlds.oracles import preparations
 
@@ -17,8 +17,15 @@ def oracle() -> preparations.Preparations:
     return preparations.Preparations(unprepare_s=0.0)
 
 
-def info(name: str, device: str = "device-0") -> claim_infos.ClaimInfo:
-    return claim_infos.ClaimInfo(namespace="default", name=name, uid=name, devices=[device])
+def prepared(name: str, node: str) -> prepared_claims.PreparedClaim:
+    return prepared_claims.PreparedClaim(
+        node=node,
+        namespace="default",
+        name=name,
+        uid=name,
+        devices=(),
+        exclusive=frozenset({"device-0"}),
+    )
 
 
 def configured(**parameters: str) -> Object:
@@ -31,29 +38,29 @@ def configured(**parameters: str) -> Object:
 def test_a_device_of_the_network_is_prepared_once_on_each_node(
     oracle: preparations.Preparations,
 ) -> None:
-    oracle.on_prepared(info("claim-1"), NODE)
-    oracle.on_prepared(info("claim-1"), OTHER)
+    oracle.on_prepared(prepared("claim-1", NODE), driver="gpu")
+    oracle.on_prepared(prepared("claim-1", OTHER), driver="gpu")
     assert oracle.finding is None
-    oracle.on_prepared(info("claim-1"), OTHER)
+    oracle.on_prepared(prepared("claim-1", OTHER), driver="gpu")
     assert oracle.finding == "prepared: claim-1 was prepared again"
 
 
 def test_a_device_is_not_prepared_for_another_claim_on_any_node(
     oracle: preparations.Preparations,
 ) -> None:
-    oracle.on_prepared(info("claim-1"), NODE)
-    oracle.on_prepared(info("claim-2"), OTHER)
+    oracle.on_prepared(prepared("claim-1", NODE), driver="gpu")
+    oracle.on_prepared(prepared("claim-2", OTHER), driver="gpu")
     assert oracle.finding == "prepared: device-0 for claim-2 while it is for claim-1"
 
 
 def test_a_kubelet_that_was_started_again_prepares_once_more(
     oracle: preparations.Preparations,
 ) -> None:
-    oracle.on_prepared(info("claim-1"), NODE)
+    oracle.on_prepared(prepared("claim-1", NODE), driver="gpu")
     oracle.on_restarted()
-    oracle.on_prepared(info("claim-1"), NODE)
+    oracle.on_prepared(prepared("claim-1", NODE), driver="gpu")
     assert oracle.finding is None
-    oracle.on_prepared(info("claim-1"), NODE)
+    oracle.on_prepared(prepared("claim-1", NODE), driver="gpu")
     assert oracle.finding is not None
 
 

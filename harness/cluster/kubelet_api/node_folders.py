@@ -1,5 +1,6 @@
 """Folders of nodes that an option names, with `{node}` in it for one folder a node."""
 
+import glob
 import pathlib
 
 NODE = "{node}"
@@ -9,3 +10,8 @@ NODE = "{node}"
 def of_node(template: str, node: str) -> pathlib.Path:
     """Return the folder of a node."""
     return pathlib.Path(template.replace(NODE, node))
+
+
+def pattern(template: str) -> str:
+    """Return the pattern of `glob` for the folders of all nodes."""
+    return "*".join(map(glob.escape, template.split(NODE)))

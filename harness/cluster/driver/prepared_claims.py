@@ -1,0 +1,144 @@
+"""The claims that a driver has prepared, and the files by which it knows them after a restart.
+
+There is a file for each claim, so that a change never rewrites what is known of others, and two
+instances of a driver can share the folder.
+"""
+
+import glob
+import pathlib
+from collections.abc import Iterable
+
+import msgspec
+
+from harness import errors, regular_files, writing
+from harness.cluster.driver import cdi_files
+from harness.cluster.kubelet_api import node_folders, preparations
+from harness.model import devices
+from harness.model.objects import Object
+
+
+class PreparedClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim that is prepared on a node, with all that its CDI files need."""
+
+    node: str
+    namespace: str
+    name: str
+    uid: str
+    devices: preparations.Prepared
+    exclusive: frozenset[str] = frozenset()
+    """`driver/pool/device` of those that no other claim may use."""
+    environments: dict[str, dict[str, str]] = {}
+    """Request -> the environment of a container that uses it."""
+
+
+_files = msgspec.json.Decoder(PreparedClaim)
+
+
+def of(claim: Object, *, driver: str, node: str) -> PreparedClaim:
+    """Return what a driver remembers of an allocated claim: nothing of other drivers' devices.
+
+    Raises PreparationError if its parameters cannot be variables.
+    """
+    meta = claim["metadata"]
+    allocated = claim["status"]["allocation"].get("devices") or {}
+    own = [result for result in allocated.get("results") or [] if result["driver"] == driver]
+    environments = cdi_files.environments(claim)
+    return PreparedClaim(
+        node=node,
+        namespace=meta["namespace"],
+        name=meta["name"],
+        uid=meta["uid"],
+        devices=tuple(_device(meta["uid"], result) for result in own),
+        exclusive=frozenset(_named(result) for result in own if not _is_shared(result)),
+        environments={
+            request: found for (name, request), found in environments.items() if name == driver
+        },
+    )
+
+
+class PreparedClaims:
+    """The prepared claims of one driver on all nodes. Not thread-safe.
+
+    `template` is the folder, with `{node}` in it for one folder a node; empty: in memory only.
+    """
+
+    def __init__(self, driver: str, template: str = "") -> None:
+        self._driver, self._template = driver, template
+        self._claims: dict[tuple[str, str], PreparedClaim] = {}
+        """Node and uid -> the claim."""
+
+    def load(self) -> list[PreparedClaim]:
+        """Read all files; return the claims.
+
+        Raises UsageError for a file that cannot be read or decoded.
+        """
+        self._claims = {(claim.node, claim.uid): claim for claim in self._read()}
+        return list(self._claims.values())
+
+    def find(self, node: str, uid: str) -> PreparedClaim | None:
+        """Return a claim; None: it is not prepared on the node."""
+        return self._claims.get((node, uid))
+
+    def add(self, claim: PreparedClaim) -> None:
+        """Remember a claim, instead of what was known of it.
+
+        Raises StorageError or UnwritableError if its file cannot be written.
+        """
+        self._write(claim)
+        self._claims[claim.node, claim.uid] = claim
+
+    def remove(self, claim: PreparedClaim) -> None:
+        """Forget a claim. Raises StorageError or UnwritableError if its file stays."""
+        self._unlink(claim)
+        self._claims.pop((claim.node, claim.uid), None)
+
+    def _read(self) -> Iterable[PreparedClaim]:
+        if self._template:
+            pattern = f"{node_folders.pattern(self._template)}/{glob.escape(self._driver)}/*.json"
+            yield from map(_decoded, sorted(glob.glob(pattern)))  # noqa: PTH207 - may be absolute
+
+    def _write(self, claim: PreparedClaim) -> None:
+        if self._template:
+            path = self._path(claim)
+            with writing.explained(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            writing.replace(path, msgspec.json.encode(claim))
+
+    def _unlink(self, claim: PreparedClaim) -> None:
+        if self._template:
+            path = self._path(claim)
+            with writing.explained(path):
+                path.unlink(missing_ok=True)
+
+    def _path(self, claim: PreparedClaim) -> pathlib.Path:
+        folder = node_folders.of_node(self._template, claim.node)
+        return folder / self._driver / f"{claim.uid}.json"
+
+
+def _decoded(path: str) -> PreparedClaim:
+    try:
+        return _files.decode(regular_files.content(pathlib.Path(path)))
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise errors.UsageError(
+            f"{path}: expected a claim that a driver has prepared ({error}): "
+            "remove the file, or name another folder"
+        ) from error
+
+
+def _device(uid: str, result: Object) -> preparations.PreparedDevice:
+    request = cdi_files.base(result["request"])
+    return preparations.PreparedDevice(
+        request_names=(request,),
+        pool=result["pool"],
+        device=result["device"],
+        cdi_device_ids=(cdi_files.device_id(result["driver"], uid, request),),
+        share_id=result.get("shareID"),
+    )
+
+
+def _named(result: Object) -> str:
+    return str(devices.DeviceID(result["driver"], result["pool"], result["device"]))
+
+
+def _is_shared(result: Object) -> bool:
+    return bool(result.get("adminAccess") or result.get("shareID"))
