@@ -1,11 +1,16 @@
 """Stand-alone parts of the harness: kubelets with a DRA driver, load, recorder, fault proxy."""
 
 import pathlib
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from harness import errors
 from harness.cli.subcommands.parts import cluster_parts
+
+CDI_FOLDER = "/var/run/cdi"
+"""Where drivers on real nodes write their CDI files."""
 
 
 def kubelet(
@@ -33,6 +38,27 @@ def kubelet(
         pathlib.Path | None,
         typer.Option(help="Keep checkpoints and CDI files in this folder (default: in memory)."),
     ] = None,
+    plugins_registry: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR",
+            help="Call the DRA drivers that register in this folder, as a real kubelet does in /var/lib/kubelet/plugins_registry; {node}: one folder a node (default: the test driver in this process).",
+        ),
+    ] = "",
+    cdi_dir: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR",
+            help="Folder with the CDI files of these drivers; {node}: one folder a node (default: /var/run/cdi).",
+        ),
+    ] = "",
+    wait_for_driver: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Be ready only once this driver is registered on each node; fail after 20 s (may be repeated).",
+        ),
+    ] = None,
     preparations: Annotated[
         pathlib.Path | None, typer.Option(help="Journal prepared claims in this file.")
     ] = None,
@@ -51,13 +77,18 @@ def kubelet(
     seed: Annotated[int, typer.Option(hidden=True)] = 0,
     ready_file: cluster_parts.ReadyFile = None,
 ) -> int:
-    """Run the kubelets of all fake nodes, with a DRA driver, against any kubeconfig."""
+    """Run the kubelets of all fake nodes, with DRA drivers, against any kubeconfig.
+
+    Drivers register in the folder --plugins-registry; without it, the test driver is in the same
+    process.
+    """
     from harness.cluster.dra import kubelet_defects, node_claims
     from harness.cluster.driver import driver_settings
     from harness.cluster.fake_nodes import kubelet_process
     from harness.cluster.pool_changes import pool_changers
 
     cluster_parts.require_defects_of("kubelet", defect or ())
+    _require_registry(plugins_registry, cdi_dir, wait_for_driver or ())
     return kubelet_process.run(
         kubelet_process.KubeletOptions(
             kubeconfig=kubeconfig,
@@ -65,9 +96,13 @@ def kubelet(
             operations=operations,
             run_id=run_id,
             metrics_port=metrics_port,
+            plugins_registry=plugins_registry,
+            required_drivers=tuple(wait_for_driver or ()),
+            note=cluster_parts.note,
             only_nodes=tuple(node or ()),
             claims=node_claims.NodeClaimsOptions(
                 driver=driver_settings.read(settings, exclusivity=exclusivity),
+                cdi=(cdi_dir or CDI_FOLDER) if plugins_registry else "",
                 state=state,
                 journal=preparations,
                 parts=kubelet_defects.parts(defect or ()),
@@ -80,6 +115,17 @@ def kubelet(
             ready_file=ready_file,
         )
     )
+
+
+def _require_registry(plugins_registry: str, cdi_dir: str, drivers: Sequence[str]) -> None:
+    """Raise UsageError for options of drivers behind sockets without their registry."""
+    given = {"--cdi-dir": cdi_dir, "--wait-for-driver": next(iter(drivers), "")}
+    for option, value in given.items():
+        if value and not plugins_registry:
+            raise errors.UsageError(
+                f"expected --plugins-registry with {option} {value}: the driver in this process "
+                "registers nowhere"
+            )
 
 
 def traffic_worker(
