@@ -1,0 +1,378 @@
+"""The bench of a test: the driver, the API server, and claims with allocations of its devices."""
+
+import contextlib
+import dataclasses
+import pathlib
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from harness import clocks, errors
+from harness.cluster.kubelet_api import calls, preparations
+from harness.conformance import results
+from harness.conformance.drivers import (
+    cdi_specs,
+    claim_documents,
+    cluster_objects,
+    driver_calls,
+    driver_commands,
+    driver_folders,
+    driver_instances,
+    published_devices,
+)
+
+_INSTANCE = "instance-a"
+DEFAULT_DRIVER = "driver.flake-hunt.example"
+"""{driver} if no name was given."""
+_SETTLE_S = 0.5
+"""Time in which slices must not change before they count as published."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The driver that is tested, and how."""
+
+    command: driver_commands.Command | None
+    """None: the driver runs already."""
+    node: str
+    driver_name: str = ""
+    """The driver to test if several register; it fills {driver}, too. Empty: the first one."""
+    claim: Mapping[str, Any] | None = None
+    """A ResourceClaim whose requests and parameters the claims of the test have."""
+    kubeconfig: pathlib.Path
+    """For the driver, with TLS."""
+    limits: driver_instances.Limits
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A claim of the API server, allocated unless a rule wants otherwise."""
+
+    reference: driver_calls.Claim
+    devices: tuple[published_devices.Device, ...]
+
+    @property
+    def uid(self) -> str:
+        """The claim's uid."""
+        return self.reference.uid
+
+
+class Bench:
+    """Everything that rules use. One rule at a time uses it."""
+
+    def __init__(
+        self,
+        options: Options,
+        folders: driver_folders.Folders,
+        objects: cluster_objects.ClusterObjects,
+        *,
+        namespace: str,
+    ) -> None:
+        self.options, self.folders, self.objects = options, folders, objects
+        self.namespace = namespace
+        self.held_reads = cluster_objects.HeldReads(objects)
+        self.instance = self._instance(_INSTANCE)
+        self._claims: list[Claim] = []
+        self._count = 0
+        self._slices: list[cluster_objects.Object] = []
+
+    # The driver
+
+    @property
+    def can_restart(self) -> bool:
+        """True if the test starts and ends the driver."""
+        return self.options.command is not None
+
+    @property
+    def driver(self) -> driver_calls.Driver:
+        """The driver's DRA service."""
+        return self.instance.driver
+
+    @property
+    def name(self) -> str:
+        """The name under which the driver has registered."""
+        return self.instance.info.name
+
+    def start(self) -> None:
+        """Start the driver and register it. Raises Failed."""
+        self.instance.start()
+
+    def require_restarts(self) -> None:
+        """Raise Skipped if the driver was started by others."""
+        if not self.can_restart:
+            raise results.Skipped("the driver was not started by this command: use --driver")
+
+    def restart(self) -> None:
+        """Kill the driver and start it again on its state. Raises Skipped and Failed."""
+        self.require_restarts()
+        self.instance.kill()
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Start a driver that was killed. Raises Failed."""
+        self._slices = []
+        try:
+            self.instance.start()
+        except results.Failed as failure:
+            raise results.Failed(
+                f"after kill -9 the driver does not come back: {failure}"
+            ) from None
+
+    @contextlib.contextmanager
+    def second_instance(self) -> Iterator[driver_instances.Instance]:
+        """Run a second instance beside the first one. Raises Skipped if the command has none."""
+        self.require_restarts()
+        if self.options.command is None or not self.options.command.has_instances:
+            raise results.Skipped("the command has no {instance}: it cannot run twice")
+        other = self._instance("instance-b")
+        known = driver_instances.sockets(self.folders.registry)
+        try:
+            other.start(known=known)
+            yield other
+        finally:
+            other.stop()
+
+    def reboot(self) -> None:
+        """Kill the driver, empty the CDI folder, give the node a new boot id, start the driver."""
+        self.require_restarts()
+        if self.folders.cdi_of_node is not None:
+            raise results.Skipped("the CDI folder is the node's own, and is not emptied")
+        self.instance.kill()
+        self.folders.empty_cdi()
+        self.objects.set_boot_id(self.options.node, str(uuid.uuid4()))
+        self.start_again()
+
+    def kubelet_restarts(self) -> None:
+        """Register the driver again, over new connections."""
+        self.instance.register()
+
+    def begin_afresh(self) -> None:
+        """Start the driver without its state, after a rule has failed."""
+        self.held_reads_off()
+        if not self.can_restart:
+            return
+        self._slices = []
+        self.instance.kill()
+        self.folders.empty()
+        with contextlib.suppress(results.Failed):
+            self.instance.start()
+
+    def held_reads_off(self) -> None:
+        """Let held reads go, where the API server has them."""
+        if self.can_restart:
+            self.held_reads.release()
+
+    def _instance(self, name: str) -> driver_instances.Instance:
+        command = self.options.command
+        return driver_instances.Instance(
+            command.filled(self._values(name)) if command else None,
+            self.folders,
+            self.options.limits,
+            driver_name=self.options.driver_name,
+        )
+
+    def _values(self, instance: str) -> dict[str, str]:
+        folders = self.folders
+        return {
+            "kubeconfig": str(self.options.kubeconfig),
+            "node": self.options.node,
+            "driver": self.options.driver_name or DEFAULT_DRIVER,
+            "plugins_dir": str(folders.plugins),
+            "registry_dir": str(folders.registry),
+            "cdi_dir": str(folders.cdi),
+            "state_dir": str(folders.state),
+            "instance": instance,
+        }
+
+    # Devices and claims
+
+    def slices(self) -> list[cluster_objects.Object]:
+        """Return the ResourceSlices once they have stopped to change; none is possible.
+
+        They are read once for each start of the driver.
+        """
+        if self._slices:
+            return self._slices
+        before: list[Any] = []
+
+        def are_settled() -> bool:
+            found = sorted(self.objects.slices(), key=lambda item: str(item["metadata"]["name"]))
+            is_same, before[:] = bool(found) and found == before, found
+            return is_same
+
+        with contextlib.suppress(errors.WaitTimeoutError):
+            clocks.wait_until(
+                are_settled,
+                timeout_s=self.options.limits.start_s,
+                why="slices",
+                interval_s=_SETTLE_S,
+            )
+        self._slices = before
+        return before
+
+    def devices(self, count: int = 1) -> list[published_devices.Device]:
+        """Return devices that can be allocated at the same time. Raises Skipped for too many."""
+        found = self.all_devices()
+        if len(found) < count:
+            raise results.Skipped(
+                f"{count} devices are needed at a time, and the driver has published {len(found)}"
+            )
+        return found[:count]
+
+    def all_devices(self) -> list[published_devices.Device]:
+        """Return all devices that can be allocated at the same time, or those of --claim."""
+        if given := claim_documents.allocated_devices(self.options.claim or {}):
+            return given
+        slices = self.slices()
+        return published_devices.compatible(
+            published_devices.of_driver(slices, self.name, self.options.node), slices
+        )
+
+    def exclusive_device(self) -> published_devices.Device:
+        """Return a device that one claim at a time can have. Raises Skipped."""
+        for device in self.all_devices():
+            if not device.is_shared:
+                return device
+        raise results.Skipped("the driver has published no device for one claim alone")
+
+    def claim(
+        self,
+        *devices: published_devices.Device,
+        status: Mapping[str, Any] | None = None,
+        is_allocated: bool = True,
+        **more: Any,
+    ) -> Claim:
+        """Make a claim that is allocated devices, by default one, and reserved for a pod.
+
+        `status` replaces keys of the status; `more` are those of `claim_documents.Wanted`.
+        """
+        wanted = claim_documents.Wanted(devices=tuple(devices or self.devices()), **more)
+        self._count += 1
+        name = f"claim-{self._count}"
+        given = (self.options.claim or {}).get("spec") or {}
+        spec = claim_documents.spec(wanted, self.objects.class_of(self.name), given)
+        uid = self.objects.make_claim(self.namespace, name, spec)["metadata"]["uid"]
+        reference = driver_calls.Claim(self.namespace, name, uid)
+        claim = Claim(reference=reference, devices=tuple(wanted.devices))
+        self._claims.append(claim)
+        if is_allocated:
+            made = claim_documents.status(
+                wanted, spec, driver=self.name, pod=(f"pod-of-{name}", uid)
+            )
+            self.objects.set_status(self.namespace, name, {**made, **(status or {})})
+        return claim
+
+    def remove(self, claim: Claim) -> None:
+        """Delete a claim from the API server by force."""
+        self.objects.remove_claim(claim.reference.namespace, claim.reference.name)
+
+    # Calls
+
+    def prepare(self, *claims: Claim) -> driver_calls.Answer:
+        """Call NodePrepareResources. Raises Failed if there is no answer in time."""
+        return self.answered(self.driver.start_prepare([claim.reference for claim in claims]))
+
+    def unprepare(self, *claims: Claim) -> driver_calls.Answer:
+        """Call NodeUnprepareResources. Raises Failed if there is no answer in time."""
+        return self.answered(self.driver.start_unprepare([claim.reference for claim in claims]))
+
+    def answered(
+        self, pending: driver_calls.Pending, what: str = "the call"
+    ) -> driver_calls.Answer:
+        """Return the answer of a call. Raises CallError if it is refused, Failed without any."""
+        try:
+            answer: driver_calls.Answer = pending.answer()
+        except calls.CallError as error:
+            if driver_calls.is_refusal(error):
+                raise
+            raise results.Failed(f"{what} got no answer: {error}{self._ended()}") from None
+        return answer
+
+    def prepared(self, claim: Claim, when: str = "") -> preparations.Prepared:
+        """Prepare a claim and return its devices. Raises Failed if that fails."""
+        what = f"NodePrepareResources of an allocated claim{when and ' ' + when}"
+        entry = self._entry(claim, what, self.prepare)
+        return entry if isinstance(entry, tuple) else ()
+
+    def unprepared(self, claim: Claim, when: str = "") -> None:
+        """Unprepare a claim. Raises Failed if that fails."""
+        self._entry(claim, f"NodeUnprepareResources{when and ' ' + when}", self.unprepare)
+
+    def refusal(self, claim: Claim) -> str:
+        """Prepare a claim; return the error by which it is refused, empty if it is prepared."""
+        try:
+            entry = self.prepare(claim).get(claim.uid, ())
+        except calls.CallError as error:
+            return str(error)
+        return str(entry) if isinstance(entry, preparations.PreparationError) else ""
+
+    def require_alive(self, after: str) -> None:
+        """Raise Failed if the driver has ended, or does not answer any more."""
+        try:
+            self.instance.ask()
+        except calls.CallError as error:
+            raise results.Failed(
+                f"{after}, the driver does not answer GetInfo any more: {error}{self._ended()}"
+            ) from None
+
+    def _entry(
+        self, claim: Claim, what: str, call: Callable[[Claim], driver_calls.Answer]
+    ) -> driver_calls.Entry:
+        try:
+            answer = call(claim)
+        except calls.CallError as error:
+            raise results.Failed(f"{what} failed: {error}") from None
+        if claim.uid not in answer:
+            raise results.Failed(f"the answer of {what} lacks the claim")
+        entry = answer[claim.uid]
+        if isinstance(entry, preparations.PreparationError):
+            raise results.Failed(f"{what} failed: {entry}")
+        return entry
+
+    def _ended(self) -> str:
+        report = self.instance.exit_report
+        return f"; the driver has ended with {report}{self.instance.log_tail()}" if report else ""
+
+    # CDI files
+
+    def cdi(self) -> dict[pathlib.Path, bytes]:
+        """Return the CDI files with their contents."""
+        return cdi_specs.files(self.folders.cdi)
+
+    def missing_ids(self, devices: preparations.Prepared) -> list[str]:
+        """Return the CDI ids of prepared devices that no file defines."""
+        known = cdi_specs.definitions(self.cdi())
+        return [item for device in devices for item in device.cdi_device_ids if item not in known]
+
+    def ids(self, devices: preparations.Prepared) -> list[str]:
+        """Return the CDI ids of prepared devices. Raises Skipped if there are none."""
+        found = [item for device in devices for item in device.cdi_device_ids]
+        if not found:
+            raise results.Skipped("the driver answers without CDI ids, which is allowed")
+        return found
+
+    # The end of a rule
+
+    def settle(self) -> str | None:
+        """Unprepare and delete the claims of a rule; return a sentence if the driver has ended."""
+        self.held_reads_off()
+        report = self.instance.exit_report
+        if report is not None:
+            ended = f"the driver ended with {report} meanwhile{self.instance.log_tail()}"
+            self._forget_claims()
+            return ended
+        claims = [claim.reference for claim in self._claims]
+        if claims:
+            with contextlib.suppress(calls.CallError, results.Undecided):
+                self.driver.unprepare(claims)
+        self._forget_claims()
+        return None
+
+    def close(self) -> None:
+        """End the driver."""
+        self.instance.stop()
+
+    def _forget_claims(self) -> None:
+        claims, self._claims = self._claims, []
+        for claim in claims:
+            self.remove(claim)

@@ -1,0 +1,88 @@
+"""The folders of a driver that is tested: short, because a socket's path has at most 107 bytes."""
+
+import dataclasses
+import pathlib
+import shutil
+import tempfile
+
+SOCKET_PATH_BYTES_MAX = 107
+_PREFIX = "fhd-"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders of one run."""
+
+    root: pathlib.Path
+    cdi_of_node: pathlib.Path | None = None
+    """The CDI folder of a driver that does not take one; None: one below the root."""
+    registry_of_node: pathlib.Path | None = None
+    """The registry of a driver that runs already, or its socket there."""
+    socket: pathlib.Path | None = None
+    """The socket to call of such a driver; None: the one that it names."""
+
+    @property
+    def plugins(self) -> pathlib.Path:
+        """The folder for the sockets that are called."""
+        return self.root / "p"
+
+    @property
+    def registry(self) -> pathlib.Path:
+        """The folder for the sockets that register."""
+        return self.registry_of_node or self.root / "r"
+
+    @property
+    def cdi(self) -> pathlib.Path:
+        """The folder of CDI files."""
+        return self.cdi_of_node or self.root / "c"
+
+    @property
+    def state(self) -> pathlib.Path:
+        """The folder for what the driver keeps over a restart."""
+        return self.root / "s"
+
+    @property
+    def log(self) -> pathlib.Path:
+        """The file with what the driver prints."""
+        return self.root / "driver.log"
+
+    def make(self) -> None:
+        """Make all folders that a driver expects."""
+        for path in (self.plugins, self.registry, self.state, self.cdi):
+            path.mkdir(exist_ok=True, parents=True)
+
+    def empty_cdi(self) -> None:
+        """Remove the CDI files, as a reboot does; does nothing to a folder of the node."""
+        if self.cdi_of_node is None:
+            _empty(self.cdi)
+
+    def empty(self) -> None:
+        """Remove everything that a driver has left, for a start from nothing."""
+        for path in (self.plugins, self.registry, self.state):
+            _empty(path)
+        self.empty_cdi()
+
+    def remove(self) -> None:
+        """Remove all folders."""
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+def make(cdi_of_node: pathlib.Path | None = None) -> Folders:
+    """Return new folders with short names."""
+    folders = Folders(pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_short())), cdi_of_node)
+    folders.make()
+    return folders
+
+
+def _short() -> str | None:
+    """Return a folder for temporary files with a short name, None for the default one."""
+    usual = tempfile.gettempdir()
+    return "/tmp" if len(usual) > 32 and pathlib.Path("/tmp").is_dir() else None  # noqa: S108
+
+
+def _empty(folder: pathlib.Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,37 @@
+"""Rules about a reboot: the CDI folder is empty, and the driver's own folder is not."""
+
+from harness.conformance import results
+from harness.conformance.drivers import benches
+from harness.conformance.drivers.groups import unprepare as unprepare_rules
+
+
+def files_made_again(bench: benches.Bench) -> None:
+    """The kubelet calls Prepare again before it starts the pod's containers."""
+    claim = bench.claim()
+    bench.ids(bench.prepared(claim))
+    bench.reboot()
+    devices = bench.prepared(claim, "after a reboot")
+    if missing := bench.missing_ids(devices):
+        raise results.Failed(
+            f"after a reboot, Prepare answers with {missing[0]} and does not make its file again"
+        )
+
+
+def same_devices(bench: benches.Bench) -> None:
+    """The allocation is still the same."""
+    claim = bench.claim()
+    bench.prepared(claim)
+    bench.reboot()
+    found = {(device.pool, device.device) for device in bench.prepared(claim, "after a reboot")}
+    wanted = {(device.pool, device.name) for device in claim.devices}
+    if found != wanted:
+        raise results.Failed(f"after a reboot, {sorted(wanted)} are answered by {sorted(found)}")
+
+
+def unprepare(bench: benches.Bench) -> None:
+    """The pod was deleted while the node was down."""
+    claim = bench.claim()
+    bench.prepared(claim)
+    bench.reboot()
+    bench.unprepared(claim, "after a reboot")
+    unprepare_rules.require_free(bench, claim, "after a reboot and Unprepare")

@@ -1,0 +1,45 @@
+"""Rules about `status.devices` of claims, where drivers report on their devices."""
+
+from typing import Any
+
+from harness.conformance import results
+from harness.conformance.drivers import benches
+
+_OTHER = "other.example.com"
+
+
+def keeps_others(bench: benches.Bench) -> None:
+    """Another driver has reported before."""
+    claim = _claim_with_entry(bench)
+    for when, call in (("Prepare", bench.prepared), ("Unprepare", bench.unprepared)):
+        call(claim)
+        if not any(entry["driver"] == _OTHER for entry in _entries(bench, claim)):
+            raise results.Failed(f"after {when}, the entry of {_OTHER} in status.devices is gone")
+
+
+def own_entries(bench: benches.Bench) -> None:
+    """Its devices are those of the allocation."""
+    claim = bench.claim()
+    bench.prepared(claim)
+    entries = _entries(bench, claim)
+    if not entries:
+        raise results.Skipped("the driver writes nothing into status.devices")
+    known = {(bench.name, device.pool, device.name) for device in claim.devices}
+    for entry in entries:
+        if (entry["driver"], entry["pool"], entry["device"]) not in known:
+            raise results.Failed(f"status.devices names {entry['device']}, which is not allocated")
+
+
+def _claim_with_entry(bench: benches.Bench) -> benches.Claim:
+    """Return a claim with a device of another driver, which has reported on it."""
+    row = {"driver": _OTHER, "pool": "elsewhere", "device": "foreign"}
+    claim = bench.claim(more_results=[row])
+    namespace, name, _ = claim.reference
+    bench.objects.set_status(namespace, name, {"devices": [{**row, "data": {"up": True}}]})
+    return claim
+
+
+def _entries(bench: benches.Bench, claim: benches.Claim) -> list[dict[str, Any]]:
+    found = bench.objects.claim(claim.reference.namespace, claim.reference.name) or {}
+    entries: list[dict[str, Any]] = found.get("status", {}).get("devices") or []
+    return entries

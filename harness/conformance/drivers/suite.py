@@ -1,0 +1,212 @@
+"""A run of the suite: an API server, a node, the driver, and one rule after the other.
+
+1. Start an API server of its own, unless the driver runs already on another one.
+2. Make the node, a namespace, and the short folders for sockets.
+3. Start the driver and register it.
+4. Check each rule; after a failure, start the driver from nothing, so that one rule is to blame.
+5. End the driver and the API server, and remove the folders.
+"""
+
+import contextlib
+import dataclasses
+import importlib
+import pathlib
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from harness import clocks, errors
+from harness.client import transports
+from harness.cluster import embedded_cluster
+from harness.cluster.kubelet_api import calls
+from harness.conformance import results, rules
+from harness.conformance.drivers import (
+    benches,
+    cluster_objects,
+    driver_commands,
+    driver_folders,
+    driver_instances,
+)
+
+_GROUPS = "harness.conformance.drivers.groups"
+_NAMESPACE = "driver-test"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """A driver that runs already."""
+
+    registry: pathlib.Path
+    """Folder of its registration socket, or the socket."""
+    socket: pathlib.Path | None = None
+    """Its other socket, if GetInfo does not name it as this machine sees it."""
+    kubeconfig: pathlib.Path
+    """The API server whose claims it reads."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The driver that is tested, and how."""
+
+    command: driver_commands.Command | None = None
+    attached: Attached | None = None
+    """None: `command` is started."""
+    node: str = "node-1"
+    driver_name: str = ""
+    cdi_folder: pathlib.Path | None = None
+    """The CDI folder of a driver that takes none."""
+    claim: Mapping[str, Any] | None = None
+    kubelet_defects: Sequence[str] = ()
+    call_s: float = 10.0
+    start_s: float = 20.0
+
+
+Progress = Callable[[str], None]
+
+
+def run(
+    options: Options,
+    chosen: Sequence[rules.Rule],
+    *,
+    left_out: Mapping[str, str],
+    progress: Progress,
+) -> Iterator[results.Result]:
+    """Check rules and yield their results one by one; `left_out` are reasons by rule.
+
+    Raises ClusterError if the API server cannot be used.
+    """
+    progress("starting the API server and the driver")
+    with bench_of(options) as bench:
+        problem = _start(bench)
+        for rule in chosen:
+            progress(rule.id)
+            yield _checked(bench, rule, left_out.get(rule.id, ""), problem)
+
+
+@contextlib.contextmanager
+def bench_of(options: Options) -> Iterator[benches.Bench]:
+    """Provide a bench whose driver is not started yet, and leave nothing behind."""
+    folders = driver_folders.make(options.cdi_folder)
+    try:
+        with _api_server(options, folders) as (plain, tls):
+            transport = transports.connect(plain)
+            objects = cluster_objects.ClusterObjects(transport, timeout_s=options.call_s)
+            bench = benches.Bench(
+                _bench_options(options, tls), _seen(options, folders), objects, namespace=_NAMESPACE
+            )
+            try:
+                _make_objects(options, objects)
+                yield bench
+            finally:
+                bench.close()
+                _remove_objects(options, objects)
+                transport.close()
+    finally:
+        folders.remove()
+
+
+def check(bench: benches.Bench, rule: rules.Rule) -> results.Result:
+    """Check one rule with a driver that runs."""
+    started_ns = clocks.monotonic_ns()
+    outcome, text = _outcome(bench, rule)
+    try:
+        ended = bench.settle()
+    except (errors.HarnessError, calls.CallError) as error:
+        ended = f"the claims of the rule cannot be removed: {error}"
+    if ended and outcome is not results.Outcome.FAILED:
+        outcome, text = results.Outcome.FAILED, ended
+    if outcome is results.Outcome.FAILED:
+        bench.begin_afresh()
+    seconds = (clocks.monotonic_ns() - started_ns) / 1e9
+    return results.Result(rule=rule, outcome=outcome, text=text, seconds=seconds)
+
+
+def function_of(rule: rules.Rule) -> Callable[[benches.Bench], None]:
+    """Return the function that checks a rule."""
+    module = importlib.import_module(f"{_GROUPS}.{rule.group}")
+    name = rule.id.partition("/")[2].replace("-", "_")
+    found: Callable[[benches.Bench], None] = getattr(module, name)
+    return found
+
+
+def _start(bench: benches.Bench) -> str:
+    """Start the driver; return why it did not register, empty if it did."""
+    try:
+        bench.start()
+    except results.Failed as failure:
+        return str(failure)
+    return ""
+
+
+def _checked(bench: benches.Bench, rule: rules.Rule, reason: str, problem: str) -> results.Result:
+    if reason:
+        return results.Result(rule=rule, outcome=results.Outcome.SKIPPED, text=reason)
+    if not problem:
+        return check(bench, rule)
+    if rule.id == "registration/registers":
+        return results.Result(rule=rule, outcome=results.Outcome.FAILED, text=problem)
+    text = f"the driver has not registered: {problem}"
+    return results.Result(rule=rule, outcome=results.Outcome.UNDECIDED, text=text)
+
+
+def _outcome(bench: benches.Bench, rule: rules.Rule) -> tuple[results.Outcome, str]:
+    try:
+        function_of(rule)(bench)
+    except results.Failed as failure:
+        return results.Outcome.FAILED, str(failure)
+    except results.Skipped as reason:
+        return results.Outcome.SKIPPED, str(reason)
+    except calls.CallError as error:
+        return results.Outcome.FAILED, f"a call of the driver fails: {error}"
+    except (results.Undecided, errors.HarnessError) as error:
+        return results.Outcome.UNDECIDED, str(error)
+    return results.Outcome.HELD, ""
+
+
+def _bench_options(options: Options, kubeconfig: pathlib.Path) -> benches.Options:
+    return benches.Options(
+        command=options.command,
+        node=options.node,
+        driver_name=options.driver_name,
+        claim=options.claim,
+        kubeconfig=kubeconfig,
+        limits=driver_instances.Limits(call_s=options.call_s, start_s=options.start_s),
+    )
+
+
+def _seen(options: Options, folders: driver_folders.Folders) -> driver_folders.Folders:
+    """Return the folders, with the registry of a driver that runs already."""
+    if options.attached is None:
+        return folders
+    registry = options.attached.registry
+    return dataclasses.replace(folders, registry_of_node=registry, socket=options.attached.socket)
+
+
+@contextlib.contextmanager
+def _api_server(
+    options: Options, folders: driver_folders.Folders
+) -> Iterator[tuple[pathlib.Path, pathlib.Path]]:
+    """Provide an API server: its kubeconfigs for this process and for the driver."""
+    if options.attached is not None:
+        yield options.attached.kubeconfig, options.attached.kubeconfig
+        return
+    folder = folders.root / "api"
+    folder.mkdir()
+    cluster = embedded_cluster.up("driver-test", folder)
+    try:
+        yield cluster.kubeconfig, cluster.user_kubeconfig
+    finally:
+        cluster.down()
+
+
+def _make_objects(options: Options, objects: cluster_objects.ClusterObjects) -> None:
+    objects.make_namespace(_NAMESPACE)
+    if options.attached is None:
+        objects.make_node(options.node, boot_id=str(uuid.uuid4()))
+
+
+def _remove_objects(options: Options, objects: cluster_objects.ClusterObjects) -> None:
+    """Remove the namespace from an API server that stays."""
+    if options.attached is not None:
+        with contextlib.suppress(errors.HarnessError):
+            objects.remove_namespace(_NAMESPACE)

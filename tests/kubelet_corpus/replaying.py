@@ -1,0 +1,274 @@
+"""Replays what a real kubelet did with recorded drivers: our DRA manager gets the same answers.
+
+A conversation is a list of steps. `pod`, `claim` and `driver` say what is there from then on; `do`
+is what the kubelet did for a pod: which claims it read, which calls it made, with the bytes of both
+sides and the checkpoint file at that moment, and how it ended; `container` has the CDI ids that the
+container runtime got.
+"""
+
+import json
+import lzma
+import pathlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from google.protobuf import message
+
+from harness.cluster.dra import (
+    cdi_devices,
+    claim_infos,
+    claim_managers,
+    driver_contracts,
+    node_claims,
+    pod_claims,
+    preparation_journals,
+)
+from harness.cluster.kubelet_api import messages, preparations, services
+
+Step = dict[str, Any]
+CORPUS = pathlib.Path(__file__).with_name("conversations.jsonl.xz")
+NODE, NAMESPACE = "worker-0", "default"
+NODE_PREPARE = "NodePrepareResources"
+
+
+def conversations() -> dict[str, list[Step]]:
+    """Name -> steps of each recorded conversation."""
+    found: dict[str, list[Step]] = {}
+    with lzma.open(CORPUS, "rt", encoding="utf-8") as lines:
+        for step in map(json.loads, lines):
+            if "conversation" in step:
+                steps = found[step["conversation"]] = []
+            else:
+                steps.append(step)
+    return found
+
+
+class _Cdi(cdi_devices.CdiFolder):
+    """Notes the CDI ids of the containers of one pod, in their order."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def environment(self, ids: Any) -> dict[str, str]:
+        self.asked.append(list(ids))
+        return {}
+
+
+class Replay:
+    """One conversation; the methods return what our manager does, in the recording's words."""
+
+    def __init__(self, folder: pathlib.Path, manager: type[claim_managers.ClaimManager]) -> None:
+        self._kind, self._claims, self._pods = manager, dict[str, Step](), dict[str, Step]()
+        self._drivers, self._checkpoint = _Drivers(self), claim_infos.Checkpoint(folder / "claims")
+        self._reads: list[str] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """Start another kubelet, which has the checkpoint only."""
+        self._manager = self._kind(
+            NODE,
+            get_claim=self._get,
+            drivers=self._drivers,
+            checkpoint=self._checkpoint,
+            journal=preparation_journals.PreparationJournal(None),
+        )
+
+    def is_told(self, step: Step) -> bool:
+        """Note a step that says what is there; return False for any other."""
+        if "claim" in step:
+            self._claims.pop(step["claim"], None)
+            if "deleted" not in step:
+                self._claims[step["claim"]] = _claim(step)
+        elif "do" not in step and "uid" in step:
+            self._pods[step["pod"]] = _pod(step)
+        elif "registered" in step:
+            self._drivers.register(step["driver"], is_there=step["registered"])
+        else:
+            return False
+        return True
+
+    def attempt(self, step: Step) -> Step:
+        """Do what the kubelet did for a pod; the drivers answer as they did."""
+        pod, self._reads = self._pods[step["pod"]], []
+        self._drivers.expect(step["calls"])
+        error = ""
+        try:
+            if step["do"] == "prepare":
+                self._manager.prepare(pod, pod_claims.of(pod))
+            else:
+                self._manager.unprepare(pod["metadata"]["uid"])
+        except preparations.PreparationError as found:
+            error = str(found)
+        return {"reads": self._reads, "calls": self._drivers.calls, "error": error}
+
+    def cdi(self, pod: str) -> dict[str, list[str]]:
+        """Return container -> its CDI ids."""
+        meant, folder = self._pods[pod], _Cdi()
+        infos = self._manager.infos(meta_uid(meant))
+        node_claims.environments(meant, infos, folder)
+        names = [container["name"] for container in meant["spec"]["containers"]]
+        return dict(zip(names, folder.asked, strict=True))
+
+    def checkpoint(self) -> Step:
+        """Return what is in the checkpoint file."""
+        return {
+            info.name: {
+                "pods": sorted(info.pods),
+                "devices": {
+                    driver: [
+                        name
+                        for device in info.prepared.get(driver, ())
+                        for name in device.cdi_device_ids
+                    ]
+                    for driver in sorted(info.drivers)
+                },
+            }
+            for info in self._checkpoint.load()
+        }
+
+    def _get(self, namespace: str, name: str) -> Step | None:
+        assert namespace == NAMESPACE
+        self._reads.append(name)
+        return self._claims.get(name)
+
+
+class _Drivers:
+    """Drivers that answer as recorded."""
+
+    outlive_kubelet = True
+
+    def __init__(self, replay: Replay) -> None:
+        self._replay, self._registered = replay, set[str]()
+        self._expected: list[Step] = []
+        self.calls: list[Step] = []
+
+    def register(self, driver: str, *, is_there: bool) -> None:
+        (self._registered.add if is_there else self._registered.discard)(driver)
+
+    def expect(self, calls: Sequence[Step]) -> None:
+        self._expected, self.calls = list(calls), []
+
+    def plugin(self, driver: str, node: str) -> "_Plugin":
+        assert node == NODE
+        if driver not in self._registered:
+            raise driver_contracts.not_registered(driver)
+        return _Plugin(self, driver)
+
+    def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+        return node == NODE and bool(info.prepared)
+
+    def stop(self) -> None:
+        pass
+
+    def answer(self, driver: str, method: str, asked: list[preparations.ClaimReference]) -> Any:
+        """Return the answer to a call that the real kubelet made, too."""
+        index = next(
+            number
+            for number, call in enumerate(self._expected)
+            if (call["driver"], call["method"]) == (driver, method)
+        )
+        recorded = self._expected.pop(index)
+        service = services.DRA[recorded["service"]]
+        kind = service.prepare if method == NODE_PREPARE else service.unprepare
+        request = messages.request(kind, asked).SerializeToString()
+        made = {"driver": driver, "method": method, "request": request.hex()}
+        self.calls.append({**made, "checkpoint": self._replay.checkpoint()})
+        return _decoded(recorded, kind)
+
+
+class _Plugin:
+    def __init__(self, drivers: _Drivers, driver: str) -> None:
+        self._drivers, self._driver = drivers, driver
+
+    def prepare(self, claims: Sequence[Step]) -> driver_contracts.PrepareAnswers:
+        asked = [claim_infos.of(claim).reference for claim in claims]
+        return messages.prepared(self._drivers.answer(self._driver, NODE_PREPARE, asked))
+
+    def unprepare(
+        self, claims: Sequence[claim_infos.ClaimInfo]
+    ) -> driver_contracts.UnprepareAnswers:
+        asked = [info.reference for info in claims]
+        answer = self._drivers.answer(self._driver, "NodeUnprepareResources", asked)
+        return messages.unprepared(answer)
+
+
+def _decoded(call: Step, kind: services.Method) -> Any:
+    if "error" not in call:
+        return kind.answer.FromString(bytes.fromhex(call["answer"]))
+    if call.get("answer"):  # the real one could not decode it either
+        with pytest.raises(message.DecodeError):
+            kind.answer.FromString(bytes.fromhex(call["answer"]))
+    code, words = call["error"]["code"], call["error"]["message"]
+    raise driver_contracts.CallFailedError(code, f"rpc error: code = {code} desc = {words}")
+
+
+def meta_uid(pod: Step) -> str:
+    """Return the uid of a pod."""
+    uid: str = pod["metadata"]["uid"]
+    return uid
+
+
+def differences(recorded: Step, found: Step) -> Iterator[str]:
+    """Yield how an attempt of ours differs from the recorded one.
+
+    The real kubelet calls the drivers of a pod in no order, and so does the comparison.
+    """
+    if recorded.get("reads", found["reads"]) != found["reads"]:
+        yield f"reads {found['reads']}, not {recorded['reads']}"
+    for name, calls in _by_driver(recorded).items():
+        ours = _by_driver(found).get(name, [])
+        if [call["request"] for call in calls] != [call["request"] for call in ours]:
+            yield f"{name}: calls {ours}, not {calls}"
+        elif not all(map(_has, ours, calls)):
+            yield f"{name}: checkpoints differ: {ours}, not {calls}"
+    if len(found["calls"]) != len(recorded["calls"]):
+        yield f"makes {len(found['calls'])} calls, not {len(recorded['calls'])}"
+    words = recorded.get("error", "").partition("dynamic resources: ")[2]
+    if words != found["error"]:
+        yield f"ends with {found['error'] or 'success'!r}, not {words or 'success'!r}"
+
+
+def _has(ours: Step, recorded: Step) -> bool:
+    """Return whether our checkpoint has, before a call, what the recorded one has.
+
+    After an attempt that failed, the real one has the devices of some of the other claims, as it
+    reads an answer in no order.
+    """
+    found, meant = ours["checkpoint"], recorded["checkpoint"]
+    if {name: claim["pods"] for name, claim in found.items()} != {
+        name: claim["pods"] for name, claim in meant.items()
+    }:
+        return False
+    return all(
+        set(ids) <= set(found[name]["devices"][driver])
+        for name, claim in meant.items()
+        for driver, ids in claim["devices"].items()
+    )
+
+
+def _by_driver(attempt: Step) -> dict[str, list[Step]]:
+    found: dict[str, list[Step]] = {}
+    for call in attempt["calls"]:
+        found.setdefault(f"{call['driver']} {call['method']}", []).append(call)
+    return found
+
+
+def _pod(step: Step) -> Step:
+    claims = [{"name": f"r{n}", "resourceClaimName": c} for n, c in enumerate(step["claims"])]
+    containers = [
+        {"name": name, "resources": {"claims": used}} for name, used in step["containers"].items()
+    ]
+    return {
+        "metadata": {"namespace": NAMESPACE, "name": step["pod"], "uid": step["uid"]},
+        "spec": {"nodeName": NODE, "resourceClaims": claims, "containers": containers},
+    }
+
+
+def _claim(step: Step) -> Step:
+    status: Step = {"reservedFor": [{"uid": uid} for uid in step["reserved"]]}
+    if step["results"] is not None:
+        status["allocation"] = {"devices": {"results": step["results"]}}
+    owners = [{"uid": uid, "controller": True} for uid in step["owners"]]
+    meta = {"namespace": NAMESPACE, "name": step["claim"], "uid": step["uid"]}
+    return {"metadata": {**meta, "ownerReferences": owners}, "status": status}
