@@ -7,7 +7,13 @@ import pytest
 from harness.cluster.dra import claim_managers
 from tests.kubelet_corpus import replaying
 
-DOUBLED = ("answer-lacks-claim", "answer-unknown-claim", "one-of-several-fails")
+DOUBLED = (
+    "answer-lacks-claim",
+    "answer-unknown-claim",
+    "one-of-several-fails",
+    "kubelet-restart",
+    "reboot",
+)
 """Of 1.36.3: devices of an earlier attempt are given again (kubernetes#140274); ours are not."""
 CONVERSATIONS = replaying.conversations()
 

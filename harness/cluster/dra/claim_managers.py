@@ -97,15 +97,13 @@ class ClaimManager:
         called, the pod uses none of them, otherwise all, until `unprepare`. Raises ApiError and
         TransportError if one cannot be read.
         """
-        found = {claim.name: self._read(pod, claim) for claim in claims}
-        for claim in found.values():
-            self._require_drivers(pod, claim)
+        found = {claim.name: self._read_usable(pod, claim) for claim in claims}
         entries = {name: self._refer(pod, claim) for name, claim in found.items()}
         self._save()
         with contextlib.ExitStack() as held:
-            new = [item for item in _sorted(entries.values()) if self._hold_new(held, item)]
+            new = {entry for entry in _sorted(entries.values()) if self._hold_new(held, entry)}
             if new:
-                self._prepare(pod, found, new)
+                self._prepare(pod, found, [entry for entry in entries.values() if entry in new])
                 self._save()
 
     def unprepare(self, pod_uid: str) -> None:
@@ -114,10 +112,10 @@ class ClaimManager:
         Raises PreparationError if a driver fails; the pod keeps using those claims.
         """
         with contextlib.ExitStack() as held:
-            users = _sorted(self._used_by(pod_uid))
-            last = [entry for entry in users if self._hold_last(held, entry, pod_uid)]
+            users = self._used_by(pod_uid)
+            last = {entry for entry in _sorted(users) if self._hold_last(held, entry, pod_uid)}
             if last:
-                self._unprepare(last, pod_uid)
+                self._unprepare([entry for entry in users if entry in last], pod_uid)
         self._save()
 
     def _note_unprepared(self, info: claim_infos.ClaimInfo) -> None:
@@ -128,6 +126,12 @@ class ClaimManager:
         """
         pod = next(iter(info.pods.items()))
         self._journal.unprepared(self._node, info, pod, begun_ns=clocks.monotonic_ns())
+
+    def _read_usable(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
+        """Return the claim as `_read` does, if its drivers can be called."""
+        found = self._read(pod, claim)
+        self._require_drivers(pod, found)
+        return found
 
     def _read(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
         """Return the claim as the API server has it, if the pod may use it."""
