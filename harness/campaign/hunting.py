@@ -80,7 +80,8 @@ def hunt(
     collector = _Collector(plan, folder / "results.jsonl", listener)
     cluster_records.mark_children()  # so that `cluster prune` finds workers of a killed campaign
     with cluster_records.temporary_folder() as temporary:
-        arguments = _arguments(campaign, configuration, jobs=plan.jobs, temporary=temporary)
+        jobs = min(plan.jobs, len(plan.runs) - len(plan.done))
+        arguments = _arguments(campaign, configuration, jobs=jobs, temporary=temporary)
         with writing.explained(folder):
             ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
             junit_files.rename(folder / summaries.JUNIT_NAME, plan.runs)

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness.campaign import campaign_plan, hunting, plugin, purposes, results, summaries
@@ -150,3 +151,23 @@ def test_paths_of_an_error_are_those_in_the_package_and_the_reports(
     assert "churn/x harness/campaign/plugin.py" in text
     assert str(pathlib.Path(plugin.__file__).parents[2]) not in text
     assert str(tmp_path) not in text
+
+
+@pytest.mark.parametrize(("done", "workers"), [(0, 3), (6, 2)])
+def test_no_more_workers_are_started_than_runs_are_left(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, done: int, workers: int
+) -> None:
+    """Each would import everything and then wait."""
+    asked: list[str] = []
+
+    def main(arguments: list[str], plugins: object) -> pytest.ExitCode:
+        del plugins
+        asked.extend(arguments)
+        (tmp_path / summaries.JUNIT_NAME).write_text("<testsuites/>")
+        return pytest.ExitCode.OK
+
+    monkeypatch.setattr(pytest, "main", main)
+    left = msgspec.structs.replace(plan(), jobs=3, done=list(range(done)))
+    assert len(left.runs) == 8
+    hunting.hunt(left, tmp_path, listener=lambda result: None)
+    assert [item.partition("*")[0] for item in asked if "*popen" in item] == [str(workers)]

@@ -1,0 +1,320 @@
+"""A new check, fault kind, known defect or hazard is one file, and at most a line that names it.
+
+All of them are added to one copy of the package; a check is a plug-in as well.
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from harness.history import directories, plans
+from tests.e2e import running
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+ROOT = pathlib.Path(__file__).parents[2]
+CHECK = '''"""The check of names: no claim is called like another one."""
+
+from harness.checks import protocol
+from harness.checks.observed import folders, observations
+from harness.extensions import contracts
+
+
+class Names(folders.Folder):
+    """The uids of the claims of each name."""
+
+    def __init__(self) -> None:
+        self.uids = {}
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note the name of a claim."""
+        self.uids.setdefault(seen.object.metadata.name, set()).add(seen.object.metadata.uid)
+
+
+def _judge(evidence: protocol.Evidence) -> contracts.CheckAnswer:
+    uids = evidence[Names].uids
+    return contracts.CheckAnswer(
+        examined=len(uids),
+        violations=[
+            contracts.Violation(summary=f"claim {name} is there again")
+            for name, found in uids.items()
+            if len(found) > MOST
+        ],
+    )
+
+
+MOST = 1
+CHECK = protocol.Check(
+    name="claim_names",
+    guarantee="R",
+    promise="no claim is called like another one",
+    needs=(Names,),
+    judge=_judge,
+)
+'''
+DEFECT = '''"""Known defects of a new kind."""
+
+from typing import Any
+
+from harness.extensions import replacements
+from harness.subject.tracking import gathering
+
+
+class ForgottenGatherer(gathering.Gatherer):
+    """The devices of claims whose allocation is not written yet count as free."""
+
+    facts = replacements.Facts(
+        name="in-flight-forgotten",
+        issues=("kubernetes#99999",),
+        releases=replacements.Releases(last="1.36.2"),
+        worlds=("two-claims-one-device",),
+    )
+
+    def _add_in_flight(self, in_use: Any) -> None:
+        """Leave the claims in flight out."""
+'''
+NAME = "H99-forgets"
+HAZARD = """---
+id: H99
+title: A scheduler that forgets
+kinds: [double allocation]
+issues: []
+worlds: [two-claims-one-device]
+steps:
+  - "scheduler -> API server: UpdateStatus claim-1: allocated"
+parts: [kube-scheduler]
+since_release: {release: 1.99.0, known: read}
+programs:
+  - {program: kube-scheduler 1.99.0, runs: 2, shown: 1, how: commanded events}
+found: 2026-11-26
+status: open
+---
+# H99: a scheduler that forgets
+
+One more way to give a device away twice.
+"""
+OF_TRAFFIC = '''"""Bindings that are late."""
+
+from typing import Literal
+
+from harness.faults import injection
+from harness.scenario.fault_kinds import fault, traffic_fault
+
+
+class SlowBinding(traffic_fault.TrafficFault):
+    """A binding reaches the API server late."""
+
+    kind: Literal["slow-binding"]
+    seconds: fault.Delay
+    """Delay in seconds."""
+
+    at = "request"
+    only_verbs = ("create",)
+    acts = injection.Delay
+    does = "is slow by {seconds:g} s"
+    effect = fault.Effect.LATE_WRITE
+
+
+KINDS = (SlowBinding,)
+'''
+OF_CLIENT = '''"""Nodes that take no new pods for a while."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from harness.extensions import contracts
+from harness.scenario.fault_kinds import client_fault, fault
+
+
+class CordonNode(client_fault.ClientFault):
+    """Another client cordons the first node."""
+
+    kind: Literal["cordon-node"]
+    seconds: fault.Delay
+    """Time until it is uncordoned."""
+
+    says = "another client cordons a node for {seconds:g} s"
+
+    def objections(self, run: fault.Run) -> Iterator[str]:
+        """Yield why no node is left."""
+        if run.pools.nodes < 2:
+            yield "expected a second node: add one"
+
+    def inject(self, target: contracts.FaultTarget) -> None:
+        """Cordon the node, wait, and uncordon it."""
+        node = target.request("GET", "/api/v1/nodes")["items"][0]["metadata"]["name"]
+        path = f"/api/v1/nodes/{node}"
+        target.request("PATCH", path, {"spec": {"unschedulable": True}})
+        target.applied("cordoned", kind="nodes", name=node)
+        target.wait(self.seconds)
+        target.request("PATCH", path, {"spec": {"unschedulable": False}})
+
+
+KINDS = (CordonNode,)
+'''
+FILES = {
+    "harness/checks/claims/claim_names.py": CHECK,
+    "harness/scenario/fault_kinds/slow_bindings.py": OF_TRAFFIC,
+    "harness/scenario/fault_kinds/cordoned_nodes.py": OF_CLIENT,
+    "harness/subject/defects/new_defects.py": DEFECT,
+    f"docs/findings/{NAME}.md": HAZARD,
+}
+LINES = {
+    "harness/checks/check_registry.py": (
+        '    "claims.claims_in_use",\n',
+        '    "claims.claim_names",\n',
+    ),
+    "harness/scenario/fault_kinds/__init__.py": (
+        '    "nemeses",\n',
+        '    "slow_bindings",\n    "cordoned_nodes",\n',
+    ),
+}
+"""File -> a line of it, and those that are added after that one."""
+SCENARIO = (
+    running.SMALL_SCENARIO.replace("gather-not-atomic", "in-flight-forgotten")
+    .replace("duration_max_s = 30.0", "duration_max_s = 1.0")
+    .replace("[pools]", 'known_to_fail = "H99"\n[pools]', 1)
+    + """
+[[faults]]
+kind = "slow-binding"
+seconds = 0.2
+times = 5
+on = { resource = "pods", subresource = "binding" }
+[[faults]]
+kind = "cordon-node"
+seconds = 0.2
+"""
+)
+MEANINGS = {"slow-binding": "Delay in seconds.", "cordon-node": "Time until it is uncordoned."}
+SENTENCES = {
+    "slow-binding": "Each (at most 5) call of pods/binding of scheduler is slow by 0.2 s.",
+    "cordon-node": "Another client cordons a node for 0.2 s.",
+}
+PROMISE = "no claim is called like another one"
+PAGES = """
+import catalogue_pages, findings_index, reference_pages
+print(catalogue_pages.checks(), catalogue_pages.defects(), catalogue_pages.fault_kinds())
+print(reference_pages.scenario_keys(), *findings_index.pages().values())
+"""
+PLUGIN = """
+[project]
+name = "acme"
+version = "1.2.0"
+
+[project.entry-points."flake_hunt.checks"]
+claim_names = "acme:CHECK"
+"""
+
+
+@pytest.fixture
+def package(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A folder with a copy of the package, in which there is one more of each.
+
+    Bytecode is copied, too: compiling it again takes seconds.
+    """
+    for name in ("harness", "scenarios", "clusters", "docs/findings", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    for name, (line, added) in LINES.items():
+        text = (tmp_path / name).read_text()
+        assert text.count(line) == 1
+        (tmp_path / name).write_text(text.replace(line, line + added))
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{tmp_path / 'tools'}")
+    return tmp_path
+
+
+@pytest.fixture
+def plugin(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A folder with the same check as a plug-in."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/acme.py").write_text(CHECK)
+    (tmp_path / "mine/pyproject.toml").write_text(PLUGIN)
+    monkeypatch.setenv("FLAKE_HUNT_PLUGINS", str(tmp_path / "mine"))
+    return tmp_path
+
+
+def printed(folder: pathlib.Path, *arguments: str, code: int = 0) -> str:
+    """The output of a command in the folder, which ends with this exit code."""
+    found, text = running.run(folder, *arguments)
+    assert found == code, text
+    return text
+
+
+def is_shown(directory: pathlib.Path) -> bool:
+    """True if the new check holds in a run; its report shows it."""
+    checks = json.loads((directory / "verdict.json").read_text())["checks"]
+    (found,) = [item for item in checks if item["check"] == "claim_names"]
+    assert found["promise"] == PROMISE
+    assert found["examined_count"] > 10
+    assert PROMISE in directories.existing(directory).report.read_text()
+    return bool(found["verdict"] == "VALID")
+
+
+def require_found(folder: pathlib.Path, source: pathlib.Path, directory: pathlib.Path) -> None:
+    """The same check with a stricter promise makes the run INVALID when it is judged again."""
+    source.write_text(source.read_text().replace("MOST = 1", "MOST = 0"))
+    assert "claim_names" in printed(folder, "check", str(directory), code=10)
+
+
+def test_a_copy_of_the_package(package: pathlib.Path) -> None:
+    printed(package, "run", "small.toml", "--seed", "7")
+    run = running.run_directory(package)
+    assert is_shown(run)
+    assert {fault.kind: fault.text for fault in plans.read(run / "plan.json").faults} == SENTENCES
+    report = directories.existing(run).report.read_text()
+    for shown in (
+        *SENTENCES.values(),
+        "known to fail without a remedy: H99 (A scheduler that forgets)",
+    ):
+        assert shown in report
+    require_catalogued(package)
+    require_hunted(package)
+    require_found(package, package / "harness/checks/claims/claim_names.py", run)
+
+
+def require_catalogued(package: pathlib.Path) -> None:
+    """Commands and pages that list what there is have the new ones."""
+    text = printed(package, "defects", "in-flight-forgotten")
+    assert "kubernetes#99999" in text
+    assert "--as 1.34.2, 1.34.9, 1.35.6, 1.36.2" in " ".join(text.split())
+    assert "One more way to give a device away twice." in printed(package, "defects", "h99")
+    listed = printed(package, "explore", "--list")
+    assert "(known to fail even without a defect: H99)" in listed
+    pages = subprocess.run(
+        [sys.executable, "-c", PAGES], cwd=package, capture_output=True, text=True, check=True
+    ).stdout
+    assert f"| `claim_names` | R | {PROMISE} |" in pages
+    assert "### `in-flight-forgotten`" in pages
+    assert "[H99: A scheduler that forgets]" in pages
+    for kind, meaning in MEANINGS.items():
+        assert f"| `{kind}` |" in pages
+        assert meaning in pages
+
+
+def require_hunted(package: pathlib.Path) -> None:
+    """The defect is found, by exploration, in a run and in a hunt; the hazard is missed."""
+    printed(package, "explore", "--defect", "in-flight-forgotten", code=10)
+    hunted = ("--repeat", "1", "--reports", "hunted")
+    text = printed(package, "hunt", "small.toml", *hunted, code=20)
+    assert "small (H99)" in text  # the scheduler of this repository does not fail by it
+    assert "1 of 1 positive control" in text
+    found = {
+        plans.read(path).defects[0]: path.parent
+        for path in package.glob("hunted/small/*/plan.json")
+        if plans.read(path).defects
+    }
+    report = directories.existing(found["in-flight-forgotten"]).report.read_text()
+    assert "in-flight-forgotten was switched on" in report
+
+
+def test_a_check_of_another_package(plugin: pathlib.Path) -> None:
+    path = running.scenario(plugin)
+    printed(plugin, "hunt", str(path), "--repeat", "1", "--repeat-controls", "0")
+    run = running.run_directory(plugin)
+    assert is_shown(run)
+    require_found(plugin, plugin / "mine/acme.py", run)
