@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import pathlib
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from harness import clocks, errors
 from harness.cluster.kubelet_api import calls, preparations
 from harness.conformance import results
 from harness.conformance.drivers import (
+    boot_ids,
     cdi_specs,
     claim_documents,
     cluster_objects,
@@ -69,6 +69,7 @@ class Bench:
         namespace: str,
     ) -> None:
         self.options, self.folders, self.objects = options, folders, objects
+        boot_ids.renew(folders.boot_id)
         self.namespace = namespace
         self.held_reads = cluster_objects.HeldReads(objects)
         self.instance = self._instance(_INSTANCE)
@@ -139,7 +140,7 @@ class Bench:
             raise results.Skipped("the CDI folder is the node's own, and is not emptied")
         self.instance.kill()
         self.folders.empty_cdi()
-        self.objects.set_boot_id(self.options.node, str(uuid.uuid4()))
+        self.objects.set_boot_id(self.options.node, boot_ids.renew(self.folders.boot_id))
         self.start_again()
 
     def kubelet_restarts(self) -> None:

@@ -84,4 +84,6 @@ def _result(
         row["adminAccess"] = True
     if device.is_shared:
         row["shareID"] = str(uuid.uuid4())
+    if device.capacity:
+        row["consumedCapacity"] = dict(device.capacity)
     return row

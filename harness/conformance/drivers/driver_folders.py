@@ -42,6 +42,11 @@ class Folders:
         return self.root / "s"
 
     @property
+    def boot_id(self) -> pathlib.Path:
+        """The file with the node's boot id."""
+        return self.root / "boot_id"
+
+    @property
     def log(self) -> pathlib.Path:
         """The file with what the driver prints."""
         return self.root / "driver.log"

@@ -30,6 +30,8 @@ class Device:
         default_factory=dict, compare=False
     )
     """Pool, counter set, counter -> amount."""
+    capacity: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
+    """Capacity -> what a claim consumes that asks for nothing; empty unless it is shared."""
 
 
 def of_driver(slices: Iterable[cluster_objects.Object], driver: str, node: str) -> list[Device]:
@@ -85,7 +87,16 @@ def _device(pool_name: str, device: Mapping[str, Any]) -> Device:
         name=device["name"],
         is_shared=bool(device.get("allowMultipleAllocations")),
         consumes=consumes,
+        capacity=_consumed(device) if device.get("allowMultipleAllocations") else {},
     )
+
+
+def _consumed(device: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a claim that asks for no capacity consumes: without a policy, all."""
+    return {
+        name: (capacity.get("requestPolicy") or {}).get("default", capacity["value"])
+        for name, capacity in (device.get("capacity") or {}).items()
+    }
 
 
 def _counters(slices: Iterable[cluster_objects.Object]) -> dict[tuple[str, str, str], float]:

@@ -1,8 +1,10 @@
 """Rules about kill -9 at any moment: the next process finds what is there, and goes on."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 from harness import clocks
+from harness.cluster.kubelet_api import calls as kubelet_calls
 from harness.conformance import results
 from harness.conformance.drivers import benches, driver_calls
 from harness.conformance.drivers.groups import calls, unprepare
@@ -33,10 +35,7 @@ def leaves_nothing(bench: benches.Bench) -> None:
     files = set(bench.cdi())
     for claim in _killed(bench, lambda claim: bench.driver.start_prepare([claim.reference])):
         bench.unprepared(claim, "after kill -9 during Prepare")
-        if left := set(bench.cdi()) - files:
-            raise results.Failed(
-                f"{min(left).name} is left after kill -9 during Prepare, and Unprepare"
-            )
+        unprepare.require_gone(bench, files, "after kill -9 during Prepare, and Unprepare")
         unprepare.require_free(bench, claim, "after kill -9 during Prepare, and Unprepare,")
 
 
@@ -52,9 +51,10 @@ def while_reading(bench: benches.Bench) -> None:
 
 
 def damaged_state(bench: benches.Bench) -> None:
-    """A write that a power failure has cut off."""
+    """A write that a power failure has cut off. Errors are allowed, an end is not."""
     bench.require_restarts()
-    bench.prepared(bench.claim())
+    claim = bench.claim()
+    bench.prepared(claim)
     bench.instance.kill()
     files = [path for path in bench.folders.state.rglob("*") if path.is_file()]
     files += [path for path in bench.folders.plugins.rglob("*.json") if path.is_file()]
@@ -65,9 +65,13 @@ def damaged_state(bench: benches.Bench) -> None:
         path.write_bytes(path.read_bytes()[:-_CUT_BYTES])
     try:
         bench.instance.start()
+        for call in (bench.prepare, bench.unprepare):
+            with contextlib.suppress(kubelet_calls.CallError):
+                call(claim)
     except results.Failed as failure:
-        bench.begin_afresh()
         raise results.Failed(f"with a file that was cut off, {failure}") from None
+    finally:
+        bench.begin_afresh()
 
 
 def _killed(

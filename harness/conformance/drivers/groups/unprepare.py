@@ -1,5 +1,6 @@
 """Rules about NodeUnprepareResources."""
 
+import pathlib
 import uuid
 
 from harness.conformance import results
@@ -42,15 +43,18 @@ def frees_device(bench: benches.Bench) -> None:
 
 def after_restart(bench: benches.Bench) -> None:
     """By kill -9, as a crash."""
+    files = set(bench.cdi())
     claim = bench.claim()
     bench.prepared(claim)
     bench.restart()
     bench.unprepared(claim, "after a restart of the driver")
+    require_gone(bench, files, "after a restart of the driver, and Unprepare")
     require_free(bench, claim, "after a restart of the driver and Unprepare")
 
 
 def deleted_while_down(bench: benches.Bench) -> None:
     """The kubelet calls as soon as the driver is there again."""
+    files = set(bench.cdi())
     claim = bench.claim()
     bench.prepared(claim)
     bench.require_restarts()
@@ -58,6 +62,7 @@ def deleted_while_down(bench: benches.Bench) -> None:
     bench.remove(claim)
     bench.start_again()
     bench.unprepared(claim, "of a claim that was deleted while the driver was down")
+    require_gone(bench, files, "for a claim that was deleted while the driver was down")
     require_free(bench, claim, "after it was deleted while the driver was down, and unprepared")
 
 
@@ -88,6 +93,12 @@ def by_uid(bench: benches.Bench) -> None:
         )
     if not claim.devices[0].is_shared:
         _require_still_held(bench, claim)
+
+
+def require_gone(bench: benches.Bench, before: set[pathlib.Path], when: str) -> None:
+    """Raise Failed if there are other CDI files than before."""
+    if left := set(bench.cdi()) - before:
+        raise results.Failed(f"{min(left).name} is left {when}")
 
 
 def require_free(bench: benches.Bench, claim: benches.Claim, when: str) -> None:
