@@ -103,7 +103,7 @@ async function serve(file, { service }, methods) {
 
 async function main() {
   const files = ["dra.proto", "registration.proto"].map((file) => path.join(__dirname, file));
-  const known = grpc.loadPackageDefinition(loader.loadSync(files, { keepCase: true }));
+  const known = grpc.loadPackageDefinition(loader.loadSync(files, { keepCase: true, defaults: true }));
   const info = { type: "DRAPlugin", name: driver, endpoint: socket };
   const registration = {
     GetInfo: (_, callback) => callback(null, { ...info, supported_versions: ["v1.DRAPlugin"] }),
