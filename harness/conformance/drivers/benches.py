@@ -155,6 +155,7 @@ class Bench:
         self._slices = []
         self.instance.kill()
         self.folders.empty()
+        self.objects.remove_slices()
         with contextlib.suppress(results.Failed):
             self.instance.start()
 

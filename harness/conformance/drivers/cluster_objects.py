@@ -83,10 +83,10 @@ class ClusterObjects:
         found: list[Object] = self.send("GET", f"{_DRA}/resourceslices").get("items") or []
         return found
 
-    def remove_slices(self, driver: str) -> None:
-        """Delete all slices of a driver, as a kubelet does."""
+    def remove_slices(self, driver: str = "") -> None:
+        """Delete all slices of a driver, as a kubelet does; without a name those of all drivers."""
         for item in self.slices():
-            if item["spec"]["driver"] == driver:
+            if driver in ("", item["spec"]["driver"]):
                 name = item["metadata"]["name"]
                 self.send("DELETE", f"{_DRA}/resourceslices/{name}", allow=[_NOT_FOUND])
 

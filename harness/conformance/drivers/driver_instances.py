@@ -53,12 +53,14 @@ class Instance:
         self._process: processes.Process | None = None
         self._connections: list[driver_calls.Connection] = []
         self._info: Info | None = None
+        self.problem = ""
+        """Why it has not registered; empty if it has."""
 
     @property
     def info(self) -> Info:
         """Its registration. Raises Undecided if it has none."""
         if self._info is None:
-            raise results.Undecided("the driver is not registered")
+            raise results.Undecided(f"the driver has not registered: {self.problem}")
         return self._info
 
     @property
@@ -108,7 +110,13 @@ class Instance:
         Raises Failed if it does not.
         """
         self.disconnect()
-        self._info = self.await_info(set(known))
+        self._info, self.problem = None, "it was not started"
+        try:
+            self._info = self._await_info(set(known))
+        except results.Failed as failure:
+            self.problem = str(failure)
+            raise
+        self.problem = ""
         self.notify(is_registered=True)
 
     def notify(self, *, is_registered: bool, error: str = "") -> str:
@@ -126,7 +134,7 @@ class Instance:
         """Call GetInfo again. Raises CallError."""
         return _asked(self.info.socket, self._limits.call_s)
 
-    def await_info(self, known: set[pathlib.Path]) -> Info:
+    def _await_info(self, known: set[pathlib.Path]) -> Info:
         """Return the first answer of GetInfo by a socket of the registry. Raises Failed."""
         seen: dict[pathlib.Path, str] = {}
         found: list[Info] = []

@@ -77,10 +77,11 @@ def run(
     """
     progress("starting the API server and the driver")
     with bench_of(options) as bench:
-        problem = _start(bench)
+        has_registered = _start(bench)
         for rule in chosen:
             progress(rule.id)
-            yield _checked(bench, rule, left_out.get(rule.id, ""), problem)
+            reason = left_out.get(rule.id, "")
+            yield _checked(bench, rule, reason, has_registered=has_registered)
 
 
 @contextlib.contextmanager
@@ -129,24 +130,22 @@ def function_of(rule: rules.Rule) -> Callable[[benches.Bench], None]:
     return found
 
 
-def _start(bench: benches.Bench) -> str:
-    """Start the driver; return why it did not register, empty if it did."""
-    try:
+def _start(bench: benches.Bench) -> bool:
+    """Start the driver; return whether it has registered."""
+    with contextlib.suppress(results.Failed):
         bench.start()
-    except results.Failed as failure:
-        return str(failure)
-    return ""
+    return not bench.instance.problem
 
 
-def _checked(bench: benches.Bench, rule: rules.Rule, reason: str, problem: str) -> results.Result:
+def _checked(
+    bench: benches.Bench, rule: rules.Rule, reason: str, *, has_registered: bool
+) -> results.Result:
     if reason:
         return results.Result(rule=rule, outcome=results.Outcome.SKIPPED, text=reason)
-    if not problem:
+    if has_registered:
         return check(bench, rule)
-    if rule.id == "registration/registers":
-        return results.Result(rule=rule, outcome=results.Outcome.FAILED, text=problem)
-    text = f"the driver has not registered: {problem}"
-    return results.Result(rule=rule, outcome=results.Outcome.UNDECIDED, text=text)
+    outcome, text = _outcome(bench, rule)
+    return results.Result(rule=rule, outcome=outcome, text=text)
 
 
 def _outcome(bench: benches.Bench, rule: rules.Rule) -> tuple[results.Outcome, str]:

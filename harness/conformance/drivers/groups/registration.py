@@ -13,7 +13,8 @@ _NAME_CHARACTERS_MAX = 63
 
 def registers(bench: benches.Bench) -> None:
     """The bench has started the driver: it has registered, or that is the failure."""
-    _ = bench.instance.info
+    if bench.instance.problem:
+        raise results.Failed(bench.instance.problem)
 
 
 def socket_name(bench: benches.Bench) -> None:

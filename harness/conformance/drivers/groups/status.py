@@ -17,19 +17,6 @@ def keeps_others(bench: benches.Bench) -> None:
             raise results.Failed(f"after {when}, the entry of {_OTHER} in status.devices is gone")
 
 
-def own_entries(bench: benches.Bench) -> None:
-    """Its devices are those of the allocation."""
-    claim = bench.claim()
-    bench.prepared(claim)
-    entries = _entries(bench, claim)
-    if not entries:
-        raise results.Skipped("the driver writes nothing into status.devices")
-    known = {(bench.name, device.pool, device.name) for device in claim.devices}
-    for entry in entries:
-        if (entry["driver"], entry["pool"], entry["device"]) not in known:
-            raise results.Failed(f"status.devices names {entry['device']}, which is not allocated")
-
-
 def _claim_with_entry(bench: benches.Bench) -> benches.Claim:
     """Return a claim with a device of another driver, which has reported on it."""
     row = {"driver": _OTHER, "pool": "elsewhere", "device": "foreign"}

@@ -1,0 +1,79 @@
+"""A bench with a stand-in driver, which breaks the rule that a file beside its folders names."""
+
+import contextlib
+import pathlib
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from harness.conformance import results
+from harness.conformance.drivers import benches, driver_commands, suite
+
+COMMAND = (
+    f"command={sys.executable} -m tests.stand_ins.dra_driver {{kubeconfig}} {{node}} {{driver}} "
+    "{plugins_dir} {registry_dir} {cdi_dir} {state_dir} {instance}"
+)
+ROOT = pathlib.Path(__file__).parents[4]
+
+
+@pytest.fixture(scope="session")
+def options() -> suite.Options:
+    command = driver_commands.parse(COMMAND, [f"PYTHONPATH={ROOT}"])
+    return suite.Options(command=command, call_s=3.0, start_s=5.0)
+
+
+@pytest.fixture(scope="session")
+def bench(options: suite.Options) -> Iterator[benches.Bench]:
+    with suite.bench_of(options) as made:
+        made.start()
+        yield made
+
+
+class Spoiling:
+    """Lets the stand-in break a rule, and mends it afterwards."""
+
+    def __init__(self, bench: benches.Bench) -> None:
+        self._bench, self._file = bench, bench.folders.root / "spoilt"
+
+    @contextlib.contextmanager
+    def __call__(self, rule: str, *, from_start: bool) -> Iterator[None]:
+        self._file.write_text(rule)
+        try:
+            if from_start:
+                self._bench.begin_afresh()
+            yield
+        finally:
+            self._file.unlink()
+            self._mend(from_start=from_start)
+
+    def _mend(self, *, from_start: bool) -> None:
+        has_ended = self._bench.settle() is not None
+        if from_start or has_ended or not self._has_connection():
+            self._bench.begin_afresh()
+        else:
+            (self._bench.folders.state / "checkpoint.json").unlink(missing_ok=True)
+            self._bench.folders.empty_cdi()
+
+    def _has_connection(self) -> bool:
+        try:
+            self._bench.driver.unprepare([])
+        except Exception:
+            return False
+        return True
+
+
+@pytest.fixture
+def spoiling(bench: benches.Bench) -> Spoiling:
+    return Spoiling(bench)
+
+
+def failure(bench: benches.Bench, rule: object) -> str:
+    """Return the sentence by which a rule fails, empty if it holds or is not examined."""
+    try:
+        suite.function_of(rule)(bench)
+    except results.Failed as failed:
+        return str(failed)
+    except (results.Skipped, results.Undecided):
+        return ""
+    return ""
