@@ -29,6 +29,7 @@ _MODULES = (
     "progress.claim_progress",
     "progress.resource_leaks",
     "nodes.prepared_devices",
+    "nodes.prepared_containers",
     "nodes.device_readiness",
     "nodes.container_parameters",
     "nodes.extended_claims",

@@ -158,7 +158,7 @@ def _milestones(obj: Object | None) -> Sequence[object]:
     """
     match obj:
         case observed_pods.Pod():
-            runs = obj.status.phase == "Running" or obj.has_ended
+            runs = obj.runs or obj.has_ended
             return runs, obj.has_ended, obj.metadata.deletion_timestamp
         case observed_claims.Claim() if obj.metadata.owner is None:
             return (obj.metadata.deletion_timestamp,)

@@ -326,6 +326,34 @@ class ContainerStarted(
     ts_ns: Int62
 
 
+class ContainersFailed(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="containers-failed"
+):
+    """The containers of a pod could not be started with their devices; it is tried again."""
+
+    node: str
+    namespace: str
+    pod: str
+    pod_uid: str
+    reason: str
+    """`CreateContainerError`."""
+    message: str
+    ts_ns: Int62
+
+
+class NodeRebooted(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="node-rebooted"
+):
+    """A kubelet has found its node rebooted: all containers that ran on it have ended.
+
+    It may find that again, with the same boot id, if it was killed before all of them ran again.
+    """
+
+    node: str
+    boot_id: str
+    ts_ns: Int62
+
+
 class PrepareFailed(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="prepare-failed"
 ):
@@ -432,6 +460,8 @@ Body: TypeAlias = (
     | Unprepared
     | PrepareFailed
     | ContainerStarted
+    | ContainersFailed
+    | NodeRebooted
     | PoolChanged
     | WorkerJoined
     | WorkerLeft

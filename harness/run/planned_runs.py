@@ -110,7 +110,7 @@ class PlannedRun(fault.Run):
             "load": [_TRAFFIC],
             "recorder": [_RECORDER],
         }
-        is_lost = any(item.loses_node for item in scenario.faults)
+        is_hit = any(item.needs_own_kubelet for item in scenario.faults)
         of_cluster = [on.claim_controller_process] if on.claim_controller_process else []
         super().__init__(
             pools=scenario.pools,
@@ -133,7 +133,7 @@ class PlannedRun(fault.Run):
                 "load": _LOAD,
                 "recorder": _OBSERVER,
             },
-            kubelets=[_KUBELET, lost_nodes.KUBELET] if is_lost else [_KUBELET],
+            kubelets=[_KUBELET, lost_nodes.KUBELET] if is_hit else [_KUBELET],
             name_objections=functools.partial(_name_objections, scenario),
         )
 

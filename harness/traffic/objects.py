@@ -109,7 +109,7 @@ def pod(
         "spec": {
             "schedulerName": scheduler,
             "terminationGracePeriodSeconds": 1,
-            "restartPolicy": "Never",
+            "restartPolicy": "Always" if runs_s is None else "Never",
             "tolerations": [{"key": RUN_LABEL, "value": run_id, "effect": "NoSchedule"}],
             **use,
             "containers": containers,

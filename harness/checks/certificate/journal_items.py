@@ -3,12 +3,15 @@
 import collections
 from collections.abc import Iterator
 
-from harness.checks import protocol
+from harness.checks import protocol, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.claims import claim_lives
 from harness.checks.evidence import acknowledged_writes, api_call_totals
+from harness.checks.faults import fault_records
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations as node_preparations
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds import fault
 
 
 def files(evidence: protocol.Evidence) -> certificate_items.ItemResult:
@@ -48,9 +51,15 @@ def writes(evidence: protocol.Evidence) -> certificate_items.ItemResult:
 
 def preparations(evidence: protocol.Evidence) -> certificate_items.ItemResult:
     """Return whether the journals of preparations are complete."""
-    totals = evidence[node_preparations.Reading].totals
-    if evidence[node_preparations.Reading].problems:
-        return False, "; ".join(evidence[node_preparations.Reading].problems)
+    reading = evidence[node_preparations.Reading]
+    totals = reading.totals
+    if reading.problems:
+        return False, "; ".join(reading.problems)
+    applied = evidence[fault_records.FaultRecords].applications
+    reboots = [item for item in applied if fault_kinds.of(item.kind).effect is fault.Effect.REBOOT]
+    if len(reading.rebooted) < len(reboots):
+        told = verdicts.counted(len(reboots), "reboot")
+        return False, f"{told} of nodes, of which kubelets have found {len(reading.rebooted)}"
     return True, f"{totals.prepared} claims prepared, {totals.unprepared} unprepared"
 
 

@@ -46,10 +46,14 @@ class Expectations(folders.Folder):
 
     def of(self, started: records.ContainerStarted) -> dict[str, str] | None:
         """Return the variables of a container's claims; None if its pod was not observed."""
-        claims = self._containers.get(started.pod_uid, {}).get(started.container)
+        claims = self.claims_of(started)
         if not claims or any(key not in self._claims for key in claims):
             return None
         return {name: value for key in claims for name, value in self._claims[key].items()}
+
+    def claims_of(self, started: records.ContainerStarted) -> list[_Key]:
+        """Return namespace and name of the claims of a container; empty: not observed."""
+        return self._containers.get(started.pod_uid, {}).get(started.container, [])
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note the variables of a claim."""

@@ -48,6 +48,10 @@ class Reading:
     prepared: list[Preparation]
     """Ordered as in the journals."""
     started: list[records.ContainerStarted]
+    unstarted: list[records.ContainersFailed]
+    """The first one for each pod."""
+    rebooted: list[records.NodeRebooted]
+    """One for each reboot of a node."""
     problems: list[str]
     """One line for each journal that is missing or incomplete."""
 
@@ -71,7 +75,12 @@ def read(history: histories.History) -> Reading:
         if not ok:
             problems.append(reason)
     return Reading(
-        totals=tally.totals(), prepared=tally.prepared, started=tally.started, problems=problems
+        totals=tally.totals(),
+        prepared=tally.prepared,
+        started=tally.started,
+        unstarted=list(tally.unstarted.values()),
+        rebooted=list(tally.rebooted.values()),
+        problems=problems,
     )
 
 
@@ -85,6 +94,10 @@ class _Tally:
         """Keyed by node and uid of the claims that are prepared."""
         self.prepared: list[Preparation] = []
         self.started: list[records.ContainerStarted] = []
+        self.unstarted: dict[str, records.ContainersFailed] = {}
+        """Keyed by the uid of the pod."""
+        self.rebooted: dict[tuple[str, str], records.NodeRebooted] = {}
+        """Keyed by node and boot id."""
 
     def add(self, record: records.Body) -> None:
         """Count one record."""
@@ -99,10 +112,22 @@ class _Tally:
                     known.until_ns = record.begun_ns
             case records.ContainerStarted():
                 self.started.append(record)
+            case records.ContainersFailed():
+                self.unstarted.setdefault(record.pod_uid, record)
+            case records.NodeRebooted():
+                self._end_all(record)
             case records.PrepareFailed():
                 self._failed[f"{record.call} {record.reason}"] += 1
             case _:
                 pass
+
+    def _end_all(self, record: records.NodeRebooted) -> None:
+        """End all preparations on a node that was rebooted."""
+        if (record.node, record.boot_id) in self.rebooted:  # found again by the next process
+            return
+        self.rebooted[record.node, record.boot_id] = record
+        for key in [key for key in self._open if key[0] == record.node]:
+            self._open.pop(key).until_ns = record.ts_ns
 
     def _begin(self, record: records.Prepared) -> None:
         key = record.node, record.claim_uid

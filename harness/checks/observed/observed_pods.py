@@ -128,6 +128,13 @@ class Pod(observed_metadata.ApiObject, frozen=True, kw_only=True):
         return self.status.phase in ("Succeeded", "Failed")
 
     @property
+    def runs(self) -> bool:
+        """True for a pod whose containers run; after a reboot of its node they may not."""
+        conditions = self.status.conditions or ()
+        ended = any(item.type == "Ready" and item.status == "False" for item in conditions)
+        return self.status.phase == "Running" and not ended
+
+    @property
     def claim_names(self) -> dict[str, str]:
         """Entry of `spec.resourceClaims` -> name of its claim, as far as it is known."""
         made = self.status.resource_claim_statuses or ()

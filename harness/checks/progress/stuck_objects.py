@@ -116,10 +116,13 @@ class _Search:
         if pod.metadata.deletion_timestamp:
             if not self._lacks(pod.spec.node_name):
                 self._add(pod, "is not removed", _deletion(pod))
-        elif pod.has_ended or pod.status.phase == "Running" or pod.spec.scheduling_gates:
+        elif pod.has_ended or pod.runs or pod.spec.scheduling_gates:
             return
         elif pod.spec.node_name and self._lacks(pod.spec.node_name):
             self._blocked += 1  # its node was deleted: no kubelet runs it
+        elif pod.status.phase == "Running":
+            told = f"has run on {pod.spec.node_name}, but its containers do not run again"
+            self._add(pod, "does not run again", told)
         elif pod.spec.node_name:
             self._add(pod, "does not run", f"is bound to {pod.spec.node_name}, but does not run")
         else:

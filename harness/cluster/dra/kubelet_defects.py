@@ -164,7 +164,7 @@ class CachedClaimNotPrepared(claim_managers.ClaimManager):
 
     facts = replacements.Facts(
         name="cached-claim-not-prepared",
-        check="prepared_devices",
+        check="prepared_containers",
         issues=("kubernetes#120550",),
         releases=replacements.Releases(last="1.28", of="the kubelet"),
         worlds=("node-rebooted",),

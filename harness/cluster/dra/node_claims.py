@@ -17,12 +17,12 @@ from harness.cluster.dra import (
 )
 from harness.cluster.dra import preparation_journals as journals
 from harness.cluster.driver import drivers
-from harness.cluster.kubelet_api import node_folders
+from harness.cluster.kubelet_api import node_folders, preparations
 from harness.metrics import metric_families
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
-_CHECKPOINT, _CDI = "checkpoints", "cdi"
+_CHECKPOINT, CDI = "checkpoints", "cdi"
 """Folders below the state folder: a file, and a folder, for each node."""
 
 
@@ -57,10 +57,10 @@ class NodeClaims:
         Raises UsageError if a checkpoint is damaged, StorageError or UnwritableError if the folder
         or the journal cannot be written.
         """
-        self._api, self._state, self._parts = api, options.state, options.parts
+        self._api, self.state, self._parts = api, options.state, options.parts
         self.termination_s = options.driver.termination_s
         """Seconds that containers run on after the deletion of their pod was asked for."""
-        own = None if options.cdi else _below(options.state, _CDI)
+        own = None if options.cdi else _below(options.state, CDI)
         self._cdi_template = options.cdi or (f"{own}/{node_folders.NODE}" if own else "")
         self._cdi: dict[str, cdi_devices.CdiFolder] = {}
         self._drivers = options.drivers or in_process_drivers.InProcessDrivers(
@@ -122,8 +122,18 @@ class NodeClaims:
         with self._guard:
             manager = self._managers.get(node)
         infos = manager.infos(uid) if manager is not None else []
-        if infos and self._cdi_template:
-            self._journal.started(node, pod, environments(pod, infos, self._cdi_folder(node)))
+        if not infos or not self._cdi_template:
+            return
+        try:
+            found = environments(pod, infos, self._cdi_folder(node))
+        except preparations.PreparationError as error:
+            self._journal.not_started(node, pod, error)
+            raise
+        self._journal.started(node, pod, found)
+
+    def note_reboot(self, node: str, boot_id: str) -> None:
+        """Journal that a node was rebooted, which has ended all its containers."""
+        self._journal.rebooted(node, boot_id)
 
     def unprepare(self, pod_uid: str) -> None:
         """Unprepare the claims that only this pod uses; do nothing for an unknown pod.
@@ -206,10 +216,10 @@ def environments(
         cdi_devices.require_distinct(info)
     found = {}
     for container in pod["spec"].get("containers") or ():
-        used = [*_listed(container, by_entry), *_mapped(container, pod, by_name)]
-        ids = [wanted for info, request in used for wanted in info.cdi_ids(request)]
-        found[container["name"]] = folder.environment(ids)
-    return {name: environment for name, environment in found.items() if environment}
+        if used := [*_listed(container, by_entry), *_mapped(container, pod, by_name)]:
+            ids = [wanted for info, request in used for wanted in info.cdi_ids(request)]
+            found[container["name"]] = folder.environment(ids)
+    return found
 
 
 def _listed(

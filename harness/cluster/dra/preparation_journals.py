@@ -77,6 +77,25 @@ class PreparationJournal:
                 )
             )
 
+    def not_started(self, node: str, pod: Object, error: preparations.PreparationError) -> None:
+        """Journal that the containers of a pod could not be started."""
+        meta = pod["metadata"]
+        self._write(
+            records.ContainersFailed(
+                node=node,
+                namespace=meta["namespace"],
+                pod=meta["name"],
+                pod_uid=meta["uid"],
+                reason=error.reason,
+                message=str(error),
+                ts_ns=clocks.monotonic_ns(),
+            )
+        )
+
+    def rebooted(self, node: str, boot_id: str) -> None:
+        """Journal that a kubelet has found its node rebooted."""
+        self._write(records.NodeRebooted(node=node, boot_id=boot_id, ts_ns=clocks.monotonic_ns()))
+
     def _write(self, record: records.Body) -> None:
         if self._writer is not None:
             with self._guard:

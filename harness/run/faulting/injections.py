@@ -21,6 +21,7 @@ from harness.run.faulting import (
     injecting,
     injector,
     node_losses,
+    node_reboots,
     object_touching,
     process_faults,
 )
@@ -212,6 +213,19 @@ class _Injections:
         restart = self._cluster.restart_api_server
         return process_faults.ApiServerRestart(fault, self._journal, restart, across)
 
+    def rebooting(self, fault: plans.PlannedFault) -> injecting.Injection:
+        """A node is rebooted."""
+        kubelet = fault.clients[0]
+        return node_reboots.RebootedNode(
+            fault,
+            self._journal,
+            process_faults.RunProcesses(self._supervisor, self._processes),
+            self._guards[kubelet],
+            node=self._processes.lost_node,
+            state=self._directory.kubelet_state(kubelet),
+            boot_ids=seeds.Seeds(self._plan.seed).stream("boots", fault.name),
+        )
+
     def losing(self, fault: plans.PlannedFault) -> injecting.Injection:
         """A node is lost."""
         return node_losses.LostNode(
@@ -287,6 +301,7 @@ BY_KIND: Mapping[str, Callable[[_Injections, plans.PlannedFault], injecting.Inje
     "reallocate-claims": _Injections.moving,
     "restart-api-server": _Injections.restarting,
     "lose-node": _Injections.losing,
+    "reboot-node": _Injections.rebooting,
     script_specs.JOURNAL: _Injections.scripted,
     **dict.fromkeys(process_faults.BY_KIND, _Injections.ending),
 }

@@ -56,6 +56,8 @@ class Effect(enum.Enum):
     API_SERVER = enum.auto()
     """The API server starts again."""
     LOST_NODE = enum.auto()
+    REBOOT = enum.auto()
+    """A node has lost its containers, and what its driver has prepared for them."""
 
 
 Draw = Callable[[random.Random], Any]
@@ -126,8 +128,10 @@ class Fault(Spec):
     drawn: ClassVar[Mapping[str, Draw]] = {}
     """The keys that a nemesis draws, in this order; empty: it does not draw the kind."""
     may_restart_api_server: ClassVar[bool] = False
+    needs_own_kubelet: ClassVar[bool] = False
+    """True if it hits a node, which has a kubelet process of its own for that."""
     loses_node: ClassVar[bool] = False
-    """True if it needs a node with a kubelet process of its own."""
+    """True if the API gives away what runs on a node."""
 
     # ------------------------------------------------------------------------- planning
 

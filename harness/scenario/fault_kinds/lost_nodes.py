@@ -1,4 +1,4 @@
-"""A node that is lost with its kubelet, and comes back or does not."""
+"""A node that is lost with its kubelet, and comes back or does not; or one that is rebooted."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -8,10 +8,37 @@ from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import Seconds
 
 KUBELET = "kubelet-2"
-"""Process of the kubelet of the node that may be lost."""
+"""Process of the kubelet of the node that may be lost or rebooted."""
 
 
-class LoseNode(fault.RepeatedFault):
+class NodeFault(fault.RepeatedFault):
+    """Base of faults of the last node, whose kubelet is a process of its own."""
+
+    needs_own_kubelet = True
+
+    def clients(self, run: fault.Run) -> list[str]:
+        """Return the kubelet of the node."""
+        del run
+        return [KUBELET]
+
+    def ended_process(self, run: fault.Run) -> str:
+        """Return the kubelet of the node."""
+        del run
+        return KUBELET
+
+    def objections(self, run: fault.Run) -> Iterator[str]:
+        """Yield why no node can have a kubelet process of its own: others must be left."""
+        if run.pools.nodes < 2:
+            yield "expected another node that is left, got pools.nodes = 1: add nodes"
+        for kind in run.pools.more:
+            if kind.place in ("zone", "cluster"):
+                yield (
+                    f"expected devices of one node each, got pools.more {kind.name!r} of several "
+                    "nodes, and the driver of the last node is a process of its own: remove them"
+                )
+
+
+class LoseNode(NodeFault):
     """The last node is lost: its kubelet is killed, and its pods are deleted by force."""
 
     kind: Literal["lose-node"]
@@ -30,26 +57,9 @@ class LoseNode(fault.RepeatedFault):
         away_s = self.down_s if self.comes_back else 0.0
         return self.times * away_s + (self.times - 1) * self.interval_s
 
-    def clients(self, run: fault.Run) -> list[str]:
-        """Return the kubelet of the node."""
-        del run
-        return [KUBELET]
-
-    def ended_process(self, run: fault.Run) -> str:
-        """Return the kubelet of the node."""
-        del run
-        return KUBELET
-
     def objections(self, run: fault.Run) -> Iterator[str]:
-        """Yield why no node can be lost: others must be left, and the load make its pods again."""
-        if run.pools.nodes < 2:
-            yield "expected another node that is left, got pools.nodes = 1: add nodes"
-        for kind in run.pools.more:
-            if kind.place in ("zone", "cluster"):
-                yield (
-                    f"expected devices of one node each, got pools.more {kind.name!r} of several "
-                    "nodes, and the driver of the lost node is a process of its own: remove them"
-                )
+        """Yield why no node can be lost: the load must make its pods again."""
+        yield from super().objections(run)
         if isinstance(run.traffic, traffic_specs.AllAtOnceTraffic):
             yield (
                 "expected a load that replaces the pods of the lost node, got traffic.profile = "
@@ -69,4 +79,22 @@ class LoseNode(fault.RepeatedFault):
         )
 
 
-KINDS = (LoseNode,)
+class RebootNode(NodeFault):
+    """The last node is rebooted.
+
+    Its kubelet and its driver are killed, its containers end, and its CDI folder is empty, as
+    `/var/run` is in memory. The checkpoints of both stay. The next kubelet process finds another
+    boot id, and starts the containers of the pods that are left again, for which it has their
+    claims prepared again.
+    """
+
+    kind: Literal["reboot-node"]
+    down_s: Seconds = 1.0
+    """Seconds until its kubelet and its driver run again."""
+
+    once = "down_s"
+    says = "the last node is rebooted: {process} runs again {down_s:g} s later{repetition}"
+    effect = fault.Effect.REBOOT
+
+
+KINDS = (LoseNode, RebootNode)

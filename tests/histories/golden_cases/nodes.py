@@ -109,6 +109,31 @@ PARAMETERS_OF_CONTAINERS = [
     }.items()
 ]
 
+NOT_STARTED = records.ContainersFailed(
+    node="n",
+    namespace=worlds.NAMESPACE,
+    pod="p",
+    pod_uid="uid-p",
+    reason="CreateContainerError",
+    message="unresolvable CDI device gpu.example/test=claim-uid-a-device",
+    ts_ns=language.at(9),
+)
+STARTED_CONTAINERS = [
+    Case(
+        check="prepared_containers",
+        name=name,
+        commits=[NODE, user(), told(), user(phase="Running", node="n")],
+        plan=PARAMETERS,
+        preparations=body,
+    )
+    for name, body in {
+        "VALID": [prepared(), container(**OWN)],
+        "INVALID": [container(**OWN), *used("a", 10, 11)],
+        "INVALID-not-started": [prepared(), NOT_STARTED],
+        "UNKNOWN-none-started": [prepared()],
+    }.items()
+]
+
 RESOURCE = "example.com/gpu"
 EXTENDED = settings(
     claim={"extended": True},
@@ -150,4 +175,10 @@ EXTENDED_CLAIMS = [
     }.items()
 ]
 
-CASES: Sequence[Case] = (*PREPARED, *READINESS, *PARAMETERS_OF_CONTAINERS, *EXTENDED_CLAIMS)
+CASES: Sequence[Case] = (
+    *PREPARED,
+    *READINESS,
+    *PARAMETERS_OF_CONTAINERS,
+    *STARTED_CONTAINERS,
+    *EXTENDED_CLAIMS,
+)

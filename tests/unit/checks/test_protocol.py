@@ -33,7 +33,7 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"settings": {"traffic": {"clients": 1}}},
         ["ControllerHistory", "ClaimLives", "PodLives", "TemplateCopies"],
     ),
-    "parameters": ({"settings": {"claim": {"parameters": {"a": "b"}}}}, ["Expectations"]),
+    "preparations": ({"expected_preparations": []}, []),
     "extended": ({"settings": {"claim": {"extended": "gpu"}}}, ["ExtendedClaims"]),
     "readiness": (
         {"settings": {"pools": {"more": [{"binding_conditions": ["ready"]}]}}},
@@ -63,7 +63,9 @@ def test_only_what_a_plan_asks_for_sees_the_records(
     plan = msgspec.structs.replace(building.plan(), **changes)
     kinds = [*certification.needs(plan), *protocol.needs(check_registry.CHECKS, plan)]
     asked = [kind.__name__ for kind in protocol.closure(kinds) if issubclass(kind, folders.Folder)]
-    assert sorted(asked) == sorted(["Wholeness", "HoldHistory", "DeclaredDevices", *more])
+    of_nodes = ["Expectations"] if plan.expected_preparations else []
+    always = ["Wholeness", "HoldHistory", "DeclaredDevices"]
+    assert sorted(asked) == sorted([*always, *of_nodes, *more])
 
 
 def test_a_check_gets_nothing_but_what_it_needs() -> None:

@@ -83,6 +83,16 @@ ONE_OF_EACH: list[records.Body] = [
         environment={"user_key": "value"},
         ts_ns=7,
     ),
+    records.ContainersFailed(
+        node="worker-0",
+        namespace="ns",
+        pod="p",
+        pod_uid="uid-p",
+        reason="CreateContainerError",
+        message="unresolvable CDI device a=b",
+        ts_ns=7,
+    ),
+    records.NodeRebooted(node="worker-0", boot_id="uuid", ts_ns=7),
     records.MemoryUsed(process="scheduler", resident_bytes=5_000_000_000, pods_ran=3, ts_ns=8),
     records.PoolChanged(
         change="taint-1",

@@ -503,8 +503,23 @@ def test_a_node_that_cannot_be_lost(
     assert words in refusal({"kind": "lose-node", **keys}, **settings)
 
 
-def test_the_only_node_cannot_be_lost() -> None:
-    made = scenario({"kind": "lose-node"})
+def test_a_node_is_rebooted() -> None:
+    found = one({"kind": "reboot-node", "times": 3, "down_s": 0.5, "start_s": 2})
+    assert found.clients == ["kubelet-2"]
+    assert found.text == (
+        "The last node is rebooted: kubelet-2 runs again 0.5 s later, 3 times, 2 s apart, from 2 s"
+        " after the start of the load."
+    )
+
+
+def test_a_node_is_lost_and_rebooted_one_after_the_other() -> None:
+    words = refusal({"kind": "lose-node", "start_s": 1}, {"kind": "reboot-node", "start_s": 2})
+    assert "expected one fault of kubelet-2 at a time" in words
+
+
+@pytest.mark.parametrize("kind", ["lose-node", "reboot-node"])
+def test_the_only_node_cannot_be_hit(kind: str) -> None:
+    made = scenario({"kind": kind})
     alone = made.model_copy(update={"pools": made.pools.model_copy(update={"nodes": 1})})
     with pytest.raises(errors.UsageError, match=r"got pools\.nodes = 1: add nodes"):
         fault_planning.plan(alone, seed=1, on=EMBEDDED, provider="embedded")

@@ -35,6 +35,7 @@ def test_every_kind_but_those_that_need_more_than_chance_can_be_drawn() -> None:
         "nemesis",
         "reallocate-claims",
         "lose-node",
+        "reboot-node",
         "plugin",
         "overlook-finalizers",
     }

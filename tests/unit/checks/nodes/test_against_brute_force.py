@@ -16,6 +16,7 @@ from harness.checks.nodes import (
     device_readiness,
     extended_claims,
     preparations,
+    prepared_containers,
     prepared_devices,
 )
 from harness.checks.observed import folders
@@ -226,6 +227,81 @@ def test_container_parameters() -> None:
         assert told_counts == (verdict, wrong, len(expected) - expected.count(None)), seed
         found_in[result.verdict] += 1
     assert all(count > HISTORIES // 20 for count in found_in.values()), found_in
+
+
+def test_prepared_containers() -> None:
+    found_in = dict.fromkeys(verdicts.Verdict, 0)
+    for seed in range(HISTORIES):
+        stream = random.Random(seed)
+        uses = {pod: stream.sample("ab", stream.randint(1, 2)) for pod in "pq"}
+        body: list[records.Body] = [_with_containers(pod, uses[pod]) for pod in "pq"]
+        prepared = [_prepared_for(stream) for _ in range(stream.randrange(8))]
+        started = [
+            msgspec.structs.replace(_started(pod, {}), node="m", ts_ns=stream.randrange(12))
+            for pod in stream.choices("pq", k=stream.randrange(3))
+        ]
+        failed = [_failed(pod) for pod in "pq" if stream.random() < 0.1]
+        lacking = [
+            (item, claim)
+            for item in started
+            for claim in uses[item.pod]
+            if not any(_is_prepared(one, claim, item) for one in prepared)
+        ]
+        folded = container_parameters.Expectations()
+        folders.fold(body, folded)
+        reading = preparations.Reading(
+            totals=preparations.Preparations(),
+            prepared=prepared,
+            started=started,
+            unstarted=failed,
+            rebooted=[],
+            problems=[],
+        )
+        result = prepared_containers.check(reading, folded)
+        if not started and not failed:
+            assert isinstance(result, verdicts.NotExamined)
+            found_in[UNKNOWN] += 1
+            continue
+        assert isinstance(result, verdicts.CheckResult)
+        told = result.verdict, result.violation_count, result.examined_count
+        wrong, examined = len(lacking) + len(failed), len(started) + len(failed)
+        assert told == (verdict_of(examined, wrong), wrong, examined), seed
+        found_in[result.verdict] += 1
+    assert all(count > HISTORIES // 50 for count in found_in.values()), found_in
+
+
+def _prepared_for(stream: random.Random) -> preparations.Preparation:
+    from_ns = stream.randrange(10)
+    until_ns = stream.choice([None, from_ns + stream.randrange(1, 6)])
+    return preparations.Preparation(
+        node=stream.choice("mmmn"),
+        namespace="tests",
+        name=(name := stream.choice("ab")),
+        uid=f"uid-{name}",
+        exclusive=frozenset("d"),
+        from_ns=from_ns,
+        until_ns=until_ns,
+    )
+
+
+def _failed(pod: str) -> records.ContainersFailed:
+    return records.ContainersFailed(
+        node="m",
+        namespace="tests",
+        pod=pod,
+        pod_uid=f"uid-{pod}",
+        reason="CreateContainerError",
+        message="unresolvable CDI device",
+        ts_ns=3,
+    )
+
+
+def _is_prepared(
+    one: preparations.Preparation, claim: str, started: records.ContainerStarted
+) -> bool:
+    if (one.node, one.name) != (started.node, claim):
+        return False
+    return one.from_ns <= started.ts_ns < (one.until_ns or 99)
 
 
 def _environment(claims: Sequence[str], values: dict[str, str]) -> dict[str, str]:

@@ -90,6 +90,7 @@ def test_the_reason_has_the_first_claim_and_counts_the_others() -> None:
         ({}, [], True),
         ({}, ["kill-process"], True),
         ({}, ["lose-node"], False),
+        ({}, ["reboot-node"], True),
         ({"traffic": {"force_delete": True}}, [], False),
         ({"driver": {"termination_s": 1.0}}, [], False),
         ({"driver": {"unprepare": {"delay_s": 0.1}}}, [], False),

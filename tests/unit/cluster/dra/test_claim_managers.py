@@ -256,6 +256,7 @@ def test_containers_find_the_variables_of_the_requests_that_they_use(nodes: Node
     assert {record.container: record.environment for record in started} == {
         "both": {"claim_c_gpu": "true", "claim_other_gpu": "true"},
         "one": {"claim_c_gpu": "true"},
+        "none": {},
     }
 
 
