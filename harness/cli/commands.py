@@ -54,6 +54,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Parts, each stand-alone": {
         "parts.cluster_parts": ("apiserver", "scheduler", "claim-controller"),
+        "parts.driver_part": ("driver",),
         "parts.harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
     },
 }

@@ -73,6 +73,16 @@ def test_a_missing_extra_is_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("module", ["grpc", "google.protobuf"])
+def test_the_driver_without_its_extra(tmp_path: pathlib.Path, module: str) -> None:
+    folders = [f"--{name}={tmp_path}/x" for name in ("state", "plugins-dir", "registry-dir")]
+    words = ["driver", "--kubeconfig", "x", "--node", "n", f"--cdi-dir={tmp_path}/x", *folders]
+    ((code, out, err),) = run([module], words)
+    assert (code, err.count("\n")) == (2, 1), out + err
+    assert "which is not installed: pip install 'flake-hunt[driver]'" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_doctor_names_the_missing_extra() -> None:
     ((code, out, _),) = run(["docker"], ["doctor", "--for", "kind"])
     assert code == 1

@@ -6,7 +6,9 @@ Each docstring says what is wrong, where it comes from, and what the correct cod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from harness import errors
 from harness.cluster.dra import claim_infos, claim_managers, pod_claims
+from harness.cluster.driver import driver_parts as parts_of_driver
 from harness.cluster.driver import drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
 from harness.extensions import replacements
@@ -208,3 +210,19 @@ def parts(chosen: Iterable[str] = ()) -> claim_managers.KubeletParts:
     Raises UsageError for an unknown name, and for two defects that override the same method.
     """
     return replacements.replaced(claim_managers.CORRECT, CATALOGUE.chosen(chosen))
+
+
+def driver_parts(chosen: Iterable[str]) -> parts_of_driver.DriverParts:
+    """Return the parts of the driver as a program with these defects.
+
+    Raises UsageError for an unknown name, one of the kubelet, and for two defects that override
+    the same method.
+    """
+    known = [name for name in CATALOGUE.names() if is_of_driver(name)]
+    for name in chosen:
+        if not is_of_driver(name):
+            raise errors.UsageError(
+                f"expected a defect of the driver, got {name!r}, which is one of the kubelet. "
+                f"Known ones: {', '.join(known)}"
+            )
+    return parts_of_driver.DriverParts(driver=parts(chosen).driver)

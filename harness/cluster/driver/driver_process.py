@@ -1,0 +1,201 @@
+"""The program `flake-hunt driver`: the test driver as a plug-in of kubelets, on unix sockets."""
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+from collections.abc import Iterator, Sequence
+
+from harness import errors, processes, writing
+from harness.client import apis, informers, transports
+from harness.cluster.driver import (
+    driver_parts,
+    drivers,
+    moment_actions,
+    plugin_server,
+    program_settings,
+    served_drivers,
+    slice_publishing,
+)
+from harness.cluster.kubelet_api import node_folders, socket_paths
+from harness.model.objects import Object
+
+_PUBLISHED_S = 20.0
+"""Seconds in which the ready file waits for the slices; they are published later, too."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DriverOptions:
+    """Options of the program. Folders may have `{node}` in them, and must with several nodes."""
+
+    kubeconfig: pathlib.Path
+    nodes: tuple[str, ...]
+    names: tuple[str, ...]
+    """The names of the drivers to be; each serves on every node."""
+    plugins: str
+    registry: str
+    files: drivers.DriverFiles
+    devices: tuple[Object, ...] = ()
+    """Entries of `spec.devices` of the slices of each node; empty: publish no slices."""
+    settings: pathlib.Path | None = None
+    parts: driver_parts.DriverParts = driver_parts.CORRECT
+    instance: str = ""
+    """The uid of this instance, beside others of the same driver; empty: there are no others."""
+    ready_file: pathlib.Path | None = None
+    """File to create once the sockets are served and the slices published."""
+
+    def __post_init__(self) -> None:
+        """Raise UsageError if several nodes are to share a folder, or a path is too long."""
+        templates = (self.plugins, self.registry, *self.files)
+        shared = [item for item in templates if node_folders.NODE not in item]
+        if len(self.nodes) > 1 and shared:
+            raise errors.UsageError(
+                f"expected folders with {node_folders.NODE} in them for {len(self.nodes)} nodes, "
+                f"got {shared[0]}"
+            )
+        for node in self.nodes:
+            for name in self.names:
+                socket_paths.require_short(self.endpoint(name, node))
+                socket_paths.require_short(self.registration(name, node))
+
+    def endpoint(self, name: str, node: str) -> pathlib.Path:
+        """Return the path of a driver's own socket."""
+        folder = node_folders.of_node(self.plugins, node)
+        return folder / name / f"dra{self._suffix}.sock"
+
+    def registration(self, name: str, node: str) -> pathlib.Path:
+        """Return the path of the socket by which a kubelet finds a driver."""
+        folder = node_folders.of_node(self.registry, node)
+        return folder / f"{name}{self._suffix}-reg.sock"
+
+    @property
+    def state(self) -> pathlib.Path:
+        """The folder for what is not about one node."""
+        return node_folders.of_node(self.files.state, self.nodes[0])
+
+    @property
+    def _suffix(self) -> str:
+        return f"-{self.instance}" if self.instance else ""
+
+
+def run(options: DriverOptions) -> int:
+    """Serve until SIGTERM; return the exit code.
+
+    Raises UsageError for unusable options or files, KubeconfigError if the API server rejects the
+    credentials, and ClusterError if it does not answer.
+    """
+    stopped = processes.stop_event()
+    processes.end_on_thread_failure("flake-hunt driver")
+    _make_folders(options)
+    with contextlib.ExitStack() as running:
+        settings = program_settings.LiveSettings(options.settings)
+        transport = running.enter_context(
+            contextlib.closing(transports.connect(options.kubeconfig, user_agent=options.names[0]))
+        )
+        api = apis.Api(transport)
+        moments = moment_actions.MomentActions(settings, options.state)
+        served = [_served(options, name, api, settings, moments) for name in options.names]
+        publishers = running.enter_context(_publishing(options, api))
+        _serve(options, served, settings, publishers, running)
+        running.callback(_end, served, moments)  # first: calls that wait would not end
+        if options.ready_file is not None:
+            processes.touch_ready(options.ready_file)
+        stopped.wait()
+    return 0
+
+
+def _make_folders(options: DriverOptions) -> None:
+    """Make the folders of state and CDI files, so that missing rights show at once."""
+    for template in options.files:
+        for node in options.nodes:
+            folder = node_folders.of_node(template, node)
+            with writing.explained(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise errors.UsageError(
+                    f"{folder}: expected the right to write files there: name another folder"
+                )
+
+
+def _served(
+    options: DriverOptions,
+    name: str,
+    api: apis.Api,
+    settings: program_settings.LiveSettings,
+    moments: moment_actions.MomentActions,
+) -> served_drivers.ServedDriver:
+    """Return the driver of a name, which knows what it has prepared before."""
+    driver = options.parts.driver(
+        settings.now(), name=name, files=options.files, claims=options.parts.claims, at=moments
+    )
+    driver.recover()
+    reader = options.parts.reader(api)
+    lock_file = options.state / f"{name}.lock" if options.instance else None
+    return options.parts.served(driver, reader=reader, at=moments, lock_file=lock_file)
+
+
+def _serve(
+    options: DriverOptions,
+    served: Sequence[served_drivers.ServedDriver],
+    settings: program_settings.LiveSettings,
+    publishers: Sequence[slice_publishing.SlicePublisher],
+    running: contextlib.ExitStack,
+) -> None:
+    """Serve each driver on each node, until `running` is closed."""
+    for one in served:
+        name = one.driver.name
+        for node in options.nodes:
+            own = [item for item in publishers if (item.driver, item.node) == (name, node)]
+            server = plugin_server.PluginServer(
+                one,
+                node=node,
+                endpoint=options.endpoint(name, node),
+                registration=options.registration(name, node),
+                settings=settings,
+                devices=own[0].devices if own else (),
+            )
+            running.callback(server.stop)
+
+
+@contextlib.contextmanager
+def _publishing(
+    options: DriverOptions, api: apis.Api
+) -> Iterator[list[slice_publishing.SlicePublisher]]:
+    """Publish the devices of each driver on each node; remove the slices at a clean end.
+
+    The slices of one instance beside others stay: they are those of its successor.
+    """
+    publishers = [
+        slice_publishing.SlicePublisher(api, driver=name, node=node, devices=options.devices)
+        for name in options.names
+        for node in options.nodes
+        if options.devices
+    ]
+    if not publishers:
+        yield publishers
+        return
+    informer = informers.Informer(api, apis.SLICES, name="slices", handlers=publishers, trims=True)
+    informer.start()
+    informer.wait_synced(timeout_s=_PUBLISHED_S)
+    for publisher in publishers:
+        publisher.start()
+    for publisher in publishers:
+        publisher.wait_published(timeout_s=_PUBLISHED_S)
+    try:
+        yield publishers
+    finally:
+        for publisher in publishers:
+            publisher.stop()
+        informer.stop()
+        if not options.instance:
+            for publisher in publishers:
+                publisher.remove()
+
+
+def _end(
+    served: Sequence[served_drivers.ServedDriver], moments: moment_actions.MomentActions
+) -> None:
+    """End all waits of calls."""
+    moments.stop()
+    for one in served:
+        one.driver.stop()

@@ -1,0 +1,130 @@
+"""The services of the program on sockets: DRAPlugin in both versions, Registration, and health."""
+
+import contextlib
+import pathlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from harness import clocks, concurrency
+from harness.cluster.driver import program_settings, served_drivers
+from harness.cluster.kubelet_api import calls, messages, servers, services
+from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2 as health
+
+_LOOK_S = 0.1
+_TELL_S = 10.0
+"""Seconds after which the health is told again; a kubelet forgets it after 30."""
+
+
+class PluginServer:
+    """One driver on one node: its own socket, then the one by which the kubelet finds it."""
+
+    def __init__(
+        self,
+        served: served_drivers.ServedDriver,
+        *,
+        node: str,
+        endpoint: pathlib.Path,
+        registration: pathlib.Path,
+        settings: program_settings.LiveSettings,
+        devices: Sequence[tuple[str, str]],
+    ) -> None:
+        """Serve; `devices` are pool and name of those whose health is told.
+
+        Raises UsageError if one of the sockets cannot be served.
+        """
+        self._served, self._node, self._settings = served, node, settings
+        self._endpoint, self._devices = endpoint, devices
+        self._services = settings.now().services
+        self._stopped = concurrency.Event("driver.health")
+        self.status: Any = None
+        """The newest RegistrationStatus that a kubelet has sent; None: none yet."""
+        with contextlib.ExitStack() as made:
+            made.enter_context(servers.Server(endpoint, self._handlers()))
+            made.enter_context(servers.Server(registration, self._registration()))
+            self._servers = made.pop_all()
+
+    def stop(self) -> None:
+        """Let the kubelet see that the driver goes, let calls end, and remove both sockets."""
+        self._stopped.set()
+        self._servers.close()
+
+    def _handlers(self) -> Mapping[services.Method, Any]:
+        handlers: dict[services.Method, Any] = {}
+        for service in services.DRA.values():
+            if service.name in self._services:
+                handlers[service.prepare] = self._preparing(service)
+                handlers[service.unprepare] = self._unpreparing(service)
+        if services.HEALTH_NAME in self._services:
+            handlers[services.WATCH_HEALTH] = self._health
+        return handlers
+
+    def _registration(self) -> Mapping[services.Method, servers.Handler]:
+        return {services.GET_INFO: self._info, services.NOTIFY: self._note}
+
+    def _info(self, asked: Any) -> Any:
+        del asked
+        return services.GET_INFO.answer(
+            type=services.PLUGIN_TYPE,
+            name=self._served.driver.name,
+            endpoint=str(self._endpoint),
+            supported_versions=self._services,
+        )
+
+    def _note(self, status: Any) -> Any:
+        self.status = status
+        if not status.plugin_registered:
+            raise calls.CallError("UNKNOWN", f"failed registration process: {status.error}")
+        return services.NOTIFY.answer()
+
+    def _preparing(self, service: services.DraService) -> servers.Handler:
+        def prepare(asked: Any) -> Any:
+            self._begin("prepare")
+            results = self._served.prepare(messages.references(asked), self._node)
+            return messages.prepare_answer(service, results)
+
+        return prepare
+
+    def _unpreparing(self, service: services.DraService) -> servers.Handler:
+        def unprepare(asked: Any) -> Any:
+            self._begin("unprepare")
+            results = self._served.unprepare(messages.references(asked), self._node)
+            return messages.unprepare_answer(service, results)
+
+        return unprepare
+
+    def _begin(self, call: str) -> None:
+        """Behave by the settings of now. Raises CallError on demand."""
+        spec = self._settings.now()
+        self._served.driver.change(spec)
+        code = (spec.prepare if call == "prepare" else spec.unprepare).code
+        if code:
+            raise calls.CallError(code, "the driver fails on demand")
+
+    def _health(self, asked: Any, is_active: Callable[[], bool]) -> Iterator[Any]:
+        """Yield the health of all devices, again when it changes and from time to time."""
+        del asked
+        told, told_s = None, 0.0
+        while is_active() and not self._stopped.is_set():
+            now, now_s = self._unhealthy(), concurrency.monotonic_s()
+            if now != told or now_s - told_s >= _TELL_S:
+                told, told_s = now, now_s
+                yield services.WATCH_HEALTH.answer(
+                    devices=[
+                        _health(pool, name, is_bad=(pool, name) in now)
+                        for pool, name in self._devices
+                    ]
+                )
+            self._stopped.wait(_LOOK_S)
+
+    def _unhealthy(self) -> set[tuple[str, str]]:
+        named = (text.partition("/") for text in self._settings.now().unhealthy)
+        return {(pool, name) for pool, _, name in named}
+
+
+def _health(pool: str, name: str, *, is_bad: bool) -> Any:
+    return health.DeviceHealth(
+        device=health.DeviceIdentifier(pool_name=pool, device_name=name),
+        health=health.UNHEALTHY if is_bad else health.HEALTHY,
+        last_updated_time=clocks.wall_ns() // 1_000_000_000,
+        message="by the settings" if is_bad else "",
+    )

@@ -1,0 +1,119 @@
+"""The claims that a driver remembers, and those of kubelets' calls that come at the same time."""
+
+import pathlib
+import threading
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.cluster.driver import claim_reading, drivers, prepared_claims, served_drivers
+from harness.cluster.kubelet_api import preparations
+from harness.scenario import driver_specs
+
+REFERENCE = preparations.ClaimReference("ns", "a", "uid-a")
+
+
+def claim(**result: Any) -> Any:
+    results = [
+        {"request": "gpu/large", "driver": "gpu.example", "pool": "p", "device": "d", **result},
+        {"request": "nic", "driver": "nic.example", "pool": "p", "device": "e"},
+    ]
+    meta = {"namespace": "ns", "name": "a", "uid": "uid-a"}
+    return {"metadata": meta, "status": {"allocation": {"devices": {"results": results}}}}
+
+
+def known(claim_object: Any) -> prepared_claims.PreparedClaim:
+    return prepared_claims.of(claim_object, driver="gpu.example", node="n")
+
+
+def test_the_devices_of_other_drivers_are_left_out() -> None:
+    found = known(claim())
+    assert [(item.request_names, item.device) for item in found.devices] == [(("gpu",), "d")]
+    assert found.exclusive == {"gpu.example/p/d"}
+    assert list(found.environments) == ["gpu"]
+    assert known(claim(shareID="s")).exclusive == set()
+    assert known(claim(shareID="s")).devices[0].share_id == "s"
+    assert known(claim(adminAccess=True)).exclusive == set()
+
+
+def test_files_tell_a_restart_what_is_prepared(tmp_path: pathlib.Path) -> None:
+    template = f"{tmp_path}/[1]/{{node}}"  # no pattern of glob
+    first = prepared_claims.PreparedClaims("gpu.example", template)
+    first.add(known(claim()))
+    prepared_claims.PreparedClaims("other.example", template).load()
+    again = prepared_claims.PreparedClaims("gpu.example", template)
+    assert again.load() == [known(claim())]
+    assert prepared_claims.PreparedClaims("other.example", template).load() == []
+    again.remove(known(claim()))
+    assert again.load() == []
+
+
+def test_a_damaged_file_is_named(tmp_path: pathlib.Path) -> None:
+    claims = prepared_claims.PreparedClaims("gpu.example", str(tmp_path))
+    claims.add(known(claim()))
+    (tmp_path / "gpu.example" / "uid-a.json").write_text('{"node": 1')
+    with pytest.raises(errors.UsageError, match=r"uid-a.json: expected a claim that a driver has"):
+        claims.load()
+
+
+class Slow(drivers.Driver):
+    """A driver in whose middle of a preparation a test waits."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.begun, self.may_go_on = threading.Event(), threading.Event()
+
+    def prepare_claim(self, claim: Any, node: str) -> Any:
+        self.begun.set()
+        assert self.may_go_on.wait(30)
+        return super().prepare_claim(claim, node)
+
+
+class Reader(claim_reading.ClaimReader):
+    """Reads claims that are there."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+
+    def read(self, claim_reference: preparations.ClaimReference) -> Any:
+        self.reads += 1
+        return claim()
+
+
+def served(driver: drivers.Driver) -> served_drivers.ServedDriver:
+    return served_drivers.ServedDriver(driver, reader=Reader(), at=lambda moment, name: None)
+
+
+def test_calls_for_one_claim_wait_for_each_other(tmp_path: pathlib.Path) -> None:
+    files = drivers.DriverFiles(cdi=str(tmp_path / "cdi"))
+    driver = Slow(driver_specs.DriverSpec(), name="gpu.example", files=files)
+    both, answers = served(driver), []
+    slow = threading.Thread(target=lambda: answers.append(both.prepare([REFERENCE], "n")))
+    slow.start()
+    assert driver.begun.wait(30)
+    other = threading.Thread(target=lambda: answers.append(both.unprepare([REFERENCE], "n")))
+    other.start()
+    assert both.unprepare([REFERENCE], "another-node") == {"uid-a": None}  # that is another claim
+    driver.may_go_on.set()
+    slow.join(30)
+    other.join(30)
+    assert answers == [{"uid-a": known(claim()).devices}, {"uid-a": None}]
+    assert list((tmp_path / "cdi").iterdir()) == []
+
+
+def test_an_error_of_files_is_told_to_the_kubelet(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "file").touch()
+    files = drivers.DriverFiles(cdi=str(tmp_path / "file"))
+    driver = drivers.Driver(driver_specs.DriverSpec(), name="gpu.example", files=files)
+    answer = served(driver).prepare([REFERENCE], "n")["uid-a"]
+    assert isinstance(answer, preparations.PreparationError)
+    assert "cannot write" in str(answer)
+    assert driver.unprepare([REFERENCE], "n") == {"uid-a": None}
+
+
+def test_a_claim_with_other_devices_is_refused() -> None:
+    driver = drivers.Driver(driver_specs.DriverSpec(), name="gpu.example")
+    assert driver.prepare([claim()], "n") == driver.prepare([claim()], "n")
+    answer = driver.prepare([claim(device="f")], "n")["uid-a"]
+    assert str(answer) == ("the claim is still prepared with gpu.example/p/d, not gpu.example/p/f")
