@@ -126,9 +126,8 @@ class Bench:
         if self.options.command is None or not self.options.command.has_instances:
             raise results.Skipped("the command has no {instance}: it cannot run twice")
         other = self._instance("instance-b")
-        known = driver_instances.sockets(self.folders.registry)
         try:
-            other.start(known=known)
+            other.start(known=[self.instance.info.socket])
             yield other
         finally:
             other.stop()
