@@ -44,6 +44,25 @@ def conversations() -> dict[str, list[Step]]:
     return found
 
 
+def replay(
+    steps: Sequence[Step],
+    folder: pathlib.Path,
+    manager: type[claim_managers.ClaimManager],
+    *,
+    once: bool = False,
+) -> list[str]:
+    """Return how a manager differs from the real kubelet in a conversation; none: not at all.
+
+    `once`: each CDI id that a container got several times counts once.
+    """
+    played = Replay(folder, manager)
+    return [
+        f"step {number}: {difference}"
+        for number, step in enumerate(steps)
+        for difference in played.differences(step, once=once)
+    ]
+
+
 class _Cdi(cdi_devices.CdiFolder):
     """Notes the CDI ids of the containers of one pod, in their order."""
 
@@ -63,6 +82,20 @@ class Replay:
         self._drivers, self._checkpoint = _Drivers(self), claim_infos.Checkpoint(folder / "claims")
         self._reads: list[str] = []
         self.restart()
+
+    def differences(self, step: Step, *, once: bool) -> Iterator[str]:
+        """Do a step, and yield how it differs."""
+        if self.is_told(step):
+            return
+        if step.get("do") == "restart":
+            self.restart()
+        elif "do" in step:
+            yield from differences(step, self.attempt(step))
+        else:
+            meant = list(dict.fromkeys(step["cdi"])) if once else step["cdi"]
+            found = self.cdi(step["pod"])[step["container"]]
+            if sorted(found) != sorted(meant):
+                yield f"{step['container']} gets {found}, not {meant}"
 
     def restart(self) -> None:
         """Start another kubelet, which has the checkpoint only."""
