@@ -338,6 +338,7 @@ class Execution:
             self._supervisor.kill_all()
             self._supervisor.phase("ended")
             self._supervisor.close()
+            self._processes.close()
             self._pods.stop()
             self._convergence.stop()
             self._spotters.stop()

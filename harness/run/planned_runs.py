@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from harness.cluster import interfaces
 from harness.model import naming
-from harness.run import subjects
+from harness.run import driver_commands, subjects
 from harness.scenario import pool_specs, specs, subject_specs, traffic_specs
 from harness.scenario.fault_kinds import fault, lost_nodes
 from harness.traffic import objects
@@ -121,7 +121,12 @@ class PlannedRun(fault.Run):
             restarts_api_server=on.restarts_api_server,
             longest_s=scenario.traffic.longest_s or scenario.timeout_s,
             processes=processes,
-            ended={**processes, "claim-controller": controllers or of_cluster},
+            ended={
+                "scheduler": processes["scheduler"],
+                "claim-controller": controllers or of_cluster,
+                "kubelet": processes["kubelet"],
+                "driver": [place.process for place in driver_commands.of_run(scenario)],
+            },
             foreign_schedulers=[
                 item.kind for item in subject.schedulers if not isinstance(item, subjects.OWNED)
             ],

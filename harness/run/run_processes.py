@@ -1,19 +1,28 @@
-"""How the processes of a run are started: recorder, kubelets, traffic, schedulers, controller.
+"""How the processes of a run are started: recorder, driver, kubelets, load, schedulers, controller.
 
 `runs` decides when to start them; `supervising` starts, watches and stops them.
 """
 
+import contextlib
 import functools
 import pathlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from harness import writing
+from harness import errors, writing
 from harness.cluster import interfaces
-from harness.history import directories, plans
+from harness.history import directories, last_words, plans
 from harness.model import naming
-from harness.run import controller_commands, run_plan, scheduler_commands, subjects, supervising
+from harness.run import (
+    controller_commands,
+    driver_commands,
+    driver_processes,
+    run_plan,
+    scheduler_commands,
+    subjects,
+    supervising,
+)
 from harness.run.defects import known_defects
 from harness.scenario import pool_changes, script_specs, subject_specs
 from harness.scenario.fault_kinds import lost_nodes
@@ -67,6 +76,13 @@ class RunProcesses:
             lost_nodes.KUBELET: self._start_kubelet,
             naming.CLAIM_CONTROLLER: self._start_controller,
         }
+        self._drivers = driver_processes.DriverProcesses(
+            driver_commands.of(self._scenario.subject),
+            driver_commands.of_run(self._scenario),
+            directory=directory,
+            supervisor=supervisor,
+        )
+        self._starters |= dict.fromkeys(self._drivers.names, self._start_driver)
         for name, scheduler in self._schedulers().items():
             self._starters[name] = functools.partial(self._start_scheduler, scheduler=scheduler)
 
@@ -81,7 +97,10 @@ class RunProcesses:
         return [name for name in (*self._schedulers(), naming.CLAIM_CONTROLLER) if name not in ours]
 
     def start_observers(self) -> None:
-        """Start the recorder and the kubelets, and wait until they are ready."""
+        """Start the recorder, the driver and the kubelets, and wait until they are ready.
+
+        Raises SubjectError if the driver does not register in time.
+        """
         self._supervisor.start_part(
             RECORDER,
             "record",
@@ -90,9 +109,10 @@ class RunProcesses:
             "--run-directory",
             self._directory.path.resolve(),
         )
-        for name in self._kubelets:
-            self._start_kubelet(name)
-        self._supervisor.wait_ready(RECORDER, *self._kubelets)
+        for name in (*self._drivers.names, *self._kubelets):
+            self._starters[name](name)
+        with self._explaining_drivers():
+            self._supervisor.wait_ready(RECORDER, *self._drivers.that_report, *self._kubelets)
 
     def start_subject(self) -> None:
         """Start the schedulers, and the claim controller unless another one works already."""
@@ -113,7 +133,8 @@ class RunProcesses:
         SubjectError if a program ends at once.
         """
         new = self.start_next(name)
-        if name in (*self._kubelets, *self._plan.expected_steps):
+        reporting = (*self._kubelets, *self._drivers.that_report, *self._plan.expected_steps)
+        if name in reporting:
             self._supervisor.wait_ready(new)
         return new
 
@@ -140,8 +161,18 @@ class RunProcesses:
         """Stop all processes in order; the recorder comes last, to see all that the others do."""
         self._supervisor.stop(TRAFFIC, timeout_s=TRAFFIC_STOP_TIMEOUT_S)
         self._supervisor.stop_all(
-            [*self._schedulers(), naming.CLAIM_CONTROLLER, *self._kubelets, RECORDER]
+            [
+                *self._schedulers(),
+                naming.CLAIM_CONTROLLER,
+                *self._kubelets,
+                *self._drivers.names,
+                RECORDER,
+            ]
         )
+
+    def close(self) -> None:
+        """Remove the driver's sockets, when all processes have ended."""
+        self._drivers.remove_sockets()
 
     def _schedulers(self) -> dict[str, subject_specs.AnyScheduler]:
         subject = self._scenario.subject
@@ -188,8 +219,49 @@ class RunProcesses:
             "--run-id",
             self._plan.run_id,
             *self._nodes_of(name),
-            *self._defects_of("kubelet"),
+            *_defects(self._defects_of_kubelet()),
+            *self._drivers.kubelet_options(),
+            *self._awaited_drivers(name),
             *self._pool_changes(name),
+        )
+
+    def _defects_of_kubelet(self) -> list[str]:
+        """Return the kubelets' defects; those of the driver only if it is in their process."""
+        elsewhere = (
+            known_defects.of_actor(self._plan.defects, "driver") if self._drivers.names else []
+        )
+        chosen = known_defects.of_part(self._plan.defects, "kubelet")
+        return [name for name in chosen if name not in elsewhere]
+
+    def _awaited_drivers(self, name: str) -> list[str]:
+        """Return the options by which the first kubelets wait for drivers; later ones need not."""
+        is_first = naming.first_incarnation(name) == name
+        if not is_first or not self._drivers.kubelet_options():
+            return []
+        known = driver_commands.names(self._scenario.pools)
+        return [word for driver in known for word in ("--wait-for-driver", driver)]
+
+    @contextlib.contextmanager
+    def _explaining_drivers(self) -> Iterator[None]:
+        """Raise SubjectError, with the kubelet's words, if it ends because a driver is missing."""
+        try:
+            yield
+        except errors.ProcessError as error:
+            for name in self._kubelets:
+                said = last_words.of_log(self._directory.log(name), or_last_line=True)
+                if driver_processes.NOT_REGISTERED in said:
+                    raise errors.SubjectError(said) from error
+            raise
+
+    def _start_driver(self, name: str) -> None:
+        defects = known_defects.of_actor(self._plan.defects, "driver")
+        self._drivers.start(
+            name,
+            first=naming.first_incarnation(name),
+            options=["--settings", self._write_driver_settings(name), *_defects(defects)],
+            kubeconfig=self._kubeconfig_of(name)
+            if self._drivers.that_report
+            else self._foreign_kubeconfig_of(name),
         )
 
     def _pool_changes(self, name: str) -> list[str | pathlib.Path]:
@@ -270,8 +342,7 @@ class RunProcesses:
 
     def _defects_of(self, part: known_defects.Part) -> list[str]:
         """Return the options with the defects of a part."""
-        chosen = known_defects.of_part(self._plan.defects, part)
-        return [word for defect in chosen for word in ("--defect", defect)]
+        return _defects(known_defects.of_part(self._plan.defects, part))
 
     def _write_settings(self, name: str) -> pathlib.Path:
         """Write the settings file of a part of the Python subject; return its path."""
@@ -299,6 +370,11 @@ class RunProcesses:
     def _foreign_kubeconfig_of(self, name: str) -> pathlib.Path:
         """Return the kubeconfig of a program that is not ours."""
         return self._led_of(name) or self._user_kubeconfig
+
+
+def _defects(chosen: Iterable[str]) -> list[str]:
+    """Return the options with defects."""
+    return [word for defect in chosen for word in ("--defect", defect)]
 
 
 def _remedies(chosen: Iterable[str]) -> list[str]:

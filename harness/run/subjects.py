@@ -15,7 +15,7 @@ from harness.cluster import interfaces
 from harness.cluster.local import binaries
 from harness.extensions import descriptions, discovery
 from harness.model import naming
-from harness.run import controller_commands, program_versions, scheduler_commands
+from harness.run import controller_commands, driver_commands, program_versions, scheduler_commands
 from harness.run.defects import known_defects
 from harness.scenario import cluster_features, script_specs, specs, subject_specs
 from harness.subject import remedies as known_remedies
@@ -108,12 +108,16 @@ def of_run(
         folder=folder,
     )
     found = with_features(found, scenario)
+    driver = driver_commands.of(found)
+    driver_commands.require_usable(driver, known_defects.of_actor(defects, "driver"))
+    drivers = [place.process for place in driver_commands.of_run(scenario)]
+    of_driver = {name: driver_commands.version(driver) for name in drivers}
     return Resolved(
         spec=found,
         title=title(found, release),
         python_parts=python_parts(found),
-        processes=[*owned_schedulers(found), *owned_controllers(found)],
-        versions=versions(found),
+        processes=[*drivers, *owned_schedulers(found), *owned_controllers(found)],
+        versions=versions(found) | {name: text for name, text in of_driver.items() if text},
     )
 
 

@@ -66,6 +66,11 @@ def of_part(chosen: Iterable[str], part: Part) -> list[str]:
     return [name for name, item in found if item and item.process == part]
 
 
+def of_actor(chosen: Iterable[str], wanted: str) -> list[str]:
+    """Return those of the chosen defects that an actor has; an unknown one has none."""
+    return [name for name in chosen if _find(name) is not None and actor(name) == wanted]
+
+
 def double_allocating(chosen: Iterable[str]) -> list[str]:
     """Return those of the chosen defects by which a device is allocated twice.
 

@@ -18,8 +18,8 @@ from harness.scenario.fields import Name, PositiveCount, Seconds, Spec
 Role = Literal["scheduler", "claim-controller", "kubelet", "load", "recorder"]
 """`scheduler`: all schedulers of the run; `load`: the Locust workers; `recorder`: the observer
 whose record is judged, so that a fault of it makes the verdict UNKNOWN."""
-ENDED_ROLES = ("scheduler", "claim-controller", "kubelet")
-"""Roles whose processes faults can end or pause."""
+EndedRole = Literal["scheduler", "claim-controller", "kubelet", "driver"]
+"""A role whose processes faults can end or pause; `driver`: the DRA driver, if it is a process."""
 Delay = Annotated[float, pydantic.Field(gt=0, le=3600)]
 """Seconds."""
 FAULTS_MAX = 64
@@ -81,7 +81,7 @@ class Run:
     """Longest time that the load may take, in seconds."""
     processes: Mapping[Role, list[str]]
     """Names of the processes of each role that the run starts; empty: it starts none."""
-    ended: Mapping[Role, list[str]]
+    ended: Mapping[EndedRole, list[str]]
     """The processes of each role that faults can end or pause; one may be of the cluster."""
     kubelets: list[str]
     """The kubelet processes; another one for a node that may be lost."""
@@ -250,9 +250,14 @@ class RepeatedFault(Fault):
         return {**dict(self), "repetition": self.repetition}
 
 
-def role_objections(role: Role, run: Run) -> Iterator[str]:
+def role_objections(role: Role | Literal["driver"], run: Run) -> Iterator[str]:
     """Yield a sentence if the run does not start the processes of a role: only they can be hit."""
-    if role == "scheduler" and (foreign := run.foreign_schedulers):
+    if role == "driver":
+        yield (
+            "expected a driver that is a process of this run, got none: set subject.driver to "
+            "'socket', or to a command"
+        )
+    elif role == "scheduler" and (foreign := run.foreign_schedulers):
         yield (
             f"expected schedulers that the run starts, got subject {foreign[0]!r}, whose process and "
             "connections belong to others: use --subject kube-scheduler, or remove the fault"

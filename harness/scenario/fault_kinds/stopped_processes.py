@@ -12,8 +12,9 @@ _ROLE = fault.one_of("scheduler", "claim-controller", "kubelet")
 class ProcessFault(fault.RepeatedFault):
     """Base of faults of one process of the run."""
 
-    role: Literal["scheduler", "claim-controller", "kubelet"] = "scheduler"
-    """The process; of several schedulers, the leader if they elect one, otherwise the first."""
+    role: fault.EndedRole = "scheduler"
+    """The process; of several schedulers, the leader if they elect one, otherwise the first; of
+    several of the driver, the first."""
 
     once = "down_s"
 

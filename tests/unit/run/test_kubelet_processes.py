@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness import errors
 from harness.history import directories
 from harness.run import run_plan, run_processes
 from harness.scenario import loading
@@ -22,6 +23,8 @@ profile = "churn"
 [load]
 allocations_min = 1
 pods_running_min = 1
+[subject]
+driver = "{driver}"
 {faults}
 """
 LOST = '[[faults]]\nkind = "lose-node"\n'
@@ -37,6 +40,9 @@ class Supervisor:
     def start_part(self, name: str, *arguments: object, **_more: object) -> None:
         self.started[name] = list(map(str, arguments))
 
+    def start_foreign(self, name: str, argv: list[str], **_more: object) -> None:
+        self.started[name] = argv
+
     def wait_ready(self, *names: str) -> None:
         assert set(names) <= set(self.started)
 
@@ -51,9 +57,15 @@ class Cluster:
         self.kubeconfig = self.user_kubeconfig = folder / "kubeconfig"
 
 
-def start(folder: pathlib.Path, *, faults: str = "", defects: tuple[str, ...] = ()) -> Any:
+def start(
+    folder: pathlib.Path,
+    *,
+    faults: str = "",
+    defects: tuple[str, ...] = (),
+    driver: str = "in-process",
+) -> Any:
     path = folder / "lost.toml"
-    path.write_text(SCENARIO.format(faults=faults))
+    path.write_text(SCENARIO.format(faults=faults, driver=driver))
     plan = run_plan.plan(loading.load(str(path)), seed=1, defects=defects)
     directory = directories.create(folder / "run")
     supervisor: Any = Supervisor()
@@ -95,3 +107,50 @@ def test_each_part_gets_its_own_defects(tmp_path: pathlib.Path, defect: str) -> 
     assert options(started["kubelet"], "--defect") == of_kubelet
     assert options(started["scheduler"], "--defect") == [defect][len(of_kubelet) :]
     assert options(started["claim-controller"], "--defect") == []
+
+
+def test_a_driver_behind_sockets_is_a_process_of_the_run(tmp_path: pathlib.Path) -> None:
+    faults = '[[faults]]\nkind = "kill-process"\nrole = "driver"\n'
+    made, started, plan = start(
+        tmp_path, driver="socket", faults=faults, defects=("driver-released-first",)
+    )
+    assert plan.expected_processes[3:4] == ["driver"]
+    assert [fault.clients for fault in plan.faults] == [["driver"]]
+    driver, kubelet = started["driver"], started["kubelet"]
+    assert options(driver, "--node") == [f"worker-{index}" for index in range(3)]
+    assert options(driver, "--driver-name") == ["gpu.flake-hunt.example"]
+    assert options(driver, "--defect") == ["driver-released-first"]
+    assert options(kubelet, "--defect") == []
+    assert options(kubelet, "--plugins-registry") == options(driver, "--registry-dir")
+    assert options(kubelet, "--cdi-dir") == options(driver, "--cdi-dir")
+    assert options(kubelet, "--wait-for-driver") == ["gpu.flake-hunt.example"]
+    assert made.start_again("driver") == "driver.2"
+    assert started["driver.2"][1:] == [
+        word.replace("driver-settings", "driver.2-settings") for word in driver[1:]
+    ]
+    made.start_again("kubelet")
+    assert options(started["kubelet.2"], "--wait-for-driver") == []
+    sockets = pathlib.Path(options(kubelet, "--plugins-registry")[0]).parent.parent
+    assert sockets.is_dir()
+    made.close()
+    assert not sockets.exists()
+
+
+def test_a_program_of_others_is_started_for_each_node(tmp_path: pathlib.Path) -> None:
+    command = "command=true --node {node} --registry {registry_dir} --cdi {cdi_dir} {kubeconfig}"
+    made, started, plan = start(tmp_path, driver=command)
+    names = ["driver", "driver-2", "driver-3"]
+    assert [name for name in plan.expected_processes if name.startswith("driver")] == names
+    for index, name in enumerate(names):
+        assert options(started[name], "--node") == [f"worker-{index}"]
+        assert pathlib.Path(options(started[name], "--registry")[0]).is_dir()
+        assert started[name][-1] == str((tmp_path / "kubeconfig").resolve())
+    template = options(started["kubelet"], "--cdi-dir")[0]
+    assert template.replace("{node}", "worker-1") == options(started["driver-2"], "--cdi")[0]
+    made.close()
+
+
+def test_a_fault_of_a_driver_that_is_no_process_is_refused(tmp_path: pathlib.Path) -> None:
+    faults = '[[faults]]\nkind = "kill-process"\nrole = "driver"\n'
+    with pytest.raises(errors.UsageError, match="expected a driver that is a process of this"):
+        start(tmp_path, faults=faults)

@@ -1,0 +1,177 @@
+"""The DRA driver of a run: in the process of the kubelets, or behind sockets.
+
+Parsed and checked when the run is planned; `driver_processes` starts it.
+"""
+
+import dataclasses
+import importlib.util
+import pathlib
+import shlex
+import string
+from collections.abc import Mapping, Sequence
+
+from harness import errors
+from harness.cluster.local import binaries
+from harness.model import naming
+from harness.run import program_versions
+from harness.scenario import pool_specs, specs, subject_specs
+
+PROCESS = "driver"
+"""Name of the first process of the driver; further ones get a number as suffix."""
+NODE, DRIVER = "node", "driver"
+PLACEHOLDERS = (
+    "kubeconfig",
+    NODE,
+    DRIVER,
+    "plugins_dir",
+    "registry_dir",
+    "cdi_dir",
+    "state_dir",
+)
+"""Placeholders in the command of a driver."""
+_COMMAND, _FOLDER = "command=", "socket:"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenDriver:
+    """What `subject.driver` says."""
+
+    is_in_process: bool = False
+    is_ours: bool = False
+    """The program `flake-hunt driver`, which the run starts."""
+    command: tuple[str, ...] = ()
+    """Another program that the run starts; empty: none."""
+    registry: str = ""
+    """Folder in which drivers register that others have started; empty: the run's own."""
+    cdi: str = ""
+    """Folder of their CDI files; empty: the default one."""
+
+    def uses(self, placeholder: str) -> bool:
+        """Return whether the command has a placeholder."""
+        return any(placeholder in _names(word) for word in self.command)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What one process of the driver serves."""
+
+    process: str
+    nodes: tuple[str, ...]
+    drivers: tuple[str, ...]
+
+
+def of(subject: subject_specs.SubjectSpec) -> ChosenDriver:
+    """Return what a scenario says of its driver.
+
+    Raises UsageError for a command that is no command line, or has unknown placeholders.
+    """
+    text = subject.driver
+    if text.startswith(_COMMAND):
+        return ChosenDriver(command=tuple(_words(text.removeprefix(_COMMAND))))
+    if text.startswith(_FOLDER):
+        registry, _, cdi = text.removeprefix(_FOLDER).partition(",")
+        return ChosenDriver(registry=registry, cdi=cdi)
+    return ChosenDriver(is_in_process=text == "in-process", is_ours=text == "socket")
+
+
+def of_run(scenario: specs.Scenario) -> list[Place]:
+    """Return what each process of the driver of a scenario serves; empty: it is no process."""
+    pools = scenario.pools
+    nodes = [naming.node(index, prefix=pools.node_prefix) for index in range(pools.nodes)]
+    return places(of(scenario.subject), pools, nodes)
+
+
+def names(pools: pool_specs.PoolsSpec) -> list[str]:
+    """Return the names of the drivers of a scenario's devices."""
+    return list(
+        dict.fromkeys([pools.driver, *(kind.driver or pools.driver for kind in pools.more)])
+    )
+
+
+def places(chosen: ChosenDriver, pools: pool_specs.PoolsSpec, nodes: Sequence[str]) -> list[Place]:
+    """Return what each process serves that the run starts for the driver; empty: it starts none.
+
+    Without {node} in its command a program serves all nodes, without {driver} all names.
+    """
+    if not chosen.is_ours and not chosen.command:
+        return []
+    by_node = [(node,) for node in nodes] if chosen.uses(NODE) else [tuple(nodes)]
+    known = names(pools)
+    by_name = [(name,) for name in known] if chosen.uses(DRIVER) else [tuple(known)]
+    served = [(part, named) for part in by_node for named in by_name]
+    return [
+        Place(process=_process(index), nodes=part, drivers=named)
+        for index, (part, named) in enumerate(served)
+    ]
+
+
+def require_usable(chosen: ChosenDriver, defects: Sequence[str]) -> None:
+    """Raise UsageError for a program or folder that is not there, or defects that it cannot have.
+
+    Raises MissingExtraError if drivers behind sockets cannot be called.
+    """
+    if not chosen.is_in_process and importlib.util.find_spec("grpc") is None:
+        raise errors.MissingExtraError("grpcio", "driver")
+    if defects and not (chosen.is_in_process or chosen.is_ours):
+        raise errors.UsageError(
+            f"expected our own driver for --defect {defects[0]}: leave subject.driver out, or set "
+            "it to 'socket'"
+        )
+    if chosen.command:
+        binaries.program(chosen.command[0])
+    folder = pathlib.Path(chosen.registry.partition("{")[0] or ".")
+    if chosen.registry and not folder.is_dir():
+        raise errors.UsageError(
+            f"expected a folder in which drivers register for subject.driver, got "
+            f"{chosen.registry!r}: start the drivers first, or name another folder"
+        )
+
+
+def version(chosen: ChosenDriver) -> str:
+    """Return what the program of the command calls its version; empty if it does not say."""
+    return program_versions.of_command(chosen.command) if chosen.command else ""
+
+
+def filled(chosen: ChosenDriver, values: Mapping[str, str]) -> list[str]:
+    """Return the command with its placeholders replaced."""
+    program, *rest = chosen.command
+    return [str(binaries.program(program)), *(word.format_map(values) for word in rest)]
+
+
+def _process(index: int) -> str:
+    return PROCESS if index == 0 else f"{PROCESS}-{index + 1}"
+
+
+def _words(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise errors.UsageError(
+            f"expected a command line in shell syntax for subject.driver, got {text!r} ({error})"
+        ) from error
+    if not words:
+        raise errors.UsageError("expected a program after command= for subject.driver, got none")
+    for word in words:
+        _require_known(word)
+    return words
+
+
+def _require_known(word: str) -> None:
+    for name in _names(word):
+        if name not in PLACEHOLDERS:
+            known = " ".join(f"{{{item}}}" for item in PLACEHOLDERS)
+            raise errors.UsageError(
+                f"expected a placeholder of the driver's command, got {{{name}}} in {word!r}. "
+                f"Known: {known}"
+            )
+
+
+def _names(word: str) -> list[str]:
+    """Return the placeholders in a word. Raises UsageError for unbalanced braces."""
+    try:
+        return [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]
+    except ValueError as error:
+        raise errors.UsageError(
+            f"expected braces around a placeholder in the driver's command, got {word!r} "
+            f"({error}); write {{{{ for a brace"
+        ) from error

@@ -1,0 +1,115 @@
+"""Starts the processes of a run's DRA driver, with short folders for their sockets."""
+
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+
+from harness import writing
+from harness.cluster.kubelet_api import node_folders
+from harness.history import directories
+from harness.run import driver_commands, supervising
+
+Words = list[str | pathlib.Path]
+NOT_REGISTERED = "to register on node"
+"""Words of a kubelet that ends because a driver is not registered in time."""
+_CDI_FOLDER = "/var/run/cdi"
+"""Where drivers that others have started write their CDI files, unless the scenario says so."""
+
+
+class DriverProcesses:
+    """The processes of the driver, and the folders by which kubelets and they find each other."""
+
+    def __init__(
+        self,
+        chosen: driver_commands.ChosenDriver,
+        places: Sequence[driver_commands.Place],
+        *,
+        directory: directories.RunDirectory,
+        supervisor: supervising.Supervisor,
+    ) -> None:
+        """`places`: what each process serves; none is started yet."""
+        self._chosen, self._supervisor = chosen, supervisor
+        self._places = {place.process: place for place in places}
+        self._state = directory.kubelet_state(driver_commands.PROCESS).resolve()
+        self._sockets: pathlib.Path | None = None
+        """Folder of the sockets, once there is one."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the processes."""
+        return list(self._places)
+
+    @property
+    def that_report(self) -> list[str]:
+        """The names of those that say when they are ready."""
+        return self.names if self._chosen.is_ours else []
+
+    def kubelet_options(self) -> Words:
+        """Return the options by which kubelets find the drivers; none if they are in process."""
+        if self._chosen.is_in_process:
+            return []
+        folders = self._folders()
+        registry = self._chosen.registry or folders["registry_dir"]
+        cdi = (self._chosen.cdi or _CDI_FOLDER) if self._chosen.registry else folders["cdi_dir"]
+        return ["--plugins-registry", registry, "--cdi-dir", cdi]
+
+    def start(self, name: str, *, first: str, options: Words, kubeconfig: pathlib.Path) -> None:
+        """Start a process, whose first incarnation was `first`; `options` are for our own program.
+
+        Raises SubjectError if another program ends at once.
+        """
+        place = self._places[first]
+        if self._chosen.is_ours:
+            own: Words = ["driver", "--kubeconfig", kubeconfig, *_served(place), *options]
+            self._supervisor.start_part(name, *own, *self._folder_options())
+            return
+        values = {"kubeconfig": str(kubeconfig), **self._values(place)}
+        argv = driver_commands.filled(self._chosen, values)
+        self._supervisor.start_foreign(name, argv, env={"KUBECONFIG": str(kubeconfig)})
+
+    def remove_sockets(self) -> None:
+        """Remove the folder of the sockets."""
+        if self._sockets is not None:
+            shutil.rmtree(self._sockets, ignore_errors=True)
+
+    def _folder_options(self) -> Iterator[str]:
+        for name, folder in self._folders().items():
+            yield "--state" if name == "state_dir" else f"--{name.replace('_', '-')}"
+            yield folder
+
+    def _folders(self) -> dict[str, str]:
+        """Return the folders of a driver, by placeholder, with `{node}` in them."""
+        if self._sockets is None:
+            self._sockets = pathlib.Path(tempfile.mkdtemp(prefix="fh-"))
+        return {
+            "plugins_dir": f"{self._sockets}/{node_folders.NODE}/p",
+            "registry_dir": f"{self._sockets}/{node_folders.NODE}/r",
+            "cdi_dir": f"{self._state}/cdi/{node_folders.NODE}",
+            "state_dir": f"{self._state}/state/{node_folders.NODE}",
+        }
+
+    def _values(self, place: driver_commands.Place) -> dict[str, str]:
+        """Return what placeholders of a command stand for.
+
+        The folders of one node are made; a program for several nodes gets them with `{node}`.
+        """
+        folders, node = self._folders(), place.nodes[0]
+        if len(place.nodes) == 1:
+            folders = {key: str(_made(text, node)) for key, text in folders.items()}
+        return {"node": node, "driver": place.drivers[0], **folders}
+
+
+def _served(place: driver_commands.Place) -> Iterator[str]:
+    """Yield the options with the nodes and names of a process."""
+    for node in place.nodes:
+        yield from ("--node", node)
+    for driver in place.drivers:
+        yield from ("--driver-name", driver)
+
+
+def _made(template: str, node: str) -> pathlib.Path:
+    folder = node_folders.of_node(template, node)
+    with writing.explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder

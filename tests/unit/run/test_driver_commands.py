@@ -1,0 +1,95 @@
+"""What `subject.driver` may say, and which processes come of it."""
+
+import pathlib
+from typing import Any
+
+import pydantic
+import pytest
+
+from harness import errors
+from harness.run import driver_commands
+from harness.scenario import pool_specs, subject_specs
+
+NODES = ("worker-0", "worker-1")
+
+
+def chosen(text: str) -> driver_commands.ChosenDriver:
+    return driver_commands.of(subject_specs.SubjectSpec(driver=text))
+
+
+def pools(*more: str) -> pool_specs.PoolsSpec:
+    kinds = [{"name": f"k{index}", "driver": name, "devices": 1} for index, name in enumerate(more)]
+    return pool_specs.PoolsSpec.model_validate({"nodes": 2, "more": kinds})
+
+
+def test_the_forms_are_told_apart() -> None:
+    assert chosen("in-process").is_in_process
+    assert chosen("socket").is_ours
+    assert chosen("socket:/r/{node}").registry == "/r/{node}"
+    assert chosen("socket:/r,/c").cdi == "/c"
+    assert chosen("command=a 'b c'").command == ("a", "b c")
+
+
+@pytest.mark.parametrize("text", ["", "sockets", "socket:", "command=", "command"])
+def test_another_form_is_refused(text: str) -> None:
+    with pytest.raises(pydantic.ValidationError):
+        chosen(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("command='", "expected a command line in shell syntax for subject.driver"),
+        ("command= ", "expected a program after command="),
+        ("command=a {nodes}", r"expected a placeholder of the driver's command, got \{nodes\}"),
+        ("command=a {", "expected braces around a placeholder"),
+    ],
+)
+def test_a_command_that_cannot_work_is_refused(text: str, words: str) -> None:
+    with pytest.raises(errors.UsageError, match=words):
+        chosen(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "served"),
+    [
+        ("in-process", []),
+        ("socket:/r", []),
+        ("socket", [("driver", NODES, ("a.example", "b.example"))]),
+        ("command=x {kubeconfig}", [("driver", NODES, ("a.example", "b.example"))]),
+        (
+            "command=x {node}",
+            [
+                ("driver", ("worker-0",), ("a.example", "b.example")),
+                ("driver-2", ("worker-1",), ("a.example", "b.example")),
+            ],
+        ),
+        (
+            "command=x {driver}",
+            [("driver", NODES, ("a.example",)), ("driver-2", NODES, ("b.example",))],
+        ),
+    ],
+)
+def test_a_process_serves_what_its_command_does_not_name(text: str, served: list[Any]) -> None:
+    own = pools("b.example").model_copy(update={"driver": "a.example"})
+    found = driver_commands.places(chosen(text), own, NODES)
+    assert [(place.process, place.nodes, place.drivers) for place in found] == served
+
+
+@pytest.mark.parametrize(
+    ("text", "defects", "words"),
+    [
+        ("command=/missing/program", (), "/missing/program"),
+        ("socket:/missing/folder", (), "expected a folder in which drivers register"),
+        ("command=true", ("held-device-prepared",), "expected our own driver for --defect held-d"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(text: str, defects: Any, words: str) -> None:
+    with pytest.raises(errors.UsageError, match=words):
+        driver_commands.require_usable(chosen(text), defects)
+
+
+def test_our_own_driver_has_its_defects(tmp_path: pathlib.Path) -> None:
+    for text in ("in-process", "socket"):
+        driver_commands.require_usable(chosen(text), ["held-device-prepared"])
+    driver_commands.require_usable(chosen(f"socket:{tmp_path}"), [])
