@@ -34,7 +34,7 @@ _COMMAND, _FOLDER = "command=", "socket:"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenDriver:
-    """What `subject.driver` says."""
+    """The driver that a scenario has chosen."""
 
     is_in_process: bool = False
     is_ours: bool = False
@@ -53,7 +53,7 @@ class ChosenDriver:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What one process of the driver serves."""
+    """The nodes and names that one process of the driver serves."""
 
     process: str
     nodes: tuple[str, ...]

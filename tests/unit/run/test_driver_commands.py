@@ -1,4 +1,4 @@
-"""What `subject.driver` may say, and which processes come of it."""
+"""The forms of `subject.driver`, and the processes that come of each."""
 
 import pathlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""What containers get by CDI ids: from which files, in which order, and what is wrong with one."""
+"""CDI devices by their ids: in which files they are, in which order, and what is wrong with one."""
 
 import json
 import pathlib
