@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import pathlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness import clocks, errors
@@ -18,6 +18,7 @@ from harness.conformance.drivers import (
     driver_commands,
     driver_folders,
     driver_instances,
+    kubelet_processes,
     published_devices,
 )
 
@@ -41,6 +42,10 @@ class Options:
     """A ResourceClaim whose requests and parameters the claims of the test have."""
     kubeconfig: pathlib.Path
     """For the driver, with TLS."""
+    plain_kubeconfig: pathlib.Path
+    """For processes of the harness."""
+    kubelet_defects: Sequence[str] = ()
+    """Known defects of the kubelet, for positive controls."""
     limits: driver_instances.Limits
 
 
@@ -76,6 +81,13 @@ class Bench:
         self._claims: list[Claim] = []
         self._count = 0
         self._slices: list[cluster_objects.Object] = []
+        self._kubelet: kubelet_processes.Kubelet | None = None
+        self.pods = kubelet_processes.Pods(
+            objects,
+            namespace=namespace,
+            node=options.node,
+            timeout_s=options.limits.call_s,
+        )
 
     # The driver
 
@@ -145,6 +157,27 @@ class Bench:
     def kubelet_restarts(self) -> None:
         """Register the driver again, over new connections."""
         self.instance.register()
+
+    def start_kubelet(self) -> kubelet_processes.Kubelet:
+        """Start the kubelet, or start it again on its checkpoint. Raises Skipped."""
+        self.require_restarts()
+        settings = kubelet_processes.Settings(
+            kubeconfig=self.options.plain_kubeconfig,
+            node=self.options.node,
+            namespace=self.namespace,
+            driver=self.name,
+            defects=self.options.kubelet_defects,
+        )
+        if self._kubelet is not None:
+            self._kubelet.kill()
+        self._kubelet = kubelet_processes.Kubelet(settings, self.folders)
+        self._kubelet.start()
+        return self._kubelet
+
+    def _end_kubelet(self) -> None:
+        if self._kubelet is not None:
+            self._kubelet.forget()
+            self._kubelet = None
 
     def begin_afresh(self) -> None:
         """Start the driver without its state, after a rule has failed."""
@@ -357,6 +390,8 @@ class Bench:
     def settle(self) -> str | None:
         """Unprepare and delete the claims of a rule; return a sentence if the driver has ended."""
         self.held_reads_off()
+        self.pods.remove_all()
+        self._end_kubelet()
         report = self.instance.exit_report
         if report is not None:
             ended = f"the driver ended with {report} meanwhile{self.instance.log_tail()}"
@@ -370,7 +405,8 @@ class Bench:
         return None
 
     def close(self) -> None:
-        """End the driver."""
+        """End the driver and the kubelet."""
+        self._end_kubelet()
         self.instance.stop()
 
     def _forget_claims(self) -> None:

@@ -67,7 +67,11 @@ class ClusterObjects:
 
     def make_node(self, name: str, *, boot_id: str) -> None:
         """Make a node that is ready."""
-        meta = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+        meta = {
+            "name": name,
+            "labels": {"kubernetes.io/hostname": name},
+            "annotations": {"kwok.x-k8s.io/node": "fake"},  # for the project's kubelet
+        }
         document = {"apiVersion": "v1", "kind": "Node", "metadata": meta}
         self.send("POST", _NODES, document, allow=[_CONFLICT])
         self.set_boot_id(name, boot_id)
@@ -128,6 +132,10 @@ class ClusterObjects:
         """Delete a claim by force: without its finalizers and at once."""
         path = f"{_claims(namespace)}/{name}"
         self._patch(path, {"metadata": {"finalizers": None}})
+        self.delete_now(path)
+
+    def delete_now(self, path: str) -> None:
+        """Delete an object with a grace period of 0."""
         self.send("DELETE", path, _FORCED, allow=[_NOT_FOUND])
 
     def _patch(self, path: str, document: object) -> None:

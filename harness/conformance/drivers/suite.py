@@ -93,7 +93,10 @@ def bench_of(options: Options) -> Iterator[benches.Bench]:
             transport = transports.connect(plain)
             objects = cluster_objects.ClusterObjects(transport, timeout_s=options.call_s)
             bench = benches.Bench(
-                _bench_options(options, tls), _seen(options, folders), objects, namespace=_NAMESPACE
+                _bench_options(options, plain, tls),
+                _seen(options, folders),
+                objects,
+                namespace=_NAMESPACE,
             )
             try:
                 _make_objects(options, objects)
@@ -162,13 +165,17 @@ def _outcome(bench: benches.Bench, rule: rules.Rule) -> tuple[results.Outcome, s
     return results.Outcome.HELD, ""
 
 
-def _bench_options(options: Options, kubeconfig: pathlib.Path) -> benches.Options:
+def _bench_options(
+    options: Options, plain: pathlib.Path, kubeconfig: pathlib.Path
+) -> benches.Options:
     return benches.Options(
         command=options.command,
         node=options.node,
         driver_name=options.driver_name,
         claim=options.claim,
         kubeconfig=kubeconfig,
+        plain_kubeconfig=plain,
+        kubelet_defects=options.kubelet_defects,
         limits=driver_instances.Limits(call_s=options.call_s, start_s=options.start_s),
     )
 

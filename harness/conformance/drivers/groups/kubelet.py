@@ -1,34 +1,90 @@
-"""Rules about pods: the project's kubelet calls the driver."""
+"""Rules about pods: the project's kubelet calls the driver, in the order of the real one."""
+
+import pathlib
+from collections.abc import Collection
 
 from harness.conformance import results
 from harness.conformance.drivers import benches
+from harness.conformance.drivers.groups import unprepare
 
 
 def pod_runs(bench: benches.Bench) -> None:
-    """A pod with a claim."""
-    _skip(bench)
+    """It runs once its CDI ids are found in the files."""
+    claim = bench.claim()
+    bench.start_kubelet()
+    _run(bench, "first", claim)
 
 
 def pod_ends(bench: benches.Bench) -> None:
-    """The same pod."""
-    _skip(bench)
+    """It is gone once the driver has unprepared its claim."""
+    files = set(bench.cdi())
+    claim = bench.claim()
+    bench.start_kubelet()
+    _run(bench, "first", claim)
+    bench.pods.end("first")
+    _require_nothing(bench, claim, files, "after the end of its pod")
 
 
 def shared_claim(bench: benches.Bench) -> None:
-    """Two pods."""
-    _skip(bench)
+    """The claim is prepared once, and unprepared after the last pod."""
+    before = set(bench.cdi())
+    claim = bench.claim()
+    bench.start_kubelet()
+    for name in ("first", "second"):
+        _run(bench, name, claim)
+    files = set(bench.cdi())
+    bench.pods.end("first")
+    if gone := files - set(bench.cdi()):
+        raise results.Failed(f"{min(gone).name} is gone after the first of two pods has ended")
+    bench.pods.end("second")
+    _require_nothing(bench, claim, before, "after the end of both pods")
 
 
 def restart(bench: benches.Bench) -> None:
-    """Of both sides."""
-    _skip(bench)
+    """The records of the driver and of the kubelet are what is left."""
+    before = set(bench.cdi())
+    claim = bench.claim()
+    kubelet = bench.start_kubelet()
+    _run(bench, "first", claim)
+    kubelet.kill()
+    bench.restart()
+    bench.start_kubelet()
+    bench.pods.end("first")
+    _require_nothing(bench, claim, before, "after a restart and the end of its pod")
+
+
+def reboot(bench: benches.Bench) -> None:
+    """The second pod stands for the first one, whose containers have to start again."""
+    claim = bench.claim()
+    kubelet = bench.start_kubelet()
+    _run(bench, "first", claim)
+    kubelet.kill()
+    bench.reboot()
+    bench.start_kubelet()
+    _run(bench, "second", claim)
 
 
 def forced_deletion(bench: benches.Bench) -> None:
-    """Of pod and claim."""
-    _skip(bench)
+    """The kubelet ends what the API server has forgotten."""
+    claim = bench.claim()
+    bench.start_kubelet()
+    _run(bench, "first", claim)
+    bench.pods.remove_by_force("first")
+    bench.remove(claim)
+    second = bench.claim(*claim.devices)
+    _run(bench, "second", second)
+    bench.pods.end("second")
 
 
-def _skip(bench: benches.Bench) -> None:
-    del bench
-    raise results.Skipped("the kubelet of this version calls no drivers through sockets")
+def _run(bench: benches.Bench, pod: str, claim: benches.Claim) -> None:
+    """Make a pod with a claim, and wait until it runs."""
+    bench.pods.make(pod, [claim.reference])
+    bench.pods.require_running(pod)
+
+
+def _require_nothing(
+    bench: benches.Bench, claim: benches.Claim, files: Collection[pathlib.Path], when: str
+) -> None:
+    if left := [path for path in bench.cdi() if path not in files]:
+        raise results.Failed(f"{when}, {left[0].name} is left")
+    unprepare.require_free(bench, claim, when)

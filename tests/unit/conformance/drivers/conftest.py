@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).parents[4]
 @pytest.fixture(scope="session")
 def options() -> suite.Options:
     command = driver_commands.parse(COMMAND, [f"PYTHONPATH={ROOT}"])
-    return suite.Options(command=command, call_s=3.0, start_s=5.0)
+    return suite.Options(command=command, call_s=3.0, start_s=3.0)
 
 
 @pytest.fixture(scope="session")

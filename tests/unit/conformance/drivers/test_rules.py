@@ -1,5 +1,6 @@
 """Each rule holds with a correct driver, and fails with one that breaks it."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -8,19 +9,34 @@ from harness.conformance import results, rules
 from harness.conformance.drivers import benches, rulebook, suite
 
 RULES = rulebook.all_rules()
+BY_ID = {rule.id: rule for rule in RULES}
 FROM_START = ("registration", "slices", "logs")
 """Groups about what a driver does when it starts."""
 ALSO_FROM_START = ("prepare/same-after-kubelet-restart", "instances/both-register")
 ELSEWHERE = ("slices/taints",)
 """Rules whose breach an API server refuses."""
+BY_KUBELET = {
+    "kubelet/pod-runs": "cdi/exist",
+    "kubelet/pod-ends": "cdi/gone",
+    "kubelet/shared-claim": "cdi/gone",
+    "kubelet/forced-deletion": "unprepare/frees-device",
+    "kubelet/restart": "unprepare/after-restart",
+    "kubelet/reboot": "reboot/files-made-again",
+}
+"""Rule about pods -> the rule that the driver breaks."""
+DEFECTS = {
+    "kubelet/restart": "kubelet-forgets-claims",
+    "kubelet/reboot": "cached-claim-not-prepared",
+}
+"""Rule about pods -> a known defect of the kubelet that breaks it."""
 SPOILT = [rule for rule in RULES if rule.group != "kubelet" and rule.id not in ELSEWHERE]
 
 
 def test_a_correct_driver_keeps_all_rules(options: suite.Options) -> None:
-    chosen = [rule for rule in RULES if rule.group != "kubelet"]
-    found = list(suite.run(options, chosen, left_out={}, progress=lambda text: None))
+    found = list(suite.run(options, RULES, left_out={}, progress=lambda text: None))
     others = {r.rule.id: r.text for r in found if r.outcome is not results.Outcome.HELD}
     assert others == {"slices/taints": "no device has a taint"}
+    assert results.exit_code(found) == results.HELD
 
 
 @pytest.mark.parametrize("rule", SPOILT, ids=lambda rule: rule.id)
@@ -30,3 +46,21 @@ def test_a_driver_that_breaks_a_rule_is_found_out(
     from_start = rule.group in FROM_START or rule.id in ALSO_FROM_START
     with spoiling(rule.id, from_start=from_start), pytest.raises(results.Failed):
         suite.function_of(rule)(bench)
+
+
+@pytest.mark.parametrize(("rule", "spoilt"), BY_KUBELET.items())
+def test_pods_find_out_a_driver(
+    rule: str, spoilt: str, bench: benches.Bench, spoiling: Any
+) -> None:
+    with spoiling(spoilt, from_start=False), pytest.raises(results.Failed):
+        suite.function_of(BY_ID[rule])(bench)
+
+
+@pytest.mark.parametrize(("rule", "defect"), DEFECTS.items())
+def test_pods_find_out_a_kubelet(
+    rule: str, defect: str, bench: benches.Bench, spoiling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoilt = dataclasses.replace(bench.options, kubelet_defects=[defect])
+    monkeypatch.setattr(bench, "options", spoilt)
+    with spoiling("", from_start=False), pytest.raises(results.Failed):
+        suite.function_of(BY_ID[rule])(bench)

@@ -1,0 +1,168 @@
+"""The project's kubelet as a process of the test, and pods for it."""
+
+import dataclasses
+import pathlib
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+from harness import clocks, errors, processes
+from harness.conformance import results
+from harness.conformance.drivers import cluster_objects, driver_calls, driver_folders
+
+_READY_S = 30.0
+_STOP_S = 5.0
+_PODS = "/api/v1/namespaces/{}/pods"
+_NOT_FOUND = 404
+_CLAIM_OF_POD = "claim"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of a kubelet process."""
+
+    kubeconfig: pathlib.Path
+    node: str
+    namespace: str
+    driver: str
+    """It is ready when this driver is registered."""
+    defects: Sequence[str] = ()
+
+
+class Kubelet:
+    """One kubelet process, which keeps its checkpoint over a restart."""
+
+    def __init__(self, settings: Settings, folders: driver_folders.Folders) -> None:
+        self._settings, self._folders = settings, folders
+        self._process: processes.Process | None = None
+        self._state = folders.root / "kubelet"
+
+    def start(self) -> None:
+        """Start it, and wait until the driver is registered.
+
+        Raises ProcessError and WaitTimeoutError.
+        """
+        self._process = processes.start_ready(
+            "kubelet",
+            processes.command("kubelet", *self._options()),
+            log=self._folders.root / "kubelet.log",
+            ready=self._ready(),
+            timeout_s=_READY_S,
+        )
+
+    def kill(self) -> None:
+        """Kill it (SIGKILL)."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def forget(self) -> None:
+        """Kill it, and remove its checkpoint."""
+        self.kill()
+        shutil.rmtree(self._state, ignore_errors=True)
+
+    def _ready(self) -> pathlib.Path:
+        ready = self._folders.root / "kubelet.ready"
+        ready.unlink(missing_ok=True)
+        return ready
+
+    def _options(self) -> list[str]:
+        settings = self._settings
+        options: dict[str, Any] = {
+            "--kubeconfig": settings.kubeconfig,
+            "--node": settings.node,
+            "--namespace": settings.namespace,
+            "--state": self._state,
+            "--plugins-registry": self._folders.registry,
+            "--cdi-dir": self._folders.cdi,
+            "--wait-for-driver": settings.driver,
+        }
+        words = [str(word) for pair in options.items() for word in pair]
+        return words + [word for name in settings.defects for word in ("--defect", name)]
+
+
+class Pods:
+    """Pods of a test, all in one namespace and on one node."""
+
+    def __init__(
+        self,
+        objects: cluster_objects.ClusterObjects,
+        *,
+        namespace: str,
+        node: str,
+        timeout_s: float,
+    ) -> None:
+        self._objects, self._node, self._timeout_s = objects, node, timeout_s
+        self._path, self._namespace = _PODS.format(namespace), namespace
+        self._names: list[str] = []
+
+    def make(self, name: str, claims: Sequence[driver_calls.Claim]) -> None:
+        """Make a pod that is bound to the node, and reserve its claims for it, too."""
+        self._names.append(name)
+        pod = self._objects.send("POST", self._path, self._document(name, claims))
+        for claim in claims:
+            self._reserve(claim, name, pod["metadata"]["uid"])
+
+    def require_running(self, name: str) -> None:
+        """Wait until a pod runs. Raises Failed with the pod's events."""
+        self._require(lambda: self._phase(name) == "Running", name, "does not run")
+
+    def end(self, name: str) -> None:
+        """Delete a pod, and wait until it is gone. Raises Failed if it stays."""
+        self._objects.send("DELETE", f"{self._path}/{name}", allow=[_NOT_FOUND])
+        self._require(lambda: self._phase(name) == "", name, "stays Terminating")
+
+    def remove_by_force(self, name: str) -> None:
+        """Delete a pod from the API server at once, while its containers may still run."""
+        self._objects.delete_now(f"{self._path}/{name}")
+
+    def remove_all(self) -> None:
+        """Delete what is left of the pods."""
+        names, self._names = self._names, []
+        for name in names:
+            self.remove_by_force(name)
+
+    def _require(self, condition: Any, name: str, what: str) -> None:
+        try:
+            clocks.wait_until(condition, timeout_s=self._timeout_s, why=f"pod {name}")
+        except errors.WaitTimeoutError:
+            raise results.Failed(
+                f"the pod {what} after {self._timeout_s:g} s{self._told(name)}"
+            ) from None
+
+    def _phase(self, name: str) -> str:
+        pod = self._objects.send("GET", f"{self._path}/{name}", allow=[_NOT_FOUND])
+        return str(pod.get("status", {}).get("phase", "")) if pod.get("kind") == "Pod" else ""
+
+    def _told(self, name: str) -> str:
+        """Return the last event about a pod, as part of a sentence."""
+        path = f"/api/v1/namespaces/{self._namespace}/events"
+        items = self._objects.send("GET", path).get("items") or []
+        texts = [
+            item.get("message") or "" for item in items if item["involvedObject"]["name"] == name
+        ]
+        return f": {texts[-1]}" if texts else ""
+
+    def _reserve(self, claim: driver_calls.Claim, pod: str, uid: str) -> None:
+        found = self._objects.claim(claim.namespace, claim.name) or {}
+        before = found.get("status", {}).get("reservedFor") or []
+        kept = [item for item in before if item["name"] in self._names]
+        entry = {"resource": "pods", "name": pod, "uid": uid}
+        self._objects.set_status(claim.namespace, claim.name, {"reservedFor": [*kept, entry]})
+
+    def _document(self, name: str, claims: Sequence[driver_calls.Claim]) -> cluster_objects.Object:
+        names = {f"{_CLAIM_OF_POD}-{number}": claim for number, claim in enumerate(claims)}
+        resources = {"claims": [{"name": key} for key in names]}
+        container = {"name": "main", "image": "registry.example/none", "resources": resources}
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name},
+            "spec": {
+                "nodeName": self._node,
+                "containers": [container],
+                "resourceClaims": [
+                    {"name": key, "resourceClaimName": claim.name} for key, claim in names.items()
+                ],
+            },
+        }
