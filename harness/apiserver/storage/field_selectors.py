@@ -53,6 +53,7 @@ _FIELDS: dict[tuple[str, str], _Fields] = {
     ("", "Node"): _Fields(flags=("spec.unschedulable",)),
     ("", "Namespace"): _Fields(text=("status.phase",)),
     ("", "Secret"): _Fields(text=("type",)),
+    ("", "Service"): _Fields(text=("spec.clusterIP", "spec.type")),
     ("", "Event"): _Fields(
         text=(*(f"involvedObject.{part}" for part in _INVOLVED), "reason", "type"),
         aliases={
