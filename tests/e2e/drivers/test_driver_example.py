@@ -1,0 +1,110 @@
+"""The drivers of the examples hold the suite's rules, and a spoilt line breaks the rule for it."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from harness import processes
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+EXAMPLE = pathlib.Path(__file__).parents[3] / "examples" / "dra-driver"
+ARGUMENTS = "{kubeconfig} {node} {driver} {plugins_dir} {registry_dir} {cdi_dir} {state_dir}"
+FILE = '(CDI / f"{DRIVER}-{claim.uid}.json")'
+SPOILT = {
+    "registration/type": ('type="DRAPlugin"', 'type="DevicePlugin"'),
+    "registration/known-version": ('"v1.DRAPlugin"', '"v2.DRAPlugin"'),
+    "registration/endpoint": ("endpoint=str(SERVICE)", "endpoint=SERVICE.name"),
+    "registration/removes-sockets": ("    SERVICE.unlink()\n", ""),
+    "slices/pool-complete": ('"resourceSliceCount": 1', '"resourceSliceCount": 2'),
+    "slices/published-again": ("(publish)\n", "(publish)\n            await ended.wait()\n"),
+    "prepare/allocated-devices": ('pool_name=row["pool"]', "pool_name=DRIVER"),
+    "prepare/replaced-claim": ('found["metadata"]["uid"] != claim.uid', "False"),
+    "prepare/foreign-results": (' if row["driver"] == DRIVER]', "]"),
+    "unprepare/never-prepared": ("missing_ok=True", "missing_ok=False"),
+    "unprepare/frees-device": ("PREPARED.pop(claim.uid, None)", "PREPARED.get(claim.uid)"),
+    "several/one-bad": (
+        "            answer.claims[claim.uid].error = repr(error)",
+        "            raise",
+    ),
+    "cdi/qualified": ('append(f"{DRIVER}/device={name}")', "append(name)"),
+    "cdi/valid": ('"cdiVersion": "0.6.0", ', ""),
+    "cdi/gone": (f"    {FILE}.unlink(missing_ok=True)\n", ""),
+    "exclusivity/device-held": ("{*held} & {*alone}", "False"),
+    "exclusivity/held-after-restart": ("if CHECKPOINT.exists() else", "if False else"),
+    "exclusivity/admin-access": (' if not row.get("adminAccess")]', "]"),
+}
+"""Rule -> a part of the driver, and what stands there instead."""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The example in a folder of its own, with its messages."""
+    folder = tmp_path_factory.mktemp("example") / "dra-driver"
+    shutil.copytree(EXAMPLE, folder)
+    plugin = pathlib.Path(sys.executable).with_name("protoc-gen-grpclib_python")
+    command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", "--python_out=."]
+    command += ["--grpclib_python_out=.", f"--plugin={plugin}", "dra.proto", "registration.proto"]
+    subprocess.run(command, cwd=folder, check=True, timeout=60)
+    return folder
+
+
+def checked(driver: str, *options: str) -> tuple[int, dict[str, str]]:
+    """Exit code of the suite, and rule -> its level if it failed."""
+    command = processes.command("driver-test", "--driver", f"command={driver} {ARGUMENTS}")
+    done = subprocess.run(
+        [*command, "--output=json", *options],
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    rules: list[dict[str, Any]] = json.loads(done.stdout)["rules"]
+    return done.returncode, {
+        rule["rule"]: rule["level"] for rule in rules if rule["result"] == "failed"
+    }
+
+
+def test_every_rule_with_must_or_should_holds(compiled: pathlib.Path) -> None:
+    code, failed = checked(f"{sys.executable} {compiled / 'driver.py'}")
+    assert {rule: level for rule, level in failed.items() if level != "note"} == {}
+    assert code == 0
+
+
+def test_the_one_in_javascript_holds_them_too(compiled: pathlib.Path) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not on PATH")
+    packages = subprocess.run(
+        [node, "-e", "require('@grpc/grpc-js'); require('@grpc/proto-loader')"],
+        capture_output=True,
+        cwd=compiled,
+        timeout=60,
+        check=False,
+    )
+    if packages.returncode:
+        pytest.skip("@grpc/grpc-js and @grpc/proto-loader are not found: set NODE_PATH")
+    code, failed = checked(f"{node} {compiled / 'driver.js'}")
+    assert {rule: level for rule, level in failed.items() if level != "note"} == {}
+    assert code == 0
+
+
+@pytest.mark.parametrize("rule", SPOILT)
+def test_a_spoilt_line_breaks_the_rule_that_names_it(
+    compiled: pathlib.Path, tmp_path: pathlib.Path, rule: str
+) -> None:
+    part, other = SPOILT[rule]
+    text = (compiled / "driver.py").read_text()
+    assert text.count(part) == 1
+    shutil.copytree(compiled, tmp_path / "spoilt")
+    driver = tmp_path / "spoilt" / "driver.py"
+    driver.write_text(text.replace(part, other))
+    code, failed = checked(f"{sys.executable} {driver}", "--rules", rule, "--start=8")
+    assert {*failed} == {rule}
+    assert code == (10 if failed[rule] == "must" else 0)
