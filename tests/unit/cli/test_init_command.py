@@ -15,6 +15,7 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
     assert names >= {"pyproject.toml", "checks.py", "two-nodes.toml"}
     assert {path.name for path in folder.iterdir()} == {
         "dra-driver",
+        "driver-daemonset.yaml",
         "driver-test.yml",
         "locustfile.py",
         "my-plugins",
