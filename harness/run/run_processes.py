@@ -250,7 +250,7 @@ class RunProcesses:
             for name in self._kubelets:
                 said = last_words.of_log(self._directory.log(name), or_last_line=True)
                 if driver_processes.NOT_REGISTERED in said:
-                    raise errors.SubjectError(said) from error
+                    raise errors.SubjectError(said.removeprefix("flake-hunt: ")) from error
             raise
 
     def _start_driver(self, name: str) -> None:
