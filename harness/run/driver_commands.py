@@ -15,6 +15,7 @@ from harness.cluster.local import binaries
 from harness.model import naming
 from harness.run import program_versions
 from harness.scenario import pool_specs, specs, subject_specs
+from harness.scenario.fault_kinds import lost_nodes
 
 PROCESS = "driver"
 """Name of the first process of the driver; further ones get a number as suffix."""
@@ -78,7 +79,8 @@ def of_run(scenario: specs.Scenario) -> list[Place]:
     """Return what each process of the driver of a scenario serves; empty: it is no process."""
     pools = scenario.pools
     nodes = [naming.node(index, prefix=pools.node_prefix) for index in range(pools.nodes)]
-    return places(of(scenario.subject), pools, nodes)
+    reboots = any(isinstance(fault, lost_nodes.RebootNode) for fault in scenario.faults)
+    return places(of(scenario.subject), pools, nodes, last_apart=reboots)
 
 
 def names(pools: pool_specs.PoolsSpec) -> list[str]:
@@ -88,14 +90,23 @@ def names(pools: pool_specs.PoolsSpec) -> list[str]:
     )
 
 
-def places(chosen: ChosenDriver, pools: pool_specs.PoolsSpec, nodes: Sequence[str]) -> list[Place]:
+def places(
+    chosen: ChosenDriver,
+    pools: pool_specs.PoolsSpec,
+    nodes: Sequence[str],
+    *,
+    last_apart: bool = False,
+) -> list[Place]:
     """Return what each process serves that the run starts for the driver; empty: it starts none.
 
     Without {node} in its command a program serves all nodes, without {driver} all names.
+    `last_apart`: our own has another process for the last node.
     """
     if not chosen.is_ours and not chosen.command:
         return []
     by_node = [(node,) for node in nodes] if chosen.uses(NODE) else [tuple(nodes)]
+    if chosen.is_ours and last_apart and len(nodes) > 1:
+        by_node = [tuple(nodes[:-1]), tuple(nodes[-1:])]
     known = names(pools)
     by_name = [(name,) for name in known] if chosen.uses(DRIVER) else [tuple(known)]
     served = [(part, named) for part in by_node for named in by_name]

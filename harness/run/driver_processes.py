@@ -45,6 +45,16 @@ class DriverProcesses:
         """The names of those that say when they are ready."""
         return self.names if self._chosen.is_ours else []
 
+    def alone_on(self, node: str) -> list[str]:
+        """Return the processes that serve this node only."""
+        return [name for name, place in self._places.items() if place.nodes == (node,)]
+
+    def cdi_folder(self, node: str) -> pathlib.Path | None:
+        """Return the folder of a node's CDI files; None: no process of the run writes any."""
+        if not self._places:
+            return None
+        return node_folders.of_node(self._folders()["cdi_dir"], node)
+
     def kubelet_options(self) -> Words:
         """Return the options by which kubelets find the drivers; none if they are in process."""
         if self._chosen.is_in_process:

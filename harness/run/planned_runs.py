@@ -138,9 +138,17 @@ class PlannedRun(fault.Run):
                 "load": _LOAD,
                 "recorder": _OBSERVER,
             },
+            reboots_driver=_reboots_driver(scenario),
             kubelets=[_KUBELET, lost_nodes.KUBELET] if is_hit else [_KUBELET],
             name_objections=functools.partial(_name_objections, scenario),
         )
+
+
+def _reboots_driver(scenario: specs.Scenario) -> bool:
+    """Return whether a process of its own serves the last node, or the driver is no process."""
+    places = driver_commands.of_run(scenario)
+    is_alone = any(len(place.nodes) == 1 for place in places)
+    return is_alone or driver_commands.of(scenario.subject).is_in_process
 
 
 def _of_schedulers(subject: subject_specs.SubjectSpec) -> fault.Calls | None:

@@ -189,6 +189,16 @@ class RunProcesses:
         return self._nodes[-1]
 
     @property
+    def drivers_of_lost_node(self) -> list[str]:
+        """The processes of the driver that serve that node only."""
+        return self._drivers.alone_on(self.lost_node)
+
+    @property
+    def cdi_of_lost_node(self) -> pathlib.Path | None:
+        """The folder of that node's CDI files; None: that of its kubelet."""
+        return self._drivers.cdi_folder(self.lost_node)
+
+    @property
     def _nodes(self) -> list[str]:
         pools = self._scenario.pools
         return [naming.node(index, prefix=pools.node_prefix) for index in range(pools.nodes)]

@@ -224,6 +224,8 @@ class _Injections:
             node=self._processes.lost_node,
             state=self._directory.kubelet_state(kubelet),
             boot_ids=seeds.Seeds(self._plan.seed).stream("boots", fault.name),
+            drivers=self._processes.drivers_of_lost_node,
+            cdi=self._processes.cdi_of_lost_node,
         )
 
     def losing(self, fault: plans.PlannedFault) -> injecting.Injection:

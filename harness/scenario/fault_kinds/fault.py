@@ -83,6 +83,8 @@ class Run:
     """Names of the processes of each role that the run starts; empty: it starts none."""
     ended: Mapping[EndedRole, list[str]]
     """The processes of each role that faults can end or pause; one may be of the cluster."""
+    reboots_driver: bool
+    """True if a process of its own serves the last node, or the driver is in the kubelet's."""
     kubelets: list[str]
     """The kubelet processes; another one for a node that may be lost."""
     foreign_schedulers: list[str]

@@ -96,5 +96,14 @@ class RebootNode(NodeFault):
     says = "the last node is rebooted: {process} runs again {down_s:g} s later{repetition}"
     effect = fault.Effect.REBOOT
 
+    def objections(self, run: fault.Run) -> Iterator[str]:
+        """Yield why no node can be rebooted: its driver must end with it."""
+        yield from super().objections(run)
+        if not run.reboots_driver:
+            yield (
+                "expected a driver that ends with its node, got one of several nodes, or of others: "
+                "name {node} in the command of subject.driver, or set it to 'socket'"
+            )
+
 
 KINDS = (LoseNode, RebootNode)

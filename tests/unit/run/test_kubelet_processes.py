@@ -154,3 +154,24 @@ def test_a_fault_of_a_driver_that_is_no_process_is_refused(tmp_path: pathlib.Pat
     faults = '[[faults]]\nkind = "kill-process"\nrole = "driver"\n'
     with pytest.raises(errors.UsageError, match="expected a driver that is a process of this"):
         start(tmp_path, faults=faults)
+
+
+@pytest.mark.parametrize(
+    ("driver", "names"), [("socket", ["driver", "driver-2"]), ("in-process", [])]
+)
+def test_the_driver_of_a_node_that_is_rebooted_is_a_process_of_its_own(
+    tmp_path: pathlib.Path, driver: str, names: list[str]
+) -> None:
+    faults = '[[faults]]\nkind = "reboot-node"\n'
+    made, started, plan = start(tmp_path, driver=driver, faults=faults)
+    assert [name for name in plan.expected_processes if name.startswith("driver")] == names
+    assert made.drivers_of_lost_node == names[1:]
+    assert [options(started[name], "--node") for name in names[1:]] == [["worker-2"]] * bool(names)
+    assert (made.cdi_of_lost_node is not None) is bool(names)
+    made.close()
+
+
+def test_the_driver_of_others_cannot_be_rebooted(tmp_path: pathlib.Path) -> None:
+    faults = '[[faults]]\nkind = "reboot-node"\n'
+    with pytest.raises(errors.UsageError, match="expected a driver that ends with its node"):
+        start(tmp_path, driver="command=true {kubeconfig}", faults=faults)
