@@ -139,9 +139,9 @@ class Replay:
         """Return container -> its CDI ids."""
         meant, folder = self._pods[pod], _Cdi()
         infos = self._manager.infos(meta_uid(meant))
-        node_claims.environments(meant, infos, folder)
+        users = node_claims.environments(meant, infos, folder)
         names = [container["name"] for container in meant["spec"]["containers"]]
-        return dict(zip(names, folder.asked, strict=True))
+        return {**{name: [] for name in names}, **dict(zip(users, folder.asked, strict=True))}
 
     def checkpoint(self) -> Step:
         """Return what is in the checkpoint file."""

@@ -70,7 +70,7 @@ def _dra(version: str, messages: types.ModuleType) -> DraService:
 DRA = {
     service.name: service for service in (_dra("v1", dra_v1_pb2), _dra("v1beta1", dra_v1beta1_pb2))
 }
-"""Name -> service, in the order of the kubelet's preference."""
+"""Name -> service, newest first, as drivers list them: kubelets use the first that they know."""
 
 GET_INFO = _method(registration_v1_pb2, "Registration", "GetInfo")
 NOTIFY = _method(registration_v1_pb2, "Registration", "NotifyRegistrationStatus")

@@ -55,7 +55,9 @@ def confirm(socket: pathlib.Path) -> None:
 def reject(socket: pathlib.Path, error: RefusedError) -> None:
     """Tell a plugin that it is not registered after all."""
     with _channel(socket) as channel:
-        _notify(channel, error=f"RegisterPlugin error -- plugin registration failed: {error}")
+        _notify(
+            channel, error=f"RegisterPlugin error -- plugin registration failed with err: {error}"
+        )
 
 
 def _channel(socket: pathlib.Path) -> channels.Channel:
@@ -92,11 +94,11 @@ def _checked(info: Any, socket: pathlib.Path) -> Registered:
 
 
 def _chosen(supported: Sequence[str]) -> services.DraService:
-    """Return the newest service of a driver that kubelets know."""
+    """Return the first of the services in the driver's list that kubelets know."""
     if not supported:
         raise RefusedError("empty list of supported gRPC services (aka supported versions)")
-    for name, service in services.DRA.items():
-        if name in supported:
+    for name in supported:
+        if (service := services.DRA.get(name)) is not None:
             return service
     raise RefusedError(
         f"none of services supported by the plugin ({_quoted(supported)}) are supported by the "
