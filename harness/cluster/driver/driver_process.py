@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import resource
+import sys
 from collections.abc import Iterator, Sequence
 
 from harness import errors, processes, writing
@@ -86,6 +88,7 @@ def run(options: DriverOptions) -> int:
     """
     stopped = processes.stop_event()
     processes.end_on_thread_failure("flake-hunt driver")
+    _allow_files()
     _make_folders(options)
     with contextlib.ExitStack() as running:
         settings = program_settings.LiveSettings(options.settings)
@@ -102,6 +105,12 @@ def run(options: DriverOptions) -> int:
             processes.touch_ready(options.ready_file)
         stopped.wait()
     return 0
+
+
+def _allow_files() -> None:
+    """Use as many files as are allowed: each socket of a node needs some."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _make_folders(options: DriverOptions) -> None:
@@ -128,7 +137,8 @@ def _served(
     driver = options.parts.driver(
         settings.now(), name=name, files=options.files, claims=options.parts.claims, at=moments
     )
-    driver.recover()
+    for problem in driver.recover():
+        sys.stderr.write(f"flake-hunt driver: {problem}\n")
     reader = options.parts.reader(api)
     lock_file = options.state / f"{name}.lock" if options.instance else None
     return options.parts.served(driver, reader=reader, at=moments, lock_file=lock_file)

@@ -107,6 +107,8 @@ class Driver:
         known = self._claims.find(node, claim.uid)
         if known is not None:
             self._forget(known)
+        elif self._claims.is_damaged(node, claim.uid):
+            self._forget_damaged(claim.uid, node)
 
     def restore(self, claim: prepared_claims.PreparedClaim) -> bool:
         """Note a claim that an earlier process has prepared; return False if it has not.
@@ -121,14 +123,19 @@ class Driver:
             self._note(claim)
         return True
 
-    def recover(self) -> None:
+    def recover(self) -> list[str]:
         """Note the claims of the state folder, and write their CDI files again.
 
-        Raises UsageError if one of its files is damaged, StorageError or UnwritableError if a CDI
+        Return what is damaged, in a sentence each. Raises StorageError or UnwritableError if a CDI
         file cannot be written.
         """
         for claim in self.load():
             self._configure(claim)
+        return [
+            f"{path}: expected a claim that was prepared ({why}): other claims get no devices "
+            "until it is unprepared, or the file removed"
+            for path, why in self._claims.damaged.items()
+        ]
 
     def load(self) -> Sequence[prepared_claims.PreparedClaim]:
         """Read the state folder again, after another process may have changed it."""
@@ -202,6 +209,13 @@ class Driver:
         self._happened("unprepare.checkpoint-removed", claim)
         self._give_back(claim)
 
+    def _forget_damaged(self, uid: str, node: str) -> None:
+        """Undo a preparation of devices that are not known any more."""
+        folder = self._cdi_folder(node)
+        if folder is not None:
+            cdi_files.remove(folder, self.name, uid)
+        self._claims.remove_damaged(node, uid)
+
     def _configure(self, claim: prepared_claims.PreparedClaim) -> None:
         """Let the containers on the node find the devices, and their parameters."""
         folder = self._cdi_folder(claim.node)
@@ -224,8 +238,19 @@ class Driver:
         """Take the devices of a claim. Raises PreparationError if another claim has one."""
         with self._guard:
             if self._exclusivity:
+                self._require_undamaged(claim)
                 self._require_free(claim)
             self._note(claim)
+
+    def _require_undamaged(self, claim: prepared_claims.PreparedClaim) -> None:
+        """Raise PreparationError while it is not known which devices another claim has."""
+        others = {path for path in self._claims.damaged if path.stem != claim.uid}
+        if others and claim.exclusive:
+            raise preparations.PreparationError(
+                "DamagedCheckpoint",
+                f"{min(others)} is damaged: no device can be prepared until that claim is "
+                "unprepared, or the file removed",
+            )
 
     def _require_free(self, claim: prepared_claims.PreparedClaim) -> None:
         for device in sorted(claim.exclusive):

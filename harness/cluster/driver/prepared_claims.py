@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from harness import errors, regular_files, writing
+from harness import regular_files, writing
 from harness.cluster.driver import cdi_files
 from harness.cluster.kubelet_api import node_folders, preparations
 from harness.model import devices
@@ -66,12 +66,12 @@ class PreparedClaims:
         self._driver, self._template = driver, template
         self._claims: dict[tuple[str, str], PreparedClaim] = {}
         """Node and uid -> the claim."""
+        self.damaged: dict[pathlib.Path, str] = {}
+        """Files of claims whose devices are not known -> why they cannot be read."""
 
     def load(self) -> list[PreparedClaim]:
-        """Read all files; return the claims.
-
-        Raises UsageError for a file that cannot be read or decoded.
-        """
+        """Read all files, see `damaged` for those that cannot be read; return the claims."""
+        self.damaged = {}
         self._claims = {(claim.node, claim.uid): claim for claim in self._read()}
         return list(self._claims.values())
 
@@ -86,43 +86,52 @@ class PreparedClaims:
         """
         self._write(claim)
         self._claims[claim.node, claim.uid] = claim
+        self.damaged.pop(self._path(claim.node, claim.uid), None)
 
     def remove(self, claim: PreparedClaim) -> None:
         """Forget a claim. Raises StorageError or UnwritableError if its file stays."""
         self._unlink(claim)
         self._claims.pop((claim.node, claim.uid), None)
 
+    def is_damaged(self, node: str, uid: str) -> bool:
+        """Return whether the file of a claim cannot be read."""
+        return self._path(node, uid) in self.damaged
+
+    def remove_damaged(self, node: str, uid: str) -> None:
+        """Forget a claim whose file cannot be read.
+
+        Raises StorageError or UnwritableError if the file stays.
+        """
+        path = self._path(node, uid)
+        with writing.explained(path):
+            path.unlink(missing_ok=True)
+        self.damaged.pop(path, None)
+
     def _read(self) -> Iterable[PreparedClaim]:
         if self._template:
             pattern = f"{node_folders.pattern(self._template)}/{glob.escape(self._driver)}/*.json"
-            yield from map(_decoded, sorted(glob.glob(pattern)))  # noqa: PTH207 - may be absolute
+            for path in map(pathlib.Path, sorted(glob.glob(pattern))):  # noqa: PTH207 - absolute
+                try:
+                    yield _files.decode(regular_files.content(path))
+                except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+                    self.damaged[path] = str(error)
 
     def _write(self, claim: PreparedClaim) -> None:
         if self._template:
-            path = self._path(claim)
+            path = self._path(claim.node, claim.uid)
             with writing.explained(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
             writing.replace(path, msgspec.json.encode(claim))
 
     def _unlink(self, claim: PreparedClaim) -> None:
         if self._template:
-            path = self._path(claim)
+            path = self._path(claim.node, claim.uid)
             with writing.explained(path):
                 path.unlink(missing_ok=True)
 
-    def _path(self, claim: PreparedClaim) -> pathlib.Path:
-        folder = node_folders.of_node(self._template, claim.node)
-        return folder / self._driver / f"{claim.uid}.json"
-
-
-def _decoded(path: str) -> PreparedClaim:
-    try:
-        return _files.decode(regular_files.content(pathlib.Path(path)))
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise errors.UsageError(
-            f"{path}: expected a claim that a driver has prepared ({error}): "
-            "remove the file, or name another folder"
-        ) from error
+    def _path(self, node: str, uid: str) -> pathlib.Path:
+        folder = node_folders.of_node(self._template, node)
+        return folder / self._driver / f"{uid}.json"
 
 
 def _device(uid: str, result: Object) -> preparations.PreparedDevice:

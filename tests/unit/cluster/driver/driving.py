@@ -160,7 +160,16 @@ def claim(api: apis.Api, name: str, device: str = "d-0", **parameters: str) -> A
     devices: Any = {"results": [result]}
     if parameters:
         devices["config"] = [{"source": "FromClaim", "opaque": opaque}]
-    return api.update_status(apis.CLAIMS, {**made, "status": {"allocation": {"devices": devices}}})
+    return api.update_status(
+        apis.CLAIMS,
+        {
+            **made,
+            "status": {
+                "allocation": {"devices": devices},
+                "reservedFor": [{"resource": "pods", "name": "p", "uid": "uid-of-p"}],
+            },
+        },
+    )
 
 
 def remove(api: apis.Api, *claims: Any) -> None:

@@ -4,9 +4,6 @@ import pathlib
 import threading
 from typing import Any
 
-import pytest
-
-from harness import errors
 from harness.cluster.driver import claim_reading, drivers, prepared_claims, served_drivers
 from harness.cluster.kubelet_api import preparations
 from harness.scenario import driver_specs
@@ -49,12 +46,30 @@ def test_files_tell_a_restart_what_is_prepared(tmp_path: pathlib.Path) -> None:
     assert again.load() == []
 
 
-def test_a_damaged_file_is_named(tmp_path: pathlib.Path) -> None:
-    claims = prepared_claims.PreparedClaims("gpu.example", str(tmp_path))
-    claims.add(known(claim()))
-    (tmp_path / "gpu.example" / "uid-a.json").write_text('{"node": 1')
-    with pytest.raises(errors.UsageError, match=r"uid-a.json: expected a claim that a driver has"):
-        claims.load()
+def test_the_devices_of_a_damaged_file_may_be_any(tmp_path: pathlib.Path) -> None:
+    def restarted() -> drivers.Driver:
+        spec = driver_specs.DriverSpec(exclusivity=True)
+        files = drivers.DriverFiles(cdi=str(tmp_path / "cdi"), state=str(tmp_path / "state"))
+        return drivers.Driver(spec, name="gpu.example", files=files)
+
+    other = claim(device="f")
+    other["metadata"] = {"namespace": "ns", "name": "b", "uid": "uid-b"}
+    path = tmp_path / "state" / "gpu.example" / "uid-a.json"
+    for resolve in ("prepare", "unprepare"):
+        restarted().prepare([claim()], "n")
+        path.write_bytes(path.read_bytes()[:20])
+        driver = restarted()
+        [problem] = driver.recover()
+        assert problem.startswith(f"{path}: expected a claim that was prepared (Input data was")
+        assert "is damaged" in str(driver.prepare([other], "n")["uid-b"])
+        if resolve == "prepare":
+            assert driver.prepare([claim()], "n") == {"uid-a": known(claim()).devices}
+        else:
+            assert driver.unprepare([REFERENCE], "n") == {"uid-a": None}
+            assert list((tmp_path / "cdi").iterdir()) == []
+        assert driver.prepare([other], "n") == {"uid-b": known(other).devices}
+        assert restarted().recover() == []
+        driver.unprepare([preparations.ClaimReference("ns", "b", "uid-b")], "n")
 
 
 class Slow(drivers.Driver):
