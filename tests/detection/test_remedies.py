@@ -61,6 +61,8 @@ def explored(scenario: str, *chosen: str, **changes: object) -> search_progress.
     return progress
 
 
+SEEDS = {"pod-ended-with-two-claims": 7, "reservation-taken-back-late": 7}
+"""Seeds with which the searches that would take longest find something soon."""
 FOUND = {
     "H8": "entry-1 of one pod has the claims",
     "H9": "leaked: reserved for ['pod-1']",
@@ -110,7 +112,7 @@ def test_with_its_remedy_a_hazard_is_gone_and_nothing_is_stuck(
 @pytest.mark.parametrize("scenario", HAZARDS)
 def test_another_remedy_does_not_help(scenario: str) -> None:
     others = set(remedies.CATALOGUE.names()) - {HAZARDS[scenario][1]}
-    assert explored(scenario, *sorted(others)).findings
+    assert explored(scenario, *sorted(others), seed=SEEDS.get(scenario, 5)).findings
 
 
 @pytest.mark.parametrize(
@@ -195,7 +197,8 @@ def test_one_half_against_a_late_removal_is_not_enough(
     monkeypatch: pytest.MonkeyPatch, whole: object, half: str, left_out: Callable[..., object]
 ) -> None:
     monkeypatch.setattr(whole, half, left_out)
-    progress = explored("reservation-taken-back-late", "fence-predecessor", schedules=4000)
+    world = "reservation-taken-back-late"
+    progress = explored(world, "fence-predecessor", seed=SEEDS[world], schedules=4000)
     assert FOUND["H18"] in progress.findings[0][0]
 
 

@@ -9,8 +9,6 @@ import shutil
 import subprocess
 import sys
 
-import pytest
-
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "device_exclusivity"
 LIMIT_S = 60
 """Far more than any of the calls takes on a busy machine."""
@@ -44,8 +42,8 @@ kubelet --kubeconfig NONE --settings FIFO | kubelet --kubeconfig NONE --changes 
 claim-controller --kubeconfig NONE --settings FIFO
 """
 FOUND = """
-check RUN | check --second-judge RUN | report RUN | query RUN VIEWS | export RUN -o new
-compare RUN OTHER | watch RUN | reproduce RUN --into new
+check RUN | check --second-judge RUN | report RUN | query RUN VIEWS | export RUN -o NEW
+compare RUN OTHER | watch RUN | reproduce RUN --into NEW
 compare REPORTS REPORTS
 """
 VIEWS = "select (select count(*) from holds) + (select count(*) from operations) + (select count(*) from steps)"
@@ -73,23 +71,8 @@ def commands(text: str, **places: object) -> list[list[str]]:
     return [[str(places.get(word, word)) for word in one.split()] for one in listed if one.strip()]
 
 
-@pytest.fixture
-def folder(tmp_path: pathlib.Path) -> pathlib.Path:
-    os.mkfifo(tmp_path / "fifo")
-    shutil.copytree(GOLDEN / "VALID", tmp_path / "run")
-    return tmp_path
-
-
-def test_a_fifo_that_is_named_is_refused(folder: pathlib.Path) -> None:
-    calls = commands(NAMED, FIFO=folder / "fifo", RUN=folder / "run", NONE=folder / "none")
-    found = called(folder, calls)
-    assert len(found) == len(calls)
-    assert not {call: code for call, code in found.items() if code not in (1, 2, 20)}
-
-
-@pytest.mark.parametrize("names", [["plan.json"], ["observations.jsonl"], ["*.json*"]])
-def test_a_fifo_in_a_run_is_not_waited_for(folder: pathlib.Path, names: list[str]) -> None:
-    run = folder / "reports" / "scenario" / "run"
+def with_fifos(run: pathlib.Path, names: list[str]) -> None:
+    """Make a run some of whose files are FIFOs."""
     shutil.copytree(GOLDEN / "VALID", run)
     waiting = [path for name in names for path in run.rglob(name)]
     more = ["verdict.json", "report.html", "cluster.json"] if len(waiting) > 1 else []
@@ -97,10 +80,33 @@ def test_a_fifo_in_a_run_is_not_waited_for(folder: pathlib.Path, names: list[str
         if path.name != "plan.json" or len(waiting) == 1:
             path.unlink(missing_ok=True)
             os.mkfifo(path)
-    places = {"RUN": run, "OTHER": folder / "run", "REPORTS": folder / "reports", "VIEWS": "VIEWS"}
-    calls = [
+
+
+def found_in(folder: pathlib.Path, names: list[str]) -> list[list[str]]:
+    """The commands that find FIFOs in a run of this folder."""
+    run, other = folder / "reports" / "scenario" / "run", folder / "run"
+    with_fifos(run, names)
+    shutil.copytree(GOLDEN / "VALID", other)
+    places = {"RUN": run, "OTHER": other, "REPORTS": folder / "reports", "NEW": folder / "new"}
+    return [
         [VIEWS if word == "VIEWS" else word for word in call] for call in commands(FOUND, **places)
     ]
-    found = called(folder, calls)
-    assert len(found) == len(calls)
-    assert not {call: code for call, code in found.items() if code < 0}
+
+
+def test_no_command_waits_for_a_fifo(tmp_path: pathlib.Path) -> None:
+    """All in one process: most of the time is for imports."""
+    os.mkfifo(tmp_path / "fifo")
+    shutil.copytree(GOLDEN / "VALID", tmp_path / "run")
+    names = [["plan.json"], ["observations.jsonl"], ["*.json*"]]
+    spoiled = [
+        call
+        for number, chosen in enumerate(names)
+        for call in found_in(tmp_path / str(number), chosen)
+    ]
+    places = {"FIFO": tmp_path / "fifo", "RUN": tmp_path / "run", "NONE": tmp_path / "none"}
+    named = commands(NAMED, **places)
+    codes = called(tmp_path, [*named, *spoiled])
+    assert len(codes) == len(named) + len(spoiled)
+    refused = {" ".join(call): codes[" ".join(call)] for call in named}
+    assert not {call: code for call, code in refused.items() if code not in (1, 2, 20)}
+    assert not {call: code for call, code in codes.items() if code < 0}
