@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import pathlib
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,19 @@ DEFAULT_DRIVER = "driver.flake-hunt.example"
 """{driver} if no name was given."""
 _SETTLE_S = 0.5
 """Time in which slices must not change before they count as published."""
+_OF_REGISTRATION = ("registration/registers", "registration/socket-name")
+_OF_PLAIN_CLAIMS = (
+    "registration/registers",
+    "registration/socket-name",
+    "registration/type",
+    "registration/name",
+    "registration/endpoint",
+    "registration/known-version",
+    "registration/versions-are-served",
+    "prepare/allocated-claim",
+)
+LATE_MAX = 3
+"""Calls without an answer after which a driver is given up: a run must not take an hour."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +61,15 @@ class Options:
     kubelet_defects: Sequence[str] = ()
     """Known defects of the kubelet, for positive controls."""
     limits: driver_instances.Limits
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """Why hardly any rule can be checked: one failure is to be told once."""
+
+    text: str
+    leaves: Sequence[str] = ()
+    """The rules that can be checked all the same."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +102,11 @@ class Bench:
         self.held_reads = cluster_objects.HeldReads(objects)
         self.instance = self._instance(_INSTANCE)
         self._claims: list[Claim] = []
-        self._count = 0
+        self._count, self._mark = 0, uuid.uuid4().hex[:6]
         self._slices: list[cluster_objects.Object] = []
         self._kubelet: kubelet_processes.Kubelet | None = None
+        self._late_count = 0
+        self._obstacle: Obstacle | None = None
         self.pods = kubelet_processes.Pods(
             objects,
             namespace=namespace,
@@ -107,8 +132,30 @@ class Bench:
         return self.instance.info.name
 
     def start(self) -> None:
-        """Start the driver and register it. Raises Failed."""
-        self.instance.start()
+        """Start the driver, register it, and find out if there is an obstacle for most rules."""
+        try:
+            self.instance.start()
+        except results.Failed as failure:
+            text = f"the driver has not registered: {failure}"
+            self._obstacle = Obstacle(text=text, leaves=_OF_REGISTRATION)
+            return
+        try:
+            self.prepared(self.claim())
+        except results.Failed as failure:
+            text = f"the driver does not prepare a plain claim: {failure}"
+            self._obstacle = Obstacle(text=text, leaves=_OF_PLAIN_CLAIMS)
+        except (results.Skipped, results.Undecided):
+            pass  # without any device; each rule says so
+        if self.settle() is not None:
+            self.begin_afresh()
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """Why hardly any rule can be checked; None if they can."""
+        if self._late_count >= LATE_MAX:
+            waited = f"{LATE_MAX} calls had no answer within {self.options.limits.call_s:g} s"
+            return Obstacle(text=waited)
+        return self._obstacle
 
     def require_restarts(self) -> None:
         """Raise Skipped if the driver was started by others."""
@@ -190,6 +237,8 @@ class Bench:
         self.objects.remove_slices()
         with contextlib.suppress(results.Failed):
             self.instance.start()
+        if problem := self.instance.problem:
+            self._obstacle = Obstacle(text=f"the driver does not register any more: {problem}")
 
     def held_reads_off(self) -> None:
         """Let held reads go, where the API server has them."""
@@ -247,6 +296,11 @@ class Bench:
     def devices(self, count: int = 1) -> list[published_devices.Device]:
         """Return devices that can be allocated at the same time. Raises Skipped for too many."""
         found = self.all_devices()
+        if not found:
+            raise results.Undecided(
+                f"the driver has published no device for {self.options.node} that a claim could "
+                "have: name an allocation by --claim"
+            )
         if len(found) < count:
             raise results.Skipped(
                 f"{count} devices are needed at a time, and the driver has published {len(found)}"
@@ -282,7 +336,7 @@ class Bench:
         """
         wanted = claim_documents.Wanted(devices=tuple(devices or self.devices()), **more)
         self._count += 1
-        name = f"claim-{self._count}"
+        name = f"claim-{self._mark}-{self._count}"
         given = (self.options.claim or {}).get("spec") or {}
         spec = claim_documents.spec(wanted, self.objects.class_of(self.name), given)
         uid = self.objects.make_claim(self.namespace, name, spec)["metadata"]["uid"]
@@ -319,8 +373,13 @@ class Bench:
         except calls.CallError as error:
             if driver_calls.is_refusal(error):
                 raise
+            self.count_late(error.code == driver_calls.DEADLINE)
             raise results.Failed(f"{what} got no answer: {error}{self._ended()}") from None
         return answer
+
+    def count_late(self, count: int) -> None:
+        """Count calls without an answer in time."""
+        self._late_count += count
 
     def prepared(self, claim: Claim, when: str = "") -> preparations.Prepared:
         """Prepare a claim and return its devices. Raises Failed if that fails."""

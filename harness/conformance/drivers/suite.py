@@ -77,11 +77,22 @@ def run(
     """
     progress("starting the API server and the driver")
     with bench_of(options) as bench:
-        has_registered = _start(bench)
-        for rule in chosen:
+        yield from checked(bench, chosen, left_out=left_out, progress=progress)
+
+
+def checked(
+    bench: benches.Bench,
+    chosen: Sequence[rules.Rule],
+    *,
+    left_out: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Iterator[results.Result]:
+    """Start the driver of a bench, and check rules as `run` does."""
+    bench.start()
+    for rule in chosen:
+        if progress is not None:
             progress(rule.id)
-            reason = left_out.get(rule.id, "")
-            yield _checked(bench, rule, reason, has_registered=has_registered)
+        yield _checked(bench, rule, (left_out or {}).get(rule.id, ""))
 
 
 @contextlib.contextmanager
@@ -133,22 +144,16 @@ def function_of(rule: rules.Rule) -> Callable[[benches.Bench], None]:
     return found
 
 
-def _start(bench: benches.Bench) -> bool:
-    """Start the driver; return whether it has registered."""
-    with contextlib.suppress(results.Failed):
-        bench.start()
-    return not bench.instance.problem
-
-
-def _checked(
-    bench: benches.Bench, rule: rules.Rule, reason: str, *, has_registered: bool
-) -> results.Result:
+def _checked(bench: benches.Bench, rule: rules.Rule, reason: str) -> results.Result:
     if reason:
         return results.Result(rule=rule, outcome=results.Outcome.SKIPPED, text=reason)
-    if has_registered:
-        return check(bench, rule)
-    outcome, text = _outcome(bench, rule)
-    return results.Result(rule=rule, outcome=outcome, text=text)
+    if (obstacle := bench.obstacle) and rule.id not in obstacle.leaves:
+        text = obstacle.text
+        return results.Result(rule=rule, outcome=results.Outcome.UNDECIDED, text=text)
+    if obstacle:
+        outcome, text = _outcome(bench, rule)
+        return results.Result(rule=rule, outcome=outcome, text=text)
+    return check(bench, rule)
 
 
 def _outcome(bench: benches.Bench, rule: rules.Rule) -> tuple[results.Outcome, str]:

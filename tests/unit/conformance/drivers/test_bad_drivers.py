@@ -1,0 +1,87 @@
+"""A driver that is no good is one failed rule with one sentence, and no run takes long for it."""
+
+import dataclasses
+import pathlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.conformance import results, rules
+from harness.conformance.drivers import (
+    benches,
+    driver_commands,
+    driver_folders,
+    driver_instances,
+    rulebook,
+    suite,
+)
+
+ROOT = pathlib.Path(__file__).parents[4]
+LIMITS = driver_instances.Limits(call_s=1.0, start_s=2.0)
+ROW = {"request": "r", "driver": "bad.example.com", "pool": "p", "device": "d"}
+CLAIM: dict[str, Any] = {
+    "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}},
+    "status": {"allocation": {"devices": {"results": [ROW]}}},
+}
+RULES = [rule for rule in rulebook.all_rules() if rule.group in ("registration", "prepare", "load")]
+
+
+@pytest.fixture
+def bad(bench: benches.Bench, request: pytest.FixtureRequest) -> Iterator[benches.Bench]:
+    """A bench on the API server of the other one."""
+    words = [sys.executable, "-m", "tests.stand_ins.bad_dra_driver", request.param]
+    command = driver_commands.Command(
+        words=[*words, "{registry_dir}", "{plugins_dir}"], environment={"PYTHONPATH": str(ROOT)}
+    )
+    options = dataclasses.replace(bench.options, command=command, limits=LIMITS, claim=CLAIM)
+    folders = driver_folders.make()
+    made = benches.Bench(options, folders, bench.objects, namespace=bench.namespace)
+    yield made
+    made.close()
+    folders.remove()
+
+
+@pytest.mark.parametrize(
+    ("bad", "rule", "sentence"),
+    [
+        ("ends", "registration/registers", "ended with exit code 1; it printed: no such device"),
+        ("silent", "registration/registers", "did not answer GetInfo within 2 s"),
+        ("noisy", "registration/registers", "did not answer GetInfo within 2 s"),
+        ("hangs", "prepare/allocated-claim", "got no answer: DEADLINE_EXCEEDED"),
+        ("dies", "prepare/allocated-claim", "the driver has ended with exit code 7"),
+        ("nonsense", "prepare/allocated-claim", "the answer is no message of the protocol"),
+        ("huge", "prepare/allocated-claim", "message larger than max"),
+        ("unknown", "prepare/allocated-claim", "lacks the claim"),
+    ],
+    indirect=["bad"],
+)
+def test_a_bad_driver_is_one_failure(bad: benches.Bench, rule: str, sentence: str) -> None:
+    found = list(suite.checked(bad, RULES))
+    failed = {r.rule.id: r.text for r in found if r.outcome is results.Outcome.FAILED}
+    assert failed.keys() == {rule}, {r.rule.id: r.text for r in found if r.rule.id == rule}
+    assert sentence in failed[rule]
+    assert results.exit_code(found) == results.INVALID
+    others = [r for r in found if r.outcome is results.Outcome.UNDECIDED]
+    assert len(others) > 10
+
+
+def test_calls_without_an_answer_are_limited(bench: benches.Bench) -> None:
+    made = benches.Bench(bench.options, bench.folders, bench.objects, namespace=bench.namespace)
+    assert made.obstacle is None
+    made.count_late(benches.LATE_MAX)
+    assert made.obstacle is not None
+    assert "had no answer" in made.obstacle.text
+
+
+def test_what_was_not_examined_is_not_held() -> None:
+    rule = rules.Rule(id="a/b", level=rules.Level.MUST, says="it is", sources=("a",))
+    skipped = results.Result(rule=rule, outcome=results.Outcome.SKIPPED, text="why")
+    held = results.Result(rule=rule, outcome=results.Outcome.HELD)
+    undecided = results.Result(rule=rule, outcome=results.Outcome.UNDECIDED, text="why")
+    failed = results.Result(rule=rule, outcome=results.Outcome.FAILED, text="why")
+    assert results.exit_code([]) == results.exit_code([skipped]) == results.UNKNOWN
+    assert results.exit_code([held, skipped]) == results.HELD
+    assert results.exit_code([held, undecided]) == results.UNKNOWN
+    assert results.exit_code([held, undecided, failed]) == results.INVALID
