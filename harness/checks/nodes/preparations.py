@@ -6,11 +6,17 @@ harness, and a real driver need not keep them.
 
 import collections
 import dataclasses
+import re
 
 import msgspec
 
 from harness.checks import protocol
 from harness.history import histories, records
+
+_Call = records.Prepared | records.Unprepared | records.PrepareFailed
+_HELD = "DeviceHeld"
+_HOLDER = re.compile(r"prepared for claim ([0-9a-f-]{36})")
+"""In the words of our driver."""
 
 
 class Preparations(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +53,9 @@ class Reading:
     totals: Preparations
     prepared: list[Preparation]
     """Ordered as in the journals."""
+    kept: list[Preparation]
+    """Those that only the driver knows of: it has refused a device because of a claim of which no
+    preparation is journaled, and no later call."""
     started: list[records.ContainerStarted]
     unstarted: list[records.ContainersFailed]
     """The first one for each pod."""
@@ -77,6 +86,7 @@ def read(history: histories.History) -> Reading:
     return Reading(
         totals=tally.totals(),
         prepared=tally.prepared,
+        kept=tally.kept(),
         started=tally.started,
         unstarted=list(tally.unstarted.values()),
         rebooted=list(tally.rebooted.values()),
@@ -96,11 +106,17 @@ class _Tally:
         self.started: list[records.ContainerStarted] = []
         self.unstarted: dict[str, records.ContainersFailed] = {}
         """Keyed by the uid of the pod."""
+        self._refusals: dict[str, records.PrepareFailed] = {}
+        """Keyed by the uid of the claim that had the device."""
+        self._last: dict[str, _Call] = {}
+        """uid of a claim -> the last call about it."""
         self.rebooted: dict[tuple[str, str], records.NodeRebooted] = {}
         """Keyed by node and boot id."""
 
     def add(self, record: records.Body) -> None:
         """Count one record."""
+        if isinstance(record, _Call):
+            self._last[record.claim_uid] = record
         match record:
             case records.Prepared():
                 self._counts["prepared"] += 1
@@ -118,6 +134,8 @@ class _Tally:
                 self._end_all(record)
             case records.PrepareFailed():
                 self._failed[f"{record.call} {record.reason}"] += 1
+                if record.reason == _HELD and (holder := _HOLDER.search(record.message)):
+                    self._refusals[holder[1]] = record
             case _:
                 pass
 
@@ -142,6 +160,25 @@ class _Tally:
             from_ns=record.ts_ns,
         )
         self.prepared.append(self._open[key])
+
+    def kept(self) -> list[Preparation]:
+        """Return the preparations for which a device was refused after their claim's last call."""
+        opened = {uid for _, uid in self._open}
+        last = {
+            uid: self._last[uid] for uid in (self._refusals.keys() - opened) & self._last.keys()
+        }
+        return [
+            Preparation(
+                node=call.node,
+                namespace=call.namespace,
+                name=call.claim,
+                uid=uid,
+                exclusive=frozenset(self._refusals[uid].devices),
+                from_ns=self._refusals[uid].begun_ns,
+            )
+            for uid, call in sorted(last.items())
+            if self._refusals[uid].begun_ns > call.ts_ns
+        ]
 
     def totals(self) -> Preparations:
         """Return the totals."""

@@ -41,7 +41,9 @@ CHECK = protocol.Check(
     applies=applies,
     needs=(preparations.Reading, world_states.WorldState),
     judge=lambda evidence: check(
-        evidence[preparations.Reading].prepared, evidence[world_states.WorldState], evidence.phases
+        [*evidence[preparations.Reading].prepared, *evidence[preparations.Reading].kept],
+        evidence[world_states.WorldState],
+        evidence.phases,
     ),
     at_rest=True,
 )

@@ -12,6 +12,7 @@ from harness.client import apis
 from harness.cluster.dra import (
     claim_infos,
     claim_managers,
+    driver_contracts,
     in_process_drivers,
     pod_claims,
     preparation_journals,
@@ -38,6 +39,9 @@ class NodePreparations(small_world.SmallWorld):
     """
 
     schedulers_named = ()
+    driver_spec = driver_specs.DriverSpec(
+        exclusivity=True, unprepare=driver_specs.CallSpec(delay_s=UNPREPARE_S)
+    )
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._judge = prepared_claims.Preparations(unprepare_s=UNPREPARE_S)
@@ -52,19 +56,19 @@ class NodePreparations(small_world.SmallWorld):
 
     def _new_manager(self) -> claim_managers.ClaimManager:
         parts = self.parts.kubelet
-        driver = kept_files.driver(prepared_claims.observed(parts.driver, self._judge), self._files)
-        unprepare = driver_specs.CallSpec(delay_s=UNPREPARE_S)
         return parts.manager(
             world_fixtures.NODE,
             get_claim=self._get_claim,
-            drivers=in_process_drivers.InProcessDrivers(
-                lambda name: driver(
-                    driver_specs.DriverSpec(exclusivity=True, unprepare=unprepare), name=name
-                )
-            ),
+            drivers=self.drivers(),
             checkpoint=kept_files.checkpoint(parts.checkpoint, self._files),
             journal=preparation_journals.PreparationJournal(None),
         )
+
+    def drivers(self) -> driver_contracts.Drivers:
+        """Return the drivers of the next process."""
+        kind = prepared_claims.observed(self.parts.kubelet.driver, self._judge)
+        driver = kept_files.driver(kind, self._files)
+        return in_process_drivers.InProcessDrivers(lambda name: driver(self.driver_spec, name=name))
 
     def checkpoint_before(self) -> bytes | None:
         """Return what the checkpoint file of the node has at first; None: there is none."""
@@ -78,9 +82,9 @@ class NodePreparations(small_world.SmallWorld):
         """Return both claims, allocated and reserved."""
         pods = range(self.sizes["pods"])
         for name in ("claim-1", "claim-2"):
-            users = [_reservation(index) for index in pods if self._claim_of(index) == name]
+            users = [reservation(index) for index in pods if self._claim_of(index) == name]
             claim = world_fixtures.claim(name)
-            yield {**claim, "status": _with_parameters(users, {"claim": name})}
+            yield {**claim, "status": with_parameters(users, {"claim": name})}
 
     def _claim_of(self, index: int) -> str:
         return "claim-2" if index == self.sizes["pods"] - 1 else "claim-1"
@@ -98,7 +102,7 @@ class NodePreparations(small_world.SmallWorld):
 
     def _handle(self, index: int) -> None:
         """Run the pod of this index from its beginning to its end."""
-        meta = {**_named(index), "namespace": world_fixtures.NAMESPACE}
+        meta = {**named(index), "namespace": world_fixtures.NAMESPACE}
         claim = pod_claims.PodClaim(self._claim_of(index), generated=False)
         while not self._is_prepared({"metadata": meta}, claim):
             concurrency.sleep(RETRY_S)
@@ -138,17 +142,21 @@ class NodePreparations(small_world.SmallWorld):
         return None
 
 
-def _named(index: int) -> dict[str, str]:
+def named(index: int) -> dict[str, str]:
+    """Return name and uid of a pod."""
     return {"name": f"pod-{index + 1}", "uid": f"00000000-0000-4000-8000-{index + 1:012}"}
 
 
-def _reservation(index: int) -> Object:
-    return {"resource": "pods", **_named(index)}
+def reservation(index: int) -> Object:
+    """Return the entry of a pod in `reservedFor`."""
+    return {"resource": "pods", **named(index)}
 
 
-def _with_parameters(users: Sequence[Object], parameters: Object) -> Object:
+def with_parameters(
+    users: Sequence[Object], parameters: Object, *, device: str = "device-0"
+) -> Object:
     """Return the status of a claim of the device with these parameters for its driver."""
-    status = world_fixtures.allocated("device-0", users)
+    status = world_fixtures.allocated(device, users)
     opaque = {"driver": world_fixtures.DRIVER, "parameters": parameters}
     status["allocation"]["devices"]["config"] = [{"source": "FromClaim", "opaque": opaque}]
     return status
@@ -168,7 +176,7 @@ class RefusedPod(NodePreparations):
 
     def _refuse(self) -> None:
         index = self.sizes["pods"]
-        meta = {**_named(index), "namespace": world_fixtures.NAMESPACE}
+        meta = {**named(index), "namespace": world_fixtures.NAMESPACE}
         claim = pod_claims.PodClaim(self._claim_of(0), generated=False)
         self._is_prepared({"metadata": meta}, claim)
         self._unprepare(meta["uid"])
@@ -181,7 +189,7 @@ class RebootedNode(NodePreparations):
         """Return the checkpoint as the kubelet left it before the reboot."""
         [stored] = [item for item in self.documents(resources.CLAIMS) if _is_first(item)]
         info = claim_infos.of(stored)
-        info.pods[_named(0)["uid"]] = _named(0)["name"]
+        info.pods[named(0)["uid"]] = named(0)["name"]
         return msgspec.json.encode([info])
 
 

@@ -26,8 +26,8 @@ class Preparations:
         self._unprepare_s = unprepare_s
         self._prepared: dict[_Place, tuple[set[str], float | None]] = {}
         """Its exclusive devices, and when they are free again; None: not yet known."""
-        self._running: dict[str, str] = {}
-        """Pod that has all its claims -> its claim."""
+        self._running: set[tuple[str, str]] = set()
+        """Pods that have all their claims, each with one of them."""
         self._repeated: set[_Place] = set()
         """Claims that may be prepared once more: by a kubelet which was started again, or after
         another claim of the same pod could not be prepared."""
@@ -72,7 +72,7 @@ class Preparations:
 
     def on_unpreparing(self, place: _Place) -> None:
         """Judge the beginning of an unpreparation."""
-        for pod, claim in self._running.items():
+        for pod, claim in sorted(self._running):
             if claim == place[0]:
                 self._find(f"prepared: {claim} was unprepared while {pod} runs")
         if place in self._prepared:
@@ -84,11 +84,20 @@ class Preparations:
         held = [until_s for (name, _, _), (_, until_s) in self._prepared.items() if name == claim]
         if None not in held:
             self._find(f"prepared: {pod} runs, but {claim} is not prepared")
-        self._running[pod] = claim
+        self._running.add((pod, claim))
+
+    def on_noted(
+        self, pod: str, claim: str, ids: Sequence[str], *, uid: str = "", wanted: str = ""
+    ) -> None:
+        """Judge what a kubelet has noted for a pod that runs: CDI ids, and the uid of its claim."""
+        if len({*ids}) < len(ids):
+            self._find(f"prepared: {pod} gets a CDI device of {claim} twice")
+        if uid != wanted:
+            self._find(f"prepared: {pod} runs with an older claim of the name {claim}")
 
     def on_ended(self, pod: str) -> None:
         """Note that the containers of a pod have ended."""
-        self._running.pop(pod, None)
+        self._running = {pair for pair in self._running if pair[0] != pod}
 
     def _forget_ended(self) -> None:
         now_s = concurrency.monotonic_s()

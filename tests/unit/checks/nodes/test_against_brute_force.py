@@ -252,6 +252,7 @@ def test_prepared_containers() -> None:
         reading = preparations.Reading(
             totals=preparations.Preparations(),
             prepared=prepared,
+            kept=[],
             started=started,
             unstarted=failed,
             rebooted=[],

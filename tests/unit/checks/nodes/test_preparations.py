@@ -4,6 +4,7 @@ import pathlib
 from typing import Any
 
 from harness.checks import judging, verdict_files, verdicts
+from harness.checks.nodes import preparations
 from harness.history import histories, records
 from harness.report import rendering
 from tests.histories import building, damages, language
@@ -94,3 +95,36 @@ def test_a_run_before_there_was_such_a_journal_is_judged_without_it(tmp_path: pa
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.VALID
     assert judgement.figures.prepared_claims is None
+
+
+def _held_by(claim: str, at: int) -> records.PrepareFailed:
+    message = f"device gpu.example/p/d is prepared for claim {UIDS[claim]}"
+    return records.PrepareFailed(
+        **identity("later", at), call="prepare", reason="DeviceHeld", message=message
+    )
+
+
+UIDS = {name: f"00000000-0000-4000-8000-00000000000{number}" for number, name in enumerate("ab")}
+
+
+def _of(name: str, at: int) -> dict[str, Any]:
+    return identity(name, at) | {"claim_uid": UIDS[name]}
+
+
+def _kept(tmp_path: pathlib.Path, *body: records.Body) -> list[str]:
+    directory = building.build(tmp_path / "run", TEXT, preparations=list(body))
+    reading = preparations.read(histories.load(directory.path))
+    return [item.name for item in reading.kept]
+
+
+def test_a_claim_that_only_the_driver_knows_of_is_kept(tmp_path: pathlib.Path) -> None:
+    failed = records.PrepareFailed(**_of("a", 0), call="prepare", reason="Failed", message="m")
+    ended = records.Unprepared(**_of("a", 2))
+    assert _kept(tmp_path, failed, ended, _held_by("a", 5)) == ["a"]
+
+
+def test_a_device_that_was_refused_in_time_is_not_kept(tmp_path: pathlib.Path) -> None:
+    begun, ended = records.Prepared(**_of("a", 0)), records.Unprepared(**_of("a", 7))
+    assert _kept(tmp_path / "1", begun, _held_by("a", 3), ended) == []
+    assert _kept(tmp_path / "2", begun, _held_by("a", 3)) == []
+    assert _kept(tmp_path / "3", _held_by("b", 3)) == []

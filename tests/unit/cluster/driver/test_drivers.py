@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import concurrency, errors
-from harness.cluster.dra import kubelet_defects
+from harness.cluster.dra.defects import of_drivers
 from harness.cluster.driver import cdi_files, driver_settings, drivers
 from harness.cluster.kubelet_api import preparations
 from harness.scenario import driver_specs
@@ -244,7 +244,7 @@ def test_a_driver_that_gives_devices_free_first() -> None:
     """The known defect: meanwhile another claim is prepared."""
     [claim, rival] = [allocated(name, result("d")) for name in ("a", "b")]
     failing = {"failure_probability": 0.999999}
-    for kind, is_free in ((drivers.Driver, False), (kubelet_defects.ReleasedFirst, True)):
+    for kind, is_free in ((drivers.Driver, False), (of_drivers.ReleasedFirst, True)):
         made = make(kind, exclusivity=True, unprepare=failing)
         prepare(made, claim)
         with pytest.raises(preparations.PreparationError, match="on demand"):
@@ -258,7 +258,7 @@ def test_a_driver_that_gives_devices_free_first() -> None:
 
 def test_a_driver_that_keeps_parameters(tmp_path: pathlib.Path) -> None:
     """The known defect: containers get those of the claim that had the device before."""
-    for kind, expected in ((drivers.Driver, "second"), (kubelet_defects.StaleParameters, "first")):
+    for kind, expected in ((drivers.Driver, "second"), (of_drivers.StaleParameters, "first")):
         made = make(kind, tmp_path / expected)
         for name in ("first", "second"):
             prepare(made, allocated(name, result("d"), config=[config("FromClaim", who=name)]))

@@ -1,0 +1,233 @@
+"""A node prepares claims for pods, and not all of it succeeds: the driver fails, or is not there.
+
+A pod that does not get its claims, or cannot end, after a number of attempts is stuck.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from harness import concurrency
+from harness.cluster.dra import claim_infos, claim_managers, driver_contracts, pod_claims
+from harness.cluster.driver import drivers, prepared_claims
+from harness.cluster.kubelet_api import preparations
+from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds.lifecycles import node_preparations
+from harness.model.objects import Object
+from harness.scenario import driver_specs
+
+ATTEMPTS = 12
+"""Attempts to prepare the claims of a pod, or to unprepare them."""
+FAILING_S = 0.12
+"""Seconds for which a driver fails, in which a pod is tried at least twice."""
+_AGAIN = "00000000-0000-4000-8000-999999999999"
+"""uid of the claim that is made again."""
+
+
+class PatientPods(node_preparations.NodePreparations):
+    """Pods that are tried for a number of attempts."""
+
+    def _handle(self, index: int) -> None:
+        """Run the pod of this index from its beginning to its end; it does not end if stuck."""
+        meta = self.meta(index)
+        if not self._start(meta, self.claims_of(index)):
+            return
+        for claim in self.claims_of(index):
+            self._judge.on_running(meta["name"], claim)
+        self.look(meta)
+        self.runtime.point()
+        self._judge.on_ended(meta["name"])
+        self._finish(meta["uid"])
+
+    def meta(self, index: int) -> dict[str, str]:
+        """Return the metadata of a pod."""
+        return {**node_preparations.named(index), "namespace": world_fixtures.NAMESPACE}
+
+    def claims_of(self, index: int) -> list[str]:
+        """Return the names of the claims of a pod."""
+        return [self._claim_of(index)]
+
+    def look(self, meta: dict[str, str]) -> None:
+        """Judge what the kubelet has noted for a pod that runs: each CDI id once."""
+        for info in self._manager.infos(meta["uid"]):
+            ids = [one for devices in info.prepared.values() for one in _ids(devices)]
+            self._judge.on_noted(meta["name"], info.name, ids)
+
+    def _start(self, meta: dict[str, str], names: Sequence[str]) -> bool:
+        for _ in range(ATTEMPTS):
+            if self._are_prepared(meta, names):
+                return True
+            concurrency.sleep(node_preparations.RETRY_S)
+        return False
+
+    def _are_prepared(self, meta: dict[str, str], names: Iterable[str]) -> bool:
+        claims = [pod_claims.PodClaim(name, generated=False) for name in names]
+        try:
+            with self._called() as manager:
+                manager.prepare({"metadata": meta}, claims)
+        except preparations.PreparationError:
+            return False
+        return True
+
+    def _finish(self, pod_uid: str) -> None:
+        for _ in range(ATTEMPTS):
+            try:
+                self._unprepare(pod_uid)
+            except preparations.PreparationError:
+                concurrency.sleep(node_preparations.RETRY_S)
+            else:
+                self._done += 1
+                return
+
+
+class SeveralClaims(PatientPods):
+    """Each pod uses the first claim, and then one of its own, for which the driver fails once."""
+
+    def claims_of(self, index: int) -> list[str]:
+        """Return the shared claim, and the pod's own."""
+        return ["claim-1", f"claim-{index + 2}"]
+
+    def objects(self) -> Iterable[Object]:
+        """Return the claims, allocated and reserved."""
+        pods = range(self.sizes["pods"])
+        users = [node_preparations.reservation(index) for index in pods]
+        yield self._claim("claim-1", "device-0", users)
+        for index in pods:
+            yield self._claim(f"claim-{index + 2}", f"device-{index + 1}", [users[index]])
+
+    def _claim(self, name: str, device: str, users: Sequence[Object]) -> Object:
+        status = node_preparations.with_parameters(users, {"claim": name}, device=device)
+        return {**world_fixtures.claim(name), "status": status}
+
+    def _new_manager(self) -> claim_managers.ClaimManager:
+        self.parts = dataclasses.replace(
+            self.parts,
+            kubelet=dataclasses.replace(
+                self.parts.kubelet, driver=_failing_once(self.parts.kubelet.driver)
+            ),
+        )
+        return super()._new_manager()
+
+
+def _ids(devices: preparations.Prepared) -> list[str]:
+    return [one for device in devices for one in device.cdi_device_ids]
+
+
+def _failing_once(kind: type[drivers.Driver]) -> type[drivers.Driver]:
+    """Return the class of a driver that fails once for each claim but the first one."""
+
+    class FailingOnce(kind):  # type: ignore[misc,valid-type]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self._failed: set[str] = set()
+
+        def _configure(self, claim: prepared_claims.PreparedClaim) -> None:
+            if claim.name != "claim-1" and claim.name not in self._failed:
+                self._failed.add(claim.name)
+                raise preparations.PreparationError("FailedOnDemand", "the driver fails once")
+            super()._configure(claim)
+
+    return FailingOnce
+
+
+class FailedPreparation(PatientPods):
+    """The driver fails for a time, in which pods of the first claim are deleted.
+
+    The last pod waits for the device of that claim, which was never prepared.
+    """
+
+    driver_spec = driver_specs.DriverSpec(
+        exclusivity=True, prepare=driver_specs.CallSpec(failing_from_s=0.0, failing_s=FAILING_S)
+    )
+
+    def _handle(self, index: int) -> None:
+        if self._claim_of(index) != "claim-1":
+            super()._handle(index)
+            return
+        meta = self.meta(index)
+        if self._are_prepared(meta, self.claims_of(index)):
+            self._judge.on_running(meta["name"], "claim-1")
+            self._judge.on_ended(meta["name"])
+        self._finish(meta["uid"])
+
+
+class UnregisteredDriver(PatientPods):
+    """Pods are bound to a node that does not have their driver, and are deleted."""
+
+    def drivers(self) -> driver_contracts.Drivers:
+        """Return no driver."""
+        return _NoDrivers()
+
+    def _handle(self, index: int) -> None:
+        meta = self.meta(index)
+        self._are_prepared(meta, self.claims_of(index))
+        self._finish(meta["uid"])
+
+
+class _NoDrivers:
+    """The drivers of a node without any."""
+
+    outlive_kubelet = True
+
+    def plugin(self, driver: str, node: str) -> driver_contracts.Plugin:
+        """Raise PreparationError: it is not registered."""
+        del node
+        raise driver_contracts.not_registered(driver)
+
+    def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+        """Return that it is not."""
+        del info, node
+        return False
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
+class ClaimMadeAgain(PatientPods):
+    """The first pod is deleted by force while it runs, and its claim is made again for the second.
+
+    The new claim has the same name, the same device, and another uid.
+    """
+
+    def begin(self) -> None:
+        """Start the thread of the first pod."""
+        self._is_again = False
+        self._spawn(0)
+
+    def claims_of(self, index: int) -> list[str]:
+        """Return the name of both claims."""
+        del index
+        return ["claim-1"]
+
+    def look(self, meta: dict[str, str]) -> None:
+        """Make the claim again, or judge which of both the second pod has."""
+        if self._is_again:
+            [info] = self._manager.infos(meta["uid"])
+            self._judge.on_noted(meta["name"], info.name, [], uid=info.uid, wanted=_AGAIN)
+        else:
+            self._is_again = True
+            self._spawn(1)
+
+    def _get_claim(self, namespace: str, name: str) -> Object:
+        found = super()._get_claim(namespace, name)
+        if not self._is_again:
+            return found
+        users = [node_preparations.reservation(1)]
+        status = node_preparations.with_parameters(users, {"claim": name})
+        return {**found, "metadata": {**found["metadata"], "uid": _AGAIN}, "status": status}
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "claims-of-one-pod": world_specs.spec(
+        SeveralClaims, "the driver fails once for the second claim of each pod", pods=(2, 1)
+    ),
+    "failed-preparation": world_specs.spec(
+        FailedPreparation, "pods end whose claim could not be prepared", pods=(2, 2)
+    ),
+    "driver-not-registered": world_specs.spec(
+        UnregisteredDriver, "pods end on a node that does not have their driver", pods=(2, 1)
+    ),
+    "claim-made-again": world_specs.spec(
+        ClaimMadeAgain, "a claim is made again while the old one is still prepared", pods=(2, 2)
+    ),
+}
