@@ -1,6 +1,6 @@
 """The keys of `pools` in a scenario file: fake nodes, devices, and the class of the claims."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import pydantic
 
@@ -57,6 +57,9 @@ class PoolsSpec(Spec):
         "gpu.flake-hunt.example"
     )
     """Name of the DRA driver."""
+    published_by: Literal["run", "driver"] = "run"
+    """driver: the run publishes no ResourceSlices, because the program of `subject.driver` does;
+    `devices_per_node` and the other keys say what it is expected to publish."""
     attributes: dict[str, pool_kind_specs.AttributeValue] = {"model": "fake"}
     """Attributes of every device, for CEL selectors."""
     capacity: dict[str, Quantity] = {}

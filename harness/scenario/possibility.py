@@ -22,6 +22,7 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
     yield from _of_changes(scenario)
     yield from _of_extended(scenario)
     yield from _of_own_devices(scenario)
+    yield from _of_publishing_drivers(scenario)
     found = list(_of_claims(scenario))
     yield from found
     if not found and isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
@@ -161,6 +162,23 @@ def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
         yield (
             f"pools.devices_per_node: expected at least {least} with subject.own_devices, got {pools.devices_per_node}; "
             f"each of {len(subject.schedulers)} schedulers needs claim.devices = {scenario.claim.devices} on a node"
+        )
+
+
+def _of_publishing_drivers(scenario: specs.Scenario) -> Iterator[str]:
+    """Check that there is a driver that publishes, and that nothing else has to be published."""
+    pools, subject = scenario.pools, scenario.subject
+    if pools.published_by == "run":
+        return
+    if subject.driver in ("in-process", "socket"):
+        yield (
+            "pools.published_by: expected 'run' without a driver of your own, got 'driver'; "
+            "set subject.driver to 'command=…' or 'socket:…'"
+        )
+    if pools.more or pools.changes or subject.own_devices:
+        yield (
+            "pools.published_by: expected 'run' with pools.more, pools.changes or "
+            "subject.own_devices, got 'driver'; remove one of them"
         )
 
 

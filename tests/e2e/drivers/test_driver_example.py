@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness import processes
+from tests.e2e import running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -93,6 +94,16 @@ def test_the_one_in_javascript_holds_them_too(compiled: pathlib.Path) -> None:
     code, failed = checked(f"{node} {compiled / 'driver.js'}")
     assert {rule: level for rule, level in failed.items() if level != "note"} == {}
     assert code == 0
+
+
+def test_a_run_with_a_driver_that_publishes_its_devices(
+    compiled: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    path = running.scenario(tmp_path)
+    driver = f"subject.driver=command={sys.executable} {compiled / 'driver.py'} {ARGUMENTS}"
+    options = ("--set", "pools.published_by=driver", "--set", "pools.devices_per_node=4")
+    with running.started(tmp_path, "run", str(path), *options, "--set", driver) as command:
+        assert command.wait() == 0, command.text()
 
 
 @pytest.mark.parametrize("rule", SPOILT)

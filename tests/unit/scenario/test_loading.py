@@ -351,6 +351,22 @@ ALL_AT_ONCE = (
             "pools.devices_per_node: expected at least 6 with subject.own_devices, got 5",
         ),
         (
+            ["pools.published_by='driver'"],
+            "pools.published_by: expected 'run' without a driver of your own, got 'driver'",
+        ),
+        (
+            ["pools.published_by='driver'", "subject.driver='socket'"],
+            "pools.published_by: expected 'run' without a driver of your own, got 'driver'",
+        ),
+        (
+            [
+                "pools.published_by='driver'",
+                "subject.driver='command=true'",
+                "subject.own_devices=true",
+            ],
+            "pools.published_by: expected 'run' with pools.more, pools.changes or subject.own_devices",
+        ),
+        (
             ["subject.own_devices=true", "claim.extended=true"],
             "subject.own_devices: expected false with claim.extended or profile 'limit', got true",
         ),
