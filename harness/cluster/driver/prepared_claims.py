@@ -68,6 +68,8 @@ class PreparedClaims:
         """Node and uid -> the claim."""
         self.damaged: dict[pathlib.Path, str] = {}
         """Files of claims whose devices are not known -> why they cannot be read."""
+        self._seen: dict[pathlib.Path, tuple[tuple[int, int], PreparedClaim]] = {}
+        """Files as they were read: inode and time of the last change in ns, and the claim."""
 
     def load(self) -> list[PreparedClaim]:
         """Read all files, see `damaged` for those that cannot be read; return the claims."""
@@ -112,9 +114,19 @@ class PreparedClaims:
             pattern = f"{node_folders.pattern(self._template)}/{glob.escape(self._driver)}/*.json"
             for path in map(pathlib.Path, sorted(glob.glob(pattern))):  # noqa: PTH207 - absolute
                 try:
-                    yield _files.decode(regular_files.content(path))
+                    yield self._read_file(path)
                 except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
                     self.damaged[path] = str(error)
+
+    def _read_file(self, path: pathlib.Path) -> PreparedClaim:
+        """Return the claim of a file, which is never changed but only replaced."""
+        found = path.stat()
+        changed = found.st_ino, found.st_mtime_ns
+        seen = self._seen.get(path)
+        if seen is None or seen[0] != changed:
+            seen = changed, _files.decode(regular_files.content(path))
+            self._seen[path] = seen
+        return seen[1]
 
     def _write(self, claim: PreparedClaim) -> None:
         if self._template:
@@ -128,6 +140,7 @@ class PreparedClaims:
             path = self._path(claim.node, claim.uid)
             with writing.explained(path):
                 path.unlink(missing_ok=True)
+            self._seen.pop(path, None)
 
     def _path(self, node: str, uid: str) -> pathlib.Path:
         folder = node_folders.of_node(self._template, node)

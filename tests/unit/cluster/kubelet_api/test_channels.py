@@ -207,5 +207,9 @@ def test_nothing_is_left_after_many_channels_and_servers(path: pathlib.Path) -> 
     for _ in range(20):
         with servers.Server(path, {services.GET_INFO: info}):
             ask(path)
-    clocks.wait_until(lambda: used() <= before, timeout_s=30, why="files and threads are gone")
+
+    def is_as_before() -> bool:
+        return all(now <= then for now, then in zip(used(), before, strict=True))
+
+    clocks.wait_until(is_as_before, timeout_s=30, why="files and threads are gone")
     assert list(path.parent.iterdir()) == []
