@@ -12,8 +12,9 @@ _EFFECTS = ("NoSchedule", "NoExecute", "None")
 _KEY = re.compile(
     r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
 )
-_PUBLISHED_AGAIN_STARTS = 2.25
-"""Times of --start: by default 45 s, since upstream's helper waits 30 s (DefaultSyncDelay)."""
+_PUBLISHED_AGAIN_STARTS = 3.5
+"""Times of --start: by default 70 s, since upstream's helper waits 30 s (DefaultSyncDelay), and
+for a slice that it has made itself until it is a minute old (DefaultMutationCacheTTL)."""
 Slices = list[cluster_objects.Object]
 
 
