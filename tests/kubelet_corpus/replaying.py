@@ -92,10 +92,18 @@ class Replay:
         elif "do" in step:
             yield from differences(step, self.attempt(step))
         else:
-            meant = list(dict.fromkeys(step["cdi"])) if once else step["cdi"]
+            yield from self._cdi_differences(step, once=once)
+
+    def _cdi_differences(self, step: Step, *, once: bool) -> Iterator[str]:
+        meant = list(dict.fromkeys(step["cdi"])) if once else step["cdi"]
+        try:
             found = self.cdi(step["pod"])[step["container"]]
-            if sorted(found) != sorted(meant):
-                yield f"{step['container']} gets {found}, not {meant}"
+        except preparations.PreparationError as error:
+            if len(meant) == len(set(meant)):
+                yield str(error)
+            return
+        if sorted(found) != sorted(meant):
+            yield f"{step['container']} gets {found}, not {meant}"
 
     def restart(self) -> None:
         """Start another kubelet, which has the checkpoint only."""
@@ -136,7 +144,10 @@ class Replay:
         return {"reads": self._reads, "calls": self._drivers.calls, "error": error}
 
     def cdi(self, pod: str) -> dict[str, list[str]]:
-        """Return container -> its CDI ids."""
+        """Return container -> its CDI ids.
+
+        Raises PreparationError if a device is noted twice.
+        """
         meant, folder = self._pods[pod], _Cdi()
         infos = self._manager.infos(meta_uid(meant))
         users = node_claims.environments(meant, infos, folder)
@@ -195,19 +206,22 @@ class _Drivers:
         pass
 
     def answer(self, driver: str, method: str, asked: list[preparations.ClaimReference]) -> Any:
-        """Return the answer to a call that the real kubelet made, too."""
-        index = next(
-            number
-            for number, call in enumerate(self._expected)
-            if (call["driver"], call["method"]) == (driver, method)
-        )
-        recorded = self._expected.pop(index)
-        service = services.DRA[recorded["service"]]
+        """Return the recorded answer to a call; one that the real kubelet did not make fails."""
+        recorded = self._recorded(driver, method)
+        service = services.DRA[recorded["service"] if recorded else "v1.DRAPlugin"]
         kind = service.prepare if method == NODE_PREPARE else service.unprepare
         request = messages.request(kind, asked).SerializeToString()
         made = {"driver": driver, "method": method, "request": request.hex()}
         self.calls.append({**made, "checkpoint": self._replay.checkpoint()})
+        if recorded is None:
+            raise driver_contracts.CallFailedError("Unknown", "there was no such call")
         return _decoded(recorded, kind)
+
+    def _recorded(self, driver: str, method: str) -> Step | None:
+        for number, call in enumerate(self._expected):
+            if (call["driver"], call["method"]) == (driver, method):
+                return self._expected.pop(number)
+        return None
 
 
 class _Plugin:

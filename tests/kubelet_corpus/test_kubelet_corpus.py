@@ -17,12 +17,18 @@ DOUBLED = {
     "two-drivers-one-fails",
 }
 """1.36.3 gives containers the devices of an earlier answer again (kubernetes#140274)."""
-KNOWN_BUGS = {"refused-pod-ends": "used-claim-unprepared"}
-"""Conversation in which 1.36.3 is wrong -> our defect, which does the same."""
+IN_ANY_ORDER = {"answer-unknown-claim", "one-of-several-fails"}
+"""Those in which it depends on the order of a Go map which devices are doubled."""
+OTHER_BUGS = {
+    "refused-pod-ends": "used-claim-unprepared",
+    "shared-then-own-1.34": "prepared-claim-ends-loop",
+}
+KNOWN_BUGS = {**dict.fromkeys(DOUBLED - IN_ANY_ORDER, "cdi-ids-doubled"), **OTHER_BUGS}
+"""Conversation in which the real one is wrong -> our defect, which does the same."""
 CONVERSATIONS = replaying.conversations()
 
 
-@pytest.mark.parametrize("name", sorted(CONVERSATIONS.keys() - KNOWN_BUGS.keys()))
+@pytest.mark.parametrize("name", sorted(CONVERSATIONS.keys() - OTHER_BUGS.keys()))
 def test_the_same_claims_are_read_and_the_same_bytes_are_sent(
     name: str, tmp_path: pathlib.Path
 ) -> None:
@@ -31,7 +37,7 @@ def test_the_same_claims_are_read_and_the_same_bytes_are_sent(
     )
 
 
-@pytest.mark.parametrize(("name", "defect"), KNOWN_BUGS.items())
+@pytest.mark.parametrize(("name", "defect"), sorted(KNOWN_BUGS.items()))
 def test_a_known_bug_of_the_real_one_is_that_of_our_defect_only(
     name: str, defect: str, tmp_path: pathlib.Path
 ) -> None:
@@ -39,7 +45,7 @@ def test_a_known_bug_of_the_real_one_is_that_of_our_defect_only(
     (tmp_path / "wrong").mkdir()
     assert replaying.replay(CONVERSATIONS[name], tmp_path, correct)
     found = replaying.replay(CONVERSATIONS[name], tmp_path / "wrong", wrong)
-    assert not [line for line in found if "checkpoints" not in line]  # it keeps more in its own
+    assert not [line for line in found if "checkpoints" not in line and "reads" not in line]
 
 
 @pytest.mark.parametrize("name", sorted(DOUBLED))

@@ -22,7 +22,7 @@ class ReleasedFirst(drivers.Driver):
         name="driver-released-first",
         check="prepared_devices",
         issues=("kubernetes#140527",),
-        releases=replacements.Releases(last="1.36.2", is_open=True, of="the kubelet"),
+        releases=replacements.Releases(last="1.36.3", is_open=True, of="the kubelet"),
         worlds=("prepare-against-unprepare",),
     )
 

@@ -36,14 +36,14 @@ class UsedClaimUnprepared(claim_managers.ClaimManager):
 
     A pod whose preparation was refused, as the claim is not reserved for it, is not among the users
     of the claim. At its end only the other pods were counted: with one of them left, the claim was
-    unprepared. Fixed after 1.36.2 (kubernetes#140212): a pod that is no user leaves it alone.
+    unprepared. Fixed after 1.36.3 (kubernetes#140212): a pod that is no user leaves it alone.
     """
 
     facts = replacements.Facts(
         name="used-claim-unprepared",
         check="prepared_devices",
         issues=("kubernetes#140212",),
-        releases=replacements.Releases(last="1.36.2", of="the kubelet"),
+        releases=replacements.Releases(last="1.36.3", of="the kubelet"),
         worlds=("refused-pod-ends",),
     )
 
@@ -107,14 +107,14 @@ class DoubledCdiIds(claim_managers.ClaimManager):
     One claim of a pod is prepared and another one is not, or the kubelet is started again: the next
     attempt prepares the first claim once more, and its devices are added to those that are noted
     already. The container runtime gets each CDI id twice, and may refuse the container. Fixed after
-    1.36.2: the newest answer of a driver replaces what was noted.
+    1.36.3: the newest answer of a driver replaces what was noted.
     """
 
     facts = replacements.Facts(
         name="cdi-ids-doubled",
         check="prepared_containers",
         issues=("kubernetes#140274", "kubernetes#140471"),
-        releases=replacements.Releases(last="1.36.2", of="the kubelet"),
+        releases=replacements.Releases(last="1.36.3", of="the kubelet"),
         worlds=("claims-of-one-pod",),
     )
 
