@@ -89,6 +89,7 @@ def kubelet(
 
     cluster_parts.require_defects_of("kubelet", defect or ())
     _require_registry(plugins_registry, cdi_dir, wait_for_driver or ())
+    _require_own_driver(plugins_registry, defect or ())
     return kubelet_process.run(
         kubelet_process.KubeletOptions(
             kubeconfig=kubeconfig,
@@ -126,6 +127,19 @@ def _require_registry(plugins_registry: str, cdi_dir: str, drivers: Sequence[str
                 f"expected --plugins-registry with {option} {value}: the driver in this process "
                 "registers nowhere"
             )
+
+
+def _require_own_driver(plugins_registry: str, defects: Sequence[str]) -> None:
+    """Raise UsageError for a defect of the driver if that is another process."""
+    if not plugins_registry or not defects:
+        return
+    from harness.cluster.dra import kubelet_defects
+
+    for name in filter(kubelet_defects.is_of_driver, defects):
+        raise errors.UsageError(
+            f"expected a defect of the kubelet with --plugins-registry, got {name!r}, which is one "
+            "of the driver: give it to `flake-hunt driver`"
+        )
 
 
 def traffic_worker(
