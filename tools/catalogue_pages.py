@@ -1,6 +1,7 @@
 """Reference pages of the site about what Flake Hunt ships, generated from the code that has it.
 
-Scenarios, fault kinds, checks, known defects with their track record, worlds, and packages.
+Scenarios, fault kinds, checks, known defects with their track record, worlds, rules of drivers, and
+packages.
 """
 
 import ast
@@ -20,6 +21,11 @@ _REGRESSIONS = """`flake-hunt hunt regress` runs these, and neither the plain hu
 does. Each is INVALID with its defect and VALID without it."""
 _SCRIPTS = """A script makes no load: it commands the order of a few API events, and so shows one of the
 [findings](../findings/README.md) on any program that has it."""
+
+_DRIVER_RULES = """`flake-hunt driver-test` checks them. A `must` that is broken makes the result INVALID,
+a `should` or a `note` is told. Of the sources, `kubelet/` is pkg/kubelet/ of kubernetes/kubernetes,
+`plugin/` staging/src/k8s.io/dynamic-resource-allocation/kubeletplugin/, `api/`
+staging/src/k8s.io/kubelet/pkg/apis/, and `resource/` staging/src/k8s.io/api/resource/v1/."""
 
 
 def scenarios() -> str:
@@ -181,6 +187,21 @@ def _seconds(seconds: float | None) -> str:
     from harness.run.defects import track_record
 
     return "" if seconds is None else f"{track_record.shown(seconds)} s"
+
+
+def driver_rules() -> str:
+    """Return the page of the rules that `flake-hunt driver-test` checks, with their sources."""
+    from harness.conformance.drivers import rulebook
+
+    parts = ["# Rules of a DRA driver", _DRIVER_RULES]
+    for group, rules in itertools.groupby(rulebook.all_rules(), key=lambda rule: rule.group):
+        head = "| rule | weight | what holds | if not | sources |\n|---|---|---|---|---|"
+        rows = [
+            f"| `{rule.id}` | {rule.level} | {rule.says} | {rule.fails} | {'; '.join(rule.sources)} |"
+            for rule in rules
+        ]
+        parts += [f"## {group}", "\n".join([head, *rows])]
+    return "\n\n".join(parts) + "\n"
 
 
 def worlds() -> str:

@@ -2,7 +2,7 @@
 
 `site_pages.py` adds them to the site. The commands are written by typer's own generator; the keys
 come from the JSON Schemas of scenarios and cluster profiles. `catalogue_pages.py` has the pages
-about scenarios, faults, checks, defects, worlds and packages.
+about scenarios, faults, checks, defects, worlds, rules of drivers and packages.
 """
 
 import re
@@ -59,6 +59,7 @@ PAGES = {
     "docs/reference/checks.md": catalogue_pages.checks,
     "docs/reference/defects.md": catalogue_pages.defects,
     "docs/reference/worlds.md": catalogue_pages.worlds,
+    "docs/reference/driver-rules.md": catalogue_pages.driver_rules,
     "docs/reference/packages.md": catalogue_pages.packages,
 }
 """Path on the site -> what writes the page."""

@@ -8,6 +8,7 @@ rule to break, for which `is_spoilt` asks at the place where the correct code wo
 """
 
 import base64
+import collections
 import contextlib
 import fcntl
 import json
@@ -42,6 +43,9 @@ LIFE = {"claims": {}, "ended": [], "boot": ""}
 SHORT_S, LONG_S = 0.03, 0.3
 under_way: list[str] = []
 registrations: list[bool] = []
+seen: list[str] = []
+claim_parameters: dict[str, list[str]] = collections.defaultdict(list)
+"""Uid of a claim -> its parameters as texts."""
 broken: set[str] = set()
 """Uids of claims that a spoilt call has made unusable."""
 
@@ -99,8 +103,12 @@ def cdi_path(uid):
     return CDI / f"{NAME.replace('/', '_')}-{uid}.json"
 
 
-def write_cdi(uid, devices):
-    edits = {} if is_spoilt("cdi/valid") else {"env": [f"CLAIM={uid}"]}
+def write_cdi(uid, devices, parameters):
+    if is_spoilt("parameters/of-claim-before"):
+        seen.extend(parameters)
+        parameters = seen
+    values = [f"PARAMETERS_{number}={text}" for number, text in enumerate(parameters)]
+    edits = {} if is_spoilt("cdi/valid") else {"env": [f"CLAIM={uid}", *values]}
     spec = {
         "cdiVersion": "0.6.0",
         "kind": f"{NAME}/device",
@@ -139,7 +147,9 @@ def check_claim(claim, found):
     if not status.get("reservedFor") and not is_spoilt("prepare/unreserved-claim"):
         raise RefusedError("not reserved")
     rows = status["allocation"]["devices"]["results"]
-    check_parameters(status["allocation"]["devices"].get("config") or [])
+    config = status["allocation"]["devices"].get("config") or []
+    check_parameters(config)
+    claim_parameters[claim.uid] = [json.dumps(item["opaque"]["parameters"]) for item in config]
     if not is_spoilt("prepare/foreign-results"):
         rows = [row for row in rows if row["driver"] == NAME]
     if not {row["device"] for row in rows if row["driver"] == NAME} <= {*DEVICES}:
@@ -246,7 +256,7 @@ def note(known, claim, rows):
         or (old["boot"] != known["boot"] and is_spoilt("reboot/files-made-again"))
     )
     if not is_kept and not is_spoilt("cdi/exist"):
-        write_cdi(claim.uid, [row["device"] for row in rows])
+        write_cdi(claim.uid, [row["device"] for row in rows], claim_parameters[claim.uid])
     known["claims"][claim.uid] = entry
 
 

@@ -46,6 +46,7 @@ GENERATED = {
     "scenarios.md",
     "tables.md",
     "worlds.md",
+    "driver-rules.md",
 }
 """Pages of the site that tools/reference_pages.py writes."""
 WRITTEN_BY_COMMANDS = {"nightly.md", "summary.md", *GENERATED}

@@ -40,6 +40,20 @@ def other_drivers(bench: benches.Bench) -> None:
     bench.prepared(bench.claim(config=[config]), "with parameters for another driver")
 
 
+def of_claim_before(bench: benches.Bench) -> None:
+    """Both claims have parameters of the same kind, with different texts."""
+    device = bench.devices()[0]
+    for mark in ("claim-before", "claim-now"):
+        config = claim_documents.parameters(bench.name, {"text": f"mark-of-{mark}"})
+        claim = bench.claim(device, config=[config])
+        if reason := bench.refusal(claim):
+            raise results.Skipped(f"the driver refuses made-up parameters: {reason}")
+        files = bench.cdi().values()
+        bench.unprepared(claim)
+    if any(b"mark-of-claim-before" in content for content in files):
+        raise results.Failed("the CDI files of a claim have parameters of the claim before")
+
+
 def _require_contained(bench: benches.Bench, value: Any, what: str) -> None:
     """Prepare a claim with parameters beside one without, where there are two devices."""
     devices = bench.all_devices()[:2]

@@ -1,0 +1,124 @@
+"""Options of users: those that are good, and the sentences for mistakes."""
+
+import pathlib
+import types
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.conformance import junit_files, pages, results, rules
+from harness.conformance.drivers import (
+    driver_commands,
+    published_devices,
+    rulebook,
+    suite,
+)
+from harness.conformance.drivers.groups import slices
+
+RULES = rulebook.all_rules()
+
+
+def test_each_rule_has_a_function_and_sources() -> None:
+    for rule in RULES:
+        assert callable(suite.function_of(rule))
+        assert rule.sources
+
+
+@pytest.mark.parametrize(
+    ("patterns", "count"),
+    [(["cdi/exist"], 1), (["cdi"], 7), (["*/device-held"], 2), (["cdi", "cdi/exist"], 7)],
+)
+def test_rules_are_chosen(patterns: list[str], count: int) -> None:
+    assert len(rules.chosen(RULES, patterns)) == count
+
+
+def test_mistakes_in_rules_are_told() -> None:
+    with pytest.raises(errors.UsageError, match="got 'cdj'"):
+        rules.chosen(RULES, ["cdj"])
+    with pytest.raises(errors.UsageError, match="say why"):
+        rules.skipped(RULES, ["cdi"])
+    assert set(rules.skipped(RULES, ["cdi/exist=no CDI = none"]).values()) == {"no CDI = none"}
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "words"),
+    [
+        ("./driver", [], "expected --driver 'command="),
+        ("command=", [], "expected a program"),
+        ("command=a 'b", [], "balanced quotes"),
+        ("command=a {nod}", [], "got {nod}"),
+        ("command=a {", [], "braces"),
+        ("command=a", ["B"], "--env NAME=VALUE"),
+        ("command=a", ["B={c}"], "got {c}"),
+    ],
+)
+def test_mistakes_in_commands_are_told(text: str, environment: list[str], words: str) -> None:
+    with pytest.raises(errors.UsageError, match=words.replace("{", "[{]")):
+        driver_commands.parse(text, environment)
+
+
+def test_commands_are_filled() -> None:
+    command = driver_commands.parse("command=a --n={node} {{}}", ["X={instance}"])
+    assert command.has_instances
+    filled = command.filled({"node": "n", "instance": "i"})
+    assert (filled.words, filled.environment) == (["a", "--n=n", "{}"], {"X": "i"})
+
+
+def make_slice(devices: list[dict[str, Any]], **spec: Any) -> dict[str, Any]:
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1, **spec.pop("pool", {})}
+    return {
+        "metadata": {"name": "s"},
+        "spec": {"driver": "d", "nodeName": "n", "pool": pool, "devices": devices, **spec},
+    }
+
+
+def test_devices_that_do_not_fit_together_are_left_out() -> None:
+    counters = {"name": "c", "counters": {"memory": {"value": "40Gi"}}}
+    uses = {"counterSet": "c", "counters": {"memory": {"value": "20Gi"}}}
+    devices = [{"name": f"d{number}", "consumesCounters": [uses]} for number in range(3)]
+    devices.append({"name": "tainted", "taints": [{"key": "a", "effect": "NoSchedule"}]})
+    items = [make_slice(devices), make_slice([], sharedCounters=[counters])]
+    items.append(make_slice([{"name": "old"}], pool={"generation": 0}))
+    found = published_devices.of_driver(items, "d", "n")
+    assert [device.name for device in found] == ["d0", "d1", "d2"]
+    assert [device.name for device in published_devices.compatible(found, items)] == ["d0", "d1"]
+
+
+@pytest.mark.parametrize(
+    ("taint", "is_good"),
+    [
+        ({"key": "a.example/b", "effect": "NoExecute"}, True),
+        ({"key": "a.example/b", "effect": "Never"}, False),
+        ({"key": "-", "effect": "NoSchedule"}, False),
+    ],
+)
+def test_taints_are_well_formed(taint: dict[str, str], is_good: bool) -> None:
+    items = [make_slice([{"name": "a", "taints": [taint]}])]
+    bench: Any = types.SimpleNamespace(
+        slices=lambda: items, can_restart=True, options=types.SimpleNamespace(driver_name="")
+    )
+    if is_good:
+        slices.taints(bench)
+    else:
+        with pytest.raises(results.Failed):
+            slices.taints(bench)
+
+
+def test_results_are_written_for_people_and_for_ci(tmp_path: pathlib.Path) -> None:
+    names = ("cdi/exist", "exclusivity/device-held", "cdi/valid", "cdi/gone")
+    by_id = {rule.id: rule for rule in RULES}
+    found = [
+        results.Result(rule=by_id[name], outcome=outcome, text="<why>")
+        for name, outcome in zip(names, ("failed", "failed", "undecided", "skipped"), strict=True)
+        for outcome in [results.Outcome(outcome)]
+    ]
+    text = junit_files.render("my driver", found)
+    assert 'tests="4" failures="1" errors="1" skipped="2"' in text
+    page = pages.render("my driver", found)
+    assert "INVALID" in page
+    assert "&lt;why&gt;" in page
+    assert "<why>" not in page
+    assert results.counted(found) == (
+        "0 of 4 rules held, 1 `must` failed, 1 `must` undecided, 1 `should` failed, 1 skipped"
+    )
