@@ -11,9 +11,13 @@ _DRA = "/apis/resource.k8s.io/v1"
 _NODES = "/api/v1/nodes"
 _NAMESPACES = "/api/v1/namespaces"
 _MERGE = "application/merge-patch+json"
+_JSON_PATCH = "application/json-patch+json"
+_COMPACT = (",", ":")
+"""Opaque parameters are stored, and counted, as they were sent."""
+_NO_FINALIZERS = [{"op": "remove", "path": "/metadata/finalizers"}]
 _FORCED = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
 _OK = range(200, 300)
-_NOT_FOUND, _CONFLICT = 404, 409
+_NOT_FOUND, _CONFLICT, _INVALID = 404, 409, 422
 Object = dict[str, Any]
 
 
@@ -33,7 +37,7 @@ class ClusterObjects:
         content_type: str = "application/json",
     ) -> Object:
         """Send a request and return the answer's document. Raises ClusterError."""
-        body = None if document is None else json.dumps(document).encode()
+        body = None if document is None else json.dumps(document, separators=_COMPACT).encode()
         request = transports.Request(
             method=method,
             path=path,
@@ -131,8 +135,9 @@ class ClusterObjects:
     def remove_claim(self, namespace: str, name: str) -> None:
         """Delete a claim by force: without its finalizers and at once."""
         path = f"{_claims(namespace)}/{name}"
-        self._patch(path, {"metadata": {"finalizers": None}})
         self.delete_now(path)
+        gone = [_NOT_FOUND, _INVALID]  # or without finalizers; a merge patch re-writes parameters
+        self.send("PATCH", path, _NO_FINALIZERS, allow=gone, content_type=_JSON_PATCH)
 
     def delete_now(self, path: str) -> None:
         """Delete an object with a grace period of 0."""
