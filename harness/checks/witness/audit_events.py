@@ -144,7 +144,7 @@ def facts(event: Event) -> Iterator[Fact]:
         return
     try:
         yield from _told(event, reference)
-    except (AttributeError, TypeError, ValueError, RecursionError, msgspec.DecodeError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         yield _unclear(reference, "has an answer that is no object of the API")
 
 

@@ -130,6 +130,8 @@ def test_a_deleted_collection_names_each_object() -> None:
         (pod("deletecollection", None, level="Metadata"), "level Metadata"),
         (pod("update", []), "no object"),
         (pod("update", {"metadata": []}), "no object"),
+        (pod("update", {}), "no object"),
+        (pod("delete", {"metadata": {}}), "no object"),
         (pod("update", {"metadata": META | {"resourceVersion": "x"}}), "no object"),
         (pod("update", {"metadata": META | {"resourceVersion": "9" * 30}}), "no object"),
     ],
