@@ -118,7 +118,8 @@ def _sentence(
     judgement: verdict_files.Judgement,
     late: int | None,
 ) -> str:
-    about = f"{answer} ({judgement.subject_name})"
+    subject = judgement.subject_name
+    about = f"{answer} ({'the correct subject' if subject == 'correct' else subject})"
     if answer is Answer.NOT_FOLLOWED:
         return f"{about}: {_of_item(judgement)}"
     if answer is Answer.REFUTED:

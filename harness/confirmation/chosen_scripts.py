@@ -6,7 +6,7 @@ import pathlib
 import re
 from collections.abc import Iterator, Sequence
 
-from harness import errors, suggestions, writing
+from harness import errors, regular_files, suggestions, writing
 from harness.confirmation import derived_scripts, needed_orders, script_files
 from harness.explore.search import tokens
 from harness.scenario import hazards, loading, script_specs
@@ -39,7 +39,7 @@ def chosen(
     """Return the scripts of a token, of the id of a finding, or in a file.
 
     A derived script is written into `folder`, or into `file`. Raises UsageError if there is none,
-    or if an override changes what a script needs.
+    if `file` is there with other contents, or if an override changes what a script needs.
     """
     _require_open(overrides)
     if _TOKEN.match(what.strip()):
@@ -128,6 +128,8 @@ def _of_token(
     name = path.stem if is_named else f"{token.scenario}-{digest}"
     file = path if is_named else path / f"{name}.toml"
     text = script_files.text(derived_scripts.document(token, order, name=name))
+    if is_named:
+        _require_new(file, text)
     file.parent.mkdir(parents=True, exist_ok=True)
     writing.replace(file, text.encode())
     notes = [f"the script was derived from the world {token.scenario}: {file}"]
@@ -137,6 +139,15 @@ def _of_token(
             "another one of the same world with the same finding"
         )
     return Chosen(scripts=[loading.load(str(file), overrides=overrides)], notes=notes, token=token)
+
+
+def _require_new(file: pathlib.Path, text: str) -> None:
+    """Raise UsageError if there is a file with other contents, which may have been edited."""
+    if file.exists() and not (file.is_file() and regular_files.content(file) == text.encode()):
+        raise errors.UsageError(
+            f"expected a new file for --write, got {file}, which is there with other contents: "
+            "name another one, or remove it"
+        )
 
 
 def _not_by_order(token: tokens.Token) -> str:

@@ -43,9 +43,16 @@ def test_a_token_is_confirmed_and_refuted_with_the_remedy(tmp_path: pathlib.Path
     code, text = running.run(tmp_path, "confirm", token, "--write", "h1.toml")
     assert code == 10, text
     assert text.splitlines()[-1] == f"{token}: confirmed"
+    assert ": confirmed (the correct subject): " in text
     code, text = running.run(tmp_path, "confirm", "./h1.toml", *REMEDY)
     assert code == 0, text
     assert "refuted (python + keep-in-flight-until-known)" in text
+    edited = f"{(tmp_path / 'h1.toml').read_text()}# mine\n"
+    (tmp_path / "h1.toml").write_text(edited)
+    code, text = running.run(tmp_path, "confirm", token, "--write", "h1.toml")
+    assert code == 2, text
+    assert "expected a new file for --write, got h1.toml" in " ".join(text.split())
+    assert (tmp_path / "h1.toml").read_text() == edited
 
 
 def test_a_step_that_never_comes_is_told_and_left_out(tmp_path: pathlib.Path) -> None:
