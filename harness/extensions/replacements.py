@@ -133,13 +133,16 @@ class Catalogue:
         wholes: Mapping[str, type[Any]],
         *,
         plugins: bool = False,
+        own_plugins: bool = False,
     ) -> None:
         """`kind` and `plural` are the words for one and for several of them in messages.
 
         `package`: the package, or module, that has the classes. `wholes`: the dataclasses of parts
-        by process. `plugins`: plug-ins of the group `defects` are known, too.
+        by process. `plugins`: plug-ins of the group `defects` are known, too; `own_plugins`: only
+        those that replace one of these parts, as another catalogue has the others.
         """
-        self._kind, self._plural, self._wholes, self._has_plugins = kind, plural, wholes, plugins
+        self._kind, self._plural, self._wholes = kind, plural, wholes
+        self._has_plugins, self._only_own = plugins or own_plugins, own_plugins
         found = sorted(_classes(package), key=lambda item: str(item.facts.name))
         self._known = {item.facts.name: self._made(item, item.facts) for item in found}
 
@@ -205,12 +208,14 @@ class Catalogue:
         return None if plugin is None else self._loaded(plugin)
 
     @functools.cache  # noqa: B019 - catalogues live as long as the process
-    def _loaded(self, plugin: entry_points.Plugin) -> Replacement:
+    def _loaded(self, plugin: entry_points.Plugin) -> Replacement | None:
         found = loading.load(plugin)
         unseen = "claim_progress" if getattr(found, "shows_otherwise", False) else Facts().check
         try:
             made = self._made(found, getattr(found, "facts", Facts(check=unseen)))
         except ValueError as error:
+            if self._only_own:
+                return None
             wholes = " or ".join(whole.__name__ for whole in self._wholes.values())
             raise errors.PluginError(
                 f"expected {plugin} to be a subclass of a part of {wholes}, got {found!r:.100}"

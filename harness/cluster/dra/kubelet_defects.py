@@ -12,6 +12,7 @@ CATALOGUE = replacements.Catalogue(
     "defects",
     defects.__name__,
     {"kubelet": claim_managers.KubeletParts},
+    own_plugins=True,
 )
 """The known defects by name."""
 
