@@ -93,6 +93,7 @@ class Attempt(Generic[_A]):
                 return call()
         except driver_contracts.CallFailedError as error:
             self.refused(part, error)
+            self._unanswered(part)
             raise driver_contracts.CallFailedError(error.code, f"{self.method}: {error}") from error
 
     def _measured(self, driver: str) -> contextlib.AbstractContextManager[None]:
@@ -107,6 +108,9 @@ class Attempt(Generic[_A]):
 
     def _failed(self, info: claim_infos.ClaimInfo, error: preparations.PreparationError) -> None:
         self._journal.failed(self.call, self._node, info, self._pod, error, begun_ns=self._begun_ns)
+
+    def _unanswered(self, part: Sequence[claim_infos.ClaimInfo]) -> None:
+        """Journal what a call without an answer may have done."""
 
     def _told_after(self, info: claim_infos.ClaimInfo) -> int:
         """Return after how many of its drivers the claim is prepared, or is not any more."""
@@ -129,9 +133,17 @@ class Preparation(Attempt[preparations.Prepared]):
 
 
 class Unpreparation(Attempt[None]):
-    """An attempt to unprepare claims: the first driver of a claim gives its devices free."""
+    """An attempt to unprepare claims: the first driver of a claim gives its devices free.
+
+    So may one that does not answer, as when it is killed at the end of the call: it can prepare
+    the devices for another claim before it is asked again.
+    """
 
     call, method = "unprepare", kubelet_metrics.NODE_UNPREPARE
+
+    def _unanswered(self, part: Sequence[claim_infos.ClaimInfo]) -> None:
+        for info in part:
+            self._handled(info)
 
     def _told_after(self, info: claim_infos.ClaimInfo) -> int:
         del info

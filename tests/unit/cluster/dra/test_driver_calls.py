@@ -220,6 +220,29 @@ def test_a_claim_that_was_not_unprepared_by_all_is_prepared_again_for_another_po
     assert node.drivers.calls[-1] == ("prepare", "a.example", ["x"])
 
 
+def test_a_driver_that_does_not_answer_may_have_unprepared(node: Node) -> None:
+    """It was killed at the end of the call, and can give the device to another claim."""
+
+    def die(answer: dict[str, Any]) -> dict[str, Any]:
+        raise driver_contracts.CallFailedError("Unavailable", "rpc error: socket closed")
+
+    node.drivers.answers["a.example"] = die
+    with pytest.raises(preparations.PreparationError, match=r"^NodePrepareResources: rpc error"):
+        node.prepare(node.claim("x", "a"))
+    node.drivers.answers.clear()
+    node.prepare("x")
+    node.drivers.answers["a.example"] = die
+    with pytest.raises(preparations.PreparationError, match=r"^NodeUnprepareResources: rpc error"):
+        node.manager.unprepare("uid-of-p")
+    assert node.told() == [
+        ("failed", "x"),
+        ("prepared", "x"),
+        ("failed", "x"),
+        ("unprepared", "x"),
+    ]
+    assert node.manager.pods() == {("ns/p", "uid-of-p")}  # it is asked again
+
+
 def test_a_claim_of_two_drivers_is_prepared_when_both_have_it(node: Node) -> None:
     claim = node.claim("x", "a", "b")
     node.drivers.answers["b.example"] = failed("uid-of-x")
