@@ -123,6 +123,8 @@ class Replay:
                 self._claims[step["claim"]] = _claim(step)
         elif "do" not in step and "uid" in step:
             self._pods[step["pod"]] = _pod(step)
+        elif "statuses" in step:
+            _note_status(self._pods[step["pod"]], step)
         elif "registered" in step:
             self._drivers.register(step["driver"], is_there=step["registered"])
         else:
@@ -302,7 +304,7 @@ def _by_driver(attempt: Step) -> dict[str, list[Step]]:
 
 
 def _pod(step: Step) -> Step:
-    claims = [{"name": f"r{n}", "resourceClaimName": c} for n, c in enumerate(step["claims"])]
+    claims = [_entry(f"r{number}", name) for number, name in enumerate(step["claims"])]
     containers = [
         {"name": name, "resources": {"claims": used}} for name, used in step["containers"].items()
     ]
@@ -310,6 +312,21 @@ def _pod(step: Step) -> Step:
         "metadata": {"namespace": NAMESPACE, "name": step["pod"], "uid": step["uid"]},
         "spec": {"nodeName": NODE, "resourceClaims": claims, "containers": containers},
     }
+
+
+def _entry(name: str, claim: str | None) -> Step:
+    """Return an entry of a pod; `claim` None: one that is made from a template."""
+    return {"name": name, **({"resourceClaimName": claim} if claim else {})}
+
+
+def _note_status(pod: Step, step: Step) -> None:
+    """Let a pod's status name its claims, also the one for extended resources."""
+    pod["status"] = {"resourceClaimStatuses": step["statuses"]}
+    if step["extended"]:
+        pod["status"]["extendedResourceClaimStatus"] = step["extended"]
+        wanted = {one["resourceName"]: "1" for one in step["extended"]["requestMappings"]}
+        for container in pod["spec"]["containers"]:
+            container["resources"]["requests"] = wanted
 
 
 def _claim(step: Step) -> Step:

@@ -136,7 +136,8 @@ class ClaimManager:
     def _read(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
         """Return the claim as the API server has it, if the pod may use it."""
         meta, begun_ns = pod["metadata"], clocks.monotonic_ns()
-        found = self._get_claim(meta["namespace"], claim.name)
+        is_made = claim.name != pod_claims.UNKNOWN_NAME
+        found = self._get_claim(meta["namespace"], claim.name) if is_made else None
         try:
             return _usable(found, claim, pod)
         except preparations.PreparationError as error:
@@ -298,6 +299,9 @@ def _lock(info: claim_infos.ClaimInfo) -> concurrency.Lock:
 def _usable(claim: Object | None, wanted: pod_claims.PodClaim, pod: Object) -> Object:
     """Return the claim if a pod may use it; raises PreparationError, in the kubelet's words."""
     meta, name = pod["metadata"], wanted.name
+    if name == pod_claims.UNKNOWN_NAME:
+        text = f'pod "{meta["namespace"]}/{meta["name"]}": ResourceClaim not created yet'
+        raise preparations.PreparationError("NotCreated", text)
     if claim is None:
         text = f'fetch ResourceClaim {name}: resourceclaims.resource.k8s.io "{name}" not found'
         raise preparations.PreparationError("NotFound", text)
