@@ -66,7 +66,7 @@ class PluginServer:
         return services.GET_INFO.answer(
             type=services.PLUGIN_TYPE,
             name=self._served.driver.name,
-            endpoint=str(self._endpoint),
+            endpoint=str(self._endpoint.absolute()),  # a kubelet has another current folder
             supported_versions=self._services,
         )
 
