@@ -35,7 +35,8 @@ def test_a_control_that_is_missed_makes_everything_unknown(
 def test_an_interrupted_campaign_leaves_nothing(
     tmp_path: pathlib.Path, number: signal.Signals
 ) -> None:
-    with running.started(tmp_path, "hunt", str(running.scenario(tmp_path))) as command:
+    arguments = ("hunt", str(running.scenario(tmp_path)), "--jobs", "2")
+    with running.started(tmp_path, *arguments) as command:
         command.wait_for_other("main scheduler")
         os.killpg(command.process.pid, number)
         assert command.wait() == 130
@@ -59,7 +60,8 @@ def _ended(reports: pathlib.Path) -> dict[str, Any]:
 def test_a_budget_cuts_the_first_run_too(tmp_path: pathlib.Path) -> None:
     path = running.scenario(tmp_path)
     text = path.read_text().replace("duration_max_s = 30.0", "duration_max_s = 600.0")
-    path.write_text(text.replace("duration_s = 0.3", "duration_s = 300.0"))
+    # Pods that stay: a full load for 12 s would prove no more.
+    path.write_text(text.replace("duration_s = 0.3", "duration_s = 300.0\nhold_s = 2.0"))
     options = (
         "--minutes",
         "0.2",

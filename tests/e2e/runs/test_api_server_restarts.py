@@ -61,7 +61,12 @@ def test_a_run_goes_on_when_its_api_server_comes_back(tmp_path: pathlib.Path) ->
     profile = profiles.load("embedded", overrides=['storage="disk"'])
     loaded = loading.load(
         str(running.scenario(tmp_path)),
-        overrides=["traffic.duration_s=8", "traffic.users=6", "traffic.wait_s=20"],
+        overrides=[
+            "traffic.duration_s=8",
+            "traffic.users=6",
+            "traffic.hold_s=0.1",
+            "traffic.wait_s=20",
+        ],
     )
     plan = run_plan.plan(loaded, seed=7, cluster=profile)
     directory = directories.create(tmp_path / "run")

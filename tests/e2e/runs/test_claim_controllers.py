@@ -27,6 +27,7 @@ profile = "churn"
 processes = 1
 users = 8
 duration_s = 4.0
+hold_s = 0.1
 wait_s = 15.0
 [claim]
 parameters = { mode = "fast" }
