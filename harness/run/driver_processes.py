@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 
 from harness import writing
-from harness.cluster.kubelet_api import node_folders
+from harness.cluster.kubelet_api import boot_ids, node_folders
 from harness.history import directories
 from harness.run import driver_commands, supervising
 
@@ -74,9 +74,15 @@ class DriverProcesses:
             own: Words = ["driver", "--kubeconfig", kubeconfig, *_served(place), *options]
             self._supervisor.start_part(name, *own, *self._folder_options())
             return
+        boot_id = self._boot_id(place)
         values = {"kubeconfig": str(kubeconfig), **self._values(place)}
         argv = driver_commands.filled(self._chosen, values)
-        self._supervisor.start_foreign(name, argv, env={"KUBECONFIG": str(kubeconfig)})
+        self._supervisor.start_foreign(
+            name,
+            boot_ids.seen_by(argv, boot_id) if boot_id and shutil.which(argv[0]) else argv,
+            env={"KUBECONFIG": str(kubeconfig)},
+            program=argv[0],
+        )
 
     def remove_sockets(self) -> None:
         """Remove the folder of the sockets."""
@@ -98,6 +104,20 @@ class DriverProcesses:
             "cdi_dir": f"{self._state}/cdi/{node_folders.NODE}",
             "state_dir": f"{self._state}/state/{node_folders.NODE}",
         }
+
+    def _boot_id(self, place: driver_commands.Place) -> pathlib.Path | None:
+        """Return the file with the boot id of the node of a process; None: it serves several.
+
+        A node without a CDI folder has just booted, and gets a new one.
+        """
+        if len(place.nodes) > 1:
+            return None
+        node = place.nodes[0]
+        path = _made(f"{self._state}/boot_ids", node) / node
+        cdi = self.cdi_folder(node)
+        if cdi is None or not cdi.exists():
+            boot_ids.renew(path)
+        return path
 
     def _values(self, place: driver_commands.Place) -> dict[str, str]:
         """Return what placeholders of a command stand for.

@@ -211,11 +211,18 @@ class Supervisor:
             ready.unlink(missing_ok=True)
 
     def start_foreign(
-        self, name: str, argv: Sequence[str], *, env: Mapping[str, str], elected: bool = False
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        elected: bool = False,
+        program: str = "",
     ) -> None:
         """Start a program that cannot report that it is ready.
 
-        Raises SubjectError if it ends at once.
+        `program` is its name if `argv` begins with another one. Raises SubjectError if it ends at
+        once.
         """
         process = self.start(name, argv, env=env, foreign=True, elected=elected)
         exit_code = process.wait(timeout_s=SETTLE_S)
@@ -224,7 +231,7 @@ class Supervisor:
         self._died(self._children[name], exit_code)
         said = last_words.of_log(process.log, or_last_line=False)
         raise errors.SubjectError(
-            f"expected {name} to run, but `{argv[0]}` ended at once "
+            f"expected {name} to run, but `{program or argv[0]}` ended at once "
             f"({processes.how_ended(exit_code)}): correct the subject's command"
             f"{f' ({said})' if said else ''}. The end of {process.log}:\n{process.log_tail()}"
         )

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness import clocks, errors
-from harness.cluster.kubelet_api import calls, preparations
+from harness.cluster.kubelet_api import boot_ids, calls, preparations
 from harness.conformance import results
 from harness.conformance.drivers import (
-    boot_ids,
     cdi_specs,
     claim_documents,
     cluster_objects,

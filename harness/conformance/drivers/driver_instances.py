@@ -7,10 +7,10 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness import clocks, errors, processes
-from harness.cluster.kubelet_api import calls, services
+from harness.cluster.kubelet_api import boot_ids, calls, services
 from harness.cluster.kubelet_api.generated import registration_v1_pb2
 from harness.conformance import results
-from harness.conformance.drivers import boot_ids, driver_calls, driver_commands, driver_folders
+from harness.conformance.drivers import driver_calls, driver_commands, driver_folders
 
 STOP_S = 5.0
 _LOG_CHARACTERS_MAX = 600

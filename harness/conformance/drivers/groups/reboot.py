@@ -1,7 +1,8 @@
 """Rules about a reboot: the CDI folder is empty, and the driver's own folder is not."""
 
+from harness.cluster.kubelet_api import boot_ids
 from harness.conformance import results
-from harness.conformance.drivers import benches, boot_ids
+from harness.conformance.drivers import benches
 from harness.conformance.drivers.groups import unprepare as unprepare_rules
 
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness.conformance.drivers import boot_ids
+from harness.cluster.kubelet_api import boot_ids
 
 KERNEL = pathlib.Path("/proc/sys/kernel/random/boot_id")
 READ = ["cat", str(KERNEL)]
