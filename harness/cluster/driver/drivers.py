@@ -81,7 +81,7 @@ class Driver:
 
     def unprepare(self, claims: Sequence[preparations.ClaimReference], node: str) -> Unprepared:
         """Unprepare claims on a node; one that is not prepared stays so."""
-        self.wait_to_unprepare()
+        self.begin_unprepare(claims, node)
         return {claim.uid: answer(self.unprepare_claim, claim, node) for claim in claims}
 
     def prepare_claim(self, claim: Object, node: str) -> preparations.Prepared:
@@ -155,8 +155,9 @@ class Driver:
         """Wait as long as the settings say, before claims are prepared."""
         self._prepare.wait()
 
-    def wait_to_unprepare(self) -> None:
-        """Wait as long as the settings say, before claims are unprepared."""
+    def begin_unprepare(self, claims: Sequence[preparations.ClaimReference], node: str) -> None:
+        """Wait as long as the settings say, before claims are unprepared on a node."""
+        del claims, node
         self._unprepare.wait()
 
     def stop(self) -> None:

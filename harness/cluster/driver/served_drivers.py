@@ -7,7 +7,7 @@ after the other, and a claim is read when it is its turn.
 import contextlib
 import fcntl
 import pathlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from harness import concurrency, errors
 from harness.cluster.driver import claim_reading, drivers
@@ -37,10 +37,10 @@ class ServedDriver:
         return {claim.uid: drivers.answer(self._prepare_one, claim, node) for claim in claims}
 
     def unprepare(
-        self, claims: Iterable[preparations.ClaimReference], node: str
+        self, claims: Sequence[preparations.ClaimReference], node: str
     ) -> drivers.Unprepared:
         """Unprepare the claims of one call; one that is not prepared is a success."""
-        self.driver.wait_to_unprepare()
+        self.driver.begin_unprepare(claims, node)
         return {claim.uid: drivers.answer(self._unprepare_one, claim, node) for claim in claims}
 
     def _prepare_one(self, claim: preparations.ClaimReference, node: str) -> preparations.Prepared:

@@ -26,15 +26,13 @@ class ReleasedFirst(drivers.Driver):
         worlds=("prepare-against-unprepare",),
     )
 
-    def unprepare(
-        self, claims: Sequence[preparations.ClaimReference], node: str
-    ) -> drivers.Unprepared:
-        """Give the devices free, then unprepare the claims."""
+    def begin_unprepare(self, claims: Sequence[preparations.ClaimReference], node: str) -> None:
+        """Give the devices free, then wait."""
         for claim in claims:
             known = self._claims.find(node, claim.uid)
             if known is not None:
                 self._give_back(known)
-        return super().unprepare(claims, node)
+        super().begin_unprepare(claims, node)
 
 
 class StaleParameters(drivers.Driver):

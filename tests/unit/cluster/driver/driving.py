@@ -28,6 +28,7 @@ class Driver:
         self.settings = folder / "settings.json"
         self.set()
         self.cdi = folder / "cdi"
+        self.options: tuple[str, ...] = ()
         self.running: dict[str, subprocess.Popen[str]] = {}
 
     def set(self, **settings: Any) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from harness import clocks
+from harness import clocks, errors
 from harness.client import apis
+from harness.cluster.dra import kubelet_defects
 from harness.cluster.kubelet_api import channels, preparations, services
 from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2 as health
 from tests.unit.cluster.driver import driving
@@ -350,3 +351,91 @@ def test_the_devices_of_a_file_are_published(
     [found] = own_slices(api)
     assert [item["name"] for item in found["spec"]["devices"]] == ["a", "b"]
     driver.stop()
+
+
+def is_free(driver: driving.Driver, claim: Any) -> bool:
+    """Return whether the device can be prepared for a claim."""
+    return not isinstance(driver.prepare(claim)[driving.uid(claim)], str)
+
+
+def gives_old_parameters(driver: driving.Driver, a: Any, b: Any) -> bool:
+    driver.prepare(a)
+    driver.unprepare(a)
+    driver.prepare(b)
+    [document] = driver.documents()
+    return "user_mode=fast" in document["devices"][0]["containerEdits"]["env"]
+
+
+def gives_nothing(driver: driving.Driver, a: Any, b: Any) -> bool:
+    driver.prepare(a)
+    [document] = driver.documents()
+    return not document["devices"][0]["containerEdits"]["env"]
+
+
+def prepares_a_held_device(driver: driving.Driver, a: Any, b: Any) -> bool:
+    driver.prepare(a)
+    return is_free(driver, b)
+
+
+def releases_first(driver: driving.Driver, a: Any, b: Any) -> bool:
+    driver.prepare(a)
+    driver.set(unprepare={"delay_s": 60})
+    slow = threading.Thread(target=lambda: driving.refused(lambda: driver.unprepare(a)))
+    slow.start()
+    try:
+        clocks.wait_until(lambda: is_free(driver, b), timeout_s=1, why="the device is free")
+    except errors.WaitTimeoutError:
+        return False
+    finally:
+        driver.kill()
+        slow.join()
+    return True
+
+
+def keeps_what_failed(driver: driving.Driver, a: Any, b: Any) -> bool:
+    driver.set(prepare={"failing_from_s": 0, "failing_s": 1000})
+    assert driver.prepare(a)[driving.uid(a)] == "the driver fails for a time"
+    driver.set()
+    driver.unprepare(a)
+    return not is_free(driver, b)
+
+
+def fails_the_second_time(driver: driving.Driver, a: Any, b: Any) -> bool:
+    driver.prepare(a)
+    return not is_free(driver, a) or driver.unprepare(a) != {driving.uid(a): None}
+
+
+def leaves_files_away(driver: driving.Driver, a: Any, b: Any) -> bool:
+    driver.prepare(a)
+    driver.kill()
+    shutil.rmtree(driver.cdi)
+    driver.start(*driver.options)
+    driver.prepare(a)
+    return driver.documents() == []
+
+
+SHOWS = {
+    "driver-released-first": releases_first,
+    "driver-stale-parameters": gives_old_parameters,
+    "held-device-prepared": prepares_a_held_device,
+    "cdi-files-not-restored": leaves_files_away,
+    "started-claim-kept": keeps_what_failed,
+    "prepared-claim-started-again": fails_the_second_time,
+    "cdi-files-empty": gives_nothing,
+    "own-device-refused": fails_the_second_time,
+}
+
+
+@pytest.mark.parametrize("is_correct", [True, False])
+@pytest.mark.parametrize("defect", SHOWS)
+def test_a_known_defect_shows_through_the_socket(
+    driver: driving.Driver, claims: tuple[Any, Any], defect: str, *, is_correct: bool
+) -> None:
+    driver.options = () if is_correct else ("--defect", defect)
+    driver.start(*driver.options)
+    assert SHOWS[defect](driver, *claims) is not is_correct
+
+
+def test_every_defect_of_drivers_shows() -> None:
+    names = kubelet_defects.CATALOGUE.names()
+    assert set(SHOWS) == {name for name in names if kubelet_defects.is_of_driver(name)}
