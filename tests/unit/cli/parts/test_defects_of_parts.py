@@ -33,7 +33,7 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> "subprocess.CompletedPr
     [
         ("kubelet", "nope", r"expected a known defect, got 'nope'. Known defects: admin-access"),
         ("kubelet", "kubelet-forget-claims", r"Did you mean 'kubelet-forgets-claims'\?"),
-        ("kubelet", "gather-not-atomic", "of the kubelet: cached-claim-not-prepared, driver-rel"),
+        ("kubelet", "gather-not-atomic", "of the kubelet: cached-claim-not-prepared, cdi-files-e"),
         ("scheduler", "kubelet-forgets-claims", "which is one of the kubelet. Known defects of"),
         ("claim-controller", "gather-not-atomic", "which is one of the scheduler. Known defects"),
     ],
