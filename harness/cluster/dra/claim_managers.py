@@ -27,6 +27,7 @@ from harness.cluster.dra import (
     preparation_journals,
 )
 from harness.cluster.driver import drivers as test_drivers
+from harness.cluster.driver import served_drivers
 from harness.cluster.kubelet_api import preparations
 from harness.model.objects import Object
 
@@ -355,6 +356,8 @@ class KubeletParts:
     manager: type[ClaimManager] = ClaimManager
     checkpoint: type[claim_infos.Checkpoint] = claim_infos.Checkpoint
     driver: type[test_drivers.Driver] = test_drivers.Driver
+    served: type[served_drivers.ServedDriver] = served_drivers.ServedDriver
+    """How the driver answers calls from outside, as a program."""
 
 
 CORRECT = KubeletParts()

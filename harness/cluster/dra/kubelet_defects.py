@@ -15,11 +15,12 @@ CATALOGUE = replacements.Catalogue(
     own_plugins=True,
 )
 """The known defects by name."""
+_PARTS_OF_DRIVER = ("driver", "served")
 
 
 def is_of_driver(name: str) -> bool:
     """Return whether a defect is one of the driver. Raises UsageError for an unknown name."""
-    return CATALOGUE.named(name).part == "driver"
+    return CATALOGUE.named(name).part in _PARTS_OF_DRIVER
 
 
 def parts(chosen: Iterable[str] = ()) -> claim_managers.KubeletParts:
@@ -43,4 +44,5 @@ def driver_parts(chosen: Iterable[str]) -> parts_of_driver.DriverParts:
                 f"expected a defect of the driver, got {name!r}, which is one of the kubelet. "
                 f"Known ones: {', '.join(known)}"
             )
-    return parts_of_driver.DriverParts(driver=parts(chosen).driver)
+    made = parts(chosen)
+    return parts_of_driver.DriverParts(driver=made.driver, served=made.served)

@@ -51,7 +51,8 @@ def actor(name: str) -> str:
     Raises UsageError for an unknown name.
     """
     found = named(name)
-    return "driver" if found.part == "driver" else found.process
+    is_of_driver = found.process == "kubelet" and kubelet_defects.is_of_driver(name)
+    return "driver" if is_of_driver else found.process
 
 
 def require_known(chosen: Iterable[str]) -> None:

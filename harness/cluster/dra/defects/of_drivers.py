@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from harness.cluster.driver import drivers, prepared_claims
+from harness.cluster.driver import drivers, prepared_claims, served_drivers
 from harness.cluster.kubelet_api import preparations
 from harness.extensions import replacements
 from harness.model.objects import Object
@@ -190,6 +190,30 @@ class PreparedClaimStartedAgain(drivers.Driver):
         if (node, claim.uid) in self._regressed:
             raise preparations.PreparationError("NotPrepared", "the claim has only started")
         super().unprepare_claim(claim, node)
+
+
+class LatePrepareGoesOn(served_drivers.ServedDriver):
+    """A Prepare that has read its claim goes on after Unprepare (dra-driver-nvidia-gpu#1162).
+
+    The call has long been given up by the kubelet, but the driver retries by itself. The pod is
+    deleted, its claim is unprepared, and then the late call succeeds and notes the claim as
+    prepared: the device is in use for a claim that is gone. The correct driver reads the claim when
+    no other call is about it.
+    """
+
+    facts = replacements.Facts(
+        name="late-prepare-goes-on",
+        check="claim_progress",
+        issues=("dra-driver-nvidia-gpu#1162", "dra-driver-nvidia-gpu#1188"),
+        releases=replacements.Releases(words="dra-driver-nvidia-gpu before #1188"),
+        worlds=("late-prepare",),
+    )
+
+    def _prepare_one(self, claim: preparations.ClaimReference, node: str) -> preparations.Prepared:
+        found = self._reader.read(claim)
+        self._happened("prepare.claim-read", claim)
+        with self._turn(claim, node):
+            return self.driver.prepare_claim(found, node)
 
 
 class EmptyCdiFiles(drivers.Driver):

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness import concurrency
+from harness.client import apis
 from harness.cluster.dra import claim_infos, claim_managers, driver_contracts, pod_claims
-from harness.cluster.driver import drivers, prepared_claims
+from harness.cluster.driver import claim_reading, drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
-from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds import api_events, world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import node_preparations
 from harness.model.objects import Object
 from harness.scenario import driver_specs
@@ -217,6 +218,50 @@ class ClaimMadeAgain(PatientPods):
         return {**found, "metadata": {**found["metadata"], "uid": _AGAIN}, "status": status}
 
 
+class LatePrepare(PatientPods):
+    """A Prepare that the kubelet has given up is still under way when its pod ends.
+
+    The claim is deleted by force, then unprepared. The last pod waits for its device.
+    """
+
+    driver_spec = driver_specs.DriverSpec(exclusivity=True)
+
+    def begin(self) -> None:
+        """Start the late call, and the kubelet."""
+        driver = self.parts.kubelet.driver(self.driver_spec, name=world_fixtures.DRIVER)
+        reader = claim_reading.ClaimReader(self.api_of(api_events.KUBELET))
+        self._served = self.parts.kubelet.served(driver, reader=reader, at=self._happened)
+        first, second = (self._reference(name) for name in ("claim-1", "claim-2"))
+        concurrency.spawn("late-call", lambda: self._late(first))
+        concurrency.spawn("kubelet-1", lambda: self._replace(first, second))
+
+    def _happened(self, moment: str, claim: str) -> None:
+        del moment, claim
+        self.runtime.point()
+
+    def _late(self, claim: preparations.ClaimReference) -> None:
+        self._served.prepare([claim], world_fixtures.NODE)
+        self._done += 1
+
+    def _replace(
+        self, first: preparations.ClaimReference, second: preparations.ClaimReference
+    ) -> None:
+        """Delete and unprepare the first claim, then prepare the second one."""
+        api = self.api_of(api_events.CONTROLLER)
+        api.delete(apis.CLAIMS, first.name, namespace=first.namespace, grace_period_s=0)
+        self._served.unprepare([first], world_fixtures.NODE)
+        for _ in range(ATTEMPTS):
+            answers = self._served.prepare([second], world_fixtures.NODE)
+            if not isinstance(answers[second.uid], preparations.PreparationError):
+                self._done += 1
+                return
+            concurrency.sleep(node_preparations.RETRY_S)
+
+    def _reference(self, name: str) -> preparations.ClaimReference:
+        claim = self._get_claim(world_fixtures.NAMESPACE, name)
+        return preparations.ClaimReference(world_fixtures.NAMESPACE, name, claim["metadata"]["uid"])
+
+
 WORLDS: dict[str, world_specs.WorldSpec] = {
     "claims-of-one-pod": world_specs.spec(
         SeveralClaims, "the driver fails once for the second claim of each pod", pods=(2, 1)
@@ -226,6 +271,9 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     ),
     "driver-not-registered": world_specs.spec(
         UnregisteredDriver, "pods end on a node that does not have their driver", pods=(2, 1)
+    ),
+    "late-prepare": world_specs.spec(
+        LatePrepare, "a claim is unprepared while a Prepare of it is under way", pods=(2, 2)
     ),
     "claim-made-again": world_specs.spec(
         ClaimMadeAgain, "a claim is made again while the old one is still prepared", pods=(2, 2)

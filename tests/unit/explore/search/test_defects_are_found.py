@@ -76,6 +76,7 @@ def test_a_defect_is_found_and_replayed(name: str, strategy: str) -> None:
 ONE_POD = ("all-or-one", "all-with-counters", "lists-in-common", "pools-of-one-name")
 FEWER = {
     "claim-made-again": 4,
+    "late-prepare": 4,
     "driver-not-registered": 2,
     "foreign-consumer": 5,
     "allocated-claim-deleted": 6,
