@@ -19,7 +19,7 @@ from harness.conformance.drivers import (
 )
 
 ROOT = pathlib.Path(__file__).parents[4]
-LIMITS = driver_instances.Limits(call_s=1.0, start_s=2.0)
+LIMITS = driver_instances.Limits(call_s=1.5, start_s=6.0)
 ROW = {"request": "r", "driver": "bad.example.com", "pool": "p", "device": "d"}
 CLAIM: dict[str, Any] = {
     "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}},
@@ -47,8 +47,8 @@ def bad(bench: benches.Bench, request: pytest.FixtureRequest) -> Iterator[benche
     ("bad", "rule", "sentence"),
     [
         ("ends", "registration/registers", "ended with exit code 1; it printed: no such device"),
-        ("silent", "registration/registers", "did not answer GetInfo within 2 s"),
-        ("noisy", "registration/registers", "did not answer GetInfo within 2 s"),
+        ("silent", "registration/registers", "did not answer GetInfo within 6 s"),
+        ("noisy", "registration/registers", "did not answer GetInfo within 6 s"),
         ("hangs", "prepare/allocated-claim", "got no answer: DEADLINE_EXCEEDED"),
         ("dies", "prepare/allocated-claim", "the driver has ended with exit code 7"),
         ("nonsense", "prepare/allocated-claim", "the answer is no message of the protocol"),

@@ -7,6 +7,7 @@ import pytest
 
 from harness.conformance import results, rules
 from harness.conformance.drivers import benches, rulebook, suite
+from harness.conformance.drivers.groups import slices
 
 RULES = rulebook.all_rules()
 BY_ID = {rule.id: rule for rule in RULES}
@@ -41,8 +42,9 @@ def test_a_correct_driver_keeps_all_rules(options: suite.Options) -> None:
 
 @pytest.mark.parametrize("rule", SPOILT, ids=lambda rule: rule.id)
 def test_a_driver_that_breaks_a_rule_is_found_out(
-    rule: rules.Rule, bench: benches.Bench, spoiling: Any
+    rule: rules.Rule, bench: benches.Bench, spoiling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(slices, "_PUBLISHED_AGAIN_STARTS", 0.3)
     from_start = rule.group in FROM_START or rule.id in ALSO_FROM_START
     with spoiling(rule.id, from_start=from_start), pytest.raises(results.Failed):
         suite.function_of(rule)(bench)
