@@ -34,6 +34,11 @@ SHORT = (
     *("--set", "load.pods_running_min=1"),
     *("--set", "load.reuse_min=0"),
 )
+DRIVER = (
+    "command=python -m harness driver --kubeconfig {kubeconfig} --node {node} --devices 4 "
+    "--driver-name {driver} --plugins-dir {plugins_dir} --registry-dir {registry_dir} "
+    "--cdi-dir {cdi_dir} --state {state_dir}"
+)
 KINDS = {"scenarios", "clusters", "traffic", "checks", "subjects", "faults", "defects"}
 SCENARIO = """
 schema_version = 1
@@ -199,6 +204,7 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
             (("check", "found/latest", "--second-judge"), (INVALID,)),
         ],
         "remote": [(shards, (VALID, UNKNOWN))],
+        "driver": [(("driver-test", "--driver", DRIVER, "--rules", "prepare"), (VALID,))],
     }.items():
         for words, _ in uses:
             base.flake_hunt(*words, expect=(2,) if words[0] != "doctor" else (1,))

@@ -83,6 +83,13 @@ def test_the_driver_without_its_extra(tmp_path: pathlib.Path, module: str) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("module", ["grpc", "google.protobuf"])
+def test_the_suite_of_drivers_without_its_extra(module: str) -> None:
+    ((code, out, err),) = run([module], ["driver-test", "--driver", "command=true"])
+    assert (code, err.count("\n")) == (2, 1), out + err
+    assert "which is not installed: pip install 'flake-hunt[driver]'" in err
+
+
 def test_doctor_names_the_missing_extra() -> None:
     ((code, out, _),) = run(["docker"], ["doctor", "--for", "kind"])
     assert code == 1

@@ -6,8 +6,6 @@ import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from google.protobuf import message
-
 from harness import errors
 from harness.cluster.kubelet_api import calls, messages, preparations, services
 
@@ -16,6 +14,7 @@ from harness.cluster.kubelet_api import channels
 
 try:
     import grpc
+    from google.protobuf import message
 except ImportError as error:
     raise errors.MissingExtraError("grpcio", "driver") from error
 
