@@ -112,7 +112,12 @@ def driver_test(
     ] = None,
     repeat: Annotated[
         int,
-        typer.Option("--repeat", min=1, rich_help_panel=_RULES, help="Check all so many times."),
+        typer.Option(
+            "--repeat",
+            min=1,
+            rich_help_panel=_RULES,
+            help="Number of times that all rules are checked.",
+        ),
     ] = 1,
     defect: Annotated[
         list[str] | None,
