@@ -4,13 +4,16 @@ The kubelet's side uses `request`, `prepared` and `unprepared`, the driver's `re
 `prepare_answer` and `unprepare_answer`.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.cluster.kubelet_api import preparations, services
 
 FAILED = "DriverError"
-"""The reason of errors that come from a driver: the protocol has only their texts."""
+"""The reason of errors of a driver that begin with none: the protocol has only their texts."""
+_REASON = re.compile(r"([A-Z][A-Za-z]+): (.+)", re.DOTALL)
+"""Text of an error that begins with a reason, as those of our driver do."""
 
 
 def request(method: services.Method, claims: Iterable[preparations.ClaimReference]) -> Any:
@@ -59,9 +62,7 @@ def prepared(
 ) -> dict[str, preparations.Prepared | preparations.PreparationError]:
     """Return what an answer to `prepare` says of each claim in it, by uid."""
     return {
-        uid: preparations.PreparationError(FAILED, entry.error)
-        if entry.error
-        else tuple(map(_read, entry.devices))
+        uid: _error(entry.error) if entry.error else tuple(map(_read, entry.devices))
         for uid, entry in answer.claims.items()
     }
 
@@ -69,14 +70,21 @@ def prepared(
 def unprepared(answer: Any) -> dict[str, preparations.PreparationError | None]:
     """Return what an answer to `unprepare` says of each claim in it, by uid."""
     return {
-        uid: preparations.PreparationError(FAILED, entry.error) if entry.error else None
-        for uid, entry in answer.claims.items()
+        uid: _error(entry.error) if entry.error else None for uid, entry in answer.claims.items()
     }
 
 
 def _text(error: preparations.PreparationError) -> str:
-    """Return the text of an error, which is never empty: that would be a success."""
-    return str(error) or error.reason
+    """Return the text of an error, with its reason; never empty: that would be a success."""
+    if error.reason == FAILED or not str(error):
+        return str(error) or error.reason
+    return f"{error.reason}: {error}"
+
+
+def _error(text: str) -> preparations.PreparationError:
+    """Return the error of a driver from its text."""
+    found = _REASON.fullmatch(text)
+    return preparations.PreparationError(*(found.groups() if found else (FAILED, text)))
 
 
 def _device(service: services.DraService, device: preparations.PreparedDevice) -> Any:

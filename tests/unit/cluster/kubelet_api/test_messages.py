@@ -138,6 +138,24 @@ def test_answers_survive_bytes_and_json(results: dict[str, Any]) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "reason", "words"),
+    [
+        ("DeviceHeld: it is\nin use: yes", "DeviceHeld", "it is\nin use: yes"),
+        ("no such device", "DriverError", "no such device"),
+        ("gpu: gone", "DriverError", "gpu: gone"),
+        ("A b: c", "DriverError", "A b: c"),
+    ],
+)
+def test_an_error_that_begins_with_a_reason_has_it(text: str, reason: str, words: str) -> None:
+    answer: Any = V1.unprepare.answer()
+    answer.claims["u"].error = text
+    error = messages.unprepared(answer)["u"]
+    assert error is not None
+    assert (error.reason, str(error)) == (reason, words)
+    assert messages.unprepare_answer(V1, {"u": error}) == answer
+
+
 @hypothesis.given(strategies.dictionaries(TEXTS, strategies.none() | TEXTS, max_size=4))
 def test_answers_to_unprepare_survive(results: dict[str, str | None]) -> None:
     said = {
