@@ -456,11 +456,21 @@ class Bench:
             self._forget_claims()
             return ended
         claims = [claim.reference for claim in self._claims]
-        if claims:
-            with contextlib.suppress(calls.CallError, results.Undecided):
-                self.driver.unprepare(claims)
+        is_clean = self._are_unprepared(claims)
         self._forget_claims()
+        if not is_clean:
+            self.begin_afresh()
         return None
+
+    def _are_unprepared(self, claims: Sequence[driver_calls.Claim]) -> bool:
+        """Unprepare claims; return whether all have ended, so that their devices are free."""
+        if not claims:
+            return True
+        try:
+            answer = self.driver.unprepare(claims)
+        except (calls.CallError, results.Undecided):
+            return False
+        return all(claim.uid in answer and answer[claim.uid] is None for claim in claims)
 
     def close(self) -> None:
         """End the driver and the kubelet."""

@@ -39,6 +39,7 @@ def same_answer_twice(bench: benches.Bench) -> None:
     """Without a restart of either side."""
     claim = bench.claim()
     _require_same(bench, claim, bench.prepared(claim), "a second time")
+    bench.unprepared(claim, "of a claim that was prepared twice")
 
 
 def same_after_driver_restart(bench: benches.Bench) -> None:
