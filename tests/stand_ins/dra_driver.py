@@ -321,7 +321,8 @@ def refuse_unprepare(known, claim, entry):
 
 def forget(known, uid):
     entry = known["claims"].pop(uid, None)
-    if entry is not None and entry.get("started") and is_spoilt("crash/leaves-nothing"):
+    kept = is_spoilt("crash/leaves-nothing", "unprepare/after-failed-prepare")
+    if entry is not None and entry.get("started") and kept:
         known["claims"][f"left-of-{uid}"] = entry
     cdi_path(f"{uid}-copy").unlink(missing_ok=True)
     every_tenth = is_spoilt("load/leaves-nothing") and len(known["ended"]) % 10 == 0

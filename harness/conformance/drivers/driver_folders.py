@@ -1,9 +1,13 @@
 """The folders of a driver that is tested: short, because a socket's path has at most 107 bytes."""
 
+import contextlib
 import dataclasses
 import pathlib
 import shutil
 import tempfile
+from collections.abc import Iterator
+
+from harness.conformance import results
 
 SOCKET_PATH_BYTES_MAX = 107
 _PREFIX = "fhd-"
@@ -60,6 +64,19 @@ class Folders:
         """Remove the CDI files, as a reboot does; does nothing to a folder of the node."""
         if self.cdi_of_node is None:
             _empty(self.cdi)
+
+    @contextlib.contextmanager
+    def without_cdi(self) -> Iterator[None]:
+        """Have a file in the place of the CDI folder. Raises Skipped for a folder of the node."""
+        if self.cdi_of_node is not None:
+            raise results.Skipped("the CDI folder is the node's own, and is not taken away")
+        away = self.cdi.rename(self.root / "away")
+        self.cdi.touch()
+        try:
+            yield
+        finally:
+            self.cdi.unlink()
+            away.rename(self.cdi)
 
     def empty(self) -> None:
         """Remove everything that a driver has left, for a start from nothing."""

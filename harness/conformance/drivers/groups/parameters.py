@@ -43,6 +43,8 @@ def other_drivers(bench: benches.Bench) -> None:
 def of_claim_before(bench: benches.Bench) -> None:
     """Both claims have parameters of the same kind, with different texts."""
     device = bench.devices()[0]
+    if bench.can_restart:
+        bench.restart()  # so that the first claim of the device is the one before
     for mark in ("claim-before", "claim-now"):
         config = claim_documents.parameters(bench.name, {"text": f"mark-of-{mark}"})
         claim = bench.claim(device, config=[config])

@@ -24,6 +24,17 @@ def twice(bench: benches.Bench) -> None:
     bench.unprepared(claim, "of a claim that is long gone")
 
 
+def after_failed_prepare(bench: benches.Bench) -> None:
+    """A file stands where the CDI folder was: Prepare fails in the midst of its work."""
+    claim = bench.claim()
+    with bench.folders.without_cdi():
+        reason = bench.refusal(claim)
+    bench.unprepared(claim, "after a Prepare that failed")
+    if not reason:
+        raise results.Skipped("the driver prepares without the CDI folder")
+    require_free(bench, claim, "after a Prepare that failed, and Unprepare,")
+
+
 def deleted_claim(bench: benches.Bench) -> None:
     """The API server has nothing to read any more."""
     claim = bench.claim()
