@@ -22,6 +22,7 @@ IN_ANY_ORDER = {"answer-unknown-claim", "one-of-several-fails"}
 OTHER_BUGS = {
     "refused-pod-ends": "used-claim-unprepared",
     "shared-then-own-1.34": "prepared-claim-ends-loop",
+    "template-claim-never-created": "unnamed-claim-stops-unprepare",
 }
 KNOWN_BUGS = {**dict.fromkeys(DOUBLED - IN_ANY_ORDER, "cdi-ids-doubled"), **OTHER_BUGS}
 """Conversation in which the real one is wrong -> our defect, which does the same."""

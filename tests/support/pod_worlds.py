@@ -8,7 +8,7 @@ from typing import Any
 from harness import clocks
 from harness.client import apis, transports
 from harness.cluster import embedded_cluster
-from harness.cluster.dra import node_claims
+from harness.cluster.dra import claim_managers, node_claims
 from harness.cluster.dra.plugins import socket_drivers
 from harness.cluster.fake_nodes import fake_objects, kubelets, pod_warnings
 from harness.history import journal_reader, records
@@ -31,6 +31,8 @@ class World:
         """Registry folder of drivers behind sockets; empty: the driver is in this process."""
         self.cdi = ""
         """Folder of their CDI files."""
+        self.parts = claim_managers.CORRECT
+        """The parts of the kubelet, with a known defect or without."""
 
     def start(self, **driver: Any) -> None:
         """Start the kubelet, for the first time or again."""
@@ -43,6 +45,7 @@ class World:
             driver=driver_specs.DriverSpec(**driver),
             drivers=self.plugins,
             cdi=self.cdi,
+            parts=self.parts,
             state=self.folder / "state",
             journal=self.folder / f"preparations-{self.starts}.jsonl",
         )
@@ -111,6 +114,13 @@ class World:
         )
         self.api.bind(pod, "worker-0")
         return pod
+
+    def pod_of_template(self, name: str) -> None:
+        """A bound pod whose status does not name the claim of its template."""
+        entry = {"name": "gpu", "resourceClaimTemplateName": "template"}
+        spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": [entry]}
+        document = {"metadata": {"name": name}, "spec": spec}
+        self.api.bind(self.api.create(apis.PODS, document, namespace=NAMESPACE), "worker-0")
 
     def delete(self, name: str, *, force: bool = False) -> None:
         grace_s = 0 if force else None

@@ -110,6 +110,9 @@ class ClaimManager:
     def unprepare(self, pod_uid: str) -> None:
         """Let a pod use no claim any longer, and unprepare those that no other pod uses.
 
+        They are those that were noted for it, and not those that its status names: it may name none
+        (kubernetes#139772).
+
         Raises PreparationError if a driver fails; the pod keeps using those claims.
         """
         with contextlib.ExitStack() as held:
@@ -301,8 +304,7 @@ def _usable(claim: Object | None, wanted: pod_claims.PodClaim, pod: Object) -> O
     """Return the claim if a pod may use it; raises PreparationError, in the kubelet's words."""
     meta, name = pod["metadata"], wanted.name
     if name == pod_claims.UNKNOWN_NAME:
-        text = f'pod "{meta["namespace"]}/{meta["name"]}": ResourceClaim not created yet'
-        raise preparations.PreparationError("NotCreated", text)
+        raise not_created(pod)
     if claim is None:
         text = f'fetch ResourceClaim {name}: resourceclaims.resource.k8s.io "{name}" not found'
         raise preparations.PreparationError("NotFound", text)
@@ -317,6 +319,13 @@ def _usable(claim: Object | None, wanted: pod_claims.PodClaim, pod: Object) -> O
     if not pod_claims.is_allocated(claim):
         raise preparations.PreparationError("NotAllocated", f"ResourceClaim {name}: not allocated")
     return claim
+
+
+def not_created(pod: Object) -> preparations.PreparationError:
+    """Return the error for a pod whose status does not name one of its claims."""
+    meta = pod["metadata"]
+    text = f'pod "{meta["namespace"]}/{meta["name"]}": ResourceClaim not created yet'
+    return preparations.PreparationError("NotCreated", text)
 
 
 def _mismatch(

@@ -193,3 +193,42 @@ class OldClaimUsed(claim_managers.ClaimManager):
     def _find(self, claim: Object, pod: Object) -> Any:
         entry = self._entries.get(claim_infos.of(claim).key)
         return super()._find(claim, pod) if entry is None else entry
+
+
+class UnnamedClaimStopsUnprepare(claim_managers.ClaimManager):
+    """A pod whose status does not name its claim stays Terminating (kubernetes#139772).
+
+    The claim of a template was not made before the pod was deleted, and is not made after that. At
+    the end of the pod the kubelet asks the pod's status for the names of its claims, fails with
+    "ResourceClaim not created yet", and repeats that for ever. As in each kubelet from 1.34.2 to
+    1.36.3 that was tried. The correct kubelet ends what it has noted for the pod.
+    """
+
+    facts = replacements.Facts(
+        name="unnamed-claim-stops-unprepare",
+        check="claim_progress",
+        issues=("kubernetes#139772",),
+        releases=replacements.Releases(last="1.36.3", is_open=True, of="the kubelet"),
+        worlds=("claim-not-named",),
+    )
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Start without any pod."""
+        super().__init__(*arguments, **options)
+        self._unnamed: dict[str, Object] = {}
+        """uid of a pod -> the pod, whose status does not name one of its claims."""
+
+    def prepare(self, pod: Object, claims: Iterable[pod_claims.PodClaim]) -> None:
+        """Note whether each claim has a name, then prepare them."""
+        uid, known = pod["metadata"]["uid"], list(claims)
+        if any(claim.name == pod_claims.UNKNOWN_NAME for claim in known):
+            self._unnamed[uid] = pod
+        else:
+            self._unnamed.pop(uid, None)
+        super().prepare(pod, known)
+
+    def unprepare(self, pod_uid: str) -> None:
+        """Refuse a pod that has a claim without a name."""
+        if pod_uid in self._unnamed:
+            raise claim_managers.not_created(self._unnamed[pod_uid])
+        super().unprepare(pod_uid)

@@ -165,6 +165,22 @@ class UnregisteredDriver(PatientPods):
         self._finish(meta["uid"])
 
 
+class UnnamedClaim(PatientPods):
+    """The statuses of all pods but the last do not name their claims; they are deleted.
+
+    The claim of a template was not made before.
+    """
+
+    def _handle(self, index: int) -> None:
+        if self._claim_of(index) != "claim-1":
+            super()._handle(index)
+            return
+        meta = self.meta(index)
+        if self._are_prepared(meta, [pod_claims.UNKNOWN_NAME]):
+            self._judge.on_running(meta["name"], "claim-1")
+        self._finish(meta["uid"])
+
+
 class _NoDrivers:
     """The drivers of a node without any."""
 
@@ -271,6 +287,9 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     ),
     "driver-not-registered": world_specs.spec(
         UnregisteredDriver, "pods end on a node that does not have their driver", pods=(2, 1)
+    ),
+    "claim-not-named": world_specs.spec(
+        UnnamedClaim, "pods end whose status names no claim yet", pods=(3, 2)
     ),
     "late-prepare": world_specs.spec(
         LatePrepare, "a claim is unprepared while a Prepare of it is under way", pods=(2, 2)
