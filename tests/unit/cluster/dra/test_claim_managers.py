@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness import clocks, errors
-from harness.cluster.dra import claim_managers, kubelet_defects, node_claims
+from harness.cluster.dra import claim_infos, claim_managers, kubelet_defects, node_claims
 from harness.cluster.kubelet_api import preparations
 from harness.history import journal_reader, records
 from harness.metrics import metric_families, metrics_servers
@@ -213,6 +213,27 @@ def test_a_kubelet_that_is_killed_knows_its_claims_when_it_is_back(tmp_path: pat
     nodes.claims.unprepare("uid-of-rival")
     nodes.start()
     assert nodes.claims.pods() == set()
+
+
+def test_a_kubelet_that_is_killed_knows_the_shares_of_a_device(tmp_path: pathlib.Path) -> None:
+    """kubernetes#136734: a checkpoint without them, up to 1.34."""
+    nodes = Nodes(tmp_path, exclusivity=True)
+    pods = {share: pod(share, f"claim-{share}") for share in ("first", "second")}
+    for share, user in pods.items():
+        [result] = allocated(nodes.claim(f"claim-{share}", user))
+        result["shareID"] = f"share-{share}"
+    nodes.claims.prepare(pods["first"])
+    nodes.start()
+    [kept] = claim_infos.Checkpoint(tmp_path / "state" / "checkpoints" / f"{NODE}.json").load()
+    assert [device.share_id for device in kept.prepared["gpu.example"]] == ["share-first"]
+    nodes.claims.prepare(pods["second"])  # is not refused: the device is shared
+    nodes.claims.prepare(pods["first"])
+    prepared = [record for record in nodes.records() if isinstance(record, records.Prepared)]
+    assert [record.shared for record in prepared] == [["gpu.example/n/d"]] * 2
+
+
+def allocated(claim: Any) -> Any:
+    return claim["status"]["allocation"]["devices"]["results"]
 
 
 def test_a_kubelet_that_forgets_its_claims(tmp_path: pathlib.Path) -> None:
