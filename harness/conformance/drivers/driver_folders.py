@@ -75,7 +75,7 @@ class Folders:
         try:
             yield
         finally:
-            self.cdi.unlink()
+            _remove(self.cdi)  # whatever the driver has made of it
             away.rename(self.cdi)
 
     def empty(self) -> None:
@@ -104,7 +104,11 @@ def _short() -> str | None:
 
 def _empty(folder: pathlib.Path) -> None:
     for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        _remove(path)
+
+
+def _remove(path: pathlib.Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -140,21 +140,34 @@ class StartedClaimKept(drivers.Driver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Start without claims that have started."""
         super().__init__(*arguments, **options)
-        self._started: set[tuple[str, str]] = set()
+        self._started: dict[tuple[str, str], prepared_claims.PreparedClaim] = {}
+        """Node and uid -> the claim."""
+
+    def load(self) -> Sequence[prepared_claims.PreparedClaim]:
+        """Read the state folder again, and keep the claims that have started."""
+        claims = super().load()
+        with self._guard:
+            for claim in self._started.values():
+                self._note(claim)
+        return claims
 
     def prepare_claim(self, claim: Object, node: str) -> preparations.Prepared:
         """Note the claim as started, then prepare it."""
         wanted = prepared_claims.of(claim, driver=self.name, node=node)
         self._take(wanted)
-        self._started.add((node, wanted.uid))
+        self._started[node, wanted.uid] = wanted
         prepared = super().prepare_claim(claim, node)
-        self._started.discard((node, wanted.uid))
+        del self._started[node, wanted.uid]
         return prepared
 
     def unprepare_claim(self, claim: preparations.ClaimReference, node: str) -> None:
         """Unprepare a claim that has not only started."""
         if (node, claim.uid) not in self._started:
             super().unprepare_claim(claim, node)
+
+    def _give_back(self, claim: prepared_claims.PreparedClaim) -> None:
+        if (claim.node, claim.uid) not in self._started:
+            super()._give_back(claim)
 
 
 class PreparedClaimStartedAgain(drivers.Driver):
