@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from harness import errors, processes, writing
 from harness.client import apis, informers, transports
 from harness.cluster.driver import (
+    device_statuses,
     driver_parts,
     drivers,
     moment_actions,
@@ -141,7 +142,10 @@ def _served(
         sys.stderr.write(f"flake-hunt driver: {problem}\n")
     reader = options.parts.reader(api)
     lock_file = options.state / f"{name}.lock" if options.instance else None
-    return options.parts.served(driver, reader=reader, at=moments, lock_file=lock_file)
+    statuses = device_statuses.DeviceStatuses(api, settings)
+    return options.parts.served(
+        driver, reader=reader, at=moments, lock_file=lock_file, statuses=statuses
+    )
 
 
 def _serve(

@@ -10,8 +10,9 @@ import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness import concurrency, errors
-from harness.cluster.driver import claim_reading, drivers
+from harness.cluster.driver import claim_reading, device_statuses, drivers
 from harness.cluster.kubelet_api import preparations
+from harness.model.objects import Object
 
 
 class ServedDriver:
@@ -24,8 +25,13 @@ class ServedDriver:
         reader: claim_reading.ClaimReader,
         at: drivers.Moments,
         lock_file: pathlib.Path | None = None,
+        statuses: device_statuses.DeviceStatuses | None = None,
     ) -> None:
-        """`lock_file`: another instance of the driver may work with the same state folder."""
+        """`lock_file`: another instance of the driver may work with the same state folder.
+
+        `statuses` None: nothing is reported in the claims.
+        """
+        self._statuses = statuses
         self.driver, self._reader, self._at, self._lock_file = driver, reader, at, lock_file
         self._guard = concurrency.lock("driver.turns")
         self._turns: dict[tuple[str, str], _Turn] = {}
@@ -49,6 +55,7 @@ class ServedDriver:
             found = self._reader.read(claim)
             self._happened("prepare.claim-read", claim)
             prepared = self.driver.prepare_claim(found, node)
+            self._report(found, node)
         self._happened("prepare.before-answer", claim)
         return prepared
 
@@ -57,6 +64,11 @@ class ServedDriver:
         with _told(), self._turn(claim, node):
             self.driver.unprepare_claim(claim, node)
         self._happened("unprepare.before-answer", claim)
+
+    def _report(self, claim: Object, node: str) -> None:
+        """Report on the devices of a claim that is prepared."""
+        if self._statuses is not None:
+            self._statuses.report(claim, self.driver.name, node)
 
     def _happened(self, moment: str, claim: preparations.ClaimReference) -> None:
         self._at(moment, f"{claim.namespace}/{claim.name}")

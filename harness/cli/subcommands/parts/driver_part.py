@@ -63,7 +63,7 @@ def driver(
         pathlib.Path | None,
         typer.Option(
             metavar="FILE",
-            help="JSON: exclusivity, prepare, unprepare (delays, failures, crash_at, block_at, …), services, unhealthy; read again when it changes.",
+            help="JSON: exclusivity, prepare, unprepare (delays, failures, crash_at, block_at, …), services, unhealthy, device_status; read again when it changes.",
         ),
     ] = None,
     defect: cluster_parts.Defects = None,

@@ -5,7 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from harness.cluster.driver import drivers, prepared_claims, served_drivers
+from harness.client import apis
+from harness.cluster.driver import device_statuses, drivers, prepared_claims, served_drivers
 from harness.cluster.kubelet_api import preparations
 from harness.extensions import replacements
 from harness.model.objects import Object
@@ -227,6 +228,29 @@ class LatePrepareGoesOn(served_drivers.ServedDriver):
         self._happened("prepare.claim-read", claim)
         with self._turn(claim, node):
             return self.driver.prepare_claim(found, node)
+
+
+class DeviceStatusOverwritten(served_drivers.ServedDriver):
+    """A driver writes `status.devices` of a claim as a whole (dra-example-driver#266, dranet#117).
+
+    The claim has devices of several drivers, and each reports on its own: the last one that writes
+    removes the network address that another one has published. The correct driver applies its own
+    entries, and with this defect reports without being asked to. No run has a second writer: the
+    rule `status/keeps-others` of `driver-test` shows it.
+    """
+
+    facts = replacements.Facts(
+        name="device-status-overwritten",
+        check="claim_progress",
+        issues=("dra-example-driver#266", "dranet#117"),
+        releases=replacements.Releases(words="drivers that write the whole list"),
+    )
+
+    def _report(self, claim: Object, node: str) -> None:
+        if self._statuses is not None:
+            entries = device_statuses.entries(claim, self.driver.name, node)
+            patch = {"status": {"devices": entries}}
+            self._statuses.write(claim, patch, kind=apis.PatchKind.MERGE)
 
 
 class EmptyCdiFiles(drivers.Driver):

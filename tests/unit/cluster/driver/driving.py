@@ -173,6 +173,21 @@ def claim(api: apis.Api, name: str, device: str = "d-0", **parameters: str) -> A
     )
 
 
+def reallocate(api: apis.Api, claim: Any, *results: Any, reports: Any = ()) -> None:
+    """Allocate other devices: each the first one of the claim, with these differences."""
+    row, status = claim["status"]["allocation"]["devices"]["results"][0], claim["status"]
+    freed = api.update_status(apis.CLAIMS, {**claim, "status": {}})
+    allocation = {"devices": {"results": [{**row, **more} for more in results]}}
+    new = {**status, "allocation": allocation, "devices": list(reports)}
+    api.update_status(apis.CLAIMS, {**freed, "status": new})
+
+
+def reports(api: apis.Api, claim: Any) -> Any:
+    """Return `status.devices`."""
+    found = api.get(apis.CLAIMS, claim["metadata"]["name"], namespace="default")
+    return found["status"].get("devices", [])
+
+
 def remove(api: apis.Api, *claims: Any) -> None:
     """Deallocate claims, and delete them."""
     for item in claims:

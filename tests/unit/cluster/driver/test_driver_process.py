@@ -1,5 +1,6 @@
 """`flake-hunt driver` as a process, against a kubelet that speaks only the protocol."""
 
+import contextlib
 import json
 import pathlib
 import random
@@ -13,7 +14,7 @@ import jsonschema
 import pytest
 
 from harness import clocks, errors
-from harness.client import apis
+from harness.client import apis, transports
 from harness.cluster.dra import kubelet_defects
 from harness.cluster.kubelet_api import channels, preparations, services
 from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2 as health
@@ -63,8 +64,6 @@ CDI_SCHEMA = {
 
 @pytest.fixture(scope="module", autouse=True)
 def node(cluster: Any) -> Iterator[None]:
-    from harness.client import transports
-
     api = apis.Api(transports.connect(cluster.kubeconfig))
     api.create(apis.NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
     yield
@@ -415,6 +414,18 @@ def leaves_files_away(driver: driving.Driver, a: Any, b: Any) -> bool:
     return driver.documents() == []
 
 
+def drops_what_others_report(driver: driving.Driver, a: Any, b: Any) -> bool:
+    other = {"driver": "other.example", "pool": "elsewhere", "device": "foreign"}
+    with contextlib.closing(transports.connect(driver.kubeconfig)) as transport:
+        api = apis.Api(transport)
+        driving.reallocate(api, a, {}, other, reports=[other])
+        driver.set(device_status=True)
+        driver.prepare(a)
+        reported = {entry["driver"] for entry in driving.reports(api, a)}
+    assert NAME in reported
+    return "other.example" not in reported
+
+
 SHOWS = {
     "driver-released-first": releases_first,
     "driver-stale-parameters": gives_old_parameters,
@@ -424,7 +435,10 @@ SHOWS = {
     "prepared-claim-started-again": fails_the_second_time,
     "cdi-files-empty": gives_nothing,
     "own-device-refused": fails_the_second_time,
+    "device-status-overwritten": drops_what_others_report,
 }
+IN_WORLDS = {"late-prepare-goes-on"}
+"""Needs a call that is overtaken in its midst."""
 
 
 @pytest.mark.parametrize("is_correct", [True, False])
@@ -439,4 +453,21 @@ def test_a_known_defect_shows_through_the_socket(
 
 def test_every_defect_of_drivers_shows() -> None:
     names = kubelet_defects.CATALOGUE.names()
-    assert set(SHOWS) == {name for name in names if kubelet_defects.is_of_driver(name)}
+    of_driver = {name for name in names if kubelet_defects.is_of_driver(name)}
+    assert set(SHOWS) | IN_WORLDS == of_driver
+
+
+def test_each_share_of_a_device_is_reported_once(driver: driving.Driver, api: apis.Api) -> None:
+    shares = [{"shareID": f"00000000-0000-4000-8000-00000000000{n}"} for n in range(2)]
+    a = driving.claim(api, "shares")
+    driving.reallocate(api, a, *shares)
+    driver.start()
+    driver.prepare(a)
+    assert driving.reports(api, a) == []
+    driver.set(device_status=True)
+    for _ in range(2):
+        driver.prepare(a)
+        found = driving.reports(api, a)
+        assert [{"shareID": entry["shareID"]} for entry in found] == shares
+        assert [entry["data"] for entry in found] == [{"preparedOn": NODE}] * 2
+    driving.remove(api, a)
