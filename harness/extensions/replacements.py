@@ -87,6 +87,8 @@ class Facts:
     """The releases that have it; NEVER: it is a mutant."""
     worlds: tuple[str, ...] = ()
     """Worlds of `flake-hunt explore` in which a defect is found within seconds."""
+    rule: str = ""
+    """The rule of `driver-test` that shows a defect of the driver which no run and no world can."""
     instead_of: tuple[str, ...] = ()
     """Names of known defects that the class of a release's difference has, too."""
 

@@ -73,8 +73,19 @@ def _row(name: str, part: str, scenarios: list[str]) -> KnownDefect:
         scenarios=scenarios,
         worlds=list(facts.worlds),
         detections=detections,
-        command=_command(name, scenarios, facts.worlds, track_record.best(detections)),
+        command=_of_rule(name, facts.rule)
+        if facts.rule
+        else _command(name, scenarios, facts.worlds, track_record.best(detections)),
         description=defect.description,
+    )
+
+
+def _of_rule(name: str, rule: str) -> str:
+    folders = "--plugins-dir {plugins_dir} --registry-dir {registry_dir} --cdi-dir {cdi_dir}"
+    return (
+        f"driver-test --rules {rule} --driver 'command=flake-hunt driver --kubeconfig {{kubeconfig}} "
+        f"--node {{node}} --driver-name {{driver}} {folders} --state {{state_dir}} --devices 8 "
+        f"--defect {name}'"
     )
 
 

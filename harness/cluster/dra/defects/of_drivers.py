@@ -244,6 +244,7 @@ class DeviceStatusOverwritten(served_drivers.ServedDriver):
         check="claim_progress",
         issues=("dra-example-driver#266", "dranet#117"),
         releases=replacements.Releases(words="drivers that write the whole list"),
+        rule="status/keeps-others",
     )
 
     def _report(self, claim: Object, node: str) -> None:
