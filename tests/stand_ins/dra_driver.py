@@ -330,6 +330,15 @@ def forget(known, uid):
         cdi_path(uid).unlink(missing_ok=True)
 
 
+SLOW = (
+    "concurrency/same-claim",
+    "concurrency/different-claims",
+    "concurrency/prepare-and-unprepare",
+    "load/all-answered",
+)
+"""Rules whose breach needs calls that meet."""
+
+
 @contextlib.contextmanager
 def counted(context, claims):
     """Break rules about calls at the same time, and about calls whose callers are gone."""
@@ -339,7 +348,7 @@ def counted(context, claims):
     others = bool(under_way)
     under_way.extend(uids)
     try:
-        if is_spoilt("concurrency/same-claim", "concurrency/different-claims", "load/all-answered"):
+        if is_spoilt(*SLOW):
             time.sleep(SHORT_S)
         if same and is_spoilt("concurrency/same-claim"):
             raise RefusedError("another call for it is under way")
