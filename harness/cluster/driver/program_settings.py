@@ -7,7 +7,7 @@ from typing import Literal
 
 from harness import concurrency, errors
 from harness.cluster.driver import driver_settings
-from harness.cluster.kubelet_api import services
+from harness.cluster.kubelet_api import preparations
 from harness.scenario import driver_specs
 
 Moment = Literal[
@@ -56,7 +56,7 @@ class ProgramSpec(driver_specs.DriverSpec):
     """Calls that prepare claims."""
     unprepare: CallSpec = CallSpec()
     """Calls that unprepare claims."""
-    services: tuple[str, ...] = (*services.DRA, services.HEALTH_NAME)
+    services: tuple[str, ...] = preparations.SERVICES
     """Names of the services that registration tells, as `v1.DRAPlugin`. Read at the start only."""
     device_status: bool = False
     """Prepare reports on its devices in `status.devices` of the claim, by server-side apply. The

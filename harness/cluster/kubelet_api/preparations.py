@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
+SERVICES = ("v1.DRAPlugin", "v1beta1.DRAPlugin", "v1alpha1.DRAResourceHealth")
+"""The services of a driver that `services` has, by their names in `supported_versions`."""
+
 
 class ClaimReference(NamedTuple):
     """A claim as a kubelet names it. Only the uid tells it from one of the same name before."""
