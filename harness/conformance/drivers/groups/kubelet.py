@@ -40,6 +40,24 @@ def shared_claim(bench: benches.Bench) -> None:
     _require_nothing(bench, claim, before, "after the end of both pods")
 
 
+def several_claims(bench: benches.Bench) -> None:
+    """One of them is prepared already, for another pod."""
+    none = bench.cdi()
+    claims = shared, own = [bench.claim(device) for device in bench.devices(2)]
+    bench.start_kubelet()
+    _run(bench, "first", shared)
+    before = bench.cdi()
+    _run(bench, "second", shared, own)
+    if before != none and bench.cdi() == before:
+        raise results.Failed("the second pod runs, and no CDI file has come for its own claim")
+    for name in ("first", "second"):
+        bench.pods.end(name)
+    if left := bench.cdi().keys() - none:
+        raise results.Failed(f"after the end of both pods, {min(left).name} is left")
+    for claim in claims:
+        unprepare.require_free(bench, claim, "after the end of both pods")
+
+
 def restart(bench: benches.Bench) -> None:
     """The records of the driver and of the kubelet are what is left."""
     before = set(bench.cdi())
@@ -76,9 +94,9 @@ def forced_deletion(bench: benches.Bench) -> None:
     bench.pods.end("second")
 
 
-def _run(bench: benches.Bench, pod: str, claim: benches.Claim) -> None:
-    """Make a pod with a claim, and wait until it runs."""
-    bench.pods.make(pod, [claim.reference])
+def _run(bench: benches.Bench, pod: str, *claims: benches.Claim) -> None:
+    """Make a pod with claims, and wait until it runs."""
+    bench.pods.make(pod, [claim.reference for claim in claims])
     bench.pods.require_running(pod)
 
 

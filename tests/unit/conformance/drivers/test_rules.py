@@ -20,12 +20,14 @@ BY_KUBELET = {
     "kubelet/pod-runs": "cdi/exist",
     "kubelet/pod-ends": "cdi/gone",
     "kubelet/shared-claim": "cdi/gone",
+    "kubelet/several-claims": "cdi/gone",
     "kubelet/forced-deletion": "unprepare/frees-device",
     "kubelet/restart": "unprepare/after-restart",
     "kubelet/reboot": "reboot/files-made-again",
 }
 """Rule about pods -> the rule that the driver breaks."""
 DEFECTS = {
+    "kubelet/several-claims": "prepared-claim-ends-loop",
     "kubelet/restart": "kubelet-forgets-claims",
     "kubelet/reboot": "cached-claim-not-prepared",
 }
