@@ -32,6 +32,8 @@ DEFECTS = {
     "kubelet/reboot": "cached-claim-not-prepared",
 }
 """Rule about pods -> a known defect of the kubelet that breaks it."""
+TRIES = 4
+"""A breach that shows at some moment only is missed now and then on a busy machine."""
 SPOILT = [rule for rule in RULES if rule.group != "kubelet" and rule.id not in ELSEWHERE]
 
 
@@ -49,7 +51,13 @@ def test_a_driver_that_breaks_a_rule_is_found_out(
     monkeypatch.setattr(slices, "_PUBLISHED_AGAIN_STARTS", 0.3)
     from_start = rule.group in FROM_START or rule.id in ALSO_FROM_START
     with spoiling(rule.id, from_start=from_start), pytest.raises(results.Failed):
+        try_often(rule, bench)
+
+
+def try_often(rule: rules.Rule, bench: benches.Bench) -> None:
+    for _ in range(TRIES):
         suite.function_of(rule)(bench)
+        bench.settle()
 
 
 @pytest.mark.parametrize(("rule", "spoilt"), BY_KUBELET.items())
