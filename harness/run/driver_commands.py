@@ -7,10 +7,9 @@ import dataclasses
 import importlib.util
 import pathlib
 import shlex
-import string
 from collections.abc import Mapping, Sequence
 
-from harness import errors
+from harness import errors, placeholders
 from harness.cluster.local import binaries
 from harness.model import naming
 from harness.run import program_versions
@@ -20,6 +19,7 @@ from harness.scenario.fault_kinds import lost_nodes
 PROCESS = "driver"
 """Name of the first process of the driver; further ones get a number as suffix."""
 NODE, DRIVER = "node", "driver"
+_OF = "the driver's"
 PLACEHOLDERS = (
     "kubeconfig",
     NODE,
@@ -49,7 +49,7 @@ class ChosenDriver:
 
     def uses(self, placeholder: str) -> bool:
         """Return whether the command has a placeholder."""
-        return any(placeholder in _names(word) for word in self.command)
+        return any(placeholder in placeholders.names(word, of=_OF) for word in self.command)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,26 +163,5 @@ def _words(text: str) -> list[str]:
     if not words:
         raise errors.UsageError("expected a program after command= for subject.driver, got none")
     for word in words:
-        _require_known(word)
+        placeholders.require_known(word, PLACEHOLDERS, of=_OF)
     return words
-
-
-def _require_known(word: str) -> None:
-    for name in _names(word):
-        if name not in PLACEHOLDERS:
-            known = " ".join(f"{{{item}}}" for item in PLACEHOLDERS)
-            raise errors.UsageError(
-                f"expected a placeholder of the driver's command, got {{{name}}} in {word!r}. "
-                f"Known: {known}"
-            )
-
-
-def _names(word: str) -> list[str]:
-    """Return the placeholders in a word. Raises UsageError for unbalanced braces."""
-    try:
-        return [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]
-    except ValueError as error:
-        raise errors.UsageError(
-            f"expected braces around a placeholder in the driver's command, got {word!r} "
-            f"({error}); write {{{{ for a brace"
-        ) from error

@@ -3,13 +3,12 @@
 import dataclasses
 import math
 import pathlib
-import string
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from harness import errors
+from harness import placeholders
 from harness.cluster.local import binaries
 from harness.scenario import subject_specs
 
@@ -73,20 +72,7 @@ def content_type(*, protobuf: bool) -> str:
 
 def check_placeholders(word: str) -> None:
     """Raise UsageError for unbalanced braces or an unknown placeholder in a word of a command."""
-    try:
-        names = [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]
-    except ValueError as error:
-        raise errors.UsageError(
-            f"expected braces around a placeholder in the subject's command, got {word!r} "
-            f"({error}); write {{{{ for a brace"
-        ) from error
-    for name in names:
-        if name not in PLACEHOLDERS:
-            known = " ".join(f"{{{item}}}" for item in PLACEHOLDERS)
-            raise errors.UsageError(
-                f"expected a placeholder of the subject's command, got {{{name}}} in {word!r}. "
-                f"Known: {known}"
-            )
+    placeholders.require_known(word, PLACEHOLDERS, of="the subject's")
 
 
 def configuration(

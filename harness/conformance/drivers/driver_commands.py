@@ -2,12 +2,12 @@
 
 import dataclasses
 import shlex
-import string
 from collections.abc import Mapping, Sequence
 
-from harness import errors
+from harness import errors, placeholders
 
 PREFIX = "command="
+_OF = "the driver's"
 PLACEHOLDERS = (
     "kubeconfig",
     "node",
@@ -32,7 +32,7 @@ class Command:
     def has_instances(self) -> bool:
         """True if two instances can run side by side."""
         texts = (*self.words, *self.environment.values())
-        return any("instance" in _names(text) for text in texts)
+        return any("instance" in placeholders.names(text, of=_OF) for text in texts)
 
     def filled(self, values: Mapping[str, str]) -> "Command":
         """Return it without placeholders; values that it does not name are not used."""
@@ -57,7 +57,7 @@ def parse(text: str, environment: Sequence[str] = ()) -> Command:
         raise errors.UsageError(f"expected a program after {PREFIX}, got nothing")
     variables = dict(_variable(item) for item in environment)
     for word in (*words, *variables.values()):
-        _check(word)
+        placeholders.require_known(word, PLACEHOLDERS, of=_OF)
     return Command(words=words, environment=variables)
 
 
@@ -66,24 +66,3 @@ def _variable(text: str) -> tuple[str, str]:
     if not (name and is_set):
         raise errors.UsageError(f"expected --env NAME=VALUE, got {text!r}")
     return name, value
-
-
-def _check(word: str) -> None:
-    try:
-        names = _names(word)
-    except ValueError as error:
-        raise errors.UsageError(
-            f"expected braces around a placeholder of the driver's command, got {word!r} "
-            f"({error}); write {{{{ for a brace"
-        ) from error
-    for name in names:
-        if name not in PLACEHOLDERS:
-            known = " ".join(f"{{{item}}}" for item in PLACEHOLDERS)
-            raise errors.UsageError(
-                f"expected a placeholder of the driver's command, got {{{name}}} in {word!r}. "
-                f"Known: {known}"
-            )
-
-
-def _names(word: str) -> list[str]:
-    return [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]

@@ -1,0 +1,31 @@
+"""Placeholders in the words of commands that users give: `{kubeconfig}`."""
+
+import string
+from collections.abc import Collection
+
+from harness import errors
+
+
+def names(word: str, *, of: str) -> list[str]:
+    """Return the placeholders in a word. Raises UsageError for unbalanced braces.
+
+    `of` says whose command it is: `the driver's`.
+    """
+    try:
+        return [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]
+    except ValueError as error:
+        raise errors.UsageError(
+            f"expected braces around a placeholder in {of} command, got {word!r} "
+            f"({error}); write {{{{ for a brace"
+        ) from error
+
+
+def require_known(word: str, known: Collection[str], *, of: str) -> None:
+    """Raise UsageError for unbalanced braces, or a placeholder in a word that is not known."""
+    for name in names(word, of=of):
+        if name not in known:
+            shown = " ".join(f"{{{item}}}" for item in known)
+            raise errors.UsageError(
+                f"expected a placeholder of {of} command, got {{{name}}} in {word!r}. "
+                f"Known: {shown}"
+            )
