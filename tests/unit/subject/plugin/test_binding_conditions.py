@@ -63,6 +63,11 @@ def world(server: Server) -> Iterator[World]:
     world.plugin.end_waits()
 
 
+def waiting(world: World) -> int:
+    """How many pods wait."""
+    return sum(map(len, world.conditions._waiters.values()))
+
+
 class Binding:
     """PreBind of a pod on a thread of its own."""
 
@@ -71,9 +76,10 @@ class Binding:
         self.error: Exception | None = None
         self._world = world
         self._thread = threading.Thread(target=self._run, daemon=True)
+        before = waiting(world)
         self._thread.start()
         clocks.wait_until(
-            lambda: world.conditions._waiters or not self.is_waiting,
+            lambda: waiting(world) > before or not self.is_waiting,
             timeout_s=TIMEOUT_S,
             why="the wait to begin",
             interval_s=0.002,
