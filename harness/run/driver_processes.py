@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from harness import writing
 from harness.cluster.kubelet_api import boot_ids, node_folders
 from harness.history import directories
-from harness.run import driver_commands, supervising
+from harness.run import supervising
+from harness.run.programs import driver_commands
 
 Words = list[str | pathlib.Path]
 NOT_REGISTERED = "to register on node"

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from harness.cluster import interfaces
 from harness.model import naming
-from harness.run import driver_commands, subjects
+from harness.run import subjects
+from harness.run.programs import driver_commands
 from harness.scenario import pool_specs, specs, subject_specs, traffic_specs
 from harness.scenario.fault_kinds import fault, lost_nodes
 from harness.traffic import objects

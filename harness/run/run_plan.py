@@ -18,8 +18,9 @@ from harness.cluster.fake_nodes import fake_objects
 from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.model import naming
-from harness.run import controller_commands, fault_planning, selectors, subjects
+from harness.run import fault_planning, selectors, subjects
 from harness.run.defects import known_defects
+from harness.run.programs import controller_commands
 from harness.scenario import loading, pool_changes, profiles, script_specs, specs, traffic_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching

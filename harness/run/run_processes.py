@@ -14,16 +14,9 @@ from harness import errors, writing
 from harness.cluster import interfaces
 from harness.history import directories, last_words, plans
 from harness.model import naming
-from harness.run import (
-    controller_commands,
-    driver_commands,
-    driver_processes,
-    run_plan,
-    scheduler_commands,
-    subjects,
-    supervising,
-)
+from harness.run import driver_processes, run_plan, subjects, supervising
 from harness.run.defects import known_defects
+from harness.run.programs import controller_commands, driver_commands, scheduler_commands
 from harness.scenario import pool_changes, script_specs, subject_specs
 from harness.scenario.fault_kinds import lost_nodes
 from harness.subject import remedies as known_remedies

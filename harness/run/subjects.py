@@ -15,8 +15,13 @@ from harness.cluster import interfaces
 from harness.cluster.local import binaries
 from harness.extensions import descriptions, discovery
 from harness.model import naming
-from harness.run import controller_commands, driver_commands, program_versions, scheduler_commands
 from harness.run.defects import known_defects
+from harness.run.programs import (
+    controller_commands,
+    driver_commands,
+    program_versions,
+    scheduler_commands,
+)
 from harness.scenario import cluster_features, script_specs, specs, subject_specs
 from harness.subject import remedies as known_remedies
 

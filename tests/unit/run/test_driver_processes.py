@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from harness.cluster.kubelet_api import boot_ids
-from harness.run import driver_commands, driver_processes
+from harness.run import driver_processes
+from harness.run.programs import driver_commands
 
 KERNEL = "/proc/sys/kernel/random/boot_id"
 

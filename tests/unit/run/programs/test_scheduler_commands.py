@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from harness.run import scheduler_commands
+from harness.run.programs import scheduler_commands
 from harness.scenario import subject_specs
 from tests.stand_ins import commands
 

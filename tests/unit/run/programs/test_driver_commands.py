@@ -7,7 +7,7 @@ import pydantic
 import pytest
 
 from harness import errors
-from harness.run import driver_commands
+from harness.run.programs import driver_commands
 from harness.scenario import pool_specs, subject_specs
 
 NODES = ("worker-0", "worker-1")

@@ -12,7 +12,7 @@ from harness import errors, suggestions
 from harness.cluster import interfaces
 from harness.cluster.local import binaries
 from harness.model import naming
-from harness.run import scheduler_commands
+from harness.run.programs import scheduler_commands
 from harness.scenario import cluster_features, specs, subject_specs
 
 PROGRAM: Literal["kube-controller-manager"] = "kube-controller-manager"

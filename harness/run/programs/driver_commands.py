@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from harness import errors, placeholders
 from harness.cluster.local import binaries
 from harness.model import naming
-from harness.run import program_versions
+from harness.run.programs import program_versions
 from harness.scenario import pool_specs, specs, subject_specs
 from harness.scenario.fault_kinds import lost_nodes
 

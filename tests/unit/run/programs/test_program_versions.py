@@ -5,7 +5,7 @@ import pathlib
 import psutil
 import pytest
 
-from harness.run import program_versions
+from harness.run.programs import program_versions
 
 ANSWERS = {
     "echo own-scheduler v1.2.3-rc.1 '(abc)'": "v1.2.3-rc.1",

@@ -7,7 +7,8 @@ import pytest
 
 from harness import errors
 from harness.cluster import interfaces, providers
-from harness.run import controller_commands, run_plan, subjects
+from harness.run import run_plan, subjects
+from harness.run.programs import controller_commands
 from harness.scenario import loading, profiles, specs, subject_specs
 from tests.stand_ins import commands
 
