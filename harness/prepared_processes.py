@@ -20,9 +20,9 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from harness import errors
+from harness import bound_processes, errors
 
 IS_SUPPORTED = sys.platform == "linux"
 PYTHON = (sys.executable, "-P")
@@ -72,20 +72,18 @@ class Fork:
 class Template:
     """A process that forks others on request."""
 
-    def __init__(self, *, die_with_parent: Callable[[], None]) -> None:
-        """Start it. `die_with_parent` is called in it before its program starts."""
+    def __init__(self) -> None:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.settimeout(_ANSWER_TIMEOUT_S)
         self._guard = threading.Lock()
         with theirs:
-            self._process = subprocess.Popen(
+            self._process = bound_processes.popen(
                 [*PROGRAM, str(theirs.fileno()), ROOM],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
-                preexec_fn=die_with_parent,  # noqa: PLW1509
             )
 
     def fork(

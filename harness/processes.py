@@ -7,7 +7,6 @@ killed when its parent dies (by SIGKILL, too), so that none is left behind.
 import atexit
 import concurrent.futures
 import contextlib
-import ctypes
 import functools
 import os
 import pathlib
@@ -19,12 +18,11 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO, TypeVar, Union
 
-from harness import clocks, errors, prepared_processes
+from harness import bound_processes, clocks, errors, prepared_processes
 
 Condition = Callable[[], object]
 Child = Union["subprocess.Popen[bytes]", prepared_processes.Fork]
 LOG_LINES_SHOWN = 12
-_PR_SET_PDEATHSIG = 1
 _SAFE_PATH = "PYTHONSAFEPATH"
 _KILL_TIMEOUT_S = 5.0
 _PAUSE_TIMEOUT_S = 10.0
@@ -170,9 +168,8 @@ def prepare() -> None:
     """
     if _templates or not prepared_processes.IS_SUPPORTED:
         return
-    die = functools.partial(die_with, os.getpid())
     with contextlib.suppress(OSError), _holding_interrupts() as interrupts:
-        template = _on_lasting_thread(lambda: prepared_processes.Template(die_with_parent=die))
+        template = _on_lasting_thread(prepared_processes.Template)
         atexit.register(template.close)
         _templates.append(template)
     if interrupts:
@@ -199,9 +196,9 @@ def _started(
     *,
     with_parent: bool,
 ) -> "subprocess.Popen[bytes]":
-    die = functools.partial(die_with, os.getpid()) if with_parent else None
+    popen = bound_processes.popen if with_parent else subprocess.Popen
     return _on_lasting_thread(
-        lambda: subprocess.Popen(
+        lambda: popen(
             list(argv),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -209,7 +206,6 @@ def _started(
             cwd=folder,
             env=environment,
             start_new_session=True,
-            preexec_fn=die,  # noqa: PLW1509
         )
     )
 
@@ -232,10 +228,7 @@ def _starter() -> concurrent.futures.ThreadPoolExecutor:
 
 @contextlib.contextmanager
 def _holding_interrupts() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM instead of raising.
-
-    An exception in a hook that Python runs around a fork would be printed and lost.
-    """
+    """Collect SIGINT and SIGTERM instead of raising: the process that is started would be lost."""
     held: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield held
@@ -311,16 +304,6 @@ def safe_path() -> Iterator[None]:
             del os.environ[_SAFE_PATH]
         else:
             os.environ[_SAFE_PATH] = before
-
-
-def die_with(parent: int) -> None:
-    """Have the kernel kill this process when its parent, with this pid, dies. Linux only."""
-    try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    except (OSError, AttributeError):
-        return
-    if os.getppid() != parent:  # the parent died before the call
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class StopEvent:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness import errors, processes, writing
+from harness import bound_processes, errors, writing
 from harness.campaign import (
     budgets,
     campaign_plan,
@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     controller = getattr(config, "workerinput", {}).get(_CONTROLLER)
     if controller is not None:
-        processes.die_with(controller)
+        bound_processes.die_with(controller)
         signal.signal(signal.SIGTERM, _interrupt)
         sys.unraisablehook = _interrupt_again
 

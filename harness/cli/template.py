@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from harness import prepared_processes, processes
+from harness import bound_processes, prepared_processes, processes
 from harness.cli import main as command
 
 MODULES = (
@@ -128,7 +128,7 @@ class Server:
 
 def _become(request: dict[str, Any], output: int) -> list[str]:
     """Be like a process that was started with the request's command line; return its arguments."""
-    processes.die_with(request["template"])
+    bound_processes.die_with(request["template"])
     for number in (1, 2):
         os.dup2(output, number)
     os.close(output)

@@ -15,7 +15,7 @@ import gevent
 import psutil
 from locust import env, events, runners
 
-from harness import processes
+from harness import bound_processes
 from harness.extensions import loading
 from harness.history import directories, plans
 from harness.traffic import assignments, launching, user_classes, users, workers
@@ -41,7 +41,7 @@ _traffic = plans.read(_directory.plan).settings["traffic"]
 globals().update(user_classes.of(_traffic))  # Locust finds user classes by searching this module
 # Right after the fork: a worker that has not connected when its master is killed would otherwise
 # try to connect for minutes.
-os.register_at_fork(after_in_child=functools.partial(processes.die_with, os.getpid()))
+os.register_at_fork(after_in_child=functools.partial(bound_processes.die_with, os.getpid()))
 
 
 @events.init.add_listener

@@ -11,7 +11,7 @@ from concurrent.futures import process
 from multiprocessing import resource_tracker
 from typing import ParamSpec, TypeVar
 
-from harness import errors, processes
+from harness import bound_processes, errors, processes
 from harness.cluster import cluster_records
 
 _Arguments = ParamSpec("_Arguments")
@@ -89,7 +89,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _begin(parent: int) -> None:
-    processes.die_with(parent)
+    bound_processes.die_with(parent)
     # The executor ends the other workers by SIGTERM if one dies.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     collect_after_runs_only()

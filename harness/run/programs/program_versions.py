@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from harness import clocks, errors, processes
+from harness import bound_processes, clocks, errors
 from harness.cluster.local import binaries
 from harness.history import subject_names
 
@@ -53,14 +53,13 @@ def _asked(command: tuple[str, ...]) -> str:
 def _started(command: Sequence[str], home: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Start a program that ends with all its children when this is left."""
     known = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
-    process = subprocess.Popen(
+    process = bound_processes.popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**known, "HOME": home},
         start_new_session=True,
-        preexec_fn=functools.partial(processes.die_with, os.getpid()),  # noqa: PLW1509
     )
     try:
         yield process

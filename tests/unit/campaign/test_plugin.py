@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from harness import processes
+from harness import bound_processes
 from harness.campaign import plugin
 
 
 @pytest.fixture(autouse=True)
 def handler_of_sigterm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(processes, "die_with", lambda _: None)
+    monkeypatch.setattr(bound_processes, "die_with", lambda _: None)
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     yield

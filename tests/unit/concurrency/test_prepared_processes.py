@@ -1,6 +1,5 @@
 """Processes that are forked from a template are like those that are started."""
 
-import functools
 import os
 import pathlib
 import signal
@@ -29,8 +28,7 @@ signal.pause()
 
 @pytest.fixture
 def made() -> Iterator[prepared_processes.Template]:
-    die = functools.partial(processes.die_with, os.getpid())
-    made = prepared_processes.Template(die_with_parent=die)
+    made = prepared_processes.Template()
     yield made
     made.close()
 

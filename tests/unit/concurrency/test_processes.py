@@ -214,7 +214,9 @@ def test_a_process_leads_a_group_of_its_own(start: Start) -> None:
 
 def test_a_child_whose_parent_died_before_it_could_say_so_dies_as_well(start: Start) -> None:
     gone = start(python("")).pid
-    process = start(python("from harness import processes", f"processes.die_with({gone})", FOREVER))
+    process = start(
+        python("from harness import bound_processes", f"bound_processes.die_with({gone})", FOREVER)
+    )
     assert process.wait(timeout_s=TIMEOUT_S) == -signal.SIGKILL
 
 
@@ -295,21 +297,50 @@ def test_the_command_line_of_a_part() -> None:
 def test_an_interruption_while_a_process_is_started_is_not_lost(
     tmp_path: pathlib.Path, number: str
 ) -> None:
-    """Python runs hooks around the fork, and drops what is raised in them."""
     code = (
         "import os, pathlib, signal, sys\n"
-        "from harness import processes\n"
+        "from harness import bound_processes, processes\n"
         "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
-        f"os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.{number}))\n"
+        "popen = bound_processes.popen\n"
+        "def interrupted(*given, **options):\n"
+        "    child = popen(*given, **options)\n"
+        f"    os.kill(os.getpid(), signal.{number})\n"
+        "    print(child.pid, flush=True)\n"
+        "    return child\n"
+        "bound_processes.popen = interrupted\n"
         "try:\n"
         "    processes.start('x', ['sleep', '60'], log=pathlib.Path(sys.argv[1]))\n"
         "except KeyboardInterrupt:\n"
         "    sys.exit(42)\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "log")], timeout=30, check=False
+        [sys.executable, "-c", code, str(tmp_path / "log")],
+        stdout=subprocess.PIPE,
+        timeout=30,
+        check=False,
     )
     assert ended.returncode == 42
+    assert ended_processes.is_gone(int(ended.stdout))
+
+
+def test_a_process_is_started_without_hooks_around_a_fork(tmp_path: pathlib.Path) -> None:
+    """They wait for locks that a thread may hold for ever."""
+    code = (
+        "import os, pathlib, sys\n"
+        "from harness import processes\n"
+        "os.register_at_fork(before=lambda: os._exit(3))\n"
+        "processes.start('x', ['true'], log=pathlib.Path(sys.argv[1])).wait(timeout_s=30)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "log")], timeout=60, check=False
+    )
+    assert ended.returncode == 0
+
+
+def test_a_program_gets_the_usual_signals(start: Start) -> None:
+    """Python ignores SIGPIPE, also for the programs that it becomes."""
+    process = start(["sh", "-c", "kill -PIPE $$; sleep 60"])
+    assert process.wait(timeout_s=TIMEOUT_S) == -signal.SIGPIPE
 
 
 def test_a_thread_that_fails_ends_the_process_with_one_line() -> None:
