@@ -86,6 +86,8 @@ resource.v1.CapacityRequestPolicy default
 resource.v1.DeviceClaim requests
 resource.v1beta1.DeviceRequest deviceClassName
 scheduling.v1.PriorityClass value
+scheduling.v1alpha2.PodGroupSpec podGroupTemplateRef
+scheduling.v1alpha2.PodGroupTemplateReference workload
 storage.v1.CSINodeDriver topologyKeys
 """
 """Optional fields that are encoded when empty, because their tag lacks `omitempty`."""
@@ -230,6 +232,9 @@ resource.v1alpha3.DeviceTaintSelector device driver pool
 resource.v1beta1.BasicDevice allNodes allowMultipleAllocations bindsToNode nodeName
 resource.v1beta1.DeviceRequest adminAccess
 scheduling.v1.PriorityClass preemptionPolicy
+scheduling.v1alpha2.PodGroupResourceClaim resourceClaimName resourceClaimTemplateName
+scheduling.v1alpha2.PodGroupResourceClaimStatus resourceClaimName
+scheduling.v1alpha2.PodGroupSpec disruptionMode priority
 storage.v1.CSIDriverSpec attachRequired fsGroupPolicy nodeAllocatableUpdatePeriodSeconds podInfoOnMount preventPodSchedulingIfMissing
 storage.v1.CSIDriverSpec requiresRepublish seLinuxMount serviceAccountTokenInSecrets storageCapacity
 storage.v1.StorageClass allowVolumeExpansion reclaimPolicy volumeBindingMode

@@ -1,4 +1,5 @@
-"""The built-in admission plugins: NamespaceLifecycle, Priority and DefaultTolerationSeconds.
+"""The built-in admission plugins: NamespaceLifecycle, Priority, DefaultTolerationSeconds, and
+PodGroupWorkloadExists.
 
 They change or reject objects before validation. ServiceAccount and RuntimeClass are not
 implemented. After k8s.io/kubernetes/plugin/pkg/admission.
@@ -49,7 +50,9 @@ class Plugins:
     def admit(
         self, resource: resources.ResourceType, document: Document, old: Document | None
     ) -> None:
-        """Change a new or changed pod, in place; raises StatusError 403 to reject it."""
+        """Change a new or changed pod, in place; raises StatusError 403 to reject an object."""
+        if resource is resources.POD_GROUPS and old is None:
+            require_no_workload(document)
         if resource is not resources.PODS:
             return
         tolerate(document["spec"])
@@ -79,6 +82,15 @@ def _terminating(
         "NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace"
     )
     return status_errors.denied(resource, name, why, causes=[cause])
+
+
+def require_no_workload(group: Document) -> None:
+    """Raise StatusError 403 if a PodGroup is of a Workload: there are none here."""
+    reference = (group["spec"].get("podGroupTemplateRef") or {}).get("workload")
+    if reference:
+        name = group["metadata"].get("name", "")
+        why = f'PodGroup rejected: Workload "{reference.get("workloadName")}" not found'
+        raise status_errors.denied(resources.POD_GROUPS, name, why)
 
 
 Find = Callable[[str], Document | None]

@@ -17,6 +17,7 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import decoding
 from harness.apiserver.storage import stored_objects
 
+_DRA = "resource.k8s.io"
 Converter = Callable[[Document], None]
 _EXACT = (
     "deviceClassName",
@@ -124,13 +125,13 @@ def _rename(names: dict[str, str]) -> Converter:
 
 _INWARD: dict[resources.ResourceType, Converter] = {
     resources.NEW_EVENTS: _rename(_EVENT_FIELDS),
-    resources.optional("v1beta1", "resourceclaims"): _nest_claim,
-    resources.optional("v1beta1", "resourceclaimtemplates"): _nest_claim,
-    resources.optional("v1beta1", "resourceslices"): _flatten_slice,
+    resources.optional(_DRA, "v1beta1", "resourceclaims"): _nest_claim,
+    resources.optional(_DRA, "v1beta1", "resourceclaimtemplates"): _nest_claim,
+    resources.optional(_DRA, "v1beta1", "resourceslices"): _flatten_slice,
 }
 _OUTWARD: dict[resources.ResourceType, Converter] = {
     resources.NEW_EVENTS: _rename(_CORE_EVENT_FIELDS),
-    resources.optional("v1beta1", "resourceclaims"): _flatten_claim,
-    resources.optional("v1beta1", "resourceclaimtemplates"): _flatten_claim,
-    resources.optional("v1beta1", "resourceslices"): _nest_slice,
+    resources.optional(_DRA, "v1beta1", "resourceclaims"): _flatten_claim,
+    resources.optional(_DRA, "v1beta1", "resourceclaimtemplates"): _flatten_claim,
+    resources.optional(_DRA, "v1beta1", "resourceslices"): _nest_slice,
 }

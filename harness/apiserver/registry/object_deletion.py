@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable
 
 from harness.apiserver.registry import preconditions
-from harness.apiserver.registry.strategies import generic, pods
+from harness.apiserver.registry.strategies import generic, pod_groups, pods
 from harness.apiserver.scheme import resources, timestamps
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
@@ -56,6 +56,7 @@ class Deleter:
         self._objects = objects
         self._now = now
         self._empties_namespaces = empties_namespaces
+        self._groups = pod_groups.GroupProtection(objects)
         self._aged: collections.deque[object_tables.Place] = collections.deque()
         """Garbage that is due for collection."""
 
@@ -177,7 +178,8 @@ class Deleter:
         if self._is_emptied(stored.namespace) and self._delete_content(resource, stored):
             return True
         if stored.deleting:
-            return self._finish_step(resource, stored)
+            released = resource is resources.POD_GROUPS and self._release_group(stored)
+            return released or self._finish_step(resource, stored)
         if not stored.owners or self._objects.has_owner(stored):
             return False
         self.delete(resource, stored, AS_USUAL)
@@ -204,6 +206,17 @@ class Deleter:
             self._objects.put(resource, stored, document)
         else:
             self._objects.remove(resource, stored)
+        return True
+
+    def _release_group(self, group: stored_objects.Stored) -> bool:
+        """Take the finalizer from a PodGroup that no pod uses; return whether it had to go."""
+        document = self._groups.without_protection(group)
+        if document is None:
+            return False
+        if is_done(resources.POD_GROUPS, document):
+            self._objects.remove(resources.POD_GROUPS, group)
+        else:
+            self._objects.put(resources.POD_GROUPS, group, document)
         return True
 
     def _delete_blocking(self, places: list[object_tables.Place]) -> bool:

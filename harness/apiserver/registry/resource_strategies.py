@@ -1,9 +1,15 @@
 """The strategy and the validation of each resource."""
 
-from harness.apiserver.registry.strategies import core_kinds, dra_kinds, generic, pods
+from harness.apiserver.registry.strategies import (
+    core_kinds,
+    dra_kinds,
+    generic,
+    pod_groups,
+    pods,
+)
 from harness.apiserver.registry.strategies.generic import Rules
 from harness.apiserver.scheme import resources
-from harness.apiserver.validation.core import small_kinds
+from harness.apiserver.validation.core import pod_group_rules, small_kinds
 from harness.apiserver.validation.dra import (
     claim_status,
     device_classes,
@@ -20,6 +26,7 @@ _KINDS: dict[resources.ResourceType, type[generic.Strategy]] = {
     resources.LEASES: core_kinds.LeaseStrategy,
     resources.NAMESPACES: core_kinds.NamespaceStrategy,
     resources.NODES: core_kinds.NodeStrategy,
+    resources.POD_GROUPS: pod_groups.PodGroupStrategy,
     resources.PODS: pods.PodStrategy,
     resources.SLICES: dra_kinds.SliceStrategy,
     resources.TAINT_RULES: dra_kinds.TaintRuleStrategy,
@@ -34,6 +41,11 @@ _RULES: dict[resources.ResourceType, Rules] = {
     resources.LEASES: Rules(small_kinds.lease, lambda lease, _: small_kinds.lease(lease)),
     resources.NAMESPACES: Rules(small_kinds.namespace),
     resources.NODES: Rules(small_kinds.node, small_kinds.node_change),
+    resources.POD_GROUPS: Rules(
+        pod_group_rules.pod_group,
+        pod_group_rules.pod_group_change,
+        pod_group_rules.pod_group_status,
+    ),
     resources.PODS: Rules(pod_spec.pod, pod_spec.pod_change, pod_status.pod_status_change),
     resources.PRIORITY_CLASSES: Rules(
         small_kinds.priority_class, small_kinds.priority_class_change

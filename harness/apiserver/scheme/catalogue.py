@@ -136,6 +136,9 @@ ResourceSlice          resourceslices          - -      -                       
 
 = resource.k8s.io/v1alpha3
 DeviceTaintRule        devicetaintrules        - -      status                                         -    stored,returned,generation
+
+= scheduling.k8s.io/v1alpha2
+PodGroup               podgroups               N -      status                                         -    stored
 """
 """Resources that Kubernetes serves if `--runtime-config` enables their version."""
 

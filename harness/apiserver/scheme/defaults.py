@@ -105,6 +105,7 @@ CONSTANTS: dict[str, Document] = {
     "resource.v1.DeviceSubRequest": {"allocationMode": "ExactCount"},
     "resource.v1.DeviceToleration": {"operator": "Equal"},
     "resource.v1.ExactDeviceRequest": {"allocationMode": "ExactCount"},
+    "scheduling.v1alpha2.PodGroupSpec": {"disruptionMode": "Pod"},
     "scheduling.v1.PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
     "storage.v1.CSIDriverSpec": {
         "attachRequired": True,

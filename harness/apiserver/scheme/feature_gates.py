@@ -10,7 +10,11 @@ from harness import errors
 
 LIST_ATTRIBUTES = "DRAListTypeAttributes"
 """Attributes of devices whose value is a list."""
-DEFAULTS: Mapping[str, bool] = {LIST_ATTRIBUTES: False}
+POD_GROUPS = "GenericWorkload"
+"""Groups of pods: `spec.schedulingGroup` of a pod names its PodGroup."""
+GROUP_CLAIMS = "DRAWorkloadResourceClaims"
+"""Claims of a PodGroup, which its pods use together."""
+DEFAULTS: Mapping[str, bool] = {LIST_ATTRIBUTES: False, POD_GROUPS: False, GROUP_CLAIMS: False}
 """The gates that the server knows."""
 _VALUES = {"true": True, "false": False}
 _chosen = dict(DEFAULTS)

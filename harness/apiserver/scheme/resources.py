@@ -110,9 +110,9 @@ def group_versions() -> list[tuple[str, str]]:
     return list(dict.fromkeys((item.group, item.version) for item in ALL))
 
 
-def optional(version: str, plural: str) -> ResourceType:
-    """Return an optional resource of resource.k8s.io. Raises KeyError if there is none."""
-    return _OPTIONAL[_DRA, version, plural]
+def optional(group: str, version: str, plural: str) -> ResourceType:
+    """Return an optional resource. Raises KeyError if there is none."""
+    return _OPTIONAL[group, version, plural]
 
 
 def optional_group_versions() -> list[str]:
@@ -219,14 +219,16 @@ SLICES = _BY_PATH[_DRA, "v1", "resourceslices"]
 PRIORITY_CLASSES = _BY_PATH["scheduling.k8s.io", "v1", "priorityclasses"]
 NEW_EVENTS = _BY_PATH["events.k8s.io", "v1", "events"]
 """The events.k8s.io name of core events; both serve the same objects."""
-TAINT_RULES = optional("v1beta2", "devicetaintrules")
+TAINT_RULES = optional(_DRA, "v1beta2", "devicetaintrules")
+POD_GROUPS = optional("scheduling.k8s.io", "v1alpha2", "podgroups")
 STORED: tuple[ResourceType, ...] = tuple([item for item in (*ALL, *OPTIONAL) if item.is_stored])
 """All resources that have objects, served or not."""
 
 
 def _storage_of(item: ResourceType) -> ResourceType:
-    if item.plural == TAINT_RULES.plural:
-        return TAINT_RULES
+    for alone in (TAINT_RULES, POD_GROUPS):
+        if item.plural == alone.plural:
+            return alone
     return _BY_PATH[item.group, "v1", item.plural]
 
 

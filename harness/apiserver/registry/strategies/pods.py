@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.registry.strategies import generic
-from harness.apiserver.scheme import quantities, resources
+from harness.apiserver.scheme import feature_gates, quantities, resources
 from harness.apiserver.scheme.json_document import Document
 
 DEFAULT_GRACE_S = 30
@@ -44,7 +44,8 @@ class PodStrategy(generic.Strategy):
 
     def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
         """Drop fields of the gates GenericWorkload and DRANodeAllocatableResources."""
-        generic.drop_new(document, old, "spec", "schedulingGroup")
+        if not feature_gates.is_on(feature_gates.POD_GROUPS):
+            generic.drop_new(document, old, "spec", "schedulingGroup")
         generic.drop_new(document, old, "status", "nodeAllocatableResourceClaimStatuses")
 
 

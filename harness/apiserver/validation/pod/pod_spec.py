@@ -69,6 +69,8 @@ def _spec(spec: Document) -> Iterator[Cause]:
         at = f"spec.affinity.nodeAffinity.{_REQUIRED}"
         yield from selector_rules.node_selector(required, at)
     yield from _tolerations(spec.get("tolerations") or [], "spec.tolerations")
+    if (group := spec.get("schedulingGroup")) is not None:
+        yield from _group(group.get("podGroupName"), "spec.schedulingGroup.podGroupName")
     for key, problems in _NAMES.items():
         if name := spec.get(key):
             yield from formats.check(f"spec.{key}", name, problems)
@@ -100,6 +102,12 @@ def pod_change(document: Document, old: Document) -> Iterator[Cause]:
 
 def _name(document: Document) -> str:
     return document.get("name") or ""
+
+
+def _group(name: str | None, at: str) -> list[Cause]:
+    if name is None:
+        return [field_errors.invalid(at, None, "must specify one of: `podGroupName`")]
+    return formats.check(at, name, formats.subdomain)
 
 
 def _gate(gate: Document, at: str) -> list[Cause]:

@@ -12,10 +12,10 @@ from harness.apiserver.storage import watch_cache
 R = resources
 Document = dict[str, Any]
 V1BETA1 = {
-    name: resources.optional("v1beta1", name)
+    name: resources.optional("resource.k8s.io", "v1beta1", name)
     for name in ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices")
 }
-V1BETA2_CLAIMS = resources.optional("v1beta2", "resourceclaims")
+V1BETA2_CLAIMS = resources.optional("resource.k8s.io", "v1beta2", "resourceclaims")
 EXACT = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 2}
 FIRST = {"name": "b", "firstAvailable": [{"name": "x", "deviceClassName": "gpu"}]}
 
@@ -147,12 +147,14 @@ def test_a_version_is_served_once_it_is_enabled(live: Any, monkeypatch: Any) -> 
 
 @pytest.mark.parametrize("version", ["v1beta2", "v1alpha3"])
 def test_taint_rules_exist_once(store: Any, refuses: Any, version: str) -> None:
-    rules = resources.optional(version, "devicetaintrules")
+    rules = resources.optional("resource.k8s.io", version, "devicetaintrules")
     taint = {"key": "broken", "effect": "NoExecute"}
     spec = {"deviceSelector": {"driver": "gpu.example"}, "taint": taint}
     store.create(rules, "", {"metadata": {"name": "r"}, "spec": spec})
     for other in ("v1beta2", "v1alpha3"):
-        seen = store.get(resources.optional(other, "devicetaintrules"), "", "r").document()
+        seen = store.get(
+            resources.optional("resource.k8s.io", other, "devicetaintrules"), "", "r"
+        ).document()
         assert seen["apiVersion"] == f"resource.k8s.io/{other}"
     with refuses(422, "Invalid", "spec.taint.effect: Required value"):
         store.create(rules, "", {"metadata": {"name": "q"}, "spec": {"taint": {"key": "broken"}}})
