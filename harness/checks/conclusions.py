@@ -2,7 +2,8 @@
 
 Guarantees about which a run says nothing take no part in the verdict, unless the run owes them:
 device exclusivity, and what its scenario demands (`load.examined`, `limits.progress_s`). A VALID
-run names those that it could not judge.
+run names those that it could not judge, and those about what it used (`used_features`) of which
+it judged nothing, or not all.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from harness.checks import (
     verdicts,
 )
 from harness.checks.certificate import certificate_items, certification
+from harness.checks.evidence import used_features
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import plans, records, subject_names
 
@@ -46,11 +48,8 @@ def judgement(
     items = evidence[certification.Certificate].items
     items = require_examined(items, results, plan.requirements.examined)
     digests = history.digests()
-    unseen = [
-        item
-        for item in not_examined
-        if item.reason != plain_answers.NOT_ASKED and not item.is_vacuous
-    ]
+    asked = evidence[used_features.UsedFeatures].asked
+    unseen = [*_unseen(results, not_examined, asked)]
     verdict, reason = conclude(items, results, measured, unseen=unseen)
     was_ended = was_ended_as_planned(verdict, plan, history.phases)
     return verdict_files.Judgement(
@@ -82,6 +81,26 @@ def owed(plan: plans.Plan, at_rest: Iterable[str]) -> frozenset[str]:
     asked = at_rest if plan.progress_s is not None else ()
     always = ALWAYS if not scripted_plans.is_scripted(plan) else ()
     return frozenset((*plan.requirements.examined, *asked, *always))
+
+
+def _unseen(
+    results: Iterable[verdicts.CheckResult],
+    others: Iterable[verdicts.NotExamined],
+    asked: Collection[str],
+) -> Iterator[str]:
+    """Yield the guarantees that were not examined, or not for all that they are about.
+
+    `asked` are the names of the checks about what the run used; of others, those count that the run
+    could not judge, although it had what they are about.
+    """
+    for item in others:
+        is_idle = item.reason == plain_answers.NOT_ASKED or item.is_vacuous
+        if item.check in asked or not is_idle:
+            yield item.check
+    for result in results:
+        if result.unexamined_count and result.check in asked:
+            count = result.unexamined_count
+            yield f"{result.check} ({count} of {count + result.examined_count})"
 
 
 def _without_vacuous(
@@ -158,12 +177,12 @@ def conclude(
     results: Sequence[verdicts.CheckResult],
     measured: run_figures.Figures,
     *,
-    unseen: Sequence[verdicts.NotExamined] = (),
+    unseen: Sequence[str] = (),
 ) -> tuple[verdicts.Verdict, str]:
     """Return the worst verdict of the checks, with its reason in one sentence.
 
     An incomplete certificate turns VALID into UNKNOWN; it does not weaken INVALID. `unseen` are
-    guarantees that the run could not judge, although it had what they are about.
+    guarantees that were not examined, as the sentence names them.
     """
     verdict = verdicts.worst(result.verdict for result in results)
     missing = [item for item in items if not item.ok]
@@ -192,7 +211,7 @@ def _times(count: int) -> str:
 def _kept(
     results: Sequence[verdicts.CheckResult],
     measured: run_figures.Figures,
-    unseen: Sequence[verdicts.NotExamined],
+    unseen: Sequence[str],
 ) -> str:
     allocations = verdicts.counted(measured.allocations, "allocation")
     devices = verdicts.counted(measured.devices, "device")
@@ -201,6 +220,6 @@ def _kept(
     claims = verdicts.counted(measured.claims, "claim")
     parts = [f"{held}: {allocations} of {devices}, {claims}, {pods} that ran"]
     if unseen:
-        parts.append(f"not examined: {', '.join(item.check for item in unseen)}")
+        parts.append(f"not examined: {', '.join(unseen)}")
     left = [item for item in results if item.reason.endswith(verdicts.LEFT_OUT)]
     return "; ".join([*parts, *(f"{item.check}: {item.reason}" for item in left)])

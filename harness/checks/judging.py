@@ -22,6 +22,7 @@ from harness.checks import (
     version_skew,
 )
 from harness.checks.certificate import certification
+from harness.checks.evidence import used_features
 from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.holds import hold_history
 from harness.checks.plugin_checks import planned_checks
@@ -101,7 +102,7 @@ def _read(history: histories.History, witness: Sequence[pathlib.Path]) -> protoc
     """Read the observations once, for all that the checks and the certificate ask of them."""
     given = audit_comparison.given(history, witness)
     asked = protocol.needs(check_registry.CHECKS, history.plan)
-    kinds = [*certification.needs(history.plan), *asked, *given]
+    kinds = [*certification.needs(history.plan), *asked, *given, used_features.UsedFeatures]
     return protocol.read(history, kinds, given)
 
 

@@ -139,6 +139,8 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """Summaries of further violations, up to a limit."""
     reason: str
     """One line with figures."""
+    unexamined_count: int = 0
+    """Number of things that the guarantee is about, and that could not be examined."""
 
     @property
     def is_vacuous(self) -> bool:

@@ -94,10 +94,22 @@ def devices_of(node: str, count: int, **fields: Any) -> Object:
     return {"metadata": {**_meta(f"slice-{node}"), "namespace": ""}, "spec": spec}
 
 
-def taint_rule(name: str) -> Object:
-    """A DeviceTaintRule for all devices."""
+def taint_rule(name: str, **selector: str) -> Object:
+    """A DeviceTaintRule for the devices that it selects; without a selector, for all."""
     taint = {"key": "broken", "effect": "NoSchedule"}
-    return {"metadata": _meta(name), "spec": {"deviceSelector": {}, "taint": taint}}
+    return {"metadata": _meta(name), "spec": {"deviceSelector": selector, "taint": taint}}
+
+
+def device_class(name: str, *expressions: str, extended: str = "") -> Object:
+    """A DeviceClass with these selectors, which backs an extended resource."""
+    selectors = [{"cel": {"expression": text}} for text in expressions]
+    spec = {"selectors": selectors, "extendedResourceName": extended}
+    return {"metadata": _meta(name), "spec": spec}
+
+
+def node(name: str, **labels: str) -> Object:
+    """A node."""
+    return {"metadata": _meta(name) | {"labels": labels}}
 
 
 def _meta(name: str, *, deleting: bool = False) -> Object:
@@ -113,6 +125,8 @@ class World:
     claims: Sequence[Object] = ()
     slices: Sequence[Object] = ()
     taint_rules: Sequence[Object] = ()
+    classes: Sequence[Object] = ()
+    nodes: Sequence[Object] = ()
 
     def observations(self) -> list[records.Body]:
         """The records of a recorder: all objects came within the first second of the load."""
@@ -122,6 +136,8 @@ class World:
             for resource, items in (
                 (world_states.SLICES, self.slices),
                 (observations.TAINT_RULES, self.taint_rules),
+                (observations.CLASSES, self.classes),
+                (observations.NODES, self.nodes),
                 (world_states.CLAIMS, self.claims),
                 (world_states.PODS, self.pods),
             )

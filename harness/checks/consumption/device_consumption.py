@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from harness.checks import check_results, protocol, request_amounts, verdicts
 from harness.checks.consumption import declared_devices, excesses
 from harness.checks.holds import hold_history
+from harness.checks.observed import observations
 from harness.history import plans
 from harness.model import quantities
 
@@ -28,9 +29,21 @@ _CONSUMING = ("shared", "partitions", "limit")
 
 
 def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan have devices that consume something."""
+    """Return whether runs with this plan observe devices, or have some that consume something."""
+    return observations.SLICES in plan.resources or is_owed(plan)
+
+
+def is_owed(plan: plans.Plan) -> bool:
+    """Return whether the plan describes devices that consume something."""
     pools: dict[str, Any] = plan.settings.get("pools") or {}
     return any(kind.get(key) for kind in pools.get("more") or () for key in _CONSUMING)
+
+
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return the result; NotExamined if nothing was consumed, and the plan describes nothing."""
+    found = check(evidence[hold_history.HoldHistory], evidence[declared_devices.DeclaredDevices])
+    is_idle = found.is_vacuous and not is_owed(evidence.plan)
+    return found.as_not_examined() if is_idle else found
 
 
 CHECK = protocol.Check(
@@ -39,9 +52,7 @@ CHECK = protocol.Check(
     promise="no capacity of a device and no counter of a pool is consumed beyond what there is",
     applies=applies,
     needs=(hold_history.HoldHistory, declared_devices.DeclaredDevices),
-    judge=lambda evidence: check(
-        evidence[hold_history.HoldHistory], evidence[declared_devices.DeclaredDevices]
-    ),
+    judge=judge,
 )
 
 

@@ -35,6 +35,8 @@ class Unjudged:
 
     reason: str
     """A clause: `of a device no slice was observed`."""
+    is_vacuous: bool = False
+    """The guarantee is not about the allocation."""
 
 
 Answer: TypeAlias = Wrong | Unjudged | None
@@ -112,8 +114,18 @@ class Findings:
 
     def rows(self, kind: type[Wrong] | type[Unjudged]) -> Rows:
         """Return the allocations with an answer of this kind."""
-        chosen = np.array([isinstance(answer, kind) for answer in self.answers], dtype=bool)
-        return np.flatnonzero(chosen[self.which]) if len(self.answers) else self.which
+        return self._rows([isinstance(answer, kind) for answer in self.answers])
+
+    def unjudged(self) -> tuple[Rows, Rows]:
+        """Return the allocations that the guarantee is not about, and others not examined."""
+        vacuous = [isinstance(item, Unjudged) and item.is_vacuous for item in self.answers]
+        left = [isinstance(item, Unjudged) and not item.is_vacuous for item in self.answers]
+        return self._rows(vacuous), self._rows(left)
+
+    def _rows(self, chosen: Sequence[bool]) -> Rows:
+        """Return the allocations whose answers are chosen."""
+        flags = np.array(chosen, dtype=bool)
+        return np.flatnonzero(flags[self.which]) if len(self.answers) else self.which
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -173,8 +185,8 @@ def result(
     """
     wrong = findings.rows(Wrong)
     wrong = wrong[np.argsort(questions.versions[wrong], kind="stable")]
-    unjudged = findings.rows(Unjudged)
-    examined = len(questions.made) - len(unjudged)
+    vacuous, unjudged = findings.unjudged()
+    examined = len(questions.made) - len(unjudged) - len(vacuous)
     if not examined:
         return not_examined(check, _why(findings, unjudged) if len(unjudged) else nothing)
     told = _Told(check.name, questions.made, findings)
@@ -194,6 +206,7 @@ def result(
         violations=[told.violation(row) for row in chosen],
         others=[told.summary(row) for row in others[: check_results.OTHERS_MAX]],
         reason=told.reason(wrong, examined, unjudged, good),
+        unexamined_count=len(unjudged),
     )
 
 

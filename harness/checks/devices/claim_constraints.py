@@ -11,27 +11,16 @@ An allocation is wrong if its constraints do not hold for any versions of the de
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from harness.checks.devices import allocation_judging, allocations, attributes, device_catalogue
 from harness.checks.observed import observations, observed_claims
-from harness.history import plans
 
 COMBINATIONS_MAX = 64
 """Combinations of versions of devices that are tried for one constraint."""
-_UNCONSTRAINED = allocation_judging.Unjudged("the claim has no constraints")
+_UNCONSTRAINED = allocation_judging.Unjudged("the claim has no constraints", is_vacuous=True)
 _CHANGED_OFTEN = allocation_judging.Unjudged(
     "the devices were changed too often to try all versions"
 )
-
-
-def applies(plan: plans.Plan) -> bool:
-    """Return whether claims of runs with this plan have constraints."""
-    settings: dict[str, Any] = plan.settings
-    claims = [settings.get("claim"), *(settings.get("claims") or ())]
-    return observations.SLICES in plan.resources and any(
-        claim.get("constraints") for claim in claims if claim
-    )
 
 
 def _ask(
@@ -95,7 +84,6 @@ CHECK = allocation_judging.of_each(
     promise="the devices of a claim have the attributes that its constraints demand",
     good="all constraints hold",
     nothing="no claim with constraints was allocated",
-    applies=applies,
     rests_on=(observations.SLICES,),
     ask=_ask,
 )

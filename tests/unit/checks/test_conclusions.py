@@ -16,6 +16,7 @@ from harness.checks import (
     verdicts,
 )
 from harness.checks.certificate import certificate_items
+from harness.checks.evidence import used_features
 from harness.history import plans, records
 from harness.report import publishing
 from tests.histories import building
@@ -69,6 +70,20 @@ def test_what_examined_nothing_takes_no_part(
     doubtful = msgspec.structs.replace(SILENT, reason="clouds may be missing")
     told = _judge(tmp_path / "doubtful", monkeypatch, doubtful).reason
     assert told.endswith("; not examined: silent")
+
+
+def test_what_the_run_used_is_named_if_it_was_not_examined(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partly = msgspec.structs.replace(_result("partly", VALID), unexamined_count=3)
+    asked = frozenset({"silent", "partly", "whole"})
+    monkeypatch.setattr(used_features.UsedFeatures, "asked", asked)
+    judgement = _judge(tmp_path / "asked", monkeypatch, SILENT, partly, _result("whole", VALID))
+    assert judgement.verdict is VALID
+    assert judgement.reason.endswith("; not examined: silent, partly (3 of 4)")
+    monkeypatch.setattr(used_features.UsedFeatures, "asked", frozenset())
+    other = _judge(tmp_path / "other", monkeypatch, SILENT, partly)
+    assert "not examined" not in other.reason
 
 
 @pytest.mark.parametrize(("progress_s", "owed"), [(None, set()), (5.0, {"silent"})])

@@ -468,4 +468,7 @@ def test_a_slice_without_sense_makes_the_evidence_unknown(
 def test_runs_owe_it_whose_devices_consume_something(pools: dict[str, Any], is_owed: bool) -> None:
     plan = building.plan()
     plan.settings["pools"] = pools
-    assert device_consumption.applies(plan) is is_owed
+    assert device_consumption.is_owed(plan) is is_owed
+    assert device_consumption.CHECK.applies(plan) is is_owed
+    seen = msgspec.structs.replace(plan, resources=["resourceslices"])
+    assert device_consumption.CHECK.applies(seen)

@@ -1090,7 +1090,13 @@ def test_equal_allocations_are_asked_about_once() -> None:
         (["resourceclaims", "pods"], set()),
         (
             ["resourceclaims", "pods", "resourceslices"],
-            {requested_results, granted_access, granted_shares, distinct_devices},
+            {
+                requested_results,
+                granted_access,
+                granted_shares,
+                distinct_devices,
+                claim_constraints,
+            },
         ),
         (
             ["resourceslices", "deviceclasses"],
@@ -1099,6 +1105,7 @@ def test_equal_allocations_are_asked_about_once() -> None:
                 granted_access,
                 granted_shares,
                 distinct_devices,
+                claim_constraints,
                 selected_devices,
                 copied_results,
             },
@@ -1110,12 +1117,13 @@ def test_equal_allocations_are_asked_about_once() -> None:
                 granted_access,
                 granted_shares,
                 distinct_devices,
+                claim_constraints,
                 reachable_devices,
             },
         ),
         (
             ["resourceclaims", "pods", "resourceslices", "deviceclasses", "nodes"],
-            set(CHECKS) - {claim_constraints},
+            set(CHECKS),
         ),
     ],
 )
@@ -1124,12 +1132,18 @@ def test_runs_owe_what_their_recorder_can_show(resources: list[str], expected: s
     assert {check for check in CHECKS if check.CHECK.applies(plan)} == expected
 
 
-def test_runs_with_constraints_owe_them() -> None:
-    plan = msgspec.structs.replace(building.plan(), resources=["resourceslices"])
-    for claims, expected in (({}, False), ({"constraints": [{}]}, True)):
-        for settings in ({"claim": claims}, {"claims": [{}, claims]}):
-            made = msgspec.structs.replace(plan, settings=settings)
-            assert claim_constraints.applies(made) is expected
+def test_claims_without_constraints_say_nothing_of_them() -> None:
+    plain, other = claim("c", result("D1")), claim("d", result("D2"))
+    answer = _answered(claim_constraints, [*_world(), plain])
+    assert answer.reason == "no claim with constraints was allocated, so nothing was examined"
+    asking = claim("e", result("D1"), constraints=MATCH)
+    both = judge(claim_constraints, [*_world(), plain, asking, other])
+    assert (both.examined_count, both.unexamined_count) == (1, 0)
+
+
+def _answered(check: Any, events: Events) -> verdicts.Answer:
+    answer: verdicts.Answer = check.CHECK.judge(placements.fold(events).evidence())
+    return answer
 
 
 def test_in_a_cluster_of_one_node_the_device_of_a_node_still_needs_its_name() -> None:

@@ -1,0 +1,99 @@
+"""Which parts of Dynamic Resource Allocation a run used, and the checks that are about them.
+
+Read from the objects themselves, so that it does not matter whether a scenario describes them or
+brings manifests. A guarantee about something that was used is one that the scenario asked for.
+"""
+
+from collections.abc import Iterator
+
+from harness.checks.observed import (
+    folders,
+    observations,
+    observed_claims,
+    observed_pods,
+    observed_slices,
+)
+
+CHECKS = {
+    "constraints": ("claim_constraints",),
+    "alternatives": ("requested_results",),
+    "shares": ("granted_shares", "device_consumption"),
+    "counters": ("device_consumption",),
+    "taints": ("tainted_devices",),
+    "admin access": ("granted_access",),
+    "binding conditions": ("device_readiness",),
+    "extended resources": ("extended_claims",),
+}
+"""Feature -> names of the checks that are about it."""
+_IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+
+
+class UsedFeatures(folders.Folder):
+    """The features of CHECKS that claims, slices, rules, classes and pods have used so far."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        self._resources: set[str] = set()
+        """Names of resources that pods ask for."""
+        self._extended: set[str] = set()
+        """Names of extended resources that classes back."""
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The names of the checks that are about the features used."""
+        used = self.seen | ({"extended resources"} if self._has_extended() else set())
+        return frozenset(name for feature in used for name in CHECKS[feature])
+
+    def _has_extended(self) -> bool:
+        implicit = any(name.startswith(_IMPLICIT_PREFIX) for name in self._resources)
+        return implicit or not self._resources.isdisjoint(self._extended)
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note what a new claim asks for."""
+        if seen.type in ("ADDED", "LISTED"):
+            self.seen.update(_of_claim(seen.object.spec.devices))
+
+    def see_slice(self, seen: observations.SeenSlice) -> None:
+        """Note what the devices of a slice have."""
+        for device in seen.object.spec.devices or ():
+            self.seen.update(_of_device(device))
+
+    def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
+        """Note that a rule taints devices."""
+        if seen.object.spec.taint.is_blocking:
+            self.seen.add("taints")
+
+    def see_class(self, seen: observations.SeenClass) -> None:
+        """Note which extended resource a class backs."""
+        self._extended.add(seen.object.spec.extended_resource_name)
+
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        """Note which resources a new pod asks for."""
+        if seen.type in ("ADDED", "LISTED"):
+            self._resources.update(_resources(seen.object.spec))
+
+
+def _of_claim(spec: observed_claims.DeviceClaim) -> Iterator[str]:
+    if spec.constraints:
+        yield "constraints"
+    for request in spec.requests or ():
+        if request.first_available:
+            yield "alternatives"
+        if request.exactly is not None and request.exactly.admin_access:
+            yield "admin access"
+
+
+def _of_device(device: observed_slices.Device) -> Iterator[str]:
+    if device.allow_multiple_allocations:
+        yield "shares"
+    if device.consumes_counters:
+        yield "counters"
+    if device.binding_conditions:
+        yield "binding conditions"
+    if any(taint.is_blocking for taint in device.taints or ()):
+        yield "taints"
+
+
+def _resources(spec: observed_pods.PodSpec) -> Iterator[str]:
+    for container in (*(spec.containers or ()), *(spec.init_containers or ())):
+        yield from container.resources.requests or ()
