@@ -3,6 +3,7 @@
 HarnessError                 the harness could not do its work                     exit code 1
 ├── UsageError               usage or configuration error                          exit code 2
 │   ├── ScenarioError        scenario or cluster file missing or invalid
+│   ├── ManifestError        file of API objects missing or invalid (names file and document)
 │   ├── KubeconfigError      kubeconfig missing, unreadable or unusable
 │   ├── UnusableClusterError requirements of a cluster missing, or access denied
 │   ├── DataDirectoryError   data folder of an API server damaged, in use, or not one
@@ -42,6 +43,10 @@ class UsageError(HarnessError):
 
 class ScenarioError(UsageError):
     """A scenario or cluster file is missing or invalid."""
+
+
+class ManifestError(UsageError):
+    """A file of API objects is missing or invalid; the message names file, document and field."""
 
 
 class KubeconfigError(UsageError):

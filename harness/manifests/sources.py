@@ -1,0 +1,60 @@
+"""Where an object stands, and the object with it."""
+
+import dataclasses
+
+from harness import errors
+from harness.model.objects import Object
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A place in a file; documents, items and lines count from 1."""
+
+    path: str
+    """The file as it was named."""
+    document: int = 1
+    item: int | None = None
+    """The number in a `List`; None: the document is the object."""
+    line: int | None = None
+    """The first line of the object; None: not known, as in JSON."""
+
+    def __str__(self) -> str:
+        item = f", item {self.item}" if self.item is not None else ""
+        line = f" (line {self.line})" if self.line is not None else ""
+        return f"{self.path}, document {self.document}{item}{line}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """An object of a file, without what a server writes."""
+
+    obj: Object
+    source: Source
+
+    @property
+    def api_version(self) -> str:
+        """`v1`, `resource.k8s.io/v1`; empty without one."""
+        return str(self.obj.get("apiVersion", ""))
+
+    @property
+    def kind(self) -> str:
+        """`ResourceSlice`; never empty."""
+        return str(self.obj["kind"])
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`; empty if the server is to generate one (`generateName`)."""
+        return str(self.obj["metadata"].get("name", ""))
+
+    @property
+    def namespace(self) -> str:
+        """`metadata.namespace`; empty without one."""
+        return str(self.obj["metadata"].get("namespace", ""))
+
+    def error(self, problem: str, *, field: str = "") -> errors.ManifestError:
+        """Return an error that names the place, the object and the field, then the problem."""
+        name = self.name or str(self.obj["metadata"].get("generateName", "")) or "without a name"
+        where = f"{self.source}: {self.kind} {name}"
+        return errors.ManifestError(
+            f"{where}: {field}: {problem}" if field else f"{where}: {problem}"
+        )

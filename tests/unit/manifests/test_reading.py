@@ -1,0 +1,138 @@
+"""Files of objects: what is read, what is dropped, and what is refused in one sentence."""
+
+import pathlib
+
+import pytest
+
+from harness import errors
+from harness.manifests import reading, sources
+
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"
+
+
+def read(folder: pathlib.Path, text: str | bytes, **options) -> list[sources.Manifest]:
+    path = folder / "objects.yaml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return list(reading.read([str(path)], **options))
+
+
+def refused(folder: pathlib.Path, text: str | bytes, **options) -> str:
+    with pytest.raises(errors.ManifestError) as caught:
+        read(folder, text, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(f"{folder}/objects.yaml")
+
+
+def test_documents_and_lists_keep_their_places(tmp_path: pathlib.Path) -> None:
+    listed = "apiVersion: v1\nitems:\n- " + NODE.replace("\n", "\n  ") + "\nkind: List\n"
+    found = read(tmp_path, f"---\n# nothing\n---\n{NODE}---\n{listed}")
+    places = [(item.source.document, item.source.item, item.source.line) for item in found]
+    assert places == [(2, None, 4), (3, 1, 10)]
+    assert found[0].obj == found[1].obj
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v1\nitems:\n- metadata: {name: a}\nkind: NodeList\n",
+        '{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"a"}}]}',
+        '{"kind":"List","apiVersion":"v1","items":'
+        + '[{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"a"}}]}]}',
+        "\ufeff" + NODE.replace("\n", "\r\n"),
+        NODE.encode("utf-16"),
+    ],
+)
+def test_every_form_is_the_same_object(text: str | bytes, tmp_path: pathlib.Path) -> None:
+    (found,) = read(tmp_path, text)
+    assert found.obj == {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}
+
+
+def test_server_fields_are_dropped(tmp_path: pathlib.Path) -> None:
+    text = """{apiVersion: v1, kind: Node, spec: {x: 1}, status: {capacity: {cpu: 1}, conditions: []},
+      metadata: {name: n, generateName: n-, uid: u, resourceVersion: "1", finalizers: [f],
+      managedFields: [{}], ownerReferences: [{}], creationTimestamp: 2020-01-01T00:00:00Z,
+      labels: {l: a}, annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}}}"""
+    (found,) = read(tmp_path, text)
+    assert found.obj["metadata"] == {"name": "n", "labels": {"l": "a"}}
+    assert found.obj["status"] == {"capacity": {"cpu": 1}}
+
+
+def test_older_versions_have_the_shape_of_v1(tmp_path: pathlib.Path) -> None:
+    text = """apiVersion: resource.k8s.io/v1beta1
+kind: ResourceSlice
+metadata: {name: s}
+spec: {driver: d, devices: [{name: x, basic: {attributes: {a: {int: 1}}}}]}
+---
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaimTemplate
+metadata: {name: t}
+spec: {spec: {devices: {requests: [{name: r, deviceClassName: c, count: 2}]}}}
+"""
+    a_slice, template = read(tmp_path, text)
+    assert a_slice.api_version == template.api_version == "resource.k8s.io/v1"
+    assert a_slice.obj["spec"]["devices"] == [{"name": "x", "attributes": {"a": {"int": 1}}}]
+    requests = template.obj["spec"]["spec"]["devices"]["requests"]
+    assert requests == [{"name": "r", "exactly": {"deviceClassName": "c", "count": 2}}]
+
+
+def test_values_are_those_of_kubectl(tmp_path: pathlib.Path) -> None:
+    text = NODE + "spec: {a: yes, b: 010, c: 2020-01-01, d: 1:59, e: 1.0, f: ~, on: '1', g: 0x1F}\n"
+    (found,) = read(tmp_path, text)
+    wanted = {"a": True, "b": 8, "c": "2020-01-01", "d": "1:59", "e": 1, "f": None, "g": 31}
+    assert found.obj["spec"] == wanted | {"true": "1"}
+
+
+def test_aliases_and_merged_keys(tmp_path: pathlib.Path) -> None:
+    text = NODE + "spec:\n  a: &a {x: 1, y: 2}\n  b: *a\n  c: {<<: *a, y: 3}\n"
+    (found,) = read(tmp_path, text)
+    both = {"x": 1, "y": 2}
+    assert found.obj["spec"] == {"a": both, "b": both, "c": {"x": 1, "y": 3}}
+
+
+BOMB = "a0: &a0 [1, 1]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, ", line 6: expected at most 100000 values by aliases"),
+        ("a: &a [*a]", ", line 1: expected an anchor before its alias *a"),
+        ("[" * 200, ", line 1: expected at most 100 collections inside each other"),
+        ("a:\n\tb: 1\n", ", line 2: expected YAML; found"),
+        (NODE + "kind: Node\n", ", line 4: expected each key once, got 'kind' twice"),
+        ('{"kind": "Node", "kind": "Pod"}', ": expected JSON; expected each key once, got 'kind'"),
+        ("a: !!python/name:os.system x", ", line 1: expected no tag of YAML"),
+        ("a: .nan", ", line 1: expected a number that JSON has, got .nan"),
+        (b"\x7fELF\x00", ": expected YAML or JSON; "),
+        ("- 1", ", document 1 (line 1): expected an object of the API, got a list"),
+        ("kind: Node", ", document 1 (line 1): expected an object of the API with apiVersion"),
+        ("kind: [x]\napiVersion: v1", ", document 1 (line 1): expected an object of the API with"),
+        (NODE.replace("a}", "5}"), ", document 1 (line 1): Node: metadata.name: expected text"),
+        (
+            '{"kind": "Node", "apiVersion": "v1", "x": "\\ud800"}',
+            ", document 1: Node without a name: ",
+        ),
+        (NODE + "items: [{a: 1}]\n", ", document 1 (line 1): expected a List of objects"),
+        (
+            NODE.replace("v1", "resource.k8s.io/v1alpha2"),
+            ", document 1 (line 1): Node a: expected resource.k8s.io/v1, or v1beta2 or v1beta1, got",
+        ),
+    ],
+)
+def test_what_is_no_list_of_objects_is_refused(
+    text: str | bytes, said: str, tmp_path: pathlib.Path
+) -> None:
+    assert refused(tmp_path, text).startswith(said)
+
+
+def test_kinds_that_are_not_expected_are_refused_by_name(tmp_path: pathlib.Path) -> None:
+    text = f"{NODE}---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\n"
+    said = refused(tmp_path, text, kinds=["Node"], of="pools.from")
+    assert said.startswith(
+        ", document 2 (line 5): Deployment web: expected one of Node in pools.from, got Deployment"
+    )
+
+
+def test_a_missing_file_is_named(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.ManifestError, match=r"none\.yaml: expected a readable file"):
+        list(reading.read([str(tmp_path / "none.yaml")]))
