@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from harness import errors, suggestions
 from harness.manifests import api_versions, documents, server_fields, sources, yaml_documents
 
@@ -16,7 +14,7 @@ def read(
 ) -> Iterator[sources.Manifest]:
     """Yield the objects of all documents and Lists of files, in their order.
 
-    Each is without server fields, in today's version of resource.k8s.io, and can be said in JSON.
+    Each is without server fields, and in today's version of resource.k8s.io.
     `kinds`: those that are allowed; empty: all. `of` is the key that names the files, for messages.
     Raises ManifestError with file, document and object for anything else. A file without objects
     yields none.
@@ -40,7 +38,6 @@ def _of_value(
         return
     manifest = sources.Manifest(obj=server_fields.dropped(obj), source=source)
     _require_kind(manifest, kinds, of)
-    _require_json(manifest)
     yield manifest
 
 
@@ -73,11 +70,3 @@ def _require_kind(manifest: sources.Manifest, kinds: Collection[str], of: str) -
         f"expected one of {', '.join(kinds)} in {of}, got {manifest.kind} of {manifest.api_version}; "
         f"remove it from the file.{near}"
     )
-
-
-def _require_json(manifest: sources.Manifest) -> None:
-    """Raise ManifestError for text that has half of a surrogate pair."""
-    try:
-        msgspec.json.encode(manifest.obj)
-    except UnicodeError as error:
-        raise manifest.error("expected text that UTF-8 can say, got half a character") from error

@@ -1,4 +1,4 @@
-"""Drops what an API server, kubectl or a controller has written into an object."""
+"""Drops the fields of an object that an API server, kubectl or a controller has written."""
 
 from harness.model.objects import Object
 
@@ -19,7 +19,7 @@ _ANNOTATIONS = (
     "kubectl.kubernetes.io/last-applied-configuration",
 )
 _OF_NODES = ("allocatable", "capacity")
-"""What stays of the status of a Node: by it pods are placed."""
+"""Fields of the status of a Node that stay: pods are placed by them."""
 
 
 def dropped(obj: Object) -> Object:

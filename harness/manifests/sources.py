@@ -1,4 +1,4 @@
-"""Where an object stands, and the object with it."""
+"""An object of a file, and its place there."""
 
 import dataclasses
 

@@ -27,7 +27,7 @@ Place = tuple[sources.Source, Any]
 
 
 class _Problem(Exception):  # noqa: N818 - becomes a ManifestError, with the file's name
-    """What is wrong, and the line, counted from 0."""
+    """A mistake, with its line, counted from 0."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -201,7 +201,7 @@ class _Reader:
 
     @property
     def _is_items(self) -> bool:
-        """Whether the innermost collection is `items` of the document."""
+        """True if the innermost collection is `items` of the document."""
         return len(self._open) == 2 and self._open[0].key == "items"
 
     def _item(self, value: Any, line: int) -> Iterator[Place]:

@@ -1,5 +1,6 @@
 """Files of objects: what is read, what is dropped, and what is refused in one sentence."""
 
+import json
 import pathlib
 
 import pytest
@@ -31,13 +32,20 @@ def test_documents_and_lists_keep_their_places(tmp_path: pathlib.Path) -> None:
     assert found[0].obj == found[1].obj
 
 
+IN_A_LIST = json.dumps(
+    {
+        "kind": "List",
+        "items": [{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}]}],
+    }
+)
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "apiVersion: v1\nitems:\n- metadata: {name: a}\nkind: NodeList\n",
         '{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"a"}}]}',
-        '{"kind":"List","apiVersion":"v1","items":'
-        + '[{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"a"}}]}]}',
+        IN_A_LIST,
         "\ufeff" + NODE.replace("\n", "\r\n"),
         NODE.encode("utf-16"),
     ],
@@ -110,7 +118,7 @@ BOMB = "a0: &a0 [1, 1]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n
         (NODE.replace("a}", "5}"), ", document 1 (line 1): Node: metadata.name: expected text"),
         (
             '{"kind": "Node", "apiVersion": "v1", "x": "\\ud800"}',
-            ", document 1: Node without a name: ",
+            ", line 1: expected YAML; found invalid",
         ),
         (NODE + "items: [{a: 1}]\n", ", document 1 (line 1): expected a List of objects"),
         (
