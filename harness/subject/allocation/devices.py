@@ -81,6 +81,11 @@ class Device:
         self._matches: dict[tuple[str, ...], bool] = {}
         self._consumption: dict[object, dict[str, capacities.Quantity] | None] = {}
 
+    @property
+    def waits(self) -> bool:
+        """The device has binding conditions."""
+        return bool(self.document.get("bindingConditions"))
+
     def is_on(self, node: Object) -> bool:
         """Return whether the device can be used on the node."""
         return nodes.is_placed_on(self.place, node)

@@ -28,11 +28,8 @@ class NodePool:
     """Why no device of the pool may be allocated; None: they may be."""
     is_invalid: bool
     """The fault is more than a slice that has yet to come."""
-
-    @property
-    def comes_last(self) -> bool:
-        """A device has binding conditions: such pools come after all others."""
-        return any(device.document.get("bindingConditions") for device in self.devices)
+    comes_last: bool = False
+    """A slice that the node sees has a device, for whatever node, with binding conditions."""
 
 
 class Pool:
@@ -101,7 +98,8 @@ class Pool:
             return NodePool(self, (), "is currently being updated", is_invalid=False)
         usable = self._usable(seen, node)
         fault = self._fault or _doubled([d.name for i in seen for d in self._devices[i]], "device")
-        return NodePool(self, () if fault else usable, fault, is_invalid=fault is not None)
+        comes_last = not fault and any(d.waits for i in seen for d in self._devices[i])
+        return NodePool(self, () if fault else usable, fault, fault is not None, comes_last)
 
     def _is_complete(self, generation: int) -> bool:
         """Return whether all slices of a generation are there, on whatever nodes."""

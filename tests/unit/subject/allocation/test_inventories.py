@@ -49,6 +49,15 @@ def test_a_pool_with_a_doubled_device_name_offers_nothing() -> None:
     assert offered(first, second, other) == ["c"]
 
 
+@pytest.mark.parametrize("place", [{"nodeName": "worker-0"}, {"nodeName": "elsewhere"}])
+def test_pools_with_binding_conditions_come_last_wherever_their_devices_are(place: Object) -> None:
+    waiting = {**api_objects.device("a"), "bindingConditions": ["example.com/ready"], **place}
+    here = {**api_objects.device("b"), "allNodes": True}
+    first = api_objects.slice_of(waiting, here, pool="p", perDeviceNodeSelection=True)
+    second = api_objects.slice_of("c", pool="q", allNodes=True)
+    assert [*offered(first, second)[:1], offered(first, second)[-1]] == ["c", "b"]
+
+
 @pytest.mark.parametrize(
     ("place", "seen"),
     [
