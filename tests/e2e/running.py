@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import uuid
@@ -27,6 +26,9 @@ KIND_TIMEOUT_S = 1500
 """The image has to be pulled."""
 LONGER = ("--set", "traffic.duration_s=10")
 """For a run on a real control plane, which may need seconds for what ours does in one."""
+_HEED = "signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
+HEEDING_INTERRUPTS = (sys.executable, "-I", "-S", "-c", f"import os, signal, sys; {_HEED}")
+"""Begins a command line that heeds them also where the tests run in a shell's background."""
 SMALL_SCENARIO = """
 schema_version = 1
 name = "small"
@@ -54,11 +56,6 @@ reuse_min = 5
 """
 
 
-def _heed_interrupts() -> None:
-    """Also where the tests run in a shell's background, which ignores them."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 class Command:
     """A command that was started."""
 
@@ -76,7 +73,12 @@ class Command:
         self.output = folder / f"output-{self._mark}.txt"
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [*prefix, sys.executable, "-m", "harness.cli.main", *arguments],
+                [
+                    *HEEDING_INTERRUPTS,
+                    *prefix,
+                    *(sys.executable, "-m", "harness.cli.main"),
+                    *arguments,
+                ],
                 cwd=folder,
                 env={
                     **os.environ,
@@ -88,7 +90,6 @@ class Command:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_heed_interrupts,
             )
 
     def wait(self, *, timeout_s: float = TIMEOUT_S) -> int:
