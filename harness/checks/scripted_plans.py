@@ -35,7 +35,9 @@ def disturbs(plan: plans.Plan, process: str) -> bool:
 
 def has_extended_pods(settings: Mapping[str, Any]) -> bool:
     """Return whether a pod of the script asks for an extended resource."""
-    objects: Sequence[Mapping[str, Any]] = _traffic(settings).get("objects") or ()
+    played = _traffic(settings)
+    is_script = played.get("profile") == script_specs.JOURNAL
+    objects: Sequence[Mapping[str, Any]] = (played.get("objects") or ()) if is_script else ()
     return any(item.get("extended") for item in objects)
 
 

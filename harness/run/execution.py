@@ -23,7 +23,8 @@ from harness.run import (
 )
 from harness.run.faulting import injections, injector
 from harness.scenario import possibility, profiles, script_specs, subject_specs, traffic_specs
-from harness.traffic import claim_requests, launching, objects
+from harness.scenario.object_sets import object_features
+from harness.traffic import claim_requests, launching, object_rounds, objects
 
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
 """Attempts to remove a run's objects while the API server does not answer, and the seconds
@@ -86,12 +87,13 @@ class Execution:
             self._scenario.pools,
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,
-            admin=any(claim.has_admin_access for claim in self._scenario.claim_kinds),
+            admin=self._has_admin_access(),
             on=self._capabilities,
         )
         failure = None
         try:
             self._require_accepted_claims()
+            self._require_accepted_objects()
             self._plant_garbage()
             self._run_phases()
         except errors.TimeUpError as error:
@@ -110,6 +112,21 @@ class Execution:
             finally:
                 failure = self._save_audit_log(audited_from) or failure
         return self._supervisor.failure or failure
+
+    def _has_admin_access(self) -> bool:
+        is_in_files = any(map(object_features.has_admin_access, self._scenario.object_sets))
+        return is_in_files or any(kind.has_admin_access for kind in self._scenario.claim_kinds)
+
+    def _require_accepted_objects(self) -> None:
+        """Raise ScenarioError if the API server would reject an object of the manifests."""
+        rounds = object_rounds.ObjectRounds(self._plan, self._scenario)
+        for where, resource, obj in rounds.tried():
+            try:
+                self._api.require_accepted(resource, obj, namespace=self._plan.namespace)
+            except apis.ApiError as error:
+                raise errors.ScenarioError(
+                    f"{where}: expected an object that the API server accepts; {error.message}"
+                ) from error
 
     def _require_accepted_claims(self) -> None:
         """Raise ApiError if the API server would reject a claim with requests of the scenario."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from harness import errors
 from harness.scenario import pool_changes, pool_specs, script_specs, specs
+from harness.scenario.object_sets import object_features
 
 Version = tuple[int, int]
 """Major and minor version of Kubernetes."""
@@ -61,7 +62,7 @@ FEATURES = (
         "DRAConsumableCapacity",
         (1, 34),
         (1, 36),
-        lambda scenario: any(kind.shared for kind in scenario.pools.more),
+        lambda scenario: any(kind.shared for kind in scenario.pools.more) or _shares(scenario),
     ),
     Feature(
         "binding conditions (pools.more.binding_conditions)",
@@ -71,7 +72,7 @@ FEATURES = (
         lambda scenario: any(kind.binding_conditions for kind in scenario.pools.more),
     ),
     Feature(
-        "extended resources (claim.extended, traffic.objects.extended)",
+        "extended resources (claim.extended, traffic.objects)",
         "DRAExtendedResource",
         (1, 34),
         (1, 36),
@@ -155,13 +156,22 @@ def _extends(scenario: specs.Scenario) -> bool:
     played = scenario.traffic
     objects = played.objects if isinstance(played, script_specs.ScriptTraffic) else []
     is_loaded = any(claim.extended for claim in scenario.claim_kinds)
-    return is_loaded or any(item.extended for item in objects)
+    is_in_files = any(map(object_features.asks_for_extended, scenario.object_sets))
+    return is_loaded or is_in_files or any(item.extended for item in objects)
+
+
+def _shares(scenario: specs.Scenario) -> bool:
+    """Return whether manifests ask for amounts of capacities, or for distinct attributes."""
+    return any(map(object_features.asks_for_shares, scenario.object_sets))
 
 
 def _tolerates(scenario: specs.Scenario) -> bool:
     """Return whether requests have tolerations: without the gate, results get no copy of them."""
     requests = [request for claim in scenario.claim_kinds for request in claim.asked]
-    return any(item.tolerations for request in requests for item in request.alternatives)
+    is_in_files = any(map(object_features.tolerates, scenario.object_sets))
+    return is_in_files or any(
+        item.tolerations for request in requests for item in request.alternatives
+    )
 
 
 def _changes(pools: pool_specs.PoolsSpec) -> pool_changes.PoolChanges:

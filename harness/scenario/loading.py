@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness import errors
 from harness.scenario import possibility, specs
+from harness.scenario.object_sets import reading
 from harness.scenario.toml_files import documents
 
 REGRESS = "regress"
@@ -73,9 +74,22 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Loaded:
     """
     path = SHELF.find(name)
     document, text = SHELF.read(path, overrides)
+    _read_objects(document, path, overrides)
     scenario: specs.Scenario = SHELF.validate(document, path)
     _require_possible(scenario, path)
     return Loaded(scenario=scenario, text=text, path=path, given=name, overrides=tuple(overrides))
+
+
+def _read_objects(
+    document: documents.Document, path: pathlib.Path, overrides: Sequence[str]
+) -> None:
+    """Put the content of the files of `traffic.objects` into the document."""
+    traffic = document.get("traffic")
+    if not isinstance(traffic, dict) or traffic.get("profile") != "objects":
+        return
+    is_overridden = any(override.startswith(reading.KEY) for override in overrides)
+    folder = pathlib.Path() if is_overridden else path.parent
+    document["traffic"] = reading.with_sets(traffic, folder)
 
 
 def _require_possible(scenario: specs.Scenario, path: pathlib.Path) -> None:

@@ -99,6 +99,17 @@ class PoolsSpec(Spec):
         base = self.device_class.name
         return f"{base}-{kind_name}" if kind_name else base
 
+    @property
+    def class_names(self) -> list[str]:
+        """The names of all DeviceClasses."""
+        return [self.class_of(name) for name in ("", *(kind.name for kind in self.more))]
+
+    @property
+    def extended_resources(self) -> dict[str, str]:
+        """Name of an extended resource -> the DeviceClass that backs it."""
+        implicit = {IMPLICIT_RESOURCE_PREFIX + name: name for name in self.class_names}
+        return implicit | {self.device_class.requested_resource: self.device_class.name}
+
     @pydantic.model_validator(mode="after")
     def _require_pools(self) -> Self:
         """Reject pools without devices or zones, and names that occur twice."""

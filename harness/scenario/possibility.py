@@ -10,6 +10,7 @@ from harness.scenario import (
     specs,
     traffic_specs,
 )
+from harness.scenario.object_sets import objections as objections_of_objects
 
 _OF_ONE_POD = ("all-at-once", "churn", script_specs.JOURNAL)
 """Profiles of traffic with a claim for each pod."""
@@ -23,6 +24,7 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
     yield from _of_extended(scenario)
     yield from _of_own_devices(scenario)
     yield from _of_publishing_drivers(scenario)
+    yield from _of_objects(scenario)
     found = list(_of_claims(scenario))
     yield from found
     if not found and isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
@@ -179,6 +181,19 @@ def _of_publishing_drivers(scenario: specs.Scenario) -> Iterator[str]:
         yield (
             "pools.published_by: expected 'run' with pools.more, pools.changes or "
             "subject.own_devices, got 'driver'; remove one of them"
+        )
+
+
+def _of_objects(scenario: specs.Scenario) -> Iterator[str]:
+    """Check what the manifests of users say."""
+    pools = scenario.pools
+    yield from objections_of_objects.of_sets(
+        scenario.object_sets, classes=pools.class_names, resources=pools.extended_resources
+    )
+    if scenario.object_sets and scenario.subject.own_devices:
+        yield (
+            "subject.own_devices: expected false with traffic.profile = 'objects', got true; the "
+            "claims of the files cannot select the devices of one scheduler"
         )
 
 

@@ -23,6 +23,7 @@ from harness.scenario.fields import (
     Seconds,
     Spec,
 )
+from harness.scenario.object_sets import set_specs
 
 SCHEMA_VERSION = 1
 TIMEOUT_S = 120.0
@@ -120,8 +121,16 @@ class Scenario(Spec):
 
     @property
     def claim_kinds(self) -> Sequence[claim_specs.ClaimSpec]:
-        """The kinds of claims; at least one."""
+        """The kinds of claims; at least one, but none if manifests say them."""
+        if isinstance(self.traffic, traffic_specs.ObjectsTraffic):
+            return []
         return self.claims or [self.claim]
+
+    @property
+    def object_sets(self) -> Sequence[set_specs.ObjectSet]:
+        """The sets of objects that users create; none unless manifests say them."""
+        traffic = self.traffic
+        return traffic.sets if isinstance(traffic, traffic_specs.ObjectsTraffic) else []
 
     @property
     def named_faults(self) -> list[tuple[str, fault.Fault]]:
@@ -152,6 +161,16 @@ class Scenario(Spec):
         if self.claims and self.claim != claim_specs.ClaimSpec():
             raise ValueError(
                 "claims: expected either claim or claims, got both: remove one of them"
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _require_no_claims_beside_objects(self) -> Self:
+        is_said = self.claims or self.claim != claim_specs.ClaimSpec()
+        if is_said and isinstance(self.traffic, traffic_specs.ObjectsTraffic):
+            raise ValueError(
+                "claim: expected neither claim nor claims with traffic.profile = 'objects', whose "
+                "files say the claims, got one of them: remove it"
             )
         return self
 

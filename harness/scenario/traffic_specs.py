@@ -2,13 +2,14 @@
 
 import ipaddress
 import re
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 import pydantic
 
 from harness.model import naming
 from harness.scenario import script_specs
 from harness.scenario.fields import Probability, Seconds, Spec
+from harness.scenario.object_sets import set_specs
 
 PODS_MAX = 200_000
 USERS_MAX = 20_000
@@ -231,11 +232,74 @@ class LimitTraffic(WorkerKeys):
         return 2 * self.wait_s
 
 
-TimedTraffic: TypeAlias = ChurnTraffic | SharedTraffic
+class ObjectsTraffic(WorkerKeys):
+    """Every user repeats: create the objects of a file of manifests, wait for Running, delete all.
+
+    The objects of one file belong together: its claims, and the pods of its Pods, Jobs and
+    Deployments. Their names get the user's and a number before them, and references follow.
+    """
+
+    profile: Literal["objects"]
+    objects: list[str] = []
+    """Files of manifests, relative to the scenario's file (with `--set`: to the current folder):
+    Pod, Job, CronJob, Deployment, ReplicaSet, ResourceClaim, ResourceClaimTemplate. With several
+    files, users take them in turn."""
+    sets: Annotated[list[set_specs.ObjectSet], pydantic.Field(max_length=set_specs.SETS_MAX)] = []
+    """The content of these files; a scenario may have it here instead of in files."""
+    users: Users = 16
+    """Users in all processes together."""
+    duration_s: Seconds = 6.0
+    """Seconds from the first object until no further one is created, if `load` has been reached."""
+    duration_max_s: Seconds = 40.0
+    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive
+    controls."""
+    hold_s: Seconds = 0.02
+    """Mean seconds for which the Running pods are kept, and for which those of Jobs run
+    (exponential, seeded)."""
+    wait_s: Seconds = 30.0
+    """Seconds for which a user waits for all pods to be Running, and for each pod of a Job to have
+    ended, before it deletes them."""
+    patience_s: Seconds = 0.0
+    """Seconds after which a user begins a further file beside those that it waits for, up to five
+    at once. 0: one after the other; so do users that do not give up."""
+    gives_up: bool = True
+    """false: a user whose pods do not run within `wait_s` leaves everything there and creates
+    nothing more, so that a pod that could run and never does is found."""
+    force_delete: bool = False
+    """Delete pods with a grace period of zero, so that they are gone before their containers have
+    stopped."""
+
+    @pydantic.model_validator(mode="after")
+    def _require_objects(self) -> Self:
+        if not self.sets:
+            raise ValueError(
+                'objects: expected files of manifests, as in objects = ["job.yaml"], got none'
+            )
+        return self
+
+    @property
+    def longest_s(self) -> float:
+        """Return the longest time until the last user stops waiting, in seconds."""
+        return max(self.duration_s, self.duration_max_s) + self.wait_s
+
+    @property
+    def surge_after_s(self) -> float:
+        """Return `patience_s`; 0 for users that do one thing after the other."""
+        return self.patience_s if self.gives_up else 0.0
+
+
+TimedTraffic: TypeAlias = ChurnTraffic | SharedTraffic | ObjectsTraffic
 """Traffic that goes on for a time; the other profiles create a number of pods."""
-LoadTraffic: TypeAlias = AllAtOnceTraffic | ChurnTraffic | SharedTraffic | LimitTraffic
+LoadTraffic: TypeAlias = (
+    AllAtOnceTraffic | ChurnTraffic | SharedTraffic | LimitTraffic | ObjectsTraffic
+)
 """Traffic of Locust's users."""
 TrafficSpec: TypeAlias = Annotated[
-    AllAtOnceTraffic | ChurnTraffic | SharedTraffic | LimitTraffic | script_specs.ScriptTraffic,
+    AllAtOnceTraffic
+    | ChurnTraffic
+    | SharedTraffic
+    | LimitTraffic
+    | ObjectsTraffic
+    | script_specs.ScriptTraffic,
     pydantic.Field(discriminator="profile"),
 ]

@@ -14,6 +14,8 @@ TEMPLATE = "template"
 """Name of the ResourceClaimTemplate of a run; further ones get suffixes."""
 SHARED_CLAIM = "claim"
 """Name of the claim that all pods of the profile `limit` use."""
+SLEEP = "sleep"
+"""The command of containers that end by themselves; fake kubelets know it."""
 _ENTRY = "device"
 """Name of the first entry in a pod's `spec.resourceClaims`; further ones get a number."""
 
@@ -100,7 +102,7 @@ def pod(
     only, whatever nodes its devices can be used on. `runs_s`: its container ends by itself after
     these seconds, None: never.
     """
-    program = {} if runs_s is None else {"command": ["sleep", f"{runs_s:.3f}"]}
+    program = {} if runs_s is None else {"command": [SLEEP, f"{runs_s:.3f}"]}
     containers = [{**container, **program} for container in use["containers"]]
     return {
         "apiVersion": "v1",
@@ -116,6 +118,16 @@ def pod(
             **({"nodeName": node_name} if node_name else {}),
             **({"nodeSelector": {RUN_LABEL: run_id}} if own_nodes else {}),
         },
+    }
+
+
+def on_own_nodes(spec: Object, run_id: str) -> Object:
+    """Return the spec of a pod that may run on nodes of the run only, and tolerates their taint."""
+    own = {"key": RUN_LABEL, "value": run_id, "effect": "NoSchedule"}
+    return {
+        **spec,
+        "nodeSelector": {**(spec.get("nodeSelector") or {}), RUN_LABEL: run_id},
+        "tolerations": [*(spec.get("tolerations") or ()), own],
     }
 
 

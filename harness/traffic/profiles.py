@@ -8,7 +8,7 @@ import gevent
 from harness import clocks
 from harness.client import apis
 from harness.scenario import traffic_specs
-from harness.traffic import objects, users
+from harness.traffic import object_users, objects, users
 
 
 class AllAtOnceUser(users.ClaimUser):
@@ -170,5 +170,6 @@ BY_PROFILE: dict[str, type[users.ClaimUser]] = {
     "churn": ChurnUser,
     "shared": SharedUser,
     "limit": LimitUser,
+    "objects": object_users.ObjectsUser,
 }
 """The user class of each traffic profile."""

@@ -15,7 +15,7 @@ from harness.history import records
 from harness.model import naming
 from harness.model.objects import Object
 from harness.scenario import specs, traffic_specs
-from harness.traffic import assignments, attempts, objects, run_objects, watching
+from harness.traffic import assignments, attempts, object_rounds, objects, run_objects, watching
 
 TIME_CHECK_S = 0.05
 """Seconds between two looks at whether time is left."""
@@ -28,6 +28,7 @@ class Worker:
         self.plan = given.plan
         self.scenario = specs.Scenario.model_validate(self.plan.settings)
         self.objects = run_objects.RunObjects(self.plan, self.scenario)
+        self.rounds = object_rounds.ObjectRounds(self.plan, self.scenario)
         self.index, self.journal = given.index, given.journal
         self.seeds = seeds.Seeds(self.plan.seed)
         self.transport = transports.connect(given.kubeconfig)
@@ -58,6 +59,8 @@ class Worker:
         """Yield the claim templates, and the claim that all pods of the profile `limit` use."""
         if not self.objects.names_claims:
             return
+        for template in self.rounds.templates():
+            yield apis.CLAIM_TEMPLATES, template
         for template in self.objects.templates():
             yield apis.CLAIM_TEMPLATES, template
         if isinstance(self.scenario.traffic, traffic_specs.LimitTraffic):

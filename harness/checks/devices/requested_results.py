@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from harness.checks import protocol, verdicts
+from harness.checks import object_plans, protocol, verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
@@ -160,6 +160,7 @@ def _has_order(plan: plans.Plan) -> bool:
     changes = (plan.settings.get("pools") or {}).get("changes") or ()
     has_taints = any(change.get("kind") == "taint" for change in changes)
     is_extended = bool((plan.settings.get("claim") or {}).get("extended"))
+    is_extended |= bool(object_plans.extended_resources(plan.settings))
     return not (plan.faults or has_taints or is_extended)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import check_results, object_plans, protocol, verdicts
 from harness.checks.nodes import preparations
 from harness.checks.observed import folders, observations, observed_claims
 from harness.history import plans, records
@@ -26,7 +26,8 @@ Environment = Mapping[str, str]
 def applies(plan: plans.Plan) -> bool:
     """Return whether claims or their class have parameters in this plan."""
     claim = plan.settings.get("claim") or {}
-    return bool(plan.expected_preparations and (claim.get("parameters") or _of_class(plan)))
+    is_configured = claim.get("parameters") or object_plans.have(plan, "config")
+    return bool(plan.expected_preparations and (is_configured or _of_class(plan)))
 
 
 def _of_class(plan: plans.Plan) -> dict[str, str]:
@@ -76,7 +77,7 @@ class Expectations(folders.Folder):
                 for entry in container.resources.claims or ()
                 if (claim := names.get(entry.name))
             ]
-            for container in pod.spec.containers or ()
+            for container in (*(pod.spec.init_containers or ()), *(pod.spec.containers or ()))
         }
 
     def see_final(self, seen: observations.SeenAny) -> None:

@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.checks import check_results, protocol, scripted_plans, verdicts
+from harness.checks import check_results, object_plans, protocol, scripted_plans, verdicts
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans, records
@@ -73,7 +73,9 @@ class ExtendedClaims(folders.Folder):
 def applies(plan: plans.Plan) -> bool:
     """Return whether the pods of this plan ask for an extended resource."""
     asks = (plan.settings.get("claim") or {}).get("extended")
-    return bool(asks) or scripted_plans.has_extended_pods(plan.settings)
+    resource = extended_resources.ExtendedResource(plan.settings)
+    is_in_manifests = resource.names & object_plans.extended_resources(plan.settings)
+    return bool(asks or is_in_manifests) or scripted_plans.has_extended_pods(plan.settings)
 
 
 CHECK = protocol.Check(

@@ -21,7 +21,8 @@ class ExtendedResource:
         offered = (settings.get("pools") or {}).get("device_class") or {}
         self._class: str = offered.get("name") or ""
         implicit = _IMPLICIT_PREFIX + self._class
-        self._names = {implicit, offered.get("extended_resource") or implicit}
+        self.names = {implicit, offered.get("extended_resource") or implicit}
+        """Its name, and the one that its class has without being told."""
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -46,7 +47,7 @@ class ExtendedResource:
     def amount(self, container: observed_pods.Container) -> int:
         """Return the amount; 0 for a quantity with a suffix, which users of a run do not write."""
         requests = container.resources.requests or {}
-        texts = [str(requests.get(name, "0")) for name in self._names]
+        texts = [str(requests.get(name, "0")) for name in self.names]
         return sum(int(text) for text in texts if text.isdecimal())
 
 

@@ -215,11 +215,15 @@ def environments(
     for info in by_name.values():
         cdi_devices.require_distinct(info)
     found = {}
-    for container in pod["spec"].get("containers") or ():
+    for container in _containers(pod["spec"]):
         if used := [*_listed(container, by_entry), *_mapped(container, pod, by_name)]:
             ids = [wanted for info, request in used for wanted in info.cdi_ids(request)]
             found[container["name"]] = folder.environment(ids)
     return found
+
+
+def _containers(spec: Object) -> list[Object]:
+    return [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
 
 
 def _listed(

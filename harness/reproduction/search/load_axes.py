@@ -39,7 +39,7 @@ def axes(scenario: specs.Scenario) -> Iterator[Axis]:
 
 def _axes(scenario: specs.Scenario) -> Iterator[Axis]:
     pools, traffic = scenario.pools, scenario.traffic
-    fewest = 0 if pools.more else max(kind.least_devices for kind in scenario.claim_kinds)
+    fewest = 0 if pools.more else _fewest(scenario)
     for key, least in (("nodes", max(1, pools.zones)), ("devices_per_node", fewest)):
         name, now = key.replace("_", " "), getattr(pools, key)
         resized = functools.partial(_pooled, scenario, key)
@@ -54,6 +54,10 @@ def _axes(scenario: specs.Scenario) -> Iterator[Axis]:
         yield _of_traffic(scenario, "pods_per_claim", 1)
     if isinstance(traffic, traffic_specs.TimedTraffic):
         yield _of_duration(scenario, traffic)
+
+
+def _fewest(scenario: specs.Scenario) -> int:
+    return max((kind.least_devices for kind in scenario.claim_kinds), default=1)
 
 
 def _of_traffic(scenario: specs.Scenario, key: str, least: int) -> Axis:

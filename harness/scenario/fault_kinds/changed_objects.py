@@ -49,6 +49,9 @@ class ReallocateClaims(fault.RepeatedFault):
 
     def objections(self, run: fault.Run) -> Iterator[str]:
         """Yield why claims cannot be moved, which is possible with one device each."""
+        if not run.claims:
+            yield "expected claims of [claim], got those of traffic.objects: remove the fault"
+            return
         first, *others = run.claims
         if others or first.requests or run.pools.more:
             yield (

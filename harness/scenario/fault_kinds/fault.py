@@ -70,7 +70,7 @@ class Run:
 
     pools: pool_specs.PoolsSpec
     claims: Sequence[claim_specs.ClaimSpec]
-    """The kinds of claims; at least one."""
+    """The kinds of claims; none if manifests say them."""
     traffic: traffic_specs.TrafficSpec
     provider: str
     is_alone: bool

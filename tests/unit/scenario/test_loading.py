@@ -153,7 +153,7 @@ def test_what_is_no_toml(write: Callable[[str], str], tmp_path: pathlib.Path) ->
         (('name = "mine"', 'name = "Not A Name"'), "name: "),
         (("schema_version = 1", "schema_version = 2"), "schema_version: "),
         (("schema_version = 1", ""), "schema_version: expected a value"),
-        (('profile = "churn"', 'profile = "chrun"'), "traffic.profile: expected one of 'all-at-once', 'churn', 'shared', 'limit', 'script', got 'chrun'. Did you mean 'churn'?"),
+        (('profile = "churn"', 'profile = "chrun"'), "traffic.profile: expected one of 'all-at-once', 'churn', 'shared', 'limit', 'objects', 'script', got 'chrun'. Did you mean 'churn'?"),
         (('profile = "churn"', ""), "traffic.profile: expected a value, got none"),
         (("[load]", "[pools]\nnodes = 1000000000\n[load]"), "pools.nodes: expected at most 5000, got 1000000000"),
         (("[load]", "[pools]\nattributes = {a = [1]}\n[load]"), "pools.attributes.a: expected true, false, a whole number of 64 bits or text, got [1]"),

@@ -1,0 +1,38 @@
+"""Plans whose users create what manifests say: facts of the claims and pods in them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.history import plans
+from harness.scenario.object_sets import set_specs, workloads
+
+
+def claim_specs(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the specs of the claims in the manifests, and of those that their templates give.
+
+    `settings` are those of a plan. None for other traffic.
+    """
+    for item in _objects(settings):
+        spec = item.manifest["spec"]
+        if item.kind == set_specs.CLAIM:
+            yield spec
+        elif item.kind == set_specs.TEMPLATE:
+            yield spec["spec"]
+
+
+def have(plan: plans.Plan, key: str) -> bool:
+    """Return whether the `devices` of a claim in the manifests have a key, as `constraints`."""
+    return any((spec.get("devices") or {}).get(key) for spec in claim_specs(plan.settings))
+
+
+def extended_resources(settings: Mapping[str, Any]) -> set[str]:
+    """Return the names of the extended resources that containers in the manifests ask for."""
+    pods = (workloads.of_object(item) for item in _objects(settings) if workloads.has_pods(item))
+    containers = (one for pod in pods for _, one in pod.shape.spec.every_container)
+    return {name for one in containers for name in one.amounts if "/" in name}
+
+
+def _objects(settings: Mapping[str, Any]) -> Iterator[set_specs.SetObject]:
+    for one in (settings.get("traffic") or {}).get("sets") or ():
+        for item in one["objects"]:
+            yield set_specs.SetObject.model_construct(**item)

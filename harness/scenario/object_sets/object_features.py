@@ -1,0 +1,52 @@
+"""The needs of the objects of a set, and the load that they make."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from harness.scenario.object_sets import set_specs, shapes, workloads
+
+
+def pods_per_claim(one: set_specs.ObjectSet) -> Fraction:
+    """Return how many pods of a set run for each claim that it makes, at least.
+
+    A set that names no claims makes one for each pod, by extended resources.
+    """
+    made = [workload for _, workload in workloads.of_set(one)]
+    pods = sum(workload.pods for workload in made)
+    generated = sum(workload.pods * _templates(workload) for workload in made)
+    claims = len(one.of_kind(set_specs.CLAIM)) + generated
+    return Fraction(pods, claims or pods)
+
+
+def _templates(workload: workloads.Workload) -> int:
+    entries = workload.entries
+    return sum(entry.resource_claim_template_name is not None for entry in entries)
+
+
+def has_admin_access(one: set_specs.ObjectSet) -> bool:
+    """Return whether claims of a set ask for admin access."""
+    return any(choice.admin_access for choice in _choices(one))
+
+
+def tolerates(one: set_specs.ObjectSet) -> bool:
+    """Return whether claims of a set tolerate taints of devices."""
+    return any(choice.tolerations for choice in _choices(one))
+
+
+def asks_for_shares(one: set_specs.ObjectSet) -> bool:
+    """Return whether claims of a set ask for amounts of capacities, or for distinct attributes."""
+    constraints = (item for spec in one.claim_specs for item in spec.devices.constraints)
+    is_distinct = any(item.distinct_attribute for item in constraints)
+    return is_distinct or any(choice.capacity for choice in _choices(one))
+
+
+def asks_for_extended(one: set_specs.ObjectSet) -> bool:
+    """Return whether containers of a set ask for extended resources."""
+    pods = (workload.shape.spec for _, workload in workloads.of_set(one))
+    names = (name for pod in pods for _, item in pod.every_container for name in item.amounts)
+    return any("/" in name for name in names)
+
+
+def _choices(one: set_specs.ObjectSet) -> Iterator[shapes.Alternative]:
+    for spec in one.claim_specs:
+        yield from spec.alternatives

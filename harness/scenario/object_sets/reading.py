@@ -1,0 +1,152 @@
+"""Reads the files of `traffic.objects` into sets, and leaves out what a run has no use for.
+
+A scenario that has sets already, as that of a plan, is not read again.
+"""
+
+import pathlib
+from typing import Any
+
+from harness import errors
+from harness.manifests import reading, sources
+from harness.scenario.object_sets import set_specs, shapes
+
+KEY = "traffic.objects"
+_UNUSED = ("ConfigMap", "Namespace", "Secret", "Service", "ServiceAccount")
+"""Kinds without which the pods of a run do the same."""
+_OF_POOLS = ("DeviceClass", "DeviceTaintRule", "Node", "ResourceSlice")
+_OF_POD = (
+    "ephemeralContainers",
+    "nodeName",
+    "overhead",
+    "preemptionPolicy",
+    "priority",
+    "priorityClassName",
+    "runtimeClassName",
+    "schedulerName",
+    "serviceAccount",
+    "serviceAccountName",
+    "volumes",
+)
+"""Keys of a pod that name what a run has not, or decides itself."""
+_OF_CONTAINER = ("volumeDevices", "volumeMounts")
+_SILENT = ("schedulerName", "serviceAccount", *_OF_CONTAINER)
+"""Keys of which nothing is said: the run says them, or another key that is left out does."""
+_NO_AMOUNT = "ephemeral-storage"
+"""A resource that fake nodes do not offer."""
+
+
+def with_sets(traffic: dict[str, Any], folder: pathlib.Path) -> dict[str, Any]:
+    """Return the table of a scenario's traffic with the sets of its files.
+
+    Files are relative to `folder`. Raises ManifestError for one that cannot be used. Anything but a
+    list of file names is left to the validation of the scenario.
+    """
+    files = traffic.get("objects")
+    if traffic.get("sets") or not isinstance(files, list):
+        return traffic
+    if not all(isinstance(file, str) and file for file in files):
+        return traffic
+    sets = [_set(file, folder) for file in files[: set_specs.SETS_MAX + 1]]
+    return {**traffic, "objects": [one["file"] for one in sets], "sets": sets}
+
+
+def _set(file: str, folder: pathlib.Path) -> dict[str, Any]:
+    left_out: dict[str, None] = {}
+    objects = []
+    for manifest in reading.read([str(folder / file)], of=KEY):
+        if manifest.kind in _UNUSED:
+            left_out[f"{manifest.kind} {manifest.name}"] = None
+            continue
+        _require_usable(manifest)
+        made = _used(manifest.obj, left_out)
+        if why := set_specs.problem(made):
+            raise manifest.error(why)
+        objects.append({"at": _place(manifest.source), "manifest": made})
+    if not objects:
+        raise errors.ManifestError(
+            f"{folder / file}: expected objects that users create ({', '.join(shapes.BY_KIND)}) in "
+            f"{KEY}, got none"
+        )
+    return {"file": pathlib.PurePath(file).name, "objects": objects, "left_out": list(left_out)}
+
+
+def _place(source: sources.Source) -> str:
+    return str(source).removeprefix(f"{source.path}, ")
+
+
+def _require_usable(manifest: sources.Manifest) -> None:
+    if manifest.kind in _OF_POOLS:
+        raise manifest.error(
+            f"expected no {manifest.kind} in {KEY}: move it to a file that pools.from names"
+        )
+    if manifest.kind not in shapes.BY_KIND:
+        raise manifest.error(
+            f"expected one of {', '.join(shapes.BY_KIND)} in {KEY}, got {manifest.kind} of "
+            f"{manifest.api_version}; write its pods as one of them, or remove it"
+        )
+
+
+# ------------------------------------------------------------------------- leaving out
+
+
+def _used(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manifest:
+    """Return what a user of a run creates of an object; `left_out` gets the names of the rest."""
+    metadata = {**obj["metadata"]}
+    metadata.pop("namespace", None)
+    base = metadata.pop("generateName", "").rstrip("-.")
+    metadata.setdefault("name", base)
+    made = {**obj, "metadata": metadata, **_spec(obj, left_out)}
+    return {key: _without_null(value) for key, value in made.items() if value is not None}
+
+
+def _spec(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manifest:
+    """Return the spec of an object, with pods that say what a run can say."""
+    spec = obj.get("spec")
+    if not isinstance(spec, dict) or obj["kind"] in (set_specs.CLAIM, set_specs.TEMPLATE):
+        return {"spec": spec}
+    return {"spec": _pods(spec, left_out)}
+
+
+def _pods(spec: dict[str, Any], left_out: dict[str, None]) -> dict[str, Any]:
+    """Return the spec of pods, or one that has it somewhere below `template`."""
+    for key in ("jobTemplate", "template"):
+        if isinstance(below := spec.get(key), dict):
+            inner = below.get("spec")
+            changed = _pods(inner, left_out) if isinstance(inner, dict) else inner
+            return {**spec, key: {**below, "spec": changed}}
+    kept = _without(spec, _OF_POD, left_out)
+    for key in ("initContainers", "containers"):
+        if isinstance(kept.get(key), list):
+            kept[key] = [_container(item, left_out) for item in kept[key]]
+    return kept
+
+
+def _container(container: Any, left_out: dict[str, None]) -> Any:
+    if not isinstance(container, dict):
+        return container
+    kept = _without(container, _OF_CONTAINER, left_out)
+    if isinstance(found := kept.get("resources"), dict):
+        kept["resources"] = {key: _amounts(item, left_out) for key, item in found.items()}
+    return kept
+
+
+def _amounts(amounts: Any, left_out: dict[str, None]) -> Any:
+    return _without(amounts, (_NO_AMOUNT,), left_out) if isinstance(amounts, dict) else amounts
+
+
+def _without(
+    table: dict[str, Any], keys: tuple[str, ...], left_out: dict[str, None]
+) -> dict[str, Any]:
+    for key in keys:
+        if table.get(key) and key not in _SILENT:
+            left_out[f"{key} of pods"] = None
+    return {key: value for key, value in table.items() if key not in keys}
+
+
+def _without_null(value: Any) -> Any:
+    """Return a value without keys that are null, which a scenario file cannot say."""
+    if isinstance(value, dict):
+        return {key: _without_null(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_null(item) for item in value if item is not None]
+    return value

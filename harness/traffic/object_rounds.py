@@ -1,0 +1,156 @@
+"""The objects of one round of a user: those of a set of manifests, with names of their own.
+
+A name is the round's, which no other round of the run has, and then the manifest's. References
+follow: pods name the claims of their round, and the templates, which are created once a run.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
+from harness.client import apis
+from harness.history import plans
+from harness.model.objects import Object
+from harness.scenario import specs
+from harness.scenario.object_sets import set_specs, workloads
+from harness.traffic import objects
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The pods of one manifest, in the order in which they are created."""
+
+    pods: Sequence[Object]
+    at_once: int
+    """Number of pods that exist at once before the first has ended."""
+    completes: bool
+    """The pods end by themselves."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the pods."""
+        return [pod["metadata"]["name"] for pod in self.pods]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """The objects that one user creates, awaits and deletes together."""
+
+    claims: Sequence[Object]
+    groups: Sequence[Group]
+
+
+class ObjectRounds:
+    """Makes the objects that the users of one worker process create."""
+
+    def __init__(self, plan: plans.Plan, scenario: specs.Scenario) -> None:
+        self._run_id, self._sets = plan.run_id, scenario.object_sets
+        names = [item.scheduler_name for item in scenario.subject.schedulers]
+        self._schedulers = itertools.cycle(names)
+        self._workloads = [[one for _, one in workloads.of_set(item)] for item in self._sets]
+        self._templates = dict(_template_names(self._sets))
+
+    def templates(self) -> Iterator[Object]:
+        """Yield the ResourceClaimTemplates of all sets."""
+        for index, one in enumerate(self._sets):
+            for item in one.of_kind(set_specs.TEMPLATE):
+                name = self._templates[index, item.name]
+                made = self._made(item.manifest, name)
+                spec = made["spec"]
+                marked = {**spec, "metadata": self._marked(spec.get("metadata") or {})}
+                yield {**made, "spec": marked}
+
+    def turns(self, first: int) -> Iterator[int]:
+        """Yield the index of one set after another, for ever, from any number on."""
+        count = len(self._sets)
+        return itertools.cycle((first + index) % count for index in range(count))
+
+    def tried(self) -> Iterator[tuple[str, apis.Resource, Object]]:
+        """Yield an object of each kind that users create, with its place in sentences."""
+        for index, one in enumerate(self._sets):
+            made = self.of(index, "tried", runs_s=iter(lambda: 1.0, None))
+            claims = one.of_kind(set_specs.CLAIM)
+            for item, claim in zip(claims, made.claims, strict=True):
+                yield one.where(item), apis.CLAIMS, claim
+            for (item, _), group in zip(workloads.of_set(one), made.groups, strict=True):
+                yield one.where(item), apis.PODS, group.pods[0]
+        items = [(one, item) for one in self._sets for item in one.of_kind(set_specs.TEMPLATE)]
+        for (one, item), template in zip(items, self.templates(), strict=True):
+            yield one.where(item), apis.CLAIM_TEMPLATES, template
+
+    def of(self, index: int, prefix: str, *, runs_s: Iterator[float]) -> Round:
+        """Return a round with the objects of a set; `prefix` is its name.
+
+        `runs_s` yields the seconds for which each pod that ends by itself runs.
+        """
+        claims = [
+            self._made(item.manifest, f"{prefix}-{item.name}")
+            for item in self._sets[index].of_kind(set_specs.CLAIM)
+        ]
+        groups = [self._group(index, one, prefix, runs_s) for one in self._workloads[index]]
+        return Round(claims=claims, groups=groups)
+
+    # ------------------------------------------------------------------------ one object
+
+    def _made(self, manifest: set_specs.Manifest, name: str) -> Object:
+        metadata = {**self._marked(manifest["metadata"]), "name": name}
+        return {**manifest, "metadata": metadata}
+
+    def _marked(self, metadata: Object) -> Object:
+        """Return metadata with the run's label."""
+        labels = {**(metadata.get("labels") or {}), objects.RUN_LABEL: self._run_id}
+        return {**metadata, "labels": labels}
+
+    def _group(
+        self, index: int, one: workloads.Workload, prefix: str, runs_s: Iterator[float]
+    ) -> Group:
+        pods = [
+            self._pod(index, one, name, prefix, next(runs_s) if one.completes else None)
+            for name in one.pod_names(prefix)
+        ]
+        return Group(pods=pods, at_once=one.at_once, completes=one.completes)
+
+    def _pod(
+        self, index: int, one: workloads.Workload, name: str, prefix: str, runs_s: float | None
+    ) -> Object:
+        template = one.template
+        spec = {**template["spec"], "schedulerName": next(self._schedulers)}
+        if "resourceClaims" in spec:
+            spec["resourceClaims"] = [
+                self._entry(index, item, prefix) for item in spec["resourceClaims"]
+            ]
+        if runs_s is not None:
+            program = {"command": [objects.SLEEP, f"{runs_s:.3f}"], "args": []}
+            spec["containers"] = [{**item, **program} for item in spec["containers"]]
+        return {
+            "apiVersion": "v1",
+            "kind": set_specs.POD,
+            "metadata": {**self._marked(template.get("metadata") or {}), "name": name},
+            "spec": objects.on_own_nodes(spec, self._run_id),
+        }
+
+    def _entry(self, index: int, entry: Object, prefix: str) -> Object:
+        """Return an entry of a pod's `resourceClaims` with the name in the run."""
+        if (claim := entry.get("resourceClaimName")) is not None:
+            return {**entry, "resourceClaimName": f"{prefix}-{claim}"}
+        template = entry["resourceClaimTemplateName"]
+        name = self._templates.get((index, template)) or self._of_another(template)
+        return {**entry, "resourceClaimTemplateName": name}
+
+    def _of_another(self, template: str) -> str:
+        """Return the name in the run of a template that is in another file."""
+        return next(name for (_, own), name in self._templates.items() if own == template)
+
+
+def _template_names(
+    sets: Sequence[set_specs.ObjectSet],
+) -> Iterator[tuple[tuple[int, str], str]]:
+    """Yield the set and the name of each template, and its name in the run.
+
+    That is its own name, with the set's number if several files have it.
+    """
+    seen: set[str] = set()
+    for index, one in enumerate(sets):
+        for name in one.names(set_specs.TEMPLATE):
+            yield (index, name), f"{name}-file-{index + 1}" if name in seen else name
+            seen.add(name)

@@ -1,0 +1,239 @@
+"""Traffic from manifests: names that are unique, references that follow, and what is refused."""
+
+import itertools
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.run.run_plan import scenario_of
+from harness.scenario import loading, specs
+from harness.traffic import object_rounds, objects
+from tests.histories import building
+
+SCENARIO = """
+schema_version = 1
+name = "mine"
+title = "Mine"
+[pools]
+device_class = { name = "gpu", extended_resource = "vendor.com/gpu" }
+[traffic]
+profile = "objects"
+objects = ["job.yaml"]
+[subject]
+schedulers = [{ kind = "python", scheduler_name = "one" }, { kind = "python", scheduler_name = "two" }]
+[load]
+allocations_min = 1
+"""
+CLAIM = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: shared, namespace: theirs, labels: {app: a}}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
+---
+"""
+TEMPLATE = """
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaimTemplate
+metadata: {name: own}
+spec: {spec: {devices: {requests: [{name: gpu, deviceClassName: gpu}]}}}
+---
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {generateName: train-}
+spec:
+  completions: 3
+  parallelism: 2
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      restartPolicy: Never
+      schedulerName: theirs
+      nodeName: node-of-theirs
+      runtimeClassName: nvidia
+      nodeSelector: {zone: a}
+      initContainers: [{name: first, image: i, resources: {claims: [{name: b, request: gpu}]}}]
+      containers:
+      - {name: work, image: i, args: [x], resources: {claims: [{name: a}], limits: {vendor.com/gpu: 1}}}
+      resourceClaims: [{name: a, resourceClaimName: shared}, {name: b, resourceClaimTemplateName: own}]
+---
+"""
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: lone}
+spec:
+  containers: [{name: work, image: i, command: [run]}]
+  resourceClaims: [{name: a, resourceClaimName: shared}]
+"""
+WHOLE = CLAIM + TEMPLATE + JOB + POD
+Load = Callable[..., specs.Scenario]
+
+
+@pytest.fixture
+def load(tmp_path: pathlib.Path) -> Load:
+    """Return a function that loads a scenario with these files of manifests."""
+
+    def loaded(*files: str, text: str = SCENARIO) -> specs.Scenario:
+        names = [f"{index}.yaml" for index in range(len(files))]
+        for name, content in zip(names, files, strict=True):
+            (tmp_path / name).write_text(content)
+        (tmp_path / "mine.toml").write_text(text.replace('["job.yaml"]', str(names)))
+        return loading.load(str(tmp_path / "mine.toml")).scenario
+
+    return loaded
+
+
+def _rounds(scenario: specs.Scenario) -> object_rounds.ObjectRounds:
+    plan = building.plan(settings=scenario.model_dump(mode="json"))
+    return object_rounds.ObjectRounds(plan, scenario_of(plan))
+
+
+def _round(scenario: specs.Scenario, prefix: str = "u-1", index: int = 0) -> object_rounds.Round:
+    return _rounds(scenario).of(index, prefix, runs_s=itertools.repeat(0.25))
+
+
+def _names(made: object_rounds.Round) -> list[str]:
+    claims = [claim["metadata"]["name"] for claim in made.claims]
+    return [*claims, *(name for group in made.groups for name in group.names)]
+
+
+def test_names_are_those_of_the_round_and_the_manifest(load: Load) -> None:
+    scenario = load(WHOLE)
+    names = _names(_round(scenario))
+    assert names == ["u-1-shared", "u-1-train-0", "u-1-train-1", "u-1-train-2", "u-1-lone"]
+    assert not set(names) & set(_names(_round(scenario, "u-2")))
+
+
+def test_references_follow(load: Load) -> None:
+    job, lone = _round(load(WHOLE)).groups
+    for pod in job.pods:
+        first, second = pod["spec"]["resourceClaims"]
+        assert first == {"name": "a", "resourceClaimName": "u-1-shared"}
+        assert second == {"name": "b", "resourceClaimTemplateName": "own"}
+        assert pod["spec"]["initContainers"][0]["resources"]["claims"] == [
+            {"name": "b", "request": "gpu"}
+        ]
+    assert lone.pods[0]["spec"]["resourceClaims"][0]["resourceClaimName"] == "u-1-shared"
+
+
+def test_pods_are_those_of_the_run(load: Load) -> None:
+    job, lone = _round(load(WHOLE)).groups
+    pod = job.pods[0]
+    assert pod["metadata"]["labels"]["app"] == "train"
+    assert pod["metadata"]["labels"][objects.RUN_LABEL]
+    assert not {"nodeName", "runtimeClassName"} & pod["spec"].keys()
+    assert pod["spec"]["nodeSelector"].keys() == {"zone", objects.RUN_LABEL}
+    assert [one["spec"]["schedulerName"] for one in (*job.pods, *lone.pods)] == [
+        "one",
+        "two",
+        "one",
+        "two",
+    ]
+
+
+def test_pods_of_a_job_end_by_themselves_and_others_do_not(load: Load) -> None:
+    job, lone = _round(load(WHOLE)).groups
+    assert (job.completes, job.at_once, lone.completes) == (True, 2, False)
+    assert job.pods[0]["spec"]["containers"][0]["command"] == ["sleep", "0.250"]
+    assert job.pods[0]["spec"]["containers"][0]["args"] == []
+    assert lone.pods[0]["spec"]["containers"][0]["command"] == ["run"]
+
+
+def test_templates_are_those_of_today_with_the_runs_label_on_their_claims(load: Load) -> None:
+    (template,) = _rounds(load(WHOLE)).templates()
+    assert template["apiVersion"] == "resource.k8s.io/v1"
+    (request,) = template["spec"]["spec"]["devices"]["requests"]
+    assert request == {"name": "gpu", "exactly": {"deviceClassName": "gpu"}}
+    assert objects.RUN_LABEL in template["spec"]["metadata"]["labels"]
+    assert "namespace" not in template["metadata"]
+
+
+def test_files_have_templates_of_their_own_and_may_use_those_of_others(load: Load) -> None:
+    of_another = POD.replace("resourceClaimName: shared", "resourceClaimTemplateName: own")
+    scenario = load(WHOLE, CLAIM + TEMPLATE + JOB, of_another)
+    names = [item["metadata"]["name"] for item in _rounds(scenario).templates()]
+    assert names == ["own", "own-file-2"]
+    entries = [_round(scenario, index=index).groups[0].pods[0] for index in range(3)]
+    used = [pod["spec"]["resourceClaims"][-1]["resourceClaimTemplateName"] for pod in entries]
+    assert used == ["own", "own-file-2", "own"]
+
+
+def test_users_take_files_in_turn(load: Load) -> None:
+    rounds = _rounds(load(WHOLE, WHOLE, WHOLE))
+    assert list(itertools.islice(rounds.turns(7), 4)) == [1, 2, 0, 1]
+
+
+def test_replicas_are_pods_at_once(load: Load) -> None:
+    text = JOB.replace("kind: Job", "kind: Deployment").replace("completions: 3", "replicas: 4")
+    (group, _) = _round(load(CLAIM + TEMPLATE + text + POD)).groups
+    assert (len(group.pods), group.at_once, group.completes) == (4, 4, False)
+
+
+def test_what_is_left_out_is_said(load: Load) -> None:
+    space = "{apiVersion: v1, kind: Namespace, metadata: {name: theirs}}\n---\n"
+    (one,) = load(space + WHOLE).object_sets
+    assert one.left_out == ["Namespace theirs", "nodeName of pods", "runtimeClassName of pods"]
+
+
+def test_a_plan_needs_no_file(load: Load, tmp_path: pathlib.Path) -> None:
+    settings = load(WHOLE).model_dump(mode="json")
+    for path in tmp_path.iterdir():
+        path.unlink()
+    restored = specs.Scenario.model_validate(settings)
+    assert restored.object_sets[0].file == "0.yaml"
+    assert _names(_round(restored))[0] == "u-1-shared"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("resourceClaimName: shared", "resourceClaimName: other"), "Job train: spec.template.spec.resourceClaims[0].resourceClaimName: expected a ResourceClaim of 0.yaml, got 'other'"),
+        (("resourceClaimTemplateName: own", "resourceClaimTemplateName: other"), "Job train: spec.template.spec.resourceClaims[1].resourceClaimTemplateName: expected a ResourceClaimTemplate of the files of traffic.objects, got 'other'"),
+        (("{name: b, request: gpu}", "{name: c}"), "initContainers[0].resources.claims[0].name: expected an entry of resourceClaims (a, b), got 'c'"),
+        (("{name: b, request: gpu}", "{name: b, request: cpu}"), "claims[0].request: expected a request of the claim (gpu), got 'cpu'"),
+        (("vendor.com/gpu", "vendor.com/tpu"), "containers[0].resources: expected resources that nodes or a DeviceClass of the run offer"),
+        (("deviceClassName: gpu}}", "deviceClassName: tpu}}"), "ResourceClaim shared: deviceClassName: expected a DeviceClass of the run (gpu), got 'tpu'"),
+        (("restartPolicy: Never", "restartPolicy: Always"), "spec.template.spec.restartPolicy: expected Never or OnFailure in a Job, got 'Always'"),
+        (("completions: 3", "suspend: true"), "Job train: spec.suspend: expected false, got true"),
+        (("completions: 3", "completions: 0"), "document 3 (line 14): Job train-: spec.completions: expected `int` >= 1"),
+        (("containers:\n", "container:\n"), "Job train-: spec.template.spec: object missing required field `containers`"),
+        (("kind: Job", "kind: StatefulSet"), "expected one of Pod, Job, CronJob, Deployment, ReplicaSet, ResourceClaim, ResourceClaimTemplate in traffic.objects, got StatefulSet of batch/v1"),
+        (("kind: Job", "kind: DeviceClass"), "expected no DeviceClass in traffic.objects: move it to a file that pools.from names"),
+        (("name: lone", "name: {}"), "metadata.name: expected text"),
+        (("nodeSelector: {zone: a}", "schedulingGates: [{name: g}]"), "schedulingGates: expected none, got some"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named_with_file_object_and_field(
+    load: Load, change: tuple[str, str], sentence: str
+) -> None:
+    assert change[0] in WHOLE
+    with pytest.raises(errors.UsageError) as caught:
+        load(WHOLE.replace(*change))
+    message = str(caught.value)
+    assert "0.yaml" in message
+    assert sentence in message
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("[load]", "[claim]\ndevices = 2\n[load]"), "claim: expected neither claim nor claims with traffic.profile = 'objects'"),
+        (('objects = ["job.yaml"]', ""), "objects: expected files of manifests"),
+    ],
+)  # fmt: skip
+def test_the_scenario_beside_the_files(load: Load, change: tuple[str, str], sentence: str) -> None:
+    with pytest.raises(errors.UsageError) as caught:
+        load(WHOLE, text=SCENARIO.replace(*change))
+    assert sentence in str(caught.value)
+
+
+def test_a_scenario_with_sets_of_its_own_reads_no_file(load: Load) -> None:
+    found: Any = load(WHOLE).traffic
+    settings = load(WHOLE).model_dump(mode="json")
+    settings["traffic"]["sets"] = [one.model_dump(mode="json") for one in found.sets]
+    assert specs.Scenario.model_validate(settings).object_sets == found.sets
