@@ -65,6 +65,7 @@ OLD_TAINT_RULES = Resource(
     "resource.k8s.io", "v1alpha3", "devicetaintrules", "DeviceTaintRule", namespaced=False
 )
 """The version before Kubernetes 1.36."""
+POD_GROUPS = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup", namespaced=True)
 BY_PLURAL = {
     item.plural: item
     for item in (
@@ -78,6 +79,7 @@ BY_PLURAL = {
         SLICES,
         DEVICE_CLASSES,
         TAINT_RULES,
+        POD_GROUPS,
     )
 }
 

@@ -1,8 +1,8 @@
 """The ResourceClaim controller: generates claims, drops reservations, deallocates claims.
 
 After pkg/controller/resourceclaim/controller.go of Kubernetes 1.36. Several workers process the
-keys `pod:namespace/name` and `claim:namespace/name`. Every sync starts from the informers' state; a
-failed sync is retried.
+keys `pod:namespace/name`, `podgroup:…` and `claim:…`. Every sync starts from the informers' state;
+a failed sync is retried.
 
 Where the newest release is known to be wrong, this controller has answers of its own. `releases`
 has what 1.36.2 and 1.34.2 do instead.
@@ -26,7 +26,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from harness import concurrency
-from harness.client import apis, event_recording, informers, transports
+from harness.client import apis, event_recording, informers, served_informers, transports
 from harness.metrics import metric_families
 from harness.subject.claim_control import (
     controller_contexts,
@@ -73,6 +73,8 @@ class ControllerOptions:
     namespace: str | None = None
     """None: all namespaces."""
     workers: int = WORKERS
+    pod_groups: bool = False
+    """Make the claims of PodGroups, if the API server serves them."""
     gates: Mapping[str, bool] = dataclasses.field(
         default_factory=lambda: dict(feature_gates.DEFAULTS)
     )
@@ -103,6 +105,8 @@ class ClaimController:
         Raises ClusterError if the API server does not answer.
         """
         for informer in (self._context.templates, self._context.claims, self._context.pods):
+            if informer is self._context.pods and self._options.pod_groups:
+                self._context.groups.start(timeout_s=SYNC_TIMEOUT_S)
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
         for index in range(self._options.workers):
@@ -115,6 +119,7 @@ class ClaimController:
             thread.join()
         for informer in (self._context.pods, self._context.claims, self._context.templates):
             informer.stop()
+        self._context.groups.stop()
 
     def metrics(self) -> list[metric_families.Family]:
         """Return the present values of all metrics."""
@@ -127,6 +132,7 @@ class ClaimController:
     ) -> controller_contexts.ControllerContext:
         pod_events = enqueuing.PodEvents(lambda: self._enqueuer)
         claim_events = enqueuing.ClaimEvents(lambda: self._enqueuer)
+        group_events = enqueuing.GroupEvents(lambda: self._enqueuer)
         template_events = enqueuing.TemplateEvents(lambda: self._enqueuer)
         return controller_contexts.ControllerContext(
             api=self._api,
@@ -134,6 +140,9 @@ class ClaimController:
             templates=self._informer(apis.CLAIM_TEMPLATES, template_events),
             claims=self._informer(apis.CLAIMS, created, claim_events),
             pods=self._informer(apis.PODS, pod_events),
+            groups=served_informers.ServedInformer(
+                self._api, [apis.POD_GROUPS], [group_events], namespace=self._options.namespace
+            ),
             created=created,
             deleted_pods=controller_contexts.DeletedPods(),
             events=event_recording.EventRecorder(self._api, component=COMPONENT),
@@ -166,10 +175,13 @@ class ClaimController:
         """Work on a key; return whether that succeeded."""
         kind, _, name = key.partition(":")
         try:
-            if kind == "pod":
-                self._syncer.sync(name)
-            else:
-                self._releaser.sync(name)
+            match kind:
+                case "pod":
+                    self._syncer.sync(name)
+                case "podgroup":
+                    self._syncer.sync_group(name)
+                case _:
+                    self._releaser.sync(name)
         except _RETRIED as error:
             concurrency.step("controller.failed", key=key, reason=str(error))
             return False

@@ -4,7 +4,7 @@ import collections
 import dataclasses
 from collections.abc import Mapping
 
-from harness.client import apis, event_recording, informers
+from harness.client import apis, event_recording, informers, served_informers
 from harness.subject.claim_control import (
     controller_metrics,
     created_claims,
@@ -16,9 +16,9 @@ DELETED_PODS_MAX = 500
 
 
 class DeletedPods:
-    """The UIDs of the pods that were deleted last; a reservation of one of them is stale.
+    """The UIDs of the pods and PodGroups that were deleted last; their reservations are stale.
 
-    Only pods that use claims are added, so that others cannot push them out.
+    Only those that use claims are added, so that others cannot push them out.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class DeletedPods:
             self._uids.popitem(last=False)
 
     def __contains__(self, uid: object) -> bool:
-        """Return whether a pod with this UID was deleted."""
+        """Return whether a pod or PodGroup with this UID was deleted."""
         return uid in self._uids
 
     def __len__(self) -> int:
@@ -48,6 +48,7 @@ class ControllerContext:
     pods: informers.Informer
     claims: informers.Informer
     templates: informers.Informer
+    groups: served_informers.ServedInformer
     created: created_claims.CreatedClaims
     deleted_pods: DeletedPods
     events: event_recording.EventRecorder

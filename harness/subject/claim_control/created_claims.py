@@ -32,7 +32,7 @@ class CreatedClaims:
         """A heap of their resource versions and keys."""
         self._passed = passed_versions.PassedVersion()
         self._owned: dict[str, set[str]] = collections.defaultdict(set)
-        """The keys of the claims controlled by a pod, by its UID."""
+        """The keys of the claims controlled by a pod or PodGroup, by its UID."""
 
     def add(self, claim: Object) -> None:
         """Add a claim that the controller has created, unless the informer has passed it."""
@@ -49,7 +49,7 @@ class CreatedClaims:
             return self._pending.get(key) or self._claims.get(key)
 
     def owned_by(self, uid: str) -> list[Object]:
-        """Return the claims controlled by the pod with this UID, sorted by key."""
+        """Return the claims controlled by the pod or PodGroup with this UID, sorted by key."""
         with self._guard:
             keys = sorted(self._owned.get(uid, ()))
             return [self._pending.get(key) or self._claims[key] for key in keys]
@@ -106,13 +106,11 @@ class CreatedClaims:
                 self._remove_from_index(claim)
 
     def _index(self, claim: Object) -> None:
-        owner = generating.owning_pod(claim)
-        if owner is not None:
-            self._owned[owner[1]].add(informers.key_of(claim))
+        if uid := generating.owner_uid(claim):
+            self._owned[uid].add(informers.key_of(claim))
 
     def _remove_from_index(self, claim: Object) -> None:
-        owner = generating.owning_pod(claim)
-        if owner is not None:
-            self._owned[owner[1]].discard(informers.key_of(claim))
-            if not self._owned[owner[1]]:
-                del self._owned[owner[1]]
+        if uid := generating.owner_uid(claim):
+            self._owned[uid].discard(informers.key_of(claim))
+            if not self._owned[uid]:
+                del self._owned[uid]

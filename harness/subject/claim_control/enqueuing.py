@@ -1,7 +1,7 @@
 """Decides which events give the controller work, and enqueues it.
 
 After enqueuePod and enqueueResourceClaim in pkg/controller/resourceclaim/controller.go. The queue
-has keys `pod:namespace/name` and `claim:namespace/name`.
+has keys `pod:namespace/name`, `podgroup:namespace/name` and `claim:namespace/name`.
 """
 
 import collections
@@ -11,7 +11,7 @@ from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.claim_control import controller_contexts, generating, pod_syncing
-from harness.subject.objects import claims
+from harness.subject.objects import claims, pod_groups
 from harness.subject.telemetry import klog
 
 
@@ -24,7 +24,7 @@ class Enqueuer:
         self._context, self._syncer = context, syncer
         self._guard = concurrency.lock("claim-controller.indexes")
         self._users: dict[str, set[str]] = collections.defaultdict(set)
-        """The keys of the pods that use a claim, by the claim's key."""
+        """The queue's keys of the pods and PodGroups that use a claim, by the claim's key."""
 
     def on_pod(self, pod: Object, old: Object | None = None) -> None:
         """Index a new or changed pod, and enqueue it or its claims if they need work.
@@ -37,8 +37,16 @@ class Enqueuer:
         with self._guard:
             self._forget(pod, self._claim_keys(old) if old else [])
             for claim_key in keys:
-                self._users[claim_key].add(informers.key_of(pod))
+                self._users[claim_key].add(_key(pod))
         self._look_at(pod)
+
+    def on_group(self, group: Object, old: Object | None = None) -> None:
+        """Index a new or changed PodGroup, and enqueue it and its pods if they need work."""
+        self.on_pod(group, old)
+        group_key = informers.key_of(group)
+        for pod in self._context.pods.objects():
+            if pod_groups.key_of(pod) == group_key:
+                self._look_at(pod)
 
     def on_pod_deleted(self, pod: Object) -> None:
         """Remember the UID of a deleted pod, and enqueue its claims to drop its reservations."""
@@ -53,7 +61,7 @@ class Enqueuer:
     def _forget(self, pod: Object, claim_keys: list[str]) -> None:
         """Remove the pod from the users of these claims."""
         for claim_key in claim_keys:
-            self._users[claim_key].discard(informers.key_of(pod))
+            self._users[claim_key].discard(_key(pod))
             if not self._users[claim_key]:
                 del self._users[claim_key]
 
@@ -71,15 +79,16 @@ class Enqueuer:
     def _look_at_users(self, key: str) -> None:
         with self._guard:
             users = sorted(self._users.get(key, ()))
-        for pod_key in users:
-            pod = self._context.pods.get(pod_key)
-            if pod is not None:
-                self._look_at(pod)
+        for user in users:
+            kind, _, key = user.partition(":")
+            known = self._context.pods if kind == "pod" else self._context.groups
+            if (obj := known.get(key)) is not None:
+                self._look_at(obj)
 
     def on_template(self, template: Object) -> None:
-        """Enqueue the pods that name a new or changed template; they may have waited for it."""
+        """Enqueue the pods and PodGroups that name a new or changed template, if they waited."""
         meta = template["metadata"]
-        for pod in self._context.pods.objects():
+        for pod in (*self._context.pods.objects(), *self._context.groups.objects()):
             names = {entry.get("resourceClaimTemplateName") for entry in claims.entries_of(pod)}
             if pod["metadata"]["namespace"] == meta["namespace"] and meta["name"] in names:
                 self._look_at(pod)
@@ -88,7 +97,7 @@ class Enqueuer:
         if claims.is_done(pod):
             self._enqueue_claims(pod)
         if self._syncer.needs_work(pod):
-            self._context.queue.add(f"pod:{informers.key_of(pod)}")
+            self._context.queue.add(_key(pod))
 
     def _enqueue_claims(self, pod: Object) -> None:
         for key in self._claim_keys(pod):
@@ -97,6 +106,12 @@ class Enqueuer:
     def _claim_keys(self, pod: Object) -> list[str]:
         """Return the keys of all claims of the pod that are known."""
         return [*claims.known_claim_keys(pod), *generating.extended_claim_keys(pod)]
+
+
+def _key(obj: Object) -> str:
+    """Return the key of a pod or PodGroup in the queue."""
+    kind = "podgroup" if pod_groups.is_group(obj) else "pod"
+    return f"{kind}:{informers.key_of(obj)}"
 
 
 EnqueuerOf = Callable[[], Enqueuer]
@@ -120,6 +135,26 @@ class PodEvents:
 
     def on_delete(self, last: Object) -> None:
         """Handle a deleted pod."""
+        self._enqueuer().on_pod_deleted(last)
+
+
+class GroupEvents:
+    """Passes the events of PodGroups on."""
+
+    def __init__(self, enqueuer: EnqueuerOf) -> None:
+        self._enqueuer = enqueuer
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Handle a new PodGroup."""
+        del initial
+        self._enqueuer().on_group(obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Handle a changed PodGroup."""
+        self._enqueuer().on_group(new, old)
+
+    def on_delete(self, last: Object) -> None:
+        """Handle a deleted PodGroup: what is reserved for it is free."""
         self._enqueuer().on_pod_deleted(last)
 
 

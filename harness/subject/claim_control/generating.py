@@ -6,7 +6,7 @@ After pkg/controller/resourceclaim/controller.go. A pod gets one claim for each 
 
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject.objects import claims
+from harness.subject.objects import claims, pod_groups
 
 
 class NotRecorded(Exception):  # noqa: N818 - a state, not an error
@@ -49,6 +49,14 @@ def extended_claim_keys(pod: Object) -> list[str]:
     return [key_of(pod, name)] if name else []
 
 
+def owner_uid(claim: Object) -> str | None:
+    """Return the UID of the pod or PodGroup that controls the claim, None if neither does."""
+    for reference in claim["metadata"].get("ownerReferences", ()):
+        if reference.get("controller") and reference.get("kind") in ("Pod", pod_groups.KIND):
+            return str(reference["uid"])
+    return None
+
+
 def owning_pod(claim: Object) -> tuple[str, str] | None:
     """Return name and UID of the pod that controls the claim, None if no pod does."""
     for reference in claim["metadata"].get("ownerReferences", ()):
@@ -58,12 +66,15 @@ def owning_pod(claim: Object) -> tuple[str, str] | None:
     return None
 
 
-def needs_reservation(claim: Object, pod: Object) -> bool:
-    """Return whether the claim of a bound pod is allocated, but not reserved for the pod."""
+def needs_reservation(claim: Object, user: Object) -> bool:
+    """Return whether the claim of a bound pod is allocated, but not reserved for its user.
+
+    `user`: the pod, or its PodGroup.
+    """
     return (
         claims.allocation_of(claim) is not None
         and not claims.is_deleting(claim)
-        and not claims.is_reserved_for(claim, pod)
+        and not claims.is_reserved_for(claim, user)
     )
 
 
@@ -77,17 +88,17 @@ It leaves space for a hyphen and 5 random characters in a name of 63 characters.
 class ClaimGenerator:
     """Builds generated claims; it has no state."""
 
-    def generated_claim(self, pod: Object, entry_name: str, template: Object) -> Object:
-        """Return the claim to create for an entry of a pod that names a template."""
+    def generated_claim(self, owner: Object, entry_name: str, template: Object) -> Object:
+        """Return the claim to create for an entry of a pod or PodGroup that names a template."""
         from_template = template["spec"].get("metadata") or {}
         return {
             "apiVersion": apis.CLAIMS.api_version,
             "kind": apis.CLAIMS.kind,
             "metadata": {
-                "generateName": name_base(pod["metadata"]["name"], entry_name),
+                "generateName": name_base(owner["metadata"]["name"], entry_name),
                 "labels": from_template.get("labels") or {},
                 "annotations": self._annotations(entry_name, from_template),
-                "ownerReferences": [self._owner_reference(pod)],
+                "ownerReferences": [self._owner_reference(owner)],
             },
             "spec": template["spec"]["spec"],
         }
@@ -96,15 +107,20 @@ class ClaimGenerator:
         """Return annotations of the claim's own: those of the template are shared with others."""
         return {**(from_template.get("annotations") or {}), claims.POD_CLAIM_NAME: entry_name}
 
-    def _owner_reference(self, pod: Object) -> Object:
-        meta = pod["metadata"]
+    def _owner_reference(self, owner: Object) -> Object:
+        meta, resource = owner["metadata"], resource_of(owner)
         return {
-            "apiVersion": "v1",
-            "kind": "Pod",
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
             "name": meta["name"],
             "uid": meta["uid"],
             "controller": True,
         }
+
+
+def resource_of(owner: Object) -> apis.Resource:
+    """Return the resource of a pod or PodGroup."""
+    return apis.POD_GROUPS if pod_groups.is_group(owner) else apis.PODS
 
 
 def name_base(pod_name: str, entry_name: str) -> str:

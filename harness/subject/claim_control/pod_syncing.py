@@ -7,7 +7,7 @@ from harness import concurrency, errors
 from harness.client import apis, transports
 from harness.model.objects import Object
 from harness.subject.claim_control import controller_contexts, feature_gates, generating
-from harness.subject.objects import claims
+from harness.subject.objects import claims, pod_groups
 from harness.subject.telemetry import klog
 
 FIELD_MANAGER = "ResourceClaimController"
@@ -50,20 +50,28 @@ class PodSyncer:
             return True
 
     def _entry_needs_work(self, pod: Object) -> bool:
+        group = self._group_of(pod)
         for entry in claims.entries_of(pod):
             name = generating.name_of(pod, entry)
             if name is None:
                 continue
+            is_of_group = pod_groups.has_entry(group, entry)
             claim = self._context.created.get(generating.key_of(pod, name))
             if claim is None:
-                if generating.has_template(entry):
+                if generating.has_template(entry) and not is_of_group:
                     return True
                 continue
             if generating.has_template(entry) and not claims.is_for(claim, pod):
                 return False  # someone has to remove the other claim first
-            if pod["spec"].get("nodeName") and generating.needs_reservation(claim, pod):
+            user = group if group and is_of_group else pod
+            if pod["spec"].get("nodeName") and generating.needs_reservation(claim, user):
                 return True
         return False
+
+    def _group_of(self, pod: Object) -> Object | None:
+        """Return the PodGroup of a pod, None if it has none, or none that is known yet."""
+        key = pod_groups.key_of(pod)
+        return self._context.groups.get(key) if key else None
 
     def _is_over(self, pod: Object) -> bool:
         """Return whether the pod needs no more claims: it is being deleted, or has ended.
@@ -82,51 +90,80 @@ class PodSyncer:
         pod = self._context.pods.get(key)
         if pod is None or self._is_over(pod):
             return
+        group = self._group_of(pod)
+        if group is None and pod_groups.key_of(pod):
+            return  # the event of the group enqueues the pod again
+        self._provide(pod, group)
+        if pod["spec"].get("nodeName"):
+            self._reserve_claims(pod, group)
+
+    def sync_group(self, key: str) -> None:
+        """Create and record missing claims of a PodGroup. Raises errors as `sync` does."""
+        group = self._context.groups.get(key)
+        if group is not None and not claims.is_deleting(group):
+            self._provide(group, None)
+
+    def _provide(self, owner: Object, group: Object | None) -> None:
+        """Create and record the missing claims of a pod, or of a PodGroup.
+
+        `group`: the group of a pod, whose claims are recorded for the pod, too.
+        """
         made: dict[str, str] = {}
-        for entry in claims.entries_of(pod):
-            claim = self._claim_for(pod, entry)
+        for entry in claims.entries_of(owner):
+            if pod_groups.has_entry(group, entry):
+                claim = self._claim_of_group(owner, group, entry)
+            else:
+                claim = self._claim_for(owner, entry)
             if claim is not None:
                 made[entry["name"]] = claim["metadata"]["name"]
         if made:
-            self._record(pod, made)
-        if pod["spec"].get("nodeName"):
-            self._reserve_claims(pod)
+            self._record(owner, made)
 
-    def _claim_for(self, pod: Object, entry: Object) -> Object | None:
-        """Return the claim to record for an entry; create it if there is none.
+    def _claim_of_group(self, pod: Object, group: Object | None, entry: Object) -> Object | None:
+        """Return the claim of the pod's group to record for an entry of the pod.
+
+        None: the entry has its claim, or the group has none yet; its event will come.
+        """
+        if group is None or not generating.has_template(entry) or self._is_provided(pod, entry):
+            return None
+        return self._find_generated(group, entry["name"])
+
+    def _claim_for(self, owner: Object, entry: Object) -> Object | None:
+        """Return the claim to record for an entry of a pod or group; create it if there is none.
 
         None: the entry has its claim, or needs none. Raises ClaimCreationError, and says so in an
         event.
         """
         if not generating.has_template(entry):
             return None
-        if self._is_provided(pod, entry):
-            klog.info(5, "Claim already created", pod=pod, podClaim=entry["name"])
+        if self._is_provided(owner, entry):
+            klog.info(5, "Claim already created", pod=owner, podClaim=entry["name"])
             return None
-        found = self._find_generated(pod, entry["name"])
+        found = self._find_generated(owner, entry["name"])
         if found is not None:
             return found
         try:
-            return self._create(pod, entry)
+            return self._create(owner, entry)
         except ClaimCreationError as error:
-            message = f"PodResourceClaim {entry['name']}: {error}"
-            self._context.events.warn(pod, "Pod", reason=FAILED_CREATION, message=message)
+            kind = generating.resource_of(owner).kind
+            message = f"{kind}ResourceClaim {entry['name']}: {error}"
+            self._context.events.warn(owner, kind, reason=FAILED_CREATION, message=message)
             raise
 
-    def _is_provided(self, pod: Object, entry: Object) -> bool:
-        """Return whether the pod's status names a claim of the pod, or says that none is needed."""
-        recorded = claims.recorded_names(pod)
+    def _is_provided(self, owner: Object, entry: Object) -> bool:
+        """Return whether the status names a claim of the owner, or says that none is needed."""
+        recorded = claims.recorded_names(owner)
         if entry["name"] not in recorded:
             return False
         name = recorded[entry["name"]]
         if name is None:
             return True
-        claim = self._context.created.get(generating.key_of(pod, name))
-        return claim is not None and claims.is_for(claim, pod)
+        claim = self._context.created.get(generating.key_of(owner, name))
+        return claim is not None and claims.is_for(claim, owner)
 
-    def _find_generated(self, pod: Object, entry_name: str) -> Object | None:
-        """Return a claim that an earlier sync created but failed to record in the pod's status."""
-        for claim in self._context.created.owned_by(claims.uid_of(pod)):
+    def _find_generated(self, owner: Object, entry_name: str) -> Object | None:
+        """Return a claim that an earlier sync created but failed to record in the status."""
+        for claim in self._context.created.owned_by(claims.uid_of(owner)):
             annotations = claim["metadata"].get("annotations", {})
             if annotations.get(claims.POD_CLAIM_NAME) == entry_name:
                 return claim
@@ -184,17 +221,17 @@ class PodSyncer:
                 names[entry["name"]] = name
         self._apply(pod, names)
 
-    def _apply(self, pod: Object, names: dict[str, str]) -> None:
-        meta = pod["metadata"]
+    def _apply(self, owner: Object, names: dict[str, str]) -> None:
+        meta, resource = owner["metadata"], generating.resource_of(owner)
         statuses = [{"name": name, "resourceClaimName": claim} for name, claim in names.items()]
         patch = {
-            "apiVersion": "v1",
-            "kind": "Pod",
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
             "metadata": {key: meta[key] for key in ("name", "namespace", "uid")},
             "status": {"resourceClaimStatuses": statuses},
         }
         self._context.api.patch(
-            apis.PODS,
+            resource,
             meta["name"],
             patch,
             namespace=meta["namespace"],
@@ -204,15 +241,16 @@ class PodSyncer:
             force=True,
         )
 
-    def _reserve_claims(self, pod: Object) -> None:
-        """Reserve the claims of a bound pod that can be reserved.
+    def _reserve_claims(self, pod: Object, group: Object | None) -> None:
+        """Reserve the claims of a bound pod that can be reserved, for it or for its group.
 
         The event that makes another one usable enqueues the pod again.
         """
         for entry in claims.entries_of(pod):
             claim = self._claim_of(pod, entry)
-            if claim is not None and generating.needs_reservation(claim, pod):
-                self._context.api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
+            user = group if group and pod_groups.has_entry(group, entry) else pod
+            if claim is not None and generating.needs_reservation(claim, user):
+                self._context.api.update_status(apis.CLAIMS, claims.with_reservation(claim, user))
                 klog.info(5, "Reserved claim for pod", pod=pod, resourceClaim=claim)
 
     def _claim_of(self, pod: Object, entry: Object) -> Object | None:

@@ -7,7 +7,7 @@ from harness import concurrency
 from harness.client import apis
 from harness.model.objects import Object
 from harness.subject.claim_control import controller_contexts, generating
-from harness.subject.objects import claim_writes, claims
+from harness.subject.objects import claim_writes, claims, pod_groups
 from harness.subject.telemetry import klog
 
 
@@ -50,6 +50,8 @@ class Releaser:
 
     def _is_valid(self, claim: Object, entry: Object) -> bool:
         """Return whether the consumer that the claim is reserved for may still run."""
+        if pod_groups.is_reservation(entry) and self._context.groups.is_started:
+            return self._has_group(claim, entry)
         if entry.get("resource") != "pods" or entry.get("apiGroup"):
             return self._may_run(entry)
         if entry["uid"] in self._context.deleted_pods:
@@ -66,14 +68,28 @@ class Releaser:
         del entry
         return True
 
+    def _has_group(self, claim: Object, entry: Object) -> bool:
+        """Return whether the PodGroup that the claim is reserved for exists.
+
+        It stays until its pods have ended.
+        """
+        if entry["uid"] in self._context.deleted_pods:
+            return False
+        key = generating.key_of(claim, entry["name"])
+        group = self._context.groups.get(key) or self._live(apis.POD_GROUPS, claim, entry["name"])
+        return group is not None and claims.uid_of(group) == entry["uid"]
+
     def _live_pod(self, claim: Object, name: str) -> Object | None:
         """Return the pod from the API server, or None if it is gone.
 
         The informer may lag behind, so that a pod missing there may still exist.
         """
+        return self._live(apis.PODS, claim, name)
+
+    def _live(self, resource: apis.Resource, claim: Object, name: str) -> Object | None:
         try:
             namespace = claim["metadata"]["namespace"]
-            return self._context.api.get(apis.PODS, name, namespace=namespace)
+            return self._context.api.get(resource, name, namespace=namespace)
         except apis.ApiError as error:
             if error.is_not_found:
                 return None

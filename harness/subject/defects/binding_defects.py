@@ -203,11 +203,11 @@ class DeallocatedClaimReservedBinder(claim_binding.ClaimBinder):
         worlds=("allocation-freed-for-another-pod",),
     )
 
-    def _write_reservation(self, claim: Object, pod: Object) -> Object:
+    def _write_reservation(self, claim: Object, user: Object) -> Object:
         if not claims.allocation_of(claim):
             name = claim["metadata"]["name"]
             raise panics.nil_dereference(f"the allocation of {name}")
-        return super()._write_reservation(claim, pod)
+        return super()._write_reservation(claim, user)
 
 
 class NoUnreserveBinder(claim_binding.ClaimBinder):

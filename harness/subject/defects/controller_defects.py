@@ -61,7 +61,7 @@ class MutationCache(created_claims.CreatedClaims):
                 claim
                 for key, (at_s, claim) in self._cached.items()
                 if key not in keys
-                and generating.owning_pod(claim) == (_owner_name(claim), uid)
+                and generating.owner_uid(claim) == uid
                 and concurrency.monotonic_s() - at_s <= REMEMBERED_S
             ]
 
@@ -76,11 +76,6 @@ class MutationCache(created_claims.CreatedClaims):
         if cached["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
             del self._cached[key]
         return known
-
-
-def _owner_name(claim: Object) -> str:
-    owner = generating.owning_pod(claim)
-    return owner[0] if owner else ""
 
 
 class InvertedDeletedEnqueuer(enqueuing.Enqueuer):

@@ -28,12 +28,12 @@ def remove_finalizer(api: apis.Api, claim: Object) -> Object:
     return api.update(apis.CLAIMS, claims.with_metadata(claim, finalizers=others))
 
 
-def reserve_by_update(api: apis.Api, claim: Object, pod: Object) -> Object:
-    """Reserve the claim for the pod by replacing its status; return the claim as stored."""
-    return api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
+def reserve_by_update(api: apis.Api, claim: Object, user: Object) -> Object:
+    """Reserve the claim for the pod or PodGroup by replacing its status; return it as stored."""
+    return api.update_status(apis.CLAIMS, claims.with_reservation(claim, user))
 
 
-def reserve_by_patch(api: apis.Api, claim: Object, pod: Object) -> Object:
+def reserve_by_patch(api: apis.Api, claim: Object, user: Object) -> Object:
     """Add a reservation for the pod to whatever the claim has become; return it as stored.
 
     As kube-scheduler did until kubernetes#124931 (a strategic merge patch since kubernetes#121876).
@@ -41,7 +41,7 @@ def reserve_by_patch(api: apis.Api, claim: Object, pod: Object) -> Object:
     other writer, and succeeds if and only if the patched claim is valid. It is not if the claim is
     another one of the same name, has lost its allocation, is being deleted, or has no place left.
     """
-    return _patch_reservations(api, claim, claims.reservation_of(pod))
+    return _patch_reservations(api, claim, claims.reservation_of(user))
 
 
 def remove_reservation(api: apis.Api, claim: Object, pod: Object) -> Object | None:

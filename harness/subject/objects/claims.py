@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.client import informers
 from harness.model.objects import Object
+from harness.subject.objects import pod_groups
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """Finalizer that the scheduler adds before it allocates a claim."""
@@ -48,9 +49,9 @@ def reservations_of(claim: Object) -> list[Object]:
     return claim.get("status", {}).get("reservedFor") or []
 
 
-def is_reserved_for(claim: Object, pod: Object) -> bool:
-    """Return whether the claim is reserved for the pod."""
-    return any(entry["uid"] == uid_of(pod) for entry in reservations_of(claim))
+def is_reserved_for(claim: Object, user: Object) -> bool:
+    """Return whether the claim is reserved for the pod or PodGroup."""
+    return any(entry["uid"] == uid_of(user) for entry in reservations_of(claim))
 
 
 def can_be_reserved(claim: Object) -> bool:
@@ -95,14 +96,17 @@ def with_status(claim: Object, **changes: Any) -> Object:
     return {**claim, "status": {key: value for key, value in status.items() if value is not None}}
 
 
-def reservation_of(pod: Object) -> Object:
-    """Return the entry of `reservedFor` for the pod."""
-    return {"resource": "pods", "name": pod["metadata"]["name"], "uid": uid_of(pod)}
+def reservation_of(user: Object) -> Object:
+    """Return the entry of `reservedFor` for the pod or PodGroup."""
+    entry = {"resource": "pods", "name": user["metadata"]["name"], "uid": uid_of(user)}
+    if pod_groups.is_group(user):
+        entry |= {"apiGroup": pod_groups.API_GROUP, "resource": pod_groups.PLURAL}
+    return entry
 
 
-def with_reservation(claim: Object, pod: Object) -> Object:
-    """Return a copy with a reservation for the pod."""
-    return with_status(claim, reservedFor=[*reservations_of(claim), reservation_of(pod)])
+def with_reservation(claim: Object, user: Object) -> Object:
+    """Return a copy with a reservation for the pod or PodGroup."""
+    return with_status(claim, reservedFor=[*reservations_of(claim), reservation_of(user)])
 
 
 def controller_uid(obj: Object) -> str | None:
@@ -114,8 +118,8 @@ def controller_uid(obj: Object) -> str | None:
 
 
 def is_for(claim: Object, pod: Object) -> bool:
-    """Return whether the claim was generated for this pod (compared by UID, not by name)."""
-    return controller_uid(claim) == uid_of(pod)
+    """Return whether the claim was generated for this pod (by its UID) or for its PodGroup."""
+    return controller_uid(claim) == uid_of(pod) or pod_groups.controls(claim, pod)
 
 
 def entries_of(pod: Object) -> list[Object]:
@@ -145,6 +149,17 @@ def claim_names(pod: Object) -> Iterator[tuple[str, bool]]:
             raise Unresolved(f"the claim for {entry['name']!r} is not created yet")
         elif (name := recorded[entry["name"]]) is not None:
             yield name, True
+
+
+def users_of(pod: Object, group: Object | None) -> list[Object]:
+    """Return the pod or its group for each claim of `of_pod`: that for which it is reserved."""
+    recorded = recorded_names(pod)
+    needed = (
+        entry
+        for entry in entries_of(pod)
+        if "resourceClaimName" in entry or recorded.get(entry["name"]) is not None
+    )
+    return [group if group and pod_groups.has_entry(group, entry) else pod for entry in needed]
 
 
 def known_claim_keys(pod: Object) -> Iterable[str]:

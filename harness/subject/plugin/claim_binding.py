@@ -71,7 +71,7 @@ class ClaimBinder:
         for index, claim in enumerate(attempt.claims):
             if extended_claims.is_in_memory(claim):
                 self._bind_extended(attempt, index)
-            elif not claims.is_reserved_for(claim, attempt.pod):
+            elif not claims.is_reserved_for(claim, attempt.user_of(index)):
                 self._require_first_plan(attempt, index)
                 attempt.claims[index] = self._bind_claim(attempt, index)
                 if index not in attempt.planned:
@@ -104,7 +104,10 @@ class ClaimBinder:
             )
 
     def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Undo Reserve, and remove reservations for the pod; written allocations remain."""
+        """Undo Reserve, and remove reservations for the pod; written allocations remain.
+
+        A reservation for the pod's group remains, too: other pods of it may use the claim.
+        """
         for index, claim in enumerate(attempt.claims):
             concurrency.step("unreserve.started", claim=claims.uid_of(claim))
             self._forget(attempt, index)
@@ -191,7 +194,7 @@ class ClaimBinder:
         planned = klog.Document(allocation)
         klog.info(5, "preparing claim status update", claim=claim, allocation=planned)
         try:
-            written = self._write(claim, allocation, attempt.pod)
+            written = self._write(claim, allocation, attempt.user_of(index))
         finally:
             self._settle(uid, written, was_planned=allocation is not None)
         klog.info(5, "reserved", pod=attempt.pod, node=attempt.node_name, resourceclaim=written)
@@ -228,8 +231,10 @@ class ClaimBinder:
         else:
             self._cache.assume(written)
 
-    def _write(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
+    def _write(self, claim: Object, allocation: Object | None, user: Object) -> Object:
         """Write allocation and reservation; return the claim as the API server returned it.
+
+        `user`: the pod or the PodGroup for which the claim is reserved.
 
         After a conflict the claim is read and written again. Raises BindingError if it was deleted,
         replaced or allocated elsewhere, or on too many conflicts, and ClaimInUseError if it has no
@@ -239,10 +244,10 @@ class ClaimBinder:
             if tries:
                 concurrency.sleep(CONFLICT_WAIT_S)
                 claim = self._read_again(claim)
-                if allocation is None and self._is_reserved_already(claim, pod):
+                if allocation is None and self._is_reserved_already(claim, user):
                     return claim
             try:
-                return self._write_once(claim, allocation, pod)
+                return self._write_once(claim, allocation, user)
             except apis.ApiError as error:
                 self._require_reservable(claim, error)
                 if not error.is_conflict:
@@ -252,12 +257,13 @@ class ClaimBinder:
             f"{informers.key_of(claim)}: {CONFLICT_TRIES} conflicts in a row"
         )
 
-    def _is_reserved_already(self, claim: Object, pod: Object) -> bool:
-        """Return whether there is nothing to reserve, since the pod names the claim twice.
+    def _is_reserved_already(self, claim: Object, user: Object) -> bool:
+        """Return whether there is nothing to reserve: the pod names the claim twice, or another pod
+        of its group was faster.
 
         kube-scheduler does not ask. Its second reservation is refused as a duplicate.
         """
-        return claims.is_reserved_for(claim, pod)
+        return claims.is_reserved_for(claim, user)
 
     def _require_reservable(self, claim: Object, error: apis.ApiError) -> None:
         """Raise ClaimInUseError if that is why the API server refused the write."""
@@ -279,20 +285,20 @@ class ClaimBinder:
                 f"{informers.key_of(current)} got replaced in the meantime"
             )
 
-    def _write_once(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
+    def _write_once(self, claim: Object, allocation: Object | None, user: Object) -> Object:
         if claims.is_deleting(claim):
             raise scheduling_attempts.BindingError(
                 f"{informers.key_of(claim)} got deleted in the meantime"
             )
         if allocation is None:
-            return self._write_reservation(claim, pod)
+            return self._write_reservation(claim, user)
         if claims.allocation_of(claim):
             raise scheduling_attempts.BindingError(
                 f"{informers.key_of(claim)} got allocated elsewhere in the meantime"
             )
         claim = self._protect(claim)
         claim = claims.with_status(claim, allocation=self._stamped(allocation))
-        return self._put_allocation(claims.with_reservation(claim, pod))
+        return self._put_allocation(claims.with_reservation(claim, user))
 
     def _protect(self, claim: Object) -> Object:
         """Return the claim with its finalizer, so that no deletion removes its allocation."""
@@ -303,12 +309,12 @@ class ClaimBinder:
         now = datetime.datetime.fromtimestamp(concurrency.wall_s(), datetime.UTC)
         return {**allocation, "allocationTimestamp": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
 
-    def _write_reservation(self, claim: Object, pod: Object) -> Object:
+    def _write_reservation(self, claim: Object, user: Object) -> Object:
         if not claims.allocation_of(claim):
             raise scheduling_attempts.BindingError(
                 f"{informers.key_of(claim)} got deallocated elsewhere in the meantime"
             )
-        return self._reserve(self._api, claim, pod)
+        return self._reserve(self._api, claim, user)
 
     def _put_allocation(self, claim: Object) -> Object:
         return self._api.update_status(apis.CLAIMS, claim)

@@ -11,10 +11,11 @@ from harness.client import apis, informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocators, expressions, inventories, refusal_memory
 from harness.subject.extended_resources import class_resolver, extended_claims, node_variants
-from harness.subject.objects import claims, nodes
+from harness.subject.objects import claims, nodes, pod_groups
 from harness.subject.plugin import (
     binding_conditions,
     claim_binding,
+    group_members,
     misplaced_claims,
     scheduling_attempts,
 )
@@ -45,14 +46,20 @@ class DynamicResources:
         binder: claim_binding.ClaimBinder,
         conditions: binding_conditions.BindingConditions,
         extended: class_resolver.ExtendedResources,
+        groups: claims.Lookup | None = None,
+        members: group_members.GroupMembers | None = None,
         allocator: type[allocators.Allocator] = allocators.Allocator,
         filter_timeout_s: float = allocators.FILTER_TIMEOUT_S,
     ) -> None:
-        """`filter_timeout_s`: limit for the search for devices on one node; 0: none."""
+        """`groups(key)` returns a PodGroup, None if there is none; `groups` None: there are none.
+
+        `filter_timeout_s`: limit for the search for devices on one node; 0: none.
+        """
         self._api, self._cache, self._in_flight = api, cache, in_flight_claims
         self._gatherer, self._inventory, self._classes = gatherer, inventory, classes
         self._choices, self._binder, self._allocator = choices, binder, allocator
         self._extended, self._conditions = extended, conditions
+        self._groups, self._members = groups, members or group_members.GroupMembers()
         self._filter_timeout_s = filter_timeout_s
         self._memory = refusal_memory.RefusalMemory()
 
@@ -82,14 +89,17 @@ class DynamicResources:
         """
         try:
             attempt = scheduling_attempts.Attempt(
-                pod, self._claims_of(pod), demand=self._demand(pod)
+                pod,
+                self._claims_of(pod),
+                users=claims.users_of(pod, self._group_of(pod)),
+                demand=self._demand(pod),
             )
         except claims.Unresolved as reason:
             raise scheduling_attempts.Unschedulable(str(reason)) from reason
         if attempt.claims:
             klog.info(5, "pod resource claims", pod=pod, resourceclaims=attempt.claims)
         for index, claim in enumerate(attempt.claims):
-            self._require_reservable(claim, pod)
+            self._require_reservable(claim, attempt.user_of(index))
             if self._conditions.have_failed(claim):
                 attempt.given_up.add(index)
             if not claims.allocation_of(claim):
@@ -152,7 +162,8 @@ class DynamicResources:
 
     def post_filter(self, attempt: scheduling_attempts.Attempt) -> str:
         """Free what keeps the pod from every node; return what was done, in upstream's words."""
-        return misplaced_claims.free_one(self._api, attempt, self._choices)
+        group_runs = self._members.are_scheduled(attempt.pod)
+        return misplaced_claims.free_one(self._api, attempt, self._choices, group_runs=group_runs)
 
     def reserve(
         self, attempt: scheduling_attempts.Attempt, node: Object, allocations: list[Object]
@@ -160,6 +171,7 @@ class DynamicResources:
         """Add the allocations planned on the node to the in-flight claims; write nothing."""
         attempt.choose(node)
         name = attempt.node_name = node["metadata"]["name"]
+        self._members.assume(attempt.pod)
         self._extended.plugin_devices.assume(attempt.pod, attempt.plugin_amounts(), name)
         for index, allocation in zip(attempt.planned_indexes(), allocations, strict=True):
             claim = attempt.claims[index]
@@ -195,13 +207,25 @@ class DynamicResources:
         """Undo Reserve, and remove reservations for the pod; written allocations remain."""
         self._binder.unreserve(attempt)
         self._extended.plugin_devices.forget(attempt.pod)
+        self._members.forget(attempt.pod)
 
     # ------------------------------------------------------------------- helpers
 
-    def _require_reservable(self, claim: Object, pod: Object) -> None:
-        """Raise Unschedulable if the claim has no place for the pod; an event announces one."""
-        if not claims.can_be_reserved(claim) and not claims.is_reserved_for(claim, pod):
+    def _require_reservable(self, claim: Object, user: Object) -> None:
+        """Raise Unschedulable if the claim has no place for its user; an event announces one."""
+        if not claims.can_be_reserved(claim) and not claims.is_reserved_for(claim, user):
             raise scheduling_attempts.Unschedulable("resourceclaim in use")
+
+    def _group_of(self, pod: Object) -> Object | None:
+        """Return the pod's PodGroup, None if it has none.
+
+        Raises Unresolved if the group is not known yet; its event announces it.
+        """
+        key = pod_groups.key_of(pod)
+        group = self._groups(key) if key and self._groups else None
+        if key and group is None:
+            raise claims.Unresolved(f"pod group {key!r} not found")
+        return group
 
     def _claims_of(self, pod: Object) -> list[Object]:
         """Return the pod's claims; of those without an allocation, none is in flight.

@@ -44,15 +44,23 @@ def log(attempt: scheduling_attempts.Attempt, node: Object, indexes: Iterable[in
         klog.info(5, message, pod=attempt.pod, node=node, resourceclaim=claim, **failure)
 
 
-def free_one(api: apis.Api, attempt: scheduling_attempts.Attempt, choices: random.Random) -> str:
+def free_one(
+    api: apis.Api,
+    attempt: scheduling_attempts.Attempt,
+    choices: random.Random,
+    *,
+    group_runs: bool = False,
+) -> str:
     """Free what keeps the pod from every node, because no node fits; return what was done.
+
+    `group_runs`: a pod of the pod's group is on a node, or about to be bound.
 
     Deallocate one unused claim whose allocation ruled out a node; else delete the claim for
     extended resources that an earlier attempt left. Raises ApiError or TransportError.
     """
     for index in choices.sample(sorted(attempt.unavailable), len(attempt.unavailable)):
         claim = attempt.claims[index]
-        if not _is_used_by_others(claim, attempt.pod):
+        if not _is_used_by_others(claim, attempt, index, group_runs=group_runs):
             klog.info(5, "Deallocation of ResourceClaim", pod=attempt.pod, resourceclaim=claim)
             concurrency.step("post-filter.deallocating", claim=claims.uid_of(claim))
             freed = claims.with_status(claim, allocation=None, reservedFor=None, devices=None)
@@ -64,6 +72,12 @@ def free_one(api: apis.Api, attempt: scheduling_attempts.Attempt, choices: rando
     return DELETED
 
 
-def _is_used_by_others(claim: Object, pod: Object) -> bool:
+def _is_used_by_others(
+    claim: Object, attempt: scheduling_attempts.Attempt, index: int, *, group_runs: bool
+) -> bool:
+    """Return whether a claim is reserved for another user, or for a group of which a pod runs."""
+    user = attempt.user_of(index)
+    if user is not attempt.pod and group_runs:
+        return True
     reserved = [entry["uid"] for entry in claims.reservations_of(claim)]
-    return any(uid != claims.uid_of(pod) for uid in reserved)
+    return any(uid != claims.uid_of(user) for uid in reserved)

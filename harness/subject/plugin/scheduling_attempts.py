@@ -65,6 +65,8 @@ class Attempt:
     pod: Object
     claims: list[Object]
     """The pod's claims from the assume cache; PreBind replaces them with what it wrote."""
+    users: list[Object] = dataclasses.field(default_factory=list)
+    """The pod or its PodGroup for each of the claims: that for which it is reserved."""
     to_allocate: list[int] = dataclasses.field(default_factory=list)
     """Indexes of the claims that have no allocation."""
     allocator: allocators.Allocator | None = None
@@ -101,6 +103,10 @@ class Attempt:
     def name(self) -> str:
         """`namespace/name` of the pod."""
         return informers.key_of(self.pod)
+
+    def user_of(self, index: int) -> Object:
+        """Return the pod, or the PodGroup, for which the claim of this index is reserved."""
+        return self.users[index] if index < len(self.users) else self.pod
 
     @property
     def has_extended_claim(self) -> bool:

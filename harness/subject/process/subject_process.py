@@ -155,6 +155,7 @@ def run_scheduler(options: SubjectOptions) -> int:
                 lists_cached=settings.lists_cached,
                 seed=settings.seed,
                 taint_rules=True,
+                pod_groups=True,
             ),
             parts,
             _reports(api, options),
@@ -187,6 +188,7 @@ def run_claim_controller(options: SubjectOptions) -> int:
     chosen = claim_controllers.ControllerOptions(
         namespace=options.namespace,
         workers=options.workers,
+        pod_groups=True,
         gates=feature_gates.parse(options.feature_gates),
     )
     if options.verbosity:

@@ -14,6 +14,7 @@ from harness.subject.objects import claims
 
 NODE, POD, CLAIM = "Node", "Pod", "resource.k8s.io/ResourceClaim"
 SLICE, DEVICE_CLASS = "resource.k8s.io/ResourceSlice", "resource.k8s.io/DeviceClass"
+POD_GROUP = "scheduling.k8s.io/PodGroup"
 ADD, UPDATE, DELETE = "Add", "Update", "Delete"
 ALLOCATABLE_CHANGED, LABELS_CHANGED = "UpdateNodeAllocatable", "UpdateNodeLabel"
 TAINTS_CHANGED = "UpdateNodeTaint"

@@ -110,8 +110,8 @@ class NoLimitPlugin(dynamic_resources.DynamicResources):
         releases=replacements.Releases(last="1.36.2", is_open=True),
     )
 
-    def _require_reservable(self, claim: Object, pod: Object) -> None:
-        del claim, pod
+    def _require_reservable(self, claim: Object, user: Object) -> None:
+        del claim, user
 
 
 class LimitBacksOffBinder(claim_binding.ClaimBinder):
@@ -197,8 +197,8 @@ class ReservedTwiceBinder(claim_binding.ClaimBinder):
         releases=replacements.Releases(last="1.36.3", is_open=True),
     )
 
-    def _is_reserved_already(self, claim: Object, pod: Object) -> bool:
-        del claim, pod
+    def _is_reserved_already(self, claim: Object, user: Object) -> bool:
+        del claim, user
         return False
 
 
@@ -215,11 +215,11 @@ class TimeAddedOnReservationBinder(claim_binding.ClaimBinder):
         releases=replacements.Releases(first="1.36", last="1.37", is_open=True),
     )
 
-    def _write_reservation(self, claim: Object, pod: Object) -> Object:
+    def _write_reservation(self, claim: Object, user: Object) -> Object:
         allocation = claims.allocation_of(claim)
         if allocation and "allocationTimestamp" not in allocation:
             claim = claims.with_status(claim, allocation=self._stamped(allocation))
-        return super()._write_reservation(claim, pod)
+        return super()._write_reservation(claim, user)
 
 
 class AssumedNotStoredCache(assume_caches.AssumeCache):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from harness import concurrency
-from harness.client import apis, informers
+from harness.client import apis, informers, served_informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocators, inventories
 from harness.subject.extended_resources import class_resolver
@@ -22,6 +22,7 @@ from harness.subject.plugin import (
     binding_conditions,
     claim_binding,
     dynamic_resources,
+    group_members,
     scheduling_attempts,
 )
 from harness.subject.queueing import (
@@ -126,6 +127,8 @@ class SchedulerOptions:
     """Seed of PostFilter's choice of the claim to deallocate."""
     taint_rules: bool = False
     """Follow the DeviceTaintRules, if the API server serves them."""
+    pod_groups: bool = False
+    """Follow the PodGroups, if the API server serves them."""
 
 
 class Scheduler:
@@ -168,6 +171,7 @@ class Scheduler:
         self._cache = parts.assume_cache([allocated, claim_events])
         self._leadership = parts.leadership(api, self._cache, namespace=options.namespace)
         self._writing_api = self._leadership.writing_api
+        self._members = group_members.GroupMembers()
         binder = parts.claim_binder(
             self._writing_api,
             cache=self._cache,
@@ -193,6 +197,8 @@ class Scheduler:
             binder=binder,
             conditions=self._conditions,
             extended=self._extended,
+            groups=lambda key: self._groups.get(key),  # noqa: PLW0108 - made later
+            members=self._members,
         )
         self._binders = parts.binders(
             self._writing_api,
@@ -222,6 +228,8 @@ class Scheduler:
         Raises ClusterError if the API server does not answer.
         """
         for informer in self._informers:
+            if informer is self._informers[-1] and self._options.pod_groups:
+                self._groups.start(timeout_s=SYNC_TIMEOUT_S)
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
         if self._options.taint_rules:
@@ -262,6 +270,7 @@ class Scheduler:
         for informer in self._informers:
             informer.stop()
         self._rule_informer.stop()
+        self._groups.stop()
 
     def pending(self) -> dict[str, int]:
         """Return the number of waiting pods by their place in the scheduling queue."""
@@ -306,7 +315,7 @@ class Scheduler:
             ),
             (apis.SLICES, [self._tracker]),
             (apis.CLAIMS, [self._extended.claims, self._cache, self._conditions]),
-            (apis.PODS, [self._extended.plugin_devices, *counting, pod_events]),
+            (apis.PODS, [self._extended.plugin_devices, self._members, *counting, pod_events]),
         ]
         cached = self._options.lists_cached and self._leadership.accepts_cached_lists
         self._informers = [
@@ -321,8 +330,16 @@ class Scheduler:
             )
             for resource, handlers in followed
         ]
-        self._rule_informer = taint_rules.RuleInformer(
-            self._api, [self._tracker.rules], lists_cached=cached
+        self._rule_informer = served_informers.ServedInformer(
+            self._api, taint_rules.VERSIONS, [self._tracker.rules], lists_cached=cached
+        )
+        group_events = event_handlers.ObjectEvents(self._queue, cluster_events.POD_GROUP)
+        self._groups = served_informers.ServedInformer(
+            self._api,
+            [apis.POD_GROUPS],
+            [group_events],
+            namespace=namespace,
+            lists_cached=cached,
         )
 
     def _search(self) -> node_search.NodeSearch:

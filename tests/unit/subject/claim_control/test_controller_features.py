@@ -354,7 +354,7 @@ def test_a_claim_that_a_pod_no_longer_uses_is_forgotten(server: local_servers.Lo
         after = api_objects.known_pod("p", templates=["x"], recorded={"x": "found"})
         enqueuer.on_pod(before)
         enqueuer.on_pod(after, before)
-        assert enqueuer._users == {"default/found": {"default/p"}}
+        assert enqueuer._users == {"default/found": {"pod:default/p"}}
         enqueuer.on_pod_deleted(after)
         assert enqueuer._users == {}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.client import apis, transports
+from harness.client import apis, served_informers, transports
 from harness.subject import assembling
 from harness.subject.slice_tracking import slice_trackers, taint_rules
 from tests.support import api_objects
@@ -218,7 +218,8 @@ class Serving:
 def test_the_newest_served_version_is_followed(
     versions: tuple[str, ...], expected: apis.Resource | None
 ) -> None:
-    assert taint_rules.served(Serving(*versions)) is expected  # type: ignore[arg-type]
+    api: Any = Serving(*versions)
+    assert served_informers.served(api, taint_rules.VERSIONS) is expected
 
 
 class Discovery:

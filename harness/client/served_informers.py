@@ -1,0 +1,89 @@
+"""Informers of collections that not every API server has, and not in every version."""
+
+from collections.abc import Iterable, Sequence
+
+from harness import concurrency, errors
+from harness.client import apis, informers, transports
+from harness.model.objects import Object
+
+RETRY_S = 0.2
+"""Wait between two tries to ask what is served, in seconds."""
+
+
+def served(api: apis.Api, versions: Sequence[apis.Resource]) -> apis.Resource | None:
+    """Return the first of these versions of a resource that the API server serves, or None.
+
+    Raises ApiError or TransportError if the API server does not answer.
+    """
+    for resource in versions:
+        if resource.plural in api.served(resource):
+            return resource
+    return None
+
+
+class ServedInformer:
+    """Follows a collection if it is served."""
+
+    def __init__(
+        self,
+        api: apis.Api,
+        versions: Sequence[apis.Resource],
+        handlers: Iterable[informers.EventHandler],
+        *,
+        namespace: str | None = None,
+        lists_cached: bool = False,
+    ) -> None:
+        """`versions`: the newest first. The others are as of `informers.Informer`."""
+        self._api, self._versions, self._handlers = api, versions, tuple(handlers)
+        self._namespace, self._lists_cached = namespace, lists_cached
+        self._informer: informers.Informer | None = None
+
+    def start(self, *, timeout_s: float) -> None:
+        """Follow the collection if it is served, and wait until its first list was delivered.
+
+        Raises KubeconfigError and ClusterError as `informers.Informer.wait_synced` does.
+        """
+        resource = self._ask(timeout_s)
+        if resource is None:
+            return
+        self._informer = informers.Informer(
+            self._api,
+            resource,
+            name=f"informer-{resource.plural}",
+            handlers=self._handlers,
+            namespace=self._namespace if resource.namespaced else None,
+            lists_cached=self._lists_cached,
+        )
+        self._informer.start()
+        self._informer.wait_synced(timeout_s=timeout_s)
+
+    @property
+    def is_started(self) -> bool:
+        """True if the collection is served and followed."""
+        return self._informer is not None
+
+    def get(self, key: str) -> Object | None:
+        """Return the copy of an object, None if it is not known."""
+        return self._informer.get(key) if self._informer else None
+
+    def objects(self) -> list[Object]:
+        """Return the known objects."""
+        return self._informer.objects() if self._informer else []
+
+    def stop(self) -> None:
+        """End what was started."""
+        if self._informer is not None:
+            self._informer.stop()
+
+    def _ask(self, timeout_s: float) -> apis.Resource | None:
+        deadline_s = concurrency.monotonic_s() + timeout_s
+        while True:
+            try:
+                return served(self._api, self._versions)
+            except (transports.TransportError, apis.ApiError) as error:
+                if concurrency.monotonic_s() > deadline_s:
+                    raise errors.ClusterError(
+                        f"expected an answer within {timeout_s:g} s to what the API server serves of"
+                        f" {self._versions[0].group}, got none ({error}). Is the API server up?"
+                    ) from error
+            concurrency.sleep(RETRY_S)
