@@ -56,7 +56,9 @@ class Reviewer:
 def _objection(plan: plans.Plan) -> str:
     """Return which scheduler could not read the counters; empty: there is none."""
     pools: dict[str, Any] = plan.settings.get("pools") or {}
-    if not any(kind.get(key) for kind in pools.get("more") or () for key in _COUNTING):
+    is_imported = "counters" in ((pools.get("imported") or {}).get("has") or ())
+    kinds = pools.get("more") or ()
+    if not (is_imported or any(kind.get(key) for kind in kinds for key in _COUNTING)):
         return ""
     for version in plan.versions.values():
         release = _RELEASE.match(version)

@@ -2,6 +2,7 @@
 
 ```
 scenario.toml               verbatim copy of the scenario
+pool-objects.json           objects of `pools.from`, without server fields; only if there are some
 plan.json                   seed and resolved options
 cluster.json                the cluster that ran, and its versions
 processes.jsonl             starts, ends, phases
@@ -82,6 +83,8 @@ class RunDirectory:
 
     scenario = _File("scenario.toml")
     """A verbatim copy of the scenario file."""
+    pool_objects = _File("pool-objects.json")
+    """The objects of `pools.from` as a List; missing if the scenario names no files."""
     plan = _File("plan.json")
     """Seed, resolved options, versions (`plans.Plan`)."""
     cluster = _File("cluster.json")

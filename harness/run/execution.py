@@ -23,6 +23,7 @@ from harness.run import (
 )
 from harness.run.faulting import injections, injector
 from harness.scenario import possibility, profiles, script_specs, subject_specs, traffic_specs
+from harness.scenario.imported import saved_objects
 from harness.scenario.object_sets import object_features
 from harness.traffic import claim_requests, launching, object_rounds, objects
 
@@ -88,6 +89,9 @@ class Execution:
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,
             admin=self._has_admin_access(),
+            imported=saved_objects.SavedObjects(self._directory.pool_objects)
+            if self._scenario.pools.from_
+            else (),
             on=self._capabilities,
         )
         failure = None

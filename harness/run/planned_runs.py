@@ -196,7 +196,9 @@ def _name_shapes(resource: str, scenario: specs.Scenario) -> list[str]:
             return _slices(scenario.pools)
         case "deviceclasses", _:
             kinds = ["", *(kind.name for kind in scenario.pools.more)]
-            return [scenario.pools.class_of(kind) for kind in kinds]
+            found = scenario.pools.imported
+            given = map(scenario.pools.imported_class, found.classes if found else ())
+            return [*map(scenario.pools.class_of, kinds), *given]
         case "resourceclaims", traffic_specs.AllAtOnceTraffic() as traffic:
             return [f"claim-{number:04d}" for number in range(traffic.pods)]
         case "pods", traffic_specs.AllAtOnceTraffic() as traffic:
@@ -227,6 +229,7 @@ def _nodes(pools: pool_specs.PoolsSpec) -> list[str]:
 def _slices(pools: pool_specs.PoolsSpec) -> list[str]:
     names = _nodes(pools)
     names += [f"{pools.node_prefix}{kind.name}" for kind in pools.more if kind.is_of_cluster]
+    names += [pools.node_prefix] * pools.has("several-nodes")
     return [f"{name}{_ANY}" for name in names]
 
 

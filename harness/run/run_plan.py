@@ -18,10 +18,18 @@ from harness.cluster.fake_nodes import fake_objects
 from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.model import naming
-from harness.run import fault_planning, selectors, subjects
+from harness.run import fault_planning, pool_objects, selectors, subjects
 from harness.run.defects import known_defects
 from harness.run.programs import controller_commands
-from harness.scenario import loading, pool_changes, profiles, script_specs, specs, traffic_specs
+from harness.scenario import (
+    cluster_features,
+    loading,
+    pool_changes,
+    profiles,
+    script_specs,
+    specs,
+    traffic_specs,
+)
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
@@ -166,6 +174,7 @@ def plan(
     known_defects.require_known(loaded.scenario.controls)
     known_remedies.CATALOGUE.require_known(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
+    pool_objects.require_usable(loaded)
     selectors.require_satisfiable(loaded.scenario)
     profile = providers.suited(cluster, asked)
     provider = providers.usable(profile)
@@ -200,6 +209,7 @@ def plan(
         choice=fault_carrier,
     )
     changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
+    has_rules = cluster_features.needs_rules(scenario.pools)
     resolved = plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
@@ -237,7 +247,7 @@ def plan(
         expects_manifest=True,
         resources=[
             *OBSERVED,
-            *(["devicetaintrules"] if changes.needs_rules else []),
+            *(["devicetaintrules"] if has_rules else []),
             *(_OTHERS if provider.capabilities.dense_revisions else []),
         ],
         compression=scenario.recording.compression,

@@ -21,6 +21,7 @@ from harness.history import compressed_files, directories, manifests, plans
 from harness.report import publishing
 from harness.run import deadlines, execution, progressing, run_plan, supervising
 from harness.scenario import loading, profiles
+from harness.scenario.imported import saved_objects
 
 
 def run(
@@ -40,6 +41,8 @@ def run(
     """
     progress, deadline = progress or progressing.Silent(), deadline or deadlines.Deadline()
     writing.replace(directory.scenario, loaded.text.encode())
+    if loaded.pool_objects is not None:
+        saved_objects.save(loaded.pool_objects, directory.pool_objects)
     plans.write(directory.plan, msgspec.structs.replace(plan, pid=os.getpid()))
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:

@@ -57,6 +57,10 @@ def _require_matches(scenario: specs.Scenario, claim: claim_specs.ClaimSpec) -> 
     """Raise ScenarioError if a request has no alternative that enough devices match."""
     pools = scenario.pools
     for request in claim.asked:
+        if pools.imported and any(
+            pools.is_of_files(item.class_, item.pool) for item in request.alternatives
+        ):
+            continue
         counts = [(_matching(pools, item), _needed(item)) for item in request.alternatives]
         if any(matching is None or matching >= needed for matching, needed in counts):
             continue

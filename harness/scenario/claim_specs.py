@@ -37,6 +37,8 @@ class AlternativeSpec(Spec):
     pool: str = ""
     """Name of the kind in `[[pools.more]]`, whose DeviceClass is requested; empty: the class of
     all devices."""
+    class_: Annotated[str, pydantic.Field(alias="class", max_length=253)] = ""
+    """Name of a DeviceClass in the files of `pools.from`, instead of `pool`."""
     devices: Annotated[int, pydantic.Field(ge=1, le=DEVICES_MAX)] = 1
     """Number of devices (ExactCount)."""
     all: bool = False
@@ -50,6 +52,8 @@ class AlternativeSpec(Spec):
 
     @pydantic.model_validator(mode="after")
     def _require_one_amount(self) -> Self:
+        if self.class_ and self.pool:
+            raise ValueError(f"{self.name}: expected either class or pool, got both: remove one")
         if self.all and self.devices != 1:
             raise ValueError(
                 f"{self.name}: expected either devices or all = true, got both: remove devices"
@@ -108,6 +112,8 @@ class ClaimSpec(Spec):
 
     devices: Annotated[int, pydantic.Field(ge=1, le=DEVICES_MAX)] = 1
     """Devices in an exact-count request; the API allows 32 results."""
+    class_: Annotated[str, pydantic.Field(alias="class", max_length=253)] = ""
+    """Name of a DeviceClass in the files of `pools.from`; empty: that of `pools.device_class`."""
     selectors: list[str] = []
     """CEL expressions of the request."""
     admin_access: bool = False
@@ -131,14 +137,13 @@ class ClaimSpec(Spec):
         """The requests, whichever way they are written."""
         if self.requests:
             return self.requests
-        return [
-            RequestSpec(
-                name=REQUEST,
-                devices=self.devices,
-                selectors=self.selectors,
-                admin_access=self.admin_access,
-            )
-        ]
+        request = RequestSpec(
+            name=REQUEST,
+            devices=self.devices,
+            selectors=self.selectors,
+            admin_access=self.admin_access,
+        )
+        return [request.model_copy(update={"class_": self.class_})]
 
     @property
     def least_devices(self) -> int:
@@ -160,7 +165,7 @@ class ClaimSpec(Spec):
     @property
     def is_plain(self) -> bool:
         """True for a claim of a number of devices, whichever they are."""
-        return not (self.requests or self.constraints)
+        return not (self.requests or self.constraints or self.class_)
 
     @property
     def has_admin_access(self) -> bool:
@@ -186,7 +191,7 @@ class ClaimSpec(Spec):
             self, but={"requests", "constraints", "parameters", "annotations", "weight"}
         ):
             raise ValueError(
-                "expected requests without devices, selectors and admin_access beside them: move "
+                "expected requests without class, devices, selectors and admin_access beside them: move "
                 "them into the requests"
             )
         names = [request.name for request in self.requests]

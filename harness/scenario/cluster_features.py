@@ -15,6 +15,8 @@ Version = tuple[int, int]
 """Major and minor version of Kubernetes."""
 COUNTERS_SINCE: Version = (1, 35)
 """First version whose counter sets are in slices of their own."""
+LISTS = "DRAListTypeAttributes"
+"""The gate of attributes with lists of values."""
 RULES_API = "resource.k8s.io/v1beta2"
 """The version of DeviceTaintRules that the harness writes and the schedulers watch."""
 
@@ -47,7 +49,7 @@ FEATURES = (
         "DRADeviceTaintRules",
         (1, 36),  # older versions have a gate and rules, but not of this API version
         (1, 37),
-        lambda scenario: _changes(scenario.pools).needs_rules,
+        lambda scenario: needs_rules(scenario.pools),
         api=RULES_API,
     ),
     Feature(
@@ -55,21 +57,28 @@ FEATURES = (
         "DRAPartitionableDevices",
         (1, 33),
         (1, 36),
-        lambda scenario: any(kind.has_counters for kind in scenario.pools.more),
+        lambda scenario: scenario.pools.has("counters"),
     ),
     Feature(
         "shares of devices (pools.more.shared)",
         "DRAConsumableCapacity",
         (1, 34),
         (1, 36),
-        lambda scenario: any(kind.shared for kind in scenario.pools.more) or _shares(scenario),
+        lambda scenario: scenario.pools.has("shares") or _shares(scenario),
     ),
     Feature(
         "binding conditions (pools.more.binding_conditions)",
         "DRADeviceBindingConditions",
         (1, 34),
         (1, 36),
-        lambda scenario: any(kind.binding_conditions for kind in scenario.pools.more),
+        lambda scenario: scenario.pools.has("binding-conditions"),
+    ),
+    Feature(
+        "attributes with lists of values (pools.from)",
+        LISTS,
+        (1, 36),
+        (1, 99),  # alpha
+        lambda scenario: scenario.pools.has("lists"),
     ),
     Feature(
         "extended resources (claim.extended, traffic.objects)",
@@ -110,7 +119,7 @@ def switches(
     `where` is the name of the program's settings in messages. Raises UsageError if the version
     lacks a feature or cannot read the slices, or a gate has been switched off.
     """
-    if version < COUNTERS_SINCE and any(kind.has_counters for kind in scenario.pools.more):
+    if version < COUNTERS_SINCE and scenario.pools.has("counters"):
         raise errors.UsageError(
             f"expected {program} of {_text(COUNTERS_SINCE)} or newer for the scenario "
             f"{scenario.name}, which publishes counter sets in slices of their own, got "
@@ -147,8 +156,9 @@ def _text(version: Version) -> str:
 
 
 def _has_taints(pools: pool_specs.PoolsSpec) -> bool:
-    is_tainted = any(kind.taints for kind in pools.more)
-    return is_tainted or any(isinstance(item, pool_changes.Taint) for item in pools.changes)
+    return pools.has("taints") or any(
+        isinstance(item, pool_changes.Taint) for item in pools.changes
+    )
 
 
 def _extends(scenario: specs.Scenario) -> bool:
@@ -174,5 +184,6 @@ def _tolerates(scenario: specs.Scenario) -> bool:
     )
 
 
-def _changes(pools: pool_specs.PoolsSpec) -> pool_changes.PoolChanges:
-    return pool_changes.PoolChanges(changes=pools.changes)
+def needs_rules(pools: pool_specs.PoolsSpec) -> bool:
+    """Return whether a run has DeviceTaintRules, by changes of its pools or from files."""
+    return pool_changes.PoolChanges(changes=pools.changes).needs_rules or pools.has("taint-rules")

@@ -23,13 +23,24 @@ def claims_at_once(pools: pool_specs.PoolsSpec, claim: claim_specs.ClaimSpec) ->
 
 def requests_at_once(pools: pool_specs.PoolsSpec, request: claim_specs.RequestSpec) -> int:
     """Return how often a request can be satisfied at once, at most; 0: never."""
-    found = sum(_at_once(pools, item) for item in request.alternatives)
+    found = sum(
+        _at_once(pools, item) + _imported_at_once(pools, item) for item in request.alternatives
+    )
     return UNLIMITED if request.admin_access and found else min(found, UNLIMITED)
+
+
+def _imported_at_once(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) -> int:
+    """Return how often devices of files can satisfy a request; the class may select all of them."""
+    if not (pools.is_of_files(item.class_, item.pool) and pools.imported_devices):
+        return 0
+    if pools.has("shares"):
+        return UNLIMITED
+    return pools.nodes if item.all else pools.imported_devices // item.devices
 
 
 def is_exact(pools: pool_specs.PoolsSpec, claim: claim_specs.ClaimSpec) -> bool:
     """Return whether `claims_at_once` is reached, if the selectors match all devices."""
-    return claim.is_plain and not pools.more
+    return claim.is_plain and pools.is_plain
 
 
 def kinds(
@@ -52,6 +63,8 @@ def _of_nodes(pools: pool_specs.PoolsSpec) -> pool_kind_specs.PoolKindSpec:
 
 def _at_once(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) -> int:
     """Return how often a request of one kind can be satisfied at once."""
+    if item.class_:
+        return 0
     if item.all:
         return sum(_all_at_once(pools, kind, item) for kind, _ in kinds(pools, item.pool))
     sizes = [(_shares(kind, item), count) for kind, count in kinds(pools, item.pool)]

@@ -62,7 +62,14 @@ class Text:
 class Spec(pydantic.BaseModel):
     """Base of all tables: frozen, and an unknown key is an error."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False, defer_build=True)
+    model_config = pydantic.ConfigDict(
+        extra="forbid", frozen=True, strict=False, defer_build=True, serialize_by_alias=True
+    )
+
+    @classmethod
+    def key_of(cls, name: str) -> str:
+        """Return the key of a field in files: `from` for the field `from_`."""
+        return cls.model_fields[name].alias or name
 
     @pydantic.model_validator(mode="before")
     @classmethod

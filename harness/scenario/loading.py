@@ -5,7 +5,8 @@ import pathlib
 from collections.abc import Sequence
 
 from harness import errors
-from harness.scenario import possibility, specs
+from harness.scenario import pool_specs, possibility, specs
+from harness.scenario.imported import imported_specs, importing
 from harness.scenario.object_sets import reading
 from harness.scenario.toml_files import documents
 
@@ -34,6 +35,8 @@ class Loaded:
     """The path or name on the command line."""
     overrides: Sequence[str] = ()
     """The `key=value` overrides."""
+    pool_objects: importing.Imported | None = None
+    """The objects of `pools.from`; None without."""
 
 
 def shipped_names() -> list[str]:
@@ -74,10 +77,68 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Loaded:
     """
     path = SHELF.find(name)
     document, text = SHELF.read(path, overrides)
+    _require_not_set(document, path)
     _read_objects(document, path, overrides)
     scenario: specs.Scenario = SHELF.validate(document, path)
+    pools, pool_objects = _with_objects(scenario.pools, _folder(path, overrides))
+    scenario = scenario.model_copy(update={"pools": pools})
     _require_possible(scenario, path)
-    return Loaded(scenario=scenario, text=text, path=path, given=name, overrides=tuple(overrides))
+    return Loaded(
+        scenario=scenario,
+        text=text,
+        path=path,
+        given=name,
+        overrides=tuple(overrides),
+        pool_objects=pool_objects,
+    )
+
+
+def _require_not_set(document: documents.Document, path: pathlib.Path) -> None:
+    pools = document.get("pools")
+    if isinstance(pools, dict) and "imported" in pools:
+        raise errors.ScenarioError(
+            f"{path}: expected no key `pools.imported`, which is reserved: remove it"
+        )
+
+
+def _folder(path: pathlib.Path, overrides: Sequence[str]) -> pathlib.Path:
+    """Return the folder of the files of `pools.from`: the current one if an override names them."""
+    keys = [override.partition("=")[0].strip() for override in overrides]
+    return pathlib.Path() if importing.KEY in keys else path.parent
+
+
+def _with_objects(
+    pools: pool_specs.PoolsSpec, folder: pathlib.Path
+) -> tuple[pool_specs.PoolsSpec, importing.Imported | None]:
+    """Return the pools with the objects of their files, and these objects; None without files."""
+    if not pools.from_:
+        return pools, None
+    found = importing.read([str(folder / name) for name in pools.from_])
+    return with_summary(pools, found.summary), found
+
+
+def with_summary(
+    pools: pool_specs.PoolsSpec, summary: imported_specs.ImportedSpec
+) -> pool_specs.PoolsSpec:
+    """Return the pools of a file with a summary of the objects, and numbers that follow from it.
+
+    Raises ScenarioError for fewer or more nodes than there can be.
+    """
+    count = summary.nodes * pools.copies
+    least = pools.nodes if "nodes" in pools.model_fields_set or not count else 0
+    if not count <= pool_specs.NODES_MAX:
+        raise errors.ScenarioError(
+            f"pools.copies: expected at most {pool_specs.NODES_MAX} nodes, got {count}: "
+            f"{summary.nodes} of the files, each {pools.copies} times"
+        )
+    if least and least < count:
+        raise errors.ScenarioError(
+            f"pools.nodes: expected at least {count}, the nodes of pools.from, got {least}: "
+            "remove the key, or remove nodes from the files"
+        )
+    described = pools.devices_per_node if "devices_per_node" in pools.model_fields_set else 0
+    changes = {"imported": summary, "nodes": max(count, least), "devices_per_node": described}
+    return pools.model_copy(update=changes)
 
 
 def _read_objects(

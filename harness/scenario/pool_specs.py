@@ -3,9 +3,11 @@
 from typing import Annotated, Literal, Self
 
 import pydantic
+from pydantic import json_schema
 
 from harness.scenario import pool_changes, pool_kind_specs
 from harness.scenario.fields import Name, ParameterName, Quantity, Spec
+from harness.scenario.imported import imported_specs
 
 NODES_MAX = 5000
 """The documented limit of Kubernetes."""
@@ -13,6 +15,8 @@ DEVICES_MAX = 1_000_000
 """Devices on all nodes together."""
 DEVICES_PER_NODE_MAX = 1280
 """Ten ResourceSlices of 128 devices."""
+COPIES_MAX = 1000
+FILES_MAX = 64
 IMPLICIT_RESOURCE_PREFIX = "deviceclass.resource.kubernetes.io/"
 """Prefix of the extended resource that every class backs; the name of the class follows."""
 
@@ -49,10 +53,22 @@ class PoolsSpec(Spec):
     further kinds of pools."""
 
     nodes: Annotated[int, pydantic.Field(ge=1, le=NODES_MAX)] = 8
-    """Number of nodes; 8 as in the upstream integration test."""
+    """Number of nodes; 8 as in the upstream integration test. With `from` as many as its files have
+    (times `copies`), or more if set."""
     devices_per_node: Annotated[int, pydantic.Field(ge=0, le=DEVICES_PER_NODE_MAX)] = 100
     """Devices in the pool of each node; 100 as in the upstream integration test; 0 if there are
-    only pools of further kinds."""
+    only pools of further kinds. With `from` 0, unless set."""
+    from_: Annotated[list[str], pydantic.Field(alias="from", max_length=FILES_MAX)] = []
+    """Files with ResourceSlices, as `kubectl get resourceslices,deviceclasses,nodes -o yaml` prints
+    them, relative to the scenario file (in --set: to the current folder). Nodes get the names of
+    all nodes here, with their labels and allocatable resources; without Nodes in the files, one is
+    made for each name in the slices. DeviceTaintRules and ResourceClaimTemplates may stand there,
+    too. Other kinds of pools may be described beside them."""
+    copies: Annotated[int, pydantic.Field(ge=1, le=COPIES_MAX)] = 1
+    """Number of nodes that each node of `from` becomes, each with its pools; pools that name no
+    node stay one."""
+    imported: Annotated[imported_specs.ImportedSpec | None, json_schema.SkipJsonSchema()] = None
+    """Summary of the files of `from`; set when they are read."""
     driver: Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,60}[a-z0-9])?$")] = (
         "gpu.flake-hunt.example"
     )
@@ -88,7 +104,47 @@ class PoolsSpec(Spec):
     def device_count(self) -> int:
         """The number of devices in all slices, with all partitions."""
         more = sum(kind.offered * self.pool_count(kind) for kind in self.more)
-        return self.nodes * self.devices_per_node + more
+        return self.nodes * self.devices_per_node + more + self.imported_devices
+
+    @property
+    def imported_devices(self) -> int:
+        """The number of devices in the slices of `from`, with all copies."""
+        found = self.imported
+        return found.own_devices * self.copies + found.other_devices if found else 0
+
+    @property
+    def imported_nodes(self) -> int:
+        """The number of nodes of `from`, with all copies; they are the first ones."""
+        return self.imported.nodes * self.copies if self.imported else 0
+
+    @property
+    def is_plain(self) -> bool:
+        """True if there is one pool of equal devices on each node, and nothing else."""
+        return not (self.more or self.from_)
+
+    @property
+    def drivers(self) -> list[str]:
+        """The names of the drivers of all devices."""
+        described = [self.driver] if self.is_described or not self.imported else []
+        further = [kind.driver or self.driver for kind in self.more]
+        of_files = self.imported.drivers if self.imported else ()
+        return list(dict.fromkeys([*described, *further, *of_files]))
+
+    @property
+    def is_described(self) -> bool:
+        """True if every node has a pool that keys describe."""
+        return self.devices_per_node > 0
+
+    def has(self, feature: imported_specs.Feature) -> bool:
+        """Return whether devices, described or of `from`, have a feature."""
+        described = {
+            "binding-conditions": any(kind.binding_conditions for kind in self.more),
+            "counters": any(kind.has_counters for kind in self.more),
+            "several-nodes": any(kind.is_of_cluster for kind in self.more),
+            "shares": any(kind.shared for kind in self.more),
+            "taints": any(kind.taints for kind in self.more),
+        }
+        return described.get(feature, False) or feature in getattr(self.imported, "has", ())
 
     def pool_count(self, kind: pool_kind_specs.PoolKindSpec) -> int:
         """Return the number of pools of a further kind."""
@@ -102,13 +158,36 @@ class PoolsSpec(Spec):
     @property
     def class_names(self) -> list[str]:
         """The names of all DeviceClasses."""
-        return [self.class_of(name) for name in ("", *(kind.name for kind in self.more))]
+        described = [self.class_of(name) for name in ("", *(kind.name for kind in self.more))]
+        of_files = self.imported.classes if self.imported else ()
+        return [*described, *map(self.imported_class, of_files)]
 
     @property
     def extended_resources(self) -> dict[str, str]:
         """Name of an extended resource -> the DeviceClass that backs it."""
         implicit = {IMPLICIT_RESOURCE_PREFIX + name: name for name in self.class_names}
-        return implicit | {self.device_class.requested_resource: self.device_class.name}
+        of_files = self.imported.classes if self.imported else {}
+        named = {
+            self.imported_resource(resource): self.imported_class(name)
+            for name, resource in of_files.items()
+            if resource
+        }
+        return implicit | named | {self.device_class.requested_resource: self.device_class.name}
+
+    def is_of_files(self, class_name: str, kind_name: str) -> bool:
+        """Return whether requests of a class of `from`, or of a kind, are for devices of files.
+
+        The class of all devices (both empty) selects those of files if no others are described.
+        """
+        return bool(class_name) or not (kind_name or self.is_described or self.more)
+
+    def imported_class(self, name: str) -> str:
+        """Return the name that a DeviceClass of `from` has in the cluster."""
+        return f"{name}-{self.owner}" if self.owner else name
+
+    def imported_resource(self, name: str) -> str:
+        """Return the name that an extended resource of such a class has in the cluster."""
+        return f"{self.owner}.{name}" if self.owner else name
 
     @pydantic.model_validator(mode="after")
     def _require_pools(self) -> Self:
@@ -116,13 +195,17 @@ class PoolsSpec(Spec):
         names = [kind.name for kind in self.more]
         if len(set(names)) < len(names):
             raise ValueError(f"more: expected each name once, got {', '.join(names)}")
-        if not (self.devices_per_node or self.more):
+        if self.copies > 1 and not self.from_:
+            raise ValueError(f"copies: expected 1 without from, got {self.copies}")
+        if self.from_ and self.published_by == "driver":
+            raise ValueError("published_by: expected 'run' with from, got 'driver'")
+        if not (self.devices_per_node or self.more or self.from_):
             raise ValueError("expected devices_per_node of at least 1 without more, got 0")
         if self.device_class.parameters and self.more:
             raise ValueError(
                 "device_class.parameters: expected none with more, whose classes have none"
             )
-        if self.zones > self.nodes:
+        if self.zones > self.nodes and (self.imported or not self.from_):
             raise ValueError(f"zones: expected at most nodes = {self.nodes}, got {self.zones}")
         if not self.zones and any(kind.place == "zone" for kind in self.more):
             raise ValueError("zones: expected at least 1 for pools in zones, got 0")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from harness import suggestions
 from harness.scenario import (
     claim_specs,
     device_supply,
@@ -123,6 +124,8 @@ def _of_extended(scenario: specs.Scenario) -> Iterator[str]:
         yield "claims: expected kinds without extended, got some; use [claim] for them"
     if not claim.extended:
         return
+    if claim.class_:
+        yield f"claim.class: expected none with claim.extended, got {claim.class_!r}; remove one"
     for key in ("constraints", "selectors", "parameters"):
         if count := len(getattr(claim, key)):
             yield (
@@ -154,7 +157,7 @@ def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
             "subject.own_devices: expected false with claim.extended or profile 'limit', got true; "
             "their pods cannot select the devices of one scheduler"
         )
-    if pools.more or scenario.claims or not scenario.claim.is_plain:
+    if not pools.is_plain or scenario.claims or not scenario.claim.is_plain:
         yield (
             "subject.own_devices: expected false with further kinds of pools or claims, got true; "
             "remove one of them"
@@ -204,7 +207,7 @@ def _of_claims(scenario: specs.Scenario) -> Iterator[str]:
     """Check that the pools can satisfy each claim while no other claim has devices."""
     for index, claim in enumerate(scenario.claim_kinds):
         where = f"claims.{index}" if scenario.claims else "claim"
-        if claim.is_plain and not scenario.pools.more:
+        if claim.is_plain and scenario.pools.is_plain:
             yield from _of_plain_claim(where, claim, scenario.pools)
             continue
         for number, request in enumerate(claim.asked):
@@ -225,6 +228,13 @@ def _of_plain_claim(
 def _of_request(
     where: str, request: claim_specs.RequestSpec, pools: pool_specs.PoolsSpec
 ) -> Iterator[str]:
+    classes = pools.imported.classes if pools.imported else {}
+    missing = [item.class_ for item in request.alternatives if item.class_ not in ("", *classes)]
+    if missing:
+        names = ", ".join(classes) or "none"
+        near = suggestions.did_you_mean(missing[0], classes)
+        yield f"{where}.class: expected a DeviceClass of pools.from ({names}), got {missing[0]!r}{near}"
+        return
     known = [kind.name for kind in pools.more]
     unknown = [item.pool for item in request.alternatives if item.pool not in ("", *known)]
     if unknown:
@@ -242,6 +252,7 @@ def _of_constraints(
 ) -> Iterator[str]:
     """Check that some device has the attributes of the constraints."""
     known = {"index", *pools.attributes} if pools.devices_per_node else set()
+    known |= set(pools.imported.attributes if pools.imported else ())
     for kind in pools.more:
         known |= {"index", "kind", *kind.attributes, *kind.attributes_in_turn}
         known |= {"parts"} if kind.partitions else set()
@@ -282,7 +293,7 @@ def _of_all_at_once(
 
 
 def _of_reuse(scenario: specs.Scenario) -> Iterator[str]:
-    if not any(kind.shared for kind in scenario.pools.more):
+    if not scenario.pools.has("shares"):
         yield (
             f"load.reuse_min: expected 0, got {scenario.load.reuse_min}; profile 'all-at-once' never releases a device"
         )
@@ -290,7 +301,7 @@ def _of_reuse(scenario: specs.Scenario) -> Iterator[str]:
 
 def _supply(scenario: specs.Scenario) -> str:
     pools = scenario.pools
-    if pools.more or scenario.claims or not scenario.claim.is_plain:
+    if not pools.is_plain or scenario.claims or not scenario.claim.is_plain:
         return "the pools satisfy no more claims"
     return (
         f"{pools.nodes} nodes with {pools.devices_per_node} devices each satisfy no more claims of "

@@ -228,14 +228,18 @@ def _switched_on(
     version: cluster_features.Version,
 ) -> dict[str, Any]:
     """Return the feature gates and API versions of the profile with those that are needed."""
-    chosen = {} if isinstance(profile, EmbeddedProfile) else profile.feature_gates
+    chosen = profile.feature_gates
     found = cluster_features.switches(
         scenario, version, chosen, where=profile.name, program="a Kubernetes"
     )
     if isinstance(profile, EmbeddedProfile):
         wanted = [f"{api}=true" for api in found.served]
         missing = [item for item in wanted if item not in profile.runtime_config]
-        return {"runtime_config": [*profile.runtime_config, *missing]}
+        lists = {gate: True for gate in found.gates if gate == cluster_features.LISTS}
+        return {
+            "runtime_config": [*profile.runtime_config, *missing],
+            "feature_gates": {**lists, **profile.feature_gates},
+        }
     served = dict.fromkeys(found.served, "true")
     return {
         "feature_gates": {**found.gates, **profile.feature_gates},

@@ -52,7 +52,7 @@ def _below_fields(table: type[fields.Spec]) -> Iterator[tuple[str, str]]:
                 ast.AnnAssign(target=ast.Name(id=key)),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
-                yield key, inspect.cleandoc(text)
+                yield key.removesuffix("_"), inspect.cleandoc(text)
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

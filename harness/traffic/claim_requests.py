@@ -34,7 +34,8 @@ def _request(request: claim_specs.RequestSpec, pools: pool_specs.PoolsSpec) -> O
 
 def _wanted(item: claim_specs.AlternativeSpec, pools: pool_specs.PoolsSpec) -> Object:
     """Return what a request and an alternative have in common."""
-    wanted: Object = {"deviceClassName": pools.class_of(item.pool)}
+    name = pools.imported_class(item.class_) if item.class_ else pools.class_of(item.pool)
+    wanted: Object = {"deviceClassName": name}
     if item.all:
         wanted["allocationMode"] = "All"
     else:

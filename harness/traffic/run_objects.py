@@ -74,7 +74,7 @@ class RunObjects:
             run_id=self._run_id,
             scheduler=scheduler,
             node_name=node_name,
-            own_nodes=any(kind.is_of_cluster for kind in self._scenario.pools.more),
+            own_nodes=self._scenario.pools.has("several-nodes"),
             runs_s=runs_s,
         )
 

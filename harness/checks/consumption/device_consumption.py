@@ -36,7 +36,9 @@ def applies(plan: plans.Plan) -> bool:
 def is_owed(plan: plans.Plan) -> bool:
     """Return whether the plan describes devices that consume something."""
     pools: dict[str, Any] = plan.settings.get("pools") or {}
-    return any(kind.get(key) for kind in pools.get("more") or () for key in _CONSUMING)
+    imported = (pools.get("imported") or {}).get("has") or ()
+    is_described = any(kind.get(key) for kind in pools.get("more") or () for key in _CONSUMING)
+    return is_described or not {"counters", "shares"}.isdisjoint(imported)
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:

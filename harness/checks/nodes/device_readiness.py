@@ -124,8 +124,10 @@ def _problems(
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether devices of the plan's pools have binding conditions."""
-    kinds = (plan.settings.get("pools") or {}).get("more") or ()
-    return any(kind.get("binding_conditions") for kind in kinds)
+    pools = plan.settings.get("pools") or {}
+    imported = (pools.get("imported") or {}).get("has") or ()
+    is_described = any(kind.get("binding_conditions") for kind in pools.get("more") or ())
+    return is_described or "binding-conditions" in imported
 
 
 CHECK = protocol.Check(

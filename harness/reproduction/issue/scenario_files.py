@@ -63,7 +63,7 @@ def _table(table: pydantic.BaseModel) -> dict[str, Any]:
         value = getattr(table, key)
         default = field.get_default(call_default_factory=True)
         if value is not None and (field.is_required() or key in _TAGS or value != default):
-            kept[key] = _plain(value)
+            kept[field.alias or key] = _plain(value)
     return _scalars_first(kept)
 
 

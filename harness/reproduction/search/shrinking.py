@@ -36,7 +36,7 @@ def leaps(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
     Retries have the default backoff, so that those of one pod do not hide another one. Scenarios
     with further kinds of pools or claims have no such guess.
     """
-    if scenario.pools.more or scenario.claims or not scenario.claim.is_plain:
+    if not scenario.pools.is_plain or scenario.claims or not scenario.claim.is_plain:
         return
     for claims in CLAIMS:
         candidate = _small(scenario, claims)

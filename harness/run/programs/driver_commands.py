@@ -85,9 +85,7 @@ def of_run(scenario: specs.Scenario) -> list[Place]:
 
 def names(pools: pool_specs.PoolsSpec) -> list[str]:
     """Return the names of the drivers of a scenario's devices."""
-    return list(
-        dict.fromkeys([pools.driver, *(kind.driver or pools.driver for kind in pools.more)])
-    )
+    return pools.drivers
 
 
 def places(

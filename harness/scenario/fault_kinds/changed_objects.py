@@ -53,7 +53,7 @@ class ReallocateClaims(fault.RepeatedFault):
             yield "expected claims of [claim], got those of traffic.objects: remove the fault"
             return
         first, *others = run.claims
-        if others or first.requests or run.pools.more:
+        if others or first.requests or first.class_ or not run.pools.is_plain:
             yield (
                 "expected claims without requests, and pools without further kinds, got some: "
                 "remove them, or remove the fault"

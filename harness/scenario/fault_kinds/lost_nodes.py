@@ -30,6 +30,8 @@ class NodeFault(fault.RepeatedFault):
         """Yield why no node can have a kubelet process of its own: others must be left."""
         if run.pools.nodes < 2:
             yield "expected another node that is left, got pools.nodes = 1: add nodes"
+        if "several-nodes" in getattr(run.pools.imported, "has", ()):
+            yield "expected devices of one node each, got pools.from with others: remove them"
         for kind in run.pools.more:
             if kind.place in ("zone", "cluster"):
                 yield (

@@ -49,7 +49,7 @@ def _step(at: Any, part: int | str) -> tuple[Any, bool]:
     if members := _members(at):
         return next((member for member in members if part in _tags(member)), None), False
     if _is_spec(at):
-        field = at.model_fields.get(str(part))
+        field = at.model_fields.get(str(part)) or at.model_fields.get(f"{part}_")
         return (field.annotation if field else None), True
     return (get_args(at)[-1] if get_args(at) else None), True
 
@@ -79,7 +79,9 @@ def _tags(member: type[pydantic.BaseModel]) -> set[Any]:
 def _fields(at: Any) -> list[str]:
     at = _bare(at)
     tables = [at] if _is_spec(at) else _members(at)
-    return list(dict.fromkeys(name for table in tables for name in table.model_fields))
+    return list(
+        dict.fromkeys(name for table in tables for name in map(table.key_of, table.model_fields))
+    )
 
 
 def _paths(at: Any, before: str = "") -> Iterator[str]:
@@ -87,8 +89,9 @@ def _paths(at: Any, before: str = "") -> Iterator[str]:
     at = _bare(at)
     for table in [at] if _is_spec(at) else _members(at):
         for name, field in table.model_fields.items():
-            yield before + name
-            yield from _paths(field.annotation, f"{before}{name}.")
+            key = table.key_of(name)
+            yield before + key
+            yield from _paths(field.annotation, f"{before}{key}.")
 
 
 _EXPECTED = {

@@ -1,0 +1,185 @@
+"""Checks the objects of `pools.from` before a run: would the API server accept them, and do the
+selectors of claims match devices among them?
+
+The embedded API server's own decoding and validation is asked, in this process and without a
+store's commits, so that a mistake is named with its file and the field's path.
+"""
+
+import contextlib
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from harness import clocks, errors
+from harness.client import apis
+from harness.cluster.fake_nodes import fake_objects, imported_objects
+from harness.manifests import reading
+from harness.model import naming
+from harness.model.objects import Object
+from harness.scenario import claim_specs, cluster_features, loading, pool_specs, specs
+from harness.scenario.imported import importing
+
+_MESSAGE_CHARACTERS_MAX = 400
+_INVALID = " is invalid: "
+
+
+def require_usable(loaded: loading.Loaded) -> None:
+    """Raise ManifestError or ScenarioError for objects of files that a run cannot use."""
+    if loaded.pool_objects is None:
+        return
+    _require_accepted(loaded.scenario.pools, loaded.pool_objects)
+    _require_matches(loaded.scenario, loaded.pool_objects)
+
+
+# ------------------------------------------------------------- what the API server says
+
+
+def _require_accepted(pools: pool_specs.PoolsSpec, found: importing.Imported) -> None:
+    once = pools.model_copy(update={"copies": 1})
+    with _gates(lists=pools.has("lists")):
+        server = _Server()
+        for kind, number, resource, obj in _created(once, found):
+            problem = server.problem(resource, obj)
+            if problem:
+                raise _explained(found, kind, number, problem)
+
+
+def _created(
+    pools: pool_specs.PoolsSpec, found: importing.Imported
+) -> Iterator[tuple[str, int, apis.Resource, Object]]:
+    """Yield the kind, the number among its kind and the object that a run creates."""
+    given = imported_objects.ImportedObjects(pools, found, labels={})
+    for index in range(found.summary.nodes):
+        name = naming.node(index, prefix=pools.node_prefix)
+        known = given.node(index, name) or {}
+        node = fake_objects.node_object(name, labels=known["labels"], amounts=known["amounts"])
+        yield "Node", index, apis.NODES, node
+    for objects in (given.device_classes, given.templates, given.rules, given.slices):
+        for number, obj in enumerate(objects()):
+            kind = obj["kind"]
+            yield kind, number, imported_objects.RESOURCES[kind], obj
+
+
+def _explained(
+    found: importing.Imported, kind: str, number: int, problem: str
+) -> errors.ManifestError:
+    """Return the error about the n-th object of a kind, with its place in the files."""
+    manifests = (item for item in reading.read(found.paths) if item.kind == kind)
+    for index, manifest in enumerate(manifests):
+        if index == number:
+            return manifest.error(f"the API server would refuse it: {problem}")
+    return errors.ManifestError(f"{', '.join(found.paths)}: {kind}: {problem}")
+
+
+class _Server:
+    """Says what an embedded API server would say of new objects."""
+
+    def __init__(self) -> None:
+        from harness.apiserver.endpoints import handlers
+        from harness.apiserver.registry import store as stores
+
+        now = clocks.wall_text
+        store = stores.Store(now=now, stream=random.Random(1), track_managers=False)
+        self._handler = handlers.Handler(store, now=now)
+
+    def problem(self, resource: apis.Resource, obj: Object) -> str:
+        """Return why it would refuse an object; empty: it would not."""
+        from harness.apiserver.endpoints import request_decoding, request_info
+        from harness.apiserver.errors import status_errors
+
+        path = resource.path("default" if resource.namespaced else None)
+        request = request_info.of_target(
+            f"{path}?dryRun=All&fieldValidation=Strict",
+            method="POST",
+            content_type="application/json",
+            body=msgspec.json.encode(obj),
+        )
+        try:
+            target = request_info.require_target(request.path)
+            self._handler.answer(request_decoding.decode(request, target))
+        except status_errors.StatusError as error:
+            text = " ".join(error.message.split())
+            return text.rpartition(_INVALID)[2][:_MESSAGE_CHARACTERS_MAX]
+        return ""
+
+
+@contextlib.contextmanager
+def _gates(*, lists: bool) -> Iterator[None]:
+    """Switch the gate of lists as a run has it, for the `with` block."""
+    from harness.apiserver.scheme import feature_gates
+
+    before = feature_gates.is_on(cluster_features.LISTS)
+    feature_gates.choose({cluster_features.LISTS: lists or before})
+    try:
+        yield
+    finally:
+        feature_gates.choose({cluster_features.LISTS: before})
+
+
+# --------------------------------------------------------------------- matching devices
+
+
+def _require_matches(scenario: specs.Scenario, found: importing.Imported) -> None:
+    """Raise ScenarioError if no alternative of a request matches enough devices of the files."""
+    pools = scenario.pools
+    given = imported_objects.ImportedObjects(pools, found, labels={})
+    classes = {
+        item["metadata"]["name"]: item for item in fake_objects.device_classes(pools, labels={})
+    }
+    classes |= {item["metadata"]["name"]: item for item in given.device_classes()}
+    for where, request in _requests(scenario):
+        if not all(pools.is_of_files(item.class_, item.pool) for item in request.alternatives):
+            continue
+        asked = [_Asked(classes[_class_name(pools, item)], item) for item in request.alternatives]
+        if not any(_is_met(one, given) for one in asked):
+            one = asked[0]
+            raise errors.ScenarioError(
+                f"{where}: expected selectors that match at least {one.least} of the "
+                f"{pools.imported_devices} devices of pools.from, but {one.count} match: "
+                f"{', '.join(one.texts)}"
+            )
+
+
+def _requests(scenario: specs.Scenario) -> Iterator[tuple[str, claim_specs.RequestSpec]]:
+    for index, claim in enumerate(scenario.claim_kinds):
+        where = f"claims.{index}" if scenario.claims else "claim"
+        for number, request in enumerate(claim.asked):
+            yield (f"{where}.requests.{number}" if claim.requests else where), request
+
+
+def _class_name(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) -> str:
+    return pools.imported_class(item.class_) if item.class_ else pools.class_of(item.pool)
+
+
+class _Asked:
+    """A way to satisfy a request, and how many devices match it."""
+
+    def __init__(self, device_class: Object, item: claim_specs.AlternativeSpec) -> None:
+        selectors = device_class["spec"].get("selectors") or []
+        self.texts = [*(one["cel"]["expression"] for one in selectors), *item.selectors]
+        self.least = 1 if item.all else item.devices
+        self.count = 0
+
+    def count_in(self, piece: Object, selectors: Sequence[Any]) -> None:
+        """Count the devices of a slice that match; a shared one counts as many."""
+        for device in piece["spec"].get("devices") or ():
+            if all(one.matches(piece["spec"]["driver"], device) for one in selectors):
+                is_shared = device.get("allowMultipleAllocations")
+                self.count += claim_specs.DEVICES_MAX if is_shared else 1
+
+
+def _is_met(asked: _Asked, given: imported_objects.ImportedObjects) -> bool:
+    """Return whether enough devices match; true too if a selector fails, which will show."""
+    from harness.subject.allocation import expressions
+
+    try:
+        selectors = [expressions.compiled(text) for text in asked.texts]
+        for piece in given.slices():
+            asked.count_in(piece, selectors)
+            if asked.count >= asked.least:
+                return True
+    except expressions.SelectorError:
+        return True
+    return False
