@@ -15,6 +15,7 @@ _MODULES = (
     "claims.allocation_finalizers",
     "claims.reservations",
     "claims.claims_in_use",
+    "claims.device_statuses",
     "devices.distinct_devices",
     "devices.existing_devices",
     "devices.selected_devices",

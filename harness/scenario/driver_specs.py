@@ -73,3 +73,6 @@ class DriverSpec(Spec):
     """Calls that unprepare a claim."""
     conditions: ConditionsSpec = ConditionsSpec()
     """How devices with binding conditions (`pools.more`) become ready."""
+    device_status: bool = False
+    """Prepare reports on its devices in `status.devices` of the claim, by server-side apply. The
+    test driver inside the kubelets reports nothing: it needs `subject.driver = "socket"`."""

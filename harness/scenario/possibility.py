@@ -24,6 +24,7 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
     yield from _of_changes(scenario)
     yield from _of_extended(scenario)
     yield from _of_own_devices(scenario)
+    yield from _of_reporting_drivers(scenario)
     yield from _of_publishing_drivers(scenario)
     yield from _of_objects(scenario)
     found = list(_of_claims(scenario))
@@ -167,6 +168,15 @@ def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
         yield (
             f"pools.devices_per_node: expected at least {least} with subject.own_devices, got {pools.devices_per_node}; "
             f"each of {len(subject.schedulers)} schedulers needs claim.devices = {scenario.claim.devices} on a node"
+        )
+
+
+def _of_reporting_drivers(scenario: specs.Scenario) -> Iterator[str]:
+    """Check that a driver that is to report is one that can."""
+    if scenario.driver.device_status and scenario.subject.driver != "socket":
+        yield (
+            f"driver.device_status: expected false with subject.driver {scenario.subject.driver!r}, "
+            "got true; set subject.driver to 'socket'"
         )
 
 

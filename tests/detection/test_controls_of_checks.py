@@ -19,6 +19,7 @@ CAUGHT = {
     "container_parameters": ("driver-parameters", "driver-stale-parameters"),
     "device_consumption": ("partitions", "shares-not-gathered"),
     "device_exclusivity": ("pod-churn", "in-flight-removed-first"),
+    "device_statuses": ("device-statuses", "device-status-overwritten"),
     "device_readiness": ("binding-conditions", "conditions-not-awaited"),
     "distinct_devices": ("admin-access", "admin-device-twice"),
     "existing_devices": ("pools-change", "slice-deletions-unseen"),
@@ -71,6 +72,7 @@ RANDOM = {
         "claims_in_use",
         "generated_claims",
     ),
+    "claims/test_device_statuses.py": ("device_statuses",),
     "claim_control/test_against_brute_force.py": ("claim_controller",),
     "consumption/test_device_consumption.py": ("device_consumption",),
     "devices/test_against_brute_force.py": (

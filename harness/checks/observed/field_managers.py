@@ -1,6 +1,7 @@
 """The managers of fields (`metadata.managedFields`): who wrote what an object says."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -16,9 +17,15 @@ class Entry(observed_metadata.Part, frozen=True):
     manager: str = ""
     operation: str = ""
     subresource: str = ""
+    time: str = ""
     fields: dict[str, Any] | None = msgspec.field(default=None, name="fieldsV1")
 
 
+class _DeviceKey(msgspec.Struct):
+    driver: str = ""
+
+
+_key = msgspec.json.Decoder(_DeviceKey).decode
 _decode = msgspec.json.Decoder(list[Entry] | None).decode
 
 
@@ -41,6 +48,19 @@ def owner(content: bytes | msgspec.Raw, *path: str) -> str:
     return next(owning, "")
 
 
+def drivers_of_devices(entry: Entry) -> Iterator[str]:
+    """Yield the drivers of the entries of `status.devices` that a manager owns."""
+    for name in _within(entry.fields, ("status", "devices")) or ():
+        if name.startswith("k:"):
+            with contextlib.suppress(*observed_metadata.NO_OBJECTS):
+                yield _key(name.removeprefix("k:")).driver
+
+
+def owns_no_more(now: Entry, before: Entry) -> bool:
+    """Return whether a manager owns only what it owned before, and has not written since."""
+    return now.time == before.time and _is_part(now.fields, before.fields)
+
+
 def says_more(entry: Entry) -> bool:
     """Return whether a manager owns more of an object than labels, annotations and its spec."""
     fields = entry.fields or {}
@@ -50,6 +70,18 @@ def says_more(entry: Entry) -> bool:
 
 
 def _owns(fields: Any, path: Sequence[str]) -> bool:
+    return _within(fields, path) is not None
+
+
+def _within(fields: Any, path: Sequence[str]) -> Any:
+    """Return what a manager owns below a path; None: nothing."""
     for name in path:
         fields = fields.get(f"f:{name}") if isinstance(fields, dict) else None
-    return fields is not None
+    return fields
+
+
+def _is_part(some: Any, whole: Any) -> bool:
+    """Return whether fields are all among others."""
+    if not isinstance(some, dict) or not isinstance(whole, dict):
+        return bool(some == whole)
+    return all(key in whole and _is_part(value, whole[key]) for key, value in some.items())

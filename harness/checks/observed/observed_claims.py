@@ -176,6 +176,8 @@ class DeviceStatus(observed_metadata.Part, frozen=True):
     device: str
     share: str | None = msgspec.field(default=None, name="shareID")
     conditions: list[Condition] | None = None
+    data: Any = None
+    network_data: Any = None
 
 
 class ClaimStatus(observed_metadata.Part, frozen=True):

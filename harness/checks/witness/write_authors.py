@@ -21,12 +21,26 @@ _CLUSTER = ("kube-apiserver", "kube-controller-manager", "kubelet")
 _SYSTEM_USERS = ("system:serviceaccount:kube-system:", "system:node:", "system:apiserver")
 _OURS = ("python", "kube-scheduler", "cluster")
 """Kinds of schedulers whose User-Agents are known."""
+_COMMAND = "command="
+"""How the setting of a driver begins that is any program."""
 _TOOLS = ("curl", "helm", "k9s", "kubectl", "lens")
 """Programs by which people write; others may be a subject whose User-Agent is not known."""
 
 
 _VERSION = re.compile(r"-v?\d+(\.\d+)+$")
 """The end of a file's name that has its version, as `kube-controller-manager-1.36.3`."""
+
+
+def _drivers(plan: plans.Plan) -> Iterator[str]:
+    """Yield the programs that drivers of a run are, and the names by which ours call themselves."""
+    chosen = str((plan.settings.get("subject") or {}).get("driver") or "")
+    if not chosen.startswith(("socket", _COMMAND)):
+        return
+    pools = plan.settings.get("pools") or {}
+    kinds = [pools, *(pools.get("more") or ())]
+    yield from (name for kind in kinds if (name := kind.get("driver")))
+    words = chosen.removeprefix(_COMMAND).split() if chosen.startswith(_COMMAND) else []
+    yield from (word.rpartition("/")[2] for word in words[:1])
 
 
 class Role(enum.Enum):
@@ -51,6 +65,7 @@ class Authors:
         kinds = [item.get("kind", "python") for item in schedulers]
         kinds += ["external"] * (controller == "external")
         self._names = {item["binary"].rpartition("/")[2] for item in programs if item.get("binary")}
+        self._names |= set(_drivers(plan))
         self._names |= {"kube-scheduler"} if {"kube-scheduler", "cluster"} & {*kinds} else set()
         self._told = told
         seen = {*told.authors.values(), *(audit_history.Author(name, "") for name in managers)}

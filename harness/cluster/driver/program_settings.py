@@ -58,9 +58,6 @@ class ProgramSpec(driver_specs.DriverSpec):
     """Calls that unprepare claims."""
     services: tuple[str, ...] = preparations.SERVICES
     """Names of the services that registration tells, as `v1.DRAPlugin`. Read at the start only."""
-    device_status: bool = False
-    """Prepare reports on its devices in `status.devices` of the claim, by server-side apply. The
-    driver needs the right to patch `resourceclaims/status`."""
     unhealthy: tuple[str, ...] = ()
     """`pool/device` of the devices whose health is told as bad."""
 

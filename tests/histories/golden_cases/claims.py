@@ -69,6 +69,14 @@ def _generated(name: str, *numbers: str) -> recording.Commit:
     return changed(commit, "metadata", "annotations", to=annotations)
 
 
+def reported(device: str) -> recording.Commit:
+    """The allocated claim with a report on a device of its pool."""
+    commit = allocated("0")
+    [result] = commit.object["status"]["allocation"]["devices"]["results"]
+    entry = {key: result[key] for key in ("driver", "pool")} | {"device": device}
+    return changed(commit, "status", "devices", to=[entry])
+
+
 _OWNER = pod("p")
 _TEMPLATE = [*CLUSTER, _OWNER, _generated("a")]
 HISTORIES: dict[str, tuple[Sequence[recording.Commit], Sequence[recording.Commit]]] = {
@@ -77,6 +85,10 @@ HISTORIES: dict[str, tuple[Sequence[recording.Commit], Sequence[recording.Commit
     "claims_in_use": (
         WHOLE,
         [*ASKED, allocated("0"), BOUND, RUNNING, allocated("0", users=[])],
+    ),
+    "device_statuses": (
+        [*ASKED, allocated("0"), reported("d0"), BOUND, RUNNING, *ENDED],
+        [*ASKED, allocated("0"), reported("d1"), BOUND, RUNNING, *ENDED],
     ),
     "generated_claims": (
         [*_TEMPLATE, pod("p", generated="a"), _generated("a", "0")],

@@ -235,16 +235,14 @@ class DeviceStatusOverwritten(served_drivers.ServedDriver):
 
     The claim has devices of several drivers, and each reports on its own: the last one that writes
     removes the network address that another one has published. The correct driver applies its own
-    entries, and with this defect reports without being asked to. No run has a second writer: the
-    rule `status/keeps-others` of `driver-test` shows it.
+    entries. With this defect it reports without being asked to.
     """
 
     facts = replacements.Facts(
         name="device-status-overwritten",
-        check="claim_progress",
+        check="device_statuses",
         issues=("dra-example-driver#266", "dranet#117"),
         releases=replacements.Releases(words="drivers that write the whole list"),
-        rule="status/keeps-others",
     )
 
     def _report(self, claim: Object, node: str) -> None:
