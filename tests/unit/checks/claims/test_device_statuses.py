@@ -7,8 +7,6 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from harness.checks import verdicts
 from harness.checks.claims import device_statuses
 from harness.checks.observed import folders
@@ -191,10 +189,9 @@ def test_after_a_gap_nothing_is_compared() -> None:
     assert answer.violations == []
 
 
-@pytest.mark.parametrize("seeds", range(10))
-def test_random_writes(seeds: int) -> None:
+def test_random_writes() -> None:
     """Brute force: each write has an author, which is known here and not to the check."""
-    for seed in range(seeds, HISTORIES, 10):
+    for seed in range(HISTORIES):
         dice = random.Random(seed)
         claim, wrong = Claim(), 0
         for step in range(dice.randint(1, 8)):
