@@ -77,7 +77,7 @@ class Claim:
         }
 
     def body(self) -> list[records.Body]:
-        """What a recorder sees."""
+        """The records of a recorder."""
         return recording.record(self.versions)
 
 
@@ -93,7 +93,7 @@ def judge(body: Sequence[records.Body]) -> verdicts.Answer:
 
 
 def summaries(claim: Claim) -> list[str]:
-    """What the check finds."""
+    """The violations that the check finds."""
     answer = judge(claim.body())
     assert isinstance(answer, verdicts.CheckResult)
     return [item.summary for item in answer.violations]
