@@ -1,13 +1,16 @@
 """The check of the environments of containers: they have the parameters of their own claims.
 
 The driver of the fake nodes gives the opaque parameters of a claim to its containers as
-`user_<key>`, those of the class as `admin_<key>`, and `claim_<claim>_<request>=true`. The expected
-environment follows from the recorded pods and claims, and from the class of the plan; the journals
-of preparations have the real one.
+`user_<key>`, those of the class as `admin_<key>`, and `claim_<claim>_<request>=true`: of the
+requests that a container names, or of all, and only what is for their drivers. The expected
+environment follows from the recorded pods and claims, and from the class of the plan (of other
+classes from what the claim has of them, which `copied_results` judges); the journals of
+preparations have the real one.
 """
 
+import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
@@ -20,6 +23,8 @@ _PREFIXES = ("user_", "admin_", "claim_")
 _NO_NAME = re.compile(r"[^a-zA-Z0-9]")
 _Key = tuple[str, str]
 """Namespace and name."""
+_Use = tuple[_Key, str]
+"""A claim, and one of its requests; empty: all."""
 Environment = Mapping[str, str]
 
 
@@ -40,42 +45,52 @@ class Expectations(folders.Folder):
     """The expected environments of the containers of all observed pods."""
 
     def __init__(self) -> None:
-        self._claims: dict[_Key, dict[str, str]] = {}
-        """The variables of each claim."""
-        self._containers: dict[str, dict[str, list[_Key]]] = {}
-        """uid of a pod -> container -> its claims."""
+        self._claims: dict[_Key, _Claim] = {}
+        self._containers: dict[str, dict[str, list[_Use]]] = {}
+        """uid of a pod -> container -> what it uses."""
 
     def of(self, started: records.ContainerStarted) -> dict[str, str] | None:
         """Return the variables of a container's claims; None if its pod was not observed."""
-        claims = self.claims_of(started)
-        if not claims or any(key not in self._claims for key in claims):
+        uses = self._uses_of(started)
+        if not uses or any(key not in self._claims for key, _ in uses):
             return None
-        return {name: value for key in claims for name, value in self._claims[key].items()}
+        found: dict[str, str] = {}
+        for key, request in uses:
+            found |= self._claims[key].variables(request)
+        return found
 
     def claims_of(self, started: records.ContainerStarted) -> list[_Key]:
         """Return namespace and name of the claims of a container; empty: not observed."""
+        return list(dict.fromkeys(key for key, _ in self._uses_of(started)))
+
+    def _uses_of(self, started: records.ContainerStarted) -> list[_Use]:
         return self._containers.get(started.pod_uid, {}).get(started.container, [])
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note the variables of a claim."""
-        meta, asked = seen.object.metadata, seen.object.spec.devices
-        self._claims[meta.namespace, meta.name] = {
-            **_user_variables(asked.config or ()),
-            **{
-                _NO_NAME.sub("_", f"claim_{meta.name}_{request.name}"): "true"
-                for request in asked.requests or ()
-            },
-        }
+        """Note what a claim asks for and has; its last devices if it has none any more."""
+        meta, allocation = seen.object.metadata, seen.object.status.allocation
+        key = meta.namespace, meta.name
+        known = self._claims.get(key)
+        if allocation is None and known is not None and known.uid == meta.uid:
+            allocation = known.allocation
+        asked = seen.object.spec.devices
+        self._claims[key] = _Claim(name=meta.name, uid=meta.uid, asked=asked, allocation=allocation)
 
     def see_pod(self, seen: observations.SeenPod) -> None:
         """Note which containers of a pod use which claims."""
         pod = seen.object
-        names = pod.claim_names
+        names, space = pod.claim_names, pod.metadata.namespace
+        extended = pod.status.extended_resource_claim_status
         self._containers[pod.metadata.uid] = {
             container.name: [
-                (pod.metadata.namespace, claim)
+                ((space, claim), entry.request)
                 for entry in container.resources.claims or ()
                 if (claim := names.get(entry.name))
+            ]
+            + [
+                ((space, extended.resource_claim_name), mapping.request_name)
+                for mapping in (extended.request_mappings or () if extended else ())
+                if extended and mapping.container_name == container.name
             ]
             for container in (*(pod.spec.init_containers or ()), *(pod.spec.containers or ()))
         }
@@ -88,12 +103,44 @@ class Expectations(folders.Folder):
             self.see_pod(seen)
 
 
-def _user_variables(config: Sequence[observed_claims.Config]) -> dict[str, str]:
-    return {
-        f"user_{name}": _text(value)
-        for item in config
-        for name, value in item.opaque.parameters.items()
-    }
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """A claim, as its last version with an allocation was."""
+
+    name: str
+    uid: str
+    asked: observed_claims.DeviceClaim
+    allocation: observed_claims.Allocation | None
+
+    def variables(self, request: str) -> dict[str, str]:
+        """Return the variables of a container that uses a request; empty: all requests."""
+        found: dict[str, str] = {}
+        for driver, name in self._granted():
+            first = name.partition("/")[0]
+            if request in ("", first):
+                found |= self._parameters(driver, {name, first})
+                found[_NO_NAME.sub("_", f"claim_{self.name}_{first}")] = "true"
+        return found
+
+    def _granted(self) -> Iterator[tuple[str, str]]:
+        """Yield driver and request of each device; of what is asked for if none was seen."""
+        if self.allocation is None:
+            yield from (("", item.name) for item in self.asked.requests or ())
+        else:
+            yield from ((item.driver, item.request) for item in self.allocation.devices.results)
+
+    def _parameters(self, driver: str, names: Set[str]) -> dict[str, str]:
+        of_class = self.allocation.devices.config or () if self.allocation else ()
+        found: list[tuple[str, observed_claims.Config]] = [
+            ("admin", item) for item in of_class if item.source == "FromClass"
+        ]
+        found += [("user", item) for item in self.asked.config or ()]
+        return {
+            f"{prefix}_{name}": _text(value)
+            for prefix, item in found
+            if driver in ("", item.opaque.driver) and not names.isdisjoint(item.requests or names)
+            for name, value in item.opaque.parameters.items()
+        }
 
 
 def _text(value: object) -> str:
