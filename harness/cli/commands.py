@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import io
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -45,6 +46,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Set up": {
         "setting_up.init_command": ("init",),
+        "setting_up.import_command": ("import",),
         "setting_up.schema_command": ("schema",),
         "setting_up.plugins_command": ("plugins",),
         "setting_up.doctor_command": ("doctor",),
@@ -94,7 +96,8 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
 def _add(app: typer.Typer, module: Any, names: Sequence[str], panel: str) -> None:
     """Add the functions of a module with these names, or its groups of functions."""
     for name in names:
-        found = getattr(module, name.replace("-", "_"))
+        word = name.replace("-", "_")
+        found = getattr(module, f"{word}_" if keyword.iskeyword(word) else word)
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name, rich_help_panel=panel)
             continue

@@ -1,0 +1,72 @@
+"""`flake-hunt import`: a scenario folder from what a cluster has, or from files."""
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+
+def import_(
+    output: Annotated[
+        pathlib.Path,
+        typer.Option("-o", "--into", metavar="FOLDER", help="Folder to write; it must be new."),
+    ],
+    files: Annotated[
+        list[pathlib.Path] | None,
+        typer.Argument(
+            metavar="[FILES]...",
+            help="Files of objects in YAML or JSON, as `kubectl get … -o yaml` prints them, instead of a cluster.",
+        ),
+    ] = None,
+    kubeconfig: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--kubeconfig", help="Cluster to read (default: KUBECONFIG, then ~/.kube/config)."
+        ),
+    ] = None,
+    context: Annotated[
+        str, typer.Option("--context", help="Context of the kubeconfig (default: the current one).")
+    ] = "",
+    namespace: Annotated[
+        str,
+        typer.Option(
+            "--namespace",
+            "-n",
+            help="Import the claims and workloads of this namespace, too, and only its templates.",
+        ),
+    ] = "",
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the scenario (default: that of the folder).")
+    ] = "",
+    redact: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--redact",
+            help="Replace names, identifiers in attributes, and the values of opaque parameters.",
+        ),
+    ] = False,
+) -> int:
+    """Write a scenario of your own devices and workloads, which `flake-hunt run` takes at once.
+
+    It has the ResourceSlices, DeviceClasses, nodes and ResourceClaimTemplates of a cluster, which
+    is only read, or of files; with --namespace also workloads. Commands, variables, volumes and
+    accounts of containers, and every Secret, stay behind; what else does is told.
+    """
+    from harness import errors
+    from harness.client import kubeconfig_files
+    from harness.importing import folders, imports
+
+    folders.require_free(output)
+    if files and (kubeconfig or context or namespace):
+        raise errors.UsageError(
+            "expected either files or a cluster, got both: leave the files or --kubeconfig, --context and --namespace out"
+        )
+    if files:
+        found = imports.from_files(files)
+    else:
+        paths = [kubeconfig] if kubeconfig else kubeconfig_files.default_paths()
+        found = imports.from_cluster(paths, context=context, namespace=namespace)
+    imported = imports.write(found, output, name=name, redacted=redact)
+    print(*imported.files, *imported.notes, sep="\n")
+    print(f"flake-hunt run {imported.files[0]}")
+    return 0

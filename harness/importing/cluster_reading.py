@@ -1,0 +1,165 @@
+"""Reads the objects of an import from an API server. Nothing is written there."""
+
+import json
+import pathlib
+import urllib.parse
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from harness import errors, writing
+from harness.client import apis, kubeconfig_files, transports
+from harness.importing import materials
+from harness.manifests import api_versions, server_fields, sources
+from harness.model.objects import Object
+
+PAGE = 500
+"""Objects in one response."""
+_GROUP = "resource.k8s.io"
+_VERSIONS, _RULE_VERSIONS = ("v1", "v1beta2", "v1beta1"), ("v1", "v1beta2", "v1alpha3")
+_DEPLOYMENTS = apis.Resource("apps", "v1", "deployments", "Deployment", namespaced=True)
+_JOBS = apis.Resource("batch", "v1", "jobs", "Job", namespaced=True)
+_CRON_JOBS = apis.Resource("batch", "v1", "cronjobs", "CronJob", namespaced=True)
+_GENERATED = (
+    "resource.kubernetes.io/pod-claim-name",
+    "resource.kubernetes.io/extended-resource-claim",
+)
+"""Annotations of claims that a controller or a scheduler has made."""
+
+
+def read(
+    kubeconfig: Sequence[pathlib.Path], *, context: str, namespace: str
+) -> materials.Materials:
+    """Return what a cluster has; of one namespace, if it is named, also its claims and workloads.
+
+    Raises ClusterError if there is no whole answer, UnusableClusterError if one is refused, and
+    KubeconfigError for a kubeconfig that cannot be used.
+    """
+    document = kubeconfig_files.extracted(kubeconfig, context=context)
+    with writing.private_file(json.dumps(document).encode()) as path:
+        transport = transports.connect(pathlib.Path(path))
+    try:
+        return Reader(transport, document["current-context"]).read(namespace)
+    finally:
+        transport.close()
+
+
+class Reader:
+    """Reads from one API server."""
+
+    def __init__(self, transport: transports.Transport, context: str) -> None:
+        self._transport, self._context = transport, context
+
+    def read(self, namespace: str) -> materials.Materials:
+        """Return the materials; see `read` of the module."""
+        found, version = materials.Materials(), self._version()
+        for resource in (apis.SLICES, apis.DEVICE_CLASSES, apis.NODES):
+            found.add(self._objects(_in(resource, version)))
+        found.add(self._rules())
+        found.add(self._objects(_in(apis.CLAIM_TEMPLATES, version), namespace))
+        if namespace:
+            self._read_namespace(found, version, namespace)
+        return found
+
+    def _read_namespace(self, found: materials.Materials, version: str, namespace: str) -> None:
+        self._ask(apis.NAMESPACES.path(None, namespace), f"namespace {namespace}")
+        found.add(self._claims(_in(apis.CLAIMS, version), namespace, found.notes))
+        found.add(self._objects(apis.PODS, namespace, owned=False))
+        for resource in (_DEPLOYMENTS, _JOBS, _CRON_JOBS):
+            if self._is_served(resource):
+                found.add(self._objects(resource, namespace, owned=False))
+
+    def _claims(
+        self, resource: apis.Resource, namespace: str, notes: materials.Notes
+    ) -> Iterator[Object]:
+        for obj in self._objects(resource, namespace):
+            if {*_GENERATED} & {*(obj["metadata"].get("annotations") or {})}:
+                notes.add("left out: ResourceClaim that was made for a pod")
+            else:
+                yield obj
+
+    def _rules(self) -> Iterator[Object]:
+        """Yield the DeviceTaintRules, of the newest version that has any."""
+        for version in _RULE_VERSIONS:
+            if self._is_served(resource := _in(apis.TAINT_RULES, version)):
+                yield from self._objects(resource)
+                return
+
+    def _is_served(self, resource: apis.Resource) -> bool:
+        path = resource.path().rpartition("/")[0]
+        listed = self._ask(path, path, if_there=True)
+        return any(item["name"] == resource.plural for item in listed.get("resources") or [])
+
+    def _version(self) -> str:
+        """Return the newest version that the server has of the group."""
+        for version in _VERSIONS:
+            if self._is_served(_in(apis.SLICES, version)):
+                return version
+        raise errors.UnusableClusterError(
+            f"context {self._context!r}: expected an API server with {_GROUP} in {' or '.join(_VERSIONS)} "
+            "(Kubernetes 1.32 or newer), got one without"
+        )
+
+    def _objects(
+        self, resource: apis.Resource, namespace: str = "", *, owned: bool = True
+    ) -> Iterator[Object]:
+        """Yield the objects of a resource, page by page, as if they were read from a file."""
+        where, query = resource.path(namespace), {"limit": str(PAGE)}
+        while True:
+            listed = self._ask(f"{where}?{urllib.parse.urlencode(query)}", resource.plural)
+            for item in listed.get("items") or []:
+                if owned or not item["metadata"].get("ownerReferences"):
+                    yield self._object(item, resource)
+            if not (rest := listed["metadata"].get("continue")):
+                return
+            query["continue"] = rest
+
+    def _object(self, item: Object, resource: apis.Resource) -> Object:
+        typed = {**item, "apiVersion": resource.api_version, "kind": resource.kind}
+        source = sources.Source(path=f"context {self._context}")
+        return api_versions.converted(
+            sources.Manifest(obj=server_fields.dropped(typed), source=source)
+        ).obj
+
+    def _ask(self, path: str, what: str, *, if_there: bool = False) -> Object:
+        """Return the answer to a GET; `if_there`: an empty one for 404. Raises as `read` does."""
+        try:
+            response = self._transport.send(transports.Request(method="GET", path=path))
+        except transports.TransportError as error:
+            raise errors.ClusterError(
+                f"context {self._context!r}: {error}. Is the cluster up and reachable from this machine?"
+            ) from error
+        if if_there and response.status == 404:
+            return {}
+        if response.status >= 400:
+            raise self._refusal(apis.to_error(response.status, response.body), what)
+        try:
+            answer: Object = msgspec.json.decode(response.body)
+        except msgspec.DecodeError as error:
+            raise errors.ClusterError(
+                f"context {self._context!r}: expected JSON as {what}, got something else: is this an API server?"
+            ) from error
+        return answer
+
+    def _refusal(self, error: apis.ApiError, what: str) -> errors.HarnessError:
+        place = f"context {self._context!r}"
+        if error.code == 401:
+            return errors.UnusableClusterError(
+                f"{place}: the API server does not accept these credentials ({error.message}): log in again, then retry"
+            )
+        if error.is_forbidden:
+            return errors.UnusableClusterError(
+                f"{place}: these credentials may not read {what} ({error.message}): use others, or import from "
+                "files (`kubectl get resourceslices,deviceclasses,nodes -o yaml`)"
+            )
+        if error.is_not_found:
+            return errors.UnusableClusterError(
+                f"{place}: expected {what}, which the API server has not"
+            )
+        return errors.ClusterError(f"{place}: {what}: {error}")
+
+
+def _in(resource: apis.Resource, version: str) -> apis.Resource:
+    return apis.Resource(
+        resource.group, version, resource.plural, resource.kind, namespaced=resource.namespaced
+    )

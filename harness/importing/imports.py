@@ -1,0 +1,113 @@
+"""Imports a cluster or files as the folder of a scenario: the entry of this package."""
+
+import dataclasses
+import pathlib
+import re
+from collections.abc import Sequence
+
+from harness import errors
+from harness.importing import (
+    cluster_reading,
+    devices,
+    folders,
+    materials,
+    redaction,
+    scenario_texts,
+    secrets_in_parameters,
+    workload_sets,
+)
+from harness.manifests import reading
+from harness.scenario import loading
+
+SCENARIO = "scenario.toml"
+_NO_NAME = re.compile(r"[^a-z0-9]+")
+_NAME_CHARACTERS_MAX = 40
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """The outcome of an import."""
+
+    files: Sequence[pathlib.Path]
+    notes: Sequence[str]
+    """Sentences about what was left out or added."""
+
+
+def from_files(files: Sequence[pathlib.Path]) -> materials.Materials:
+    """Return the objects of files. Raises ManifestError for one that cannot be read."""
+    found = materials.Materials()
+    found.add(manifest.obj for manifest in reading.read([str(path) for path in files]))
+    return found
+
+
+def from_cluster(
+    kubeconfig: Sequence[pathlib.Path], *, context: str = "", namespace: str = ""
+) -> materials.Materials:
+    """Return the objects of a cluster; see `cluster_reading.read` for the errors."""
+    return cluster_reading.read(kubeconfig, context=context, namespace=namespace)
+
+
+def write(
+    found: materials.Materials, folder: pathlib.Path, *, name: str = "", redacted: bool = False
+) -> Imported:
+    """Write the folder of a scenario and return its files.
+
+    Raises UsageError if there are no slices or the folder exists, ScenarioError if a run could not
+    use what was found; then nothing is written.
+    """
+    _require_slices(found)
+    with folders.drafted(folder) as draft:
+        files = _files(found, name or _name(folder), redacted=redacted)
+        folders.write(draft, files)
+        _require_usable(draft, folder)
+    return Imported(files=[folder / file for file in files], notes=found.notes.lines)
+
+
+def _require_slices(found: materials.Materials) -> None:
+    if not any(obj["spec"].get("devices") for obj in found.slices):
+        raise errors.UsageError(
+            "expected ResourceSlices with devices, got none: name files that have some (`kubectl get resourceslices "
+            "-o yaml`), or a cluster whose drivers publish some"
+        )
+
+
+def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.Files:
+    devices.complete(found)
+    sets = workload_sets.divide(found)
+    if not sets:
+        raise errors.UsageError(
+            "expected a workload, template, claim or class that can be used, got none: "
+            + "; ".join(found.notes.lines)
+        )
+    if redacted:
+        sets = redaction.Redaction(found.notes).apply(found, sets)
+    else:
+        secrets_in_parameters.remove(found, sets)
+    pools = folders.manifests("slices", [*found.nodes, *found.slices])
+    pools |= folders.manifests("classes", [*found.classes, *found.rules])
+    objects: folders.Files = {}
+    for one in sets:
+        objects |= folders.manifests(file_stem(one.name), one.objects)
+    size = scenario_texts.figures(found, sets)
+    text = scenario_texts.text(name, found, list(pools), list(objects), size)
+    return {SCENARIO: text.encode(), **pools, **objects}
+
+
+def _require_usable(draft: pathlib.Path, folder: pathlib.Path) -> None:
+    """Load the scenario. Raises ScenarioError, with the path that was meant, if it is refused."""
+    try:
+        loading.load(str(draft / SCENARIO))
+    except errors.UsageError as error:
+        said = str(error).replace(str(draft), str(folder))
+        raise errors.ScenarioError(f"what was found makes no scenario that runs: {said}") from error
+
+
+def file_stem(name: str) -> str:
+    """Return a name as one of a file."""
+    return name.replace("/", "-")
+
+
+def _name(folder: pathlib.Path) -> str:
+    """Return the name of a folder as that of a scenario."""
+    plain = _NO_NAME.sub("-", folder.absolute().name.lower()).strip("-")[:_NAME_CHARACTERS_MAX]
+    return plain.strip("-") or "imported"

@@ -1,0 +1,397 @@
+"""Replaces names and values that could tell whose cluster it is, the same by the same everywhere.
+
+Kept are the names of drivers, attributes, capacities, labels and extended resources, numbers,
+versions and amounts: by them devices are chosen. Selectors in CEL follow what is replaced.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from harness.importing import devices, materials, workload_sets
+from harness.model.objects import Object
+
+_IDENTITY = re.compile(
+    r"""[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}           # UUIDs
+    | \b(pci)?[0-9a-fA-F]{4}:[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}\.[0-9a-fA-F])?\b # addresses, roots of PCI
+    | \b([0-9a-fA-F]{2}[:-]){5,}[0-9a-fA-F]{2}\b                       # MAC addresses, GUIDs
+    | \b\d{1,3}(\.\d{1,3}){3}\b | \b[0-9a-fA-F]{0,4}::[0-9a-fA-F:]*    # IP addresses
+    | \b(?=[0-9A-Z]*\d)(?=[0-9A-Z]*[A-Z])[0-9A-Z]{10,}\b | \b\d{9,}\b  # serial numbers
+    | \b(?=[\w.-]*[a-zA-Z])[\w-]+(\.[\w-]+){2,}\b                      # names of hosts
+    """,
+    re.VERBOSE,
+)
+_TELLING = re.compile(
+    r"uuid|guid|serial|mac$|macaddress|address|busid|hostname|wwn|pcieroot|ifname|ipv[46]|networkname|alias|domainid",
+    re.IGNORECASE,
+)
+"""Names of attributes whose text is replaced, whatever it looks like."""
+_IN_PARTS = re.compile(
+    r"""(?:\.|\[['"])([\w-]+)(?:['"]\])?      # .name or ['name']
+        \.(?:lowerAscii\(\)\.)?(?:startsWith|endsWith|contains|matches|find|split|substring)\(""",
+    re.VERBOSE,
+)
+"""An attribute of whose text a selector looks at parts."""
+_QUOTED = re.compile(r"'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
+_TOPOLOGY = re.compile(r"(zone|region)$")
+_TYPE_KEYS = ("apiVersion", "kind")
+REDACTED = "redacted"
+
+
+class Redaction:
+    """The replacements of one import."""
+
+    def __init__(self, notes: materials.Notes) -> None:
+        self._notes = notes
+        self._names: dict[str, dict[str, str]] = {}
+        self._values: dict[str, str] = {}
+        self._kept: set[str] = set()
+        """Texts that stay as they are."""
+        self._in_parts: set[str] = set()
+        """Attributes of which a selector looks at parts."""
+
+    def apply(
+        self, found: materials.Materials, sets: list[workload_sets.WorkloadSet]
+    ) -> list[workload_sets.WorkloadSet]:
+        """Replace the names and values of the materials and sets; return the sets."""
+        self._kept = {*_public(found.slices)}
+        self._in_parts = {
+            name for text in _expressions(found, sets) for name in _IN_PARTS.findall(text)
+        }
+        for node in found.nodes:
+            self._name("node", materials.name_of(node))
+        found.slices = [self._slice(obj) for obj in found.slices]
+        found.classes = [self._class(obj) for obj in found.classes]
+        found.rules = [self._rule(obj) for obj in found.rules]
+        selected = {*_selected_labels(found, sets)}
+        found.nodes = [self._node(obj, selected) for obj in found.nodes]
+        return [self._set(one) for one in sets]
+
+    # --------------------------------------------------------------------- replacing
+
+    def _name(self, kind: str, name: str) -> str:
+        names = self._names.setdefault(kind, {})
+        return names.setdefault(name, f"{kind}-{len(names) + 1}")
+
+    def _value(self, value: str, *, telling: bool = False) -> str:
+        """Return a text, or what stands for it."""
+        if value in self._kept:
+            return value
+        if value in self._values:
+            return self._values[value]
+        if value in self._names.get("node", {}):
+            return self._names["node"][value]
+        if telling or _IDENTITY.search(value):
+            self._values[value] = f"{REDACTED}-{len(self._values) + 1}"
+            return self._values[value]
+        return value
+
+    def _label(self, key: str, value: str) -> str:
+        if _TOPOLOGY.search(key):
+            return self._name(_TOPOLOGY.search(key)[1], value)  # type: ignore[index]
+        return self._value(value, telling=key == devices.HOSTNAME)
+
+    def _expression(self, text: str) -> str:
+        """Return CEL in which each quoted text is replaced as the attributes are."""
+        return _QUOTED.sub(self._literal, text)
+
+    def _literal(self, found: re.Match[str]) -> str:
+        quote = found[0][0]
+        return f"{quote}{self._value(found[0][1:-1])}{quote}"
+
+    # ----------------------------------------------------------------------- objects
+
+    def _node(self, obj: Object, selected: set[str]) -> Object:
+        labels = {
+            key: self._label(key, value)
+            for key, value in obj["metadata"]["labels"].items()
+            if key in selected or key == devices.HOSTNAME or _TOPOLOGY.search(key)
+        }
+        return {
+            **obj,
+            "metadata": {"name": self._name("node", materials.name_of(obj)), "labels": labels},
+        }
+
+    def _slice(self, obj: Object) -> Object:
+        spec = self._place(obj["spec"])
+        pool = spec.get("pool") or {}
+        spec["pool"] = {**pool, "name": self._pool(str(pool.get("name")))}
+        if spec.get("devices"):
+            spec["devices"] = [self._device(item) for item in spec["devices"]]
+        return self._renamed(obj, "slice", spec)
+
+    def _pool(self, name: str) -> str:
+        return self._names.get("node", {}).get(name) or self._name("pool", name)
+
+    def _device(self, device: Object) -> Object:
+        kept = self._place(device)
+        kept["name"] = self._name("device", str(device.get("name")))
+        if device.get("attributes"):
+            kept["attributes"] = {
+                name: self._attribute(name, value) for name, value in device["attributes"].items()
+            }
+        return kept
+
+    def _attribute(self, name: str, attribute: Object) -> Object:
+        if name.rpartition("/")[2] in self._in_parts:
+            self._notes.add(f"not redacted: {name}, as a selector looks at parts of it")
+            return attribute
+        is_telling = bool(_TELLING.search(name))
+        kept = dict(attribute)
+        if isinstance(attribute.get("string"), str):
+            kept["string"] = self._value(attribute["string"], telling=is_telling)
+        if isinstance(attribute.get("strings"), list):
+            kept["strings"] = [
+                self._value(item, telling=is_telling) for item in attribute["strings"]
+            ]
+        return kept
+
+    def _place(self, part: Object) -> Object:
+        """Return a slice's spec or a device with the new names of its nodes."""
+        kept = dict(part)
+        if part.get("nodeName"):
+            kept["nodeName"] = self._name("node", part["nodeName"])
+        if part.get("nodeSelector"):
+            terms = [self._term(term) for term in devices.node_terms(part)]
+            kept["nodeSelector"] = {"nodeSelectorTerms": terms}
+        return kept
+
+    def _term(self, term: Object) -> Object:
+        kept = dict(term)
+        for key, each in (("matchExpressions", self._label), ("matchFields", self._field)):
+            if term.get(key):
+                kept[key] = [self._wanted(item, each) for item in term[key]]
+        return kept
+
+    def _field(self, key: str, value: str) -> str:
+        del key
+        return self._name("node", value)
+
+    def _wanted(self, wanted: Object, each: Callable[[str, str], str]) -> Object:
+        if not wanted.get("values"):
+            return wanted
+        return {**wanted, "values": [each(wanted["key"], value) for value in wanted["values"]]}
+
+    def _class(self, obj: Object) -> Object:
+        spec = self._selected(obj["spec"])
+        if spec.get("config"):
+            spec["config"] = [self._config(item) for item in spec["config"]]
+        return self._renamed(obj, "class", spec)
+
+    def _rule(self, obj: Object) -> Object:
+        spec = dict(obj["spec"])
+        chosen = self._selected(spec.get("deviceSelector") or {})
+        for key, kind in (("device", "device"), ("deviceClassName", "class")):
+            if chosen.get(key):
+                chosen[key] = self._name(kind, chosen[key])
+        if chosen.get("pool"):
+            chosen["pool"] = self._pool(chosen["pool"])
+        return self._renamed(obj, "rule", {**spec, "deviceSelector": chosen})
+
+    def _selected(self, part: Object) -> Object:
+        kept = dict(part)
+        if part.get("selectors"):
+            kept["selectors"] = [
+                {
+                    **item,
+                    "cel": {
+                        "expression": self._expression(
+                            (item.get("cel") or {}).get("expression", "")
+                        )
+                    },
+                }
+                for item in part["selectors"]
+            ]
+        return kept
+
+    def _config(self, item: Object) -> Object:
+        opaque = item.get("opaque")
+        if not opaque:
+            return item
+        return {
+            **item,
+            "opaque": {**opaque, "parameters": without_values(opaque.get("parameters") or {})},
+        }
+
+    def _renamed(self, obj: Object, kind: str, spec: Object) -> Object:
+        name = self._name(kind, materials.name_of(obj))
+        return {**obj, "metadata": {"name": name}, "spec": spec}
+
+    # --------------------------------------------------------------------- workloads
+
+    def _set(self, one: workload_sets.WorkloadSet) -> workload_sets.WorkloadSet:
+        objects = [self._object(obj) for obj in one.objects]
+        return workload_sets.WorkloadSet(name=self._name("objects", one.name), objects=objects)
+
+    def _object(self, obj: Object) -> Object:
+        if obj["kind"] == materials.TEMPLATE:
+            return self._renamed(
+                obj, "template", {**obj["spec"], "spec": self._claim(obj["spec"]["spec"])}
+            )
+        if obj["kind"] == materials.CLAIM:
+            return self._renamed(obj, "claim", self._claim(obj["spec"]))
+        return self._workload(obj)
+
+    def _claim(self, spec: Object) -> Object:
+        found = dict(spec.get("devices") or {})
+        found["requests"] = [self._request(item) for item in found.get("requests") or []]
+        if found.get("config"):
+            found["config"] = [self._config(item) for item in found["config"]]
+        return {**spec, "devices": found}
+
+    def _request(self, request: Object) -> Object:
+        kept = dict(request)
+        if request.get("exactly"):
+            kept["exactly"] = self._alternative(request["exactly"])
+        if request.get("firstAvailable"):
+            kept["firstAvailable"] = [self._alternative(item) for item in request["firstAvailable"]]
+        return kept
+
+    def _alternative(self, item: Object) -> Object:
+        return {
+            **self._selected(item),
+            "deviceClassName": self._name("class", item["deviceClassName"]),
+        }
+
+    def _workload(self, obj: Object) -> Object:
+        name = {"name": self._name("workload", materials.name_of(obj))}
+        keys = materials.POD_TEMPLATES[obj["kind"]]
+        if not keys:
+            return {**obj, "metadata": name, "spec": self._pod(obj["spec"])}
+        inner = {"spec": self._pod(materials.pod_template(obj)["spec"])}
+        outer = {**obj, "metadata": name, "spec": _with(obj["spec"], keys[1:], inner)}
+        if "selector" in outer["spec"]:
+            label = {"app": name["name"]}
+            outer["spec"]["selector"] = {"matchLabels": label}
+            inner["metadata"] = {"labels": label}
+        return outer
+
+    def _pod(self, spec: Object) -> Object:
+        dropped = ("affinity", "topologySpreadConstraints", "tolerations", "schedulingGates")
+        kept = {key: value for key, value in spec.items() if key not in dropped}
+        if affinity := (spec.get("affinity") or {}).get("nodeAffinity"):
+            kept["affinity"] = {"nodeAffinity": self._affinity(affinity)}
+        if spec.get("nodeSelector"):
+            kept["nodeSelector"] = {
+                key: self._label(key, value) for key, value in spec["nodeSelector"].items()
+            }
+        for key in ("initContainers", "containers"):
+            if spec.get(key):
+                kept[key] = [self._container(item) for item in spec[key]]
+        if spec.get("resourceClaims"):
+            kept["resourceClaims"] = [self._entry(item) for item in spec["resourceClaims"]]
+        return kept
+
+    def _affinity(self, affinity: Object) -> Object:
+        key = "requiredDuringSchedulingIgnoredDuringExecution"
+        terms = (affinity.get(key) or {}).get("nodeSelectorTerms") or []
+        return {key: {"nodeSelectorTerms": [self._term(term) for term in terms]}} if terms else {}
+
+    def _container(self, container: Object) -> Object:
+        kept = {**container, "name": self._name("container", container["name"]), "image": "none"}
+        resources = dict(container.get("resources") or {})
+        for key in ("requests", "limits"):
+            if resources.get(key):
+                resources[key] = {
+                    self._resource(name): value for name, value in resources[key].items()
+                }
+        return {**kept, "resources": resources} if resources else kept
+
+    def _resource(self, name: str) -> str:
+        class_name = name.removeprefix(workload_sets.IMPLICIT)
+        if class_name == name:
+            return name
+        return workload_sets.IMPLICIT + self._name("class", class_name)
+
+    def _entry(self, entry: Object) -> Object:
+        kept = dict(entry)
+        for key, kind in (
+            ("resourceClaimName", "claim"),
+            ("resourceClaimTemplateName", "template"),
+        ):
+            if entry.get(key):
+                kept[key] = self._name(kind, entry[key])
+        return kept
+
+
+def _with(spec: Object, keys: tuple[str, ...], inner: Object) -> Object:
+    """Return a spec with another pod template, which is at the end of the keys."""
+    if len(keys) == 1:
+        return {**spec, keys[0]: inner}
+    return {**spec, keys[0]: _with(spec[keys[0]], keys[1:], inner)}
+
+
+def _public(slices: list[Object]) -> Iterator[str]:
+    """Yield the names of drivers and the domains of attributes, which selectors name."""
+    for obj in slices:
+        yield str(obj["spec"].get("driver"))
+        for device in obj["spec"].get("devices") or []:
+            for name in (*(device.get("attributes") or {}), *(device.get("capacity") or {})):
+                yield name.partition("/")[0]
+
+
+def _expressions(
+    found: materials.Materials, sets: list[workload_sets.WorkloadSet]
+) -> Iterator[str]:
+    """Yield the selectors of classes, rules, claims and templates."""
+    parts = [obj["spec"] for obj in found.classes]
+    parts += [obj["spec"].get("deviceSelector") or {} for obj in found.rules]
+    for one in sets:
+        for obj in one.objects:
+            if obj["kind"] in (materials.CLAIM, materials.TEMPLATE):
+                parts += materials.requested(materials.claim_spec(obj))
+    for part in parts:
+        for item in part.get("selectors") or []:
+            yield str((item.get("cel") or {}).get("expression"))
+
+
+def _selected_labels(
+    found: materials.Materials, sets: list[workload_sets.WorkloadSet]
+) -> Iterator[str]:
+    """Yield the labels by which slices, devices and pods select nodes."""
+    for obj in found.slices:
+        for part in (obj["spec"], *(obj["spec"].get("devices") or [])):
+            yield from _keys(devices.node_terms(part))
+    for one in sets:
+        for obj in one.objects:
+            if obj["kind"] in materials.POD_TEMPLATES:
+                spec = materials.pod_template(obj)["spec"]
+                yield from spec.get("nodeSelector") or {}
+                wanted = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+                needed = wanted.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+                yield from _keys(needed.get("nodeSelectorTerms") or [])
+
+
+def _keys(terms: list[Object]) -> Iterator[str]:
+    for term in terms:
+        for wanted in term.get("matchExpressions") or []:
+            yield wanted["key"]
+
+
+def without_values(value: Any) -> Any:
+    """Return opaque parameters with their keys and types, and without their values.
+
+    `apiVersion` and `kind` at the top stay: by them a driver knows what it reads.
+    """
+    if not isinstance(value, Mapping):
+        return blank(value)
+    return {
+        key: item if key in _TYPE_KEYS and isinstance(item, str) else blank(item)
+        for key, item in value.items()
+    }
+
+
+def blank(value: Any) -> Any:
+    """Return a value of the same type that says nothing."""
+    match value:
+        case Mapping():
+            return {key: blank(item) for key, item in value.items()}
+        case list():
+            return [blank(item) for item in value]
+        case bool():
+            return False
+        case int() | float():
+            return 0
+        case str():
+            return REDACTED
+    return None

@@ -1,0 +1,102 @@
+"""The scenario file of an import, which explains itself by its comments."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+
+from harness.importing import materials, workload_sets
+
+USERS_MIN, USERS_MAX = 12, 48
+_SCARCE_MAX = 120
+"""Devices up to which so few users compete for them."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """The numbers of an import that the load depends on."""
+
+    nodes: int
+    drivers: int
+    devices: int
+    pods_of_a_round: int
+    """Most pods that one user makes at once."""
+
+    @property
+    def users(self) -> int:
+        """Return enough users to compete for the devices, but not more than run on a laptop."""
+        return max(USERS_MIN, min(USERS_MAX, 2 * self.devices // self.pods_of_a_round))
+
+    @property
+    def is_scarce(self) -> bool:
+        """Return whether that many users want more devices than there are."""
+        return self.devices <= _SCARCE_MAX
+
+
+def figures(found: materials.Materials, sets: Sequence[workload_sets.WorkloadSet]) -> Figures:
+    """Return the figures of what is imported."""
+    return Figures(
+        nodes=len(found.nodes),
+        drivers=len({obj["spec"].get("driver") for obj in found.slices}),
+        devices=sum(len(obj["spec"].get("devices") or []) for obj in found.slices),
+        pods_of_a_round=max(one.pods for one in sets),
+    )
+
+
+def text(
+    name: str,
+    found: materials.Materials,
+    pool_files: Sequence[str],
+    object_files: Sequence[str],
+    size: Figures,
+) -> str:
+    """Return the text of the scenario file."""
+    reuse = 10 if size.is_scarce else 0
+    controls = (
+        "\n# A defect that this scenario must catch: flake-hunt run scenario.toml --defect gather-not-atomic\n"
+        'controls = ["gather-not-atomic"]\n'
+        if size.is_scarce
+        else ""
+    )
+    return f"""schema_version = 1
+name = {json.dumps(name)}
+title = "imported devices and workloads"
+description = \"\"\"
+Written by `flake-hunt import`: {_counted(size.devices, "device")} of {_counted(size.drivers, "driver")} in \\
+{_counted(len(found.slices), "ResourceSlice")} on {_counted(size.nodes, "node")}, {_counted(len(found.classes), "DeviceClass")}, \\
+{_counted(len(object_files), "workload")}.
+\"\"\"
+{controls}
+# Nodes, devices and classes. `copies = 4` makes four nodes of each, with its pools.
+[pools]
+from = {json.dumps(list(pool_files))}
+copies = 1
+
+# Users repeat: create what one of the files says, with names of their own, wait until its pods run, keep them for a
+# moment, delete them. More users than devices make the devices scarce, which is when schedulers go wrong.
+[traffic]
+profile = "objects"
+objects = {json.dumps(list(object_files))}
+processes = 2
+users = {size.users}
+duration_s = 6.0
+duration_max_s = 20.0
+wait_s = 10.0
+hold_s = 0.02
+
+# The scheduler tries again soon, so that many allocations fit into a short run.
+[subject]
+start = "before-traffic"
+backoff_initial_s = 0.02
+backoff_max_s = 0.1
+
+# Less than this, and the verdict is UNKNOWN: raise it to what your runs reach.
+[load]
+allocations_min = 20
+pods_running_min = 20
+reuse_min = {reuse}
+"""
+
+
+def _counted(count: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
