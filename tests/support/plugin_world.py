@@ -63,6 +63,7 @@ class World:
             binder=self.binder,
             conditions=self.conditions,
             extended=self.extended,
+            allocator=parts.allocator,
         )
 
     def claim(self, name: str, **more: Any) -> Object:

@@ -7,7 +7,8 @@ that can be shared is like any other, and so is one whose counters suffice for i
 
 Partitions of one device share its counters: as long as one of them is in use, another one can be
 allocated only if the counters suffice for both. A device in use consumes its counters once, however
-many claims share it.
+many claims share it. While a device in use is not offered any more, no counters of its pool are
+left, as far as an observer knows.
 """
 
 import collections
@@ -48,11 +49,26 @@ def _left(
     """Return what is left of the counters, and what each device of the pool consumes."""
     left = dict(_declared(current))
     consumers = dict(_consumers(current))
+    if consumers and _have_lost_one(current, held):
+        left = dict.fromkeys(left, Fraction(-1))
     for name in consumers.keys() & set(held):
         for key, amount in consumers[name].items():
             if key in left:
                 left[key] -= amount
     return left, consumers
+
+
+def _have_lost_one(current: Collection[observed_slices.SliceSpec], held: Collection[str]) -> bool:
+    """Return whether a device in use has left the pool: what it consumes is not known any more."""
+    [pool] = {(spec.driver, spec.pool.name) for spec in current}
+    offered = {
+        str(devices.DeviceID(*pool, item.name)) for spec in current for item in spec.devices or ()
+    }
+    mine = str(devices.DeviceID(*pool, ""))
+    return any(
+        name.startswith(mine) and "/" not in name[len(mine) :] and name not in offered
+        for name in held
+    )
 
 
 def _suffice(wanted: dict[CounterKey, Fraction], left: dict[CounterKey, Fraction]) -> bool | None:

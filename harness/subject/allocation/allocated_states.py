@@ -54,6 +54,11 @@ class AllocatedState:
             else:
                 self.shares.pop(device, None)
 
+    def used(self) -> Iterator[str]:
+        """Yield each device of which a claim has the whole or a share."""
+        yield from self.devices
+        yield from self.shares
+
     def is_used(self, device: str) -> bool:
         """Return whether a claim has the device, or a share of it."""
         return device in self.devices or device in self.shares

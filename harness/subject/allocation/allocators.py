@@ -5,6 +5,7 @@ does not change: what a search chooses, it keeps to itself, so that `allocate` m
 several nodes at the same time.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -103,7 +104,10 @@ class Allocator:
         klog.info(5, "Gathered pool information", node=node, pools=names)
 
     def _allocate(self, view: inventories.NodeView, node: Object) -> list[Object] | None:
-        every = self._every(view)
+        try:
+            every = self._every(view)
+        except device_requests.PoolNotReadyError as error:
+            return self._refuse(error)
         self._require_few(lambda option: option.count or len(every[option]))
         problem = searches.Problem(self._requests, self._constraints, self._clock())
         search = self.search_class(problem, view, self._holdings(view), every.__getitem__)
@@ -114,9 +118,21 @@ class Allocator:
         if chosen is None:
             return None
         return [
-            results.result(claim, [item for item in chosen if item.claim == index], node)
+            self._result(claim, [item for item in chosen if item.claim == index], node)
             for index, claim in enumerate(self._claims)
         ]
+
+    def _result(self, claim: Object, chosen: Sequence[results.Choice], node: Object) -> Object:
+        return results.result(claim, chosen, node, [*self._claim_config(claim, chosen)])
+
+    def _claim_config(self, claim: Object, chosen: Sequence[results.Choice]) -> Iterable[Object]:
+        """Return the claim's own configuration for its result."""
+        return results.claim_config(claim, chosen)
+
+    def _refuse(self, error: device_requests.PoolNotReadyError) -> list[Object] | None:
+        """Rule out a node whose pools are not ready; others may have what is asked for."""
+        klog.info(5, "Node ruled out", err=str(error))
+        return None
 
     def _solution(self, search: searches.Search) -> Sequence[results.Choice] | None:
         """Return what a search has chosen; None: there is no solution."""
@@ -131,7 +147,7 @@ class Allocator:
         wants_all = any(option.count is None for option in options)
         failures = self._snapshot.failures
         return any(failures.of_selectors(option.selectors) for option in options) or (
-            wants_all and (failures.has_faults or any(self._constraints) or self._may_be_too_many())
+            wants_all and (any(self._constraints) or self._may_be_too_many())
         )
 
     def _may_be_too_many(self) -> bool:
@@ -167,7 +183,7 @@ class Allocator:
     ) -> dict[device_requests.Option, tuple[devices.Device, ...]]:
         """Return the devices of each option that asks for all.
 
-        Raises AllocationError if it cannot be known yet which those are.
+        Raises PoolNotReadyError if it cannot be known yet which those are.
         """
         return {
             option: tuple(self._all_devices(view, option))
@@ -182,14 +198,20 @@ class Allocator:
         for pool in view.pools:
             if pool.fault is not None:
                 state = pool.fault if not pool.is_invalid else f"is currently invalid: {pool.fault}"
-                raise AllocationError(
+                raise device_requests.PoolNotReadyError(
                     f"request {option.name}: asks for all devices, but resource pool"
                     f" {'/'.join(pool.pool.key)} {state}"
                 )
         held = self._holdings(view)
         for device in view.devices:
-            if device.satisfies(option.selectors) and held.choice(0, option, device):
+            if device.satisfies(option.selectors) and self._counts(held, option, device):
                 yield device
+
+    def _counts(
+        self, held: holdings.Holdings, option: device_requests.Option, device: devices.Device
+    ) -> bool:
+        """Return whether a device is one of all, whatever other claims have of it."""
+        return held.is_enough(option, device)
 
     def _require_few(self, count: Callable[[device_requests.Option], int]) -> None:
         """Raise AllocationError for a claim that needs too many devices for its result."""
@@ -216,13 +238,36 @@ class Allocator:
         """Return what no allocated device consumes of the counters of a device's pool."""
         pool = next(part.pool for part in view.pools if part.pool.key == device.pool)
         if pool not in self._free_counters:
-            free = dict(pool.counters)
-            for consumer in self._consumers(view, pool):
-                if self._is_counted(consumer):
-                    for counter, amount in consumer.consumes:
-                        free[counter] -= amount
-            self._free_counters[pool] = free
+            self._free_counters[pool] = self._uncharged(view, pool)
         return self._free_counters[pool]
+
+    def _uncharged(
+        self, view: inventories.NodeView, pool: pools.Pool
+    ) -> dict[devices.Counter, Decimal]:
+        if self._unknown_use_of(pool):
+            return dict.fromkeys(pool.counters, Decimal(-1))
+        free = dict(pool.counters)
+        for consumer in self._consumers(view, pool):
+            if self._is_counted(consumer):
+                for counter, amount in consumer.consumes:
+                    free[counter] -= self._charged(amount)
+        return free
+
+    def _unknown_use_of(self, pool: pools.Pool) -> bool:
+        """Return whether a device in use is one that the pool does not offer any more.
+
+        It is not known what it consumes of the counters: nothing that needs some is given away
+        until it is free, as the partitions of a GPU must not overlap.
+        """
+        return pool.key in self._pools_of_gone_devices
+
+    @functools.cached_property
+    def _pools_of_gone_devices(self) -> frozenset[devices.PoolKey]:
+        return frozenset(self._snapshot.pools_without(self._allocated.used()))
+
+    def _charged(self, amount: Decimal) -> Decimal:
+        """Return what a device in use takes of a counter, which is never less than nothing."""
+        return max(amount, Decimal(0))
 
     def _consumers(self, view: inventories.NodeView, pool: pools.Pool) -> Iterable[devices.Device]:
         """Return the devices of a pool that consume counters, on whatever nodes they are."""

@@ -2,15 +2,17 @@
 
 After consumable_capacity.go of k8s.io/dynamic-resource-allocation/structured. A request takes what
 it asks for, rounded up by the device's request policy; without a request the policy's default, or
-else the whole capacity. Steps are counted in integers, as in release 1.36.
+else the whole capacity. `Rules` has what releases do in another way.
 """
 
 import dataclasses
 import decimal
 import functools
+import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 
 from harness.model.objects import Object
 
@@ -64,25 +66,88 @@ def of_integer(amount: int, *, is_binary: bool) -> Quantity:
     return Quantity(Decimal(amount), f"{rest}{suffixes[power]}", is_binary)
 
 
-Amounts = Mapping[str, Decimal]
+def of_fraction(amount: Decimal) -> Quantity:
+    """Return the quantity of an amount that is no integer, with the largest fitting suffix."""
+    for suffix in ("m", "u", "n"):
+        scaled = amount / _DECIMAL[suffix]
+        if scaled == scaled.to_integral_value():
+            return Quantity(amount, f"{int(scaled)}{suffix}")
+    return Quantity(amount, f"{amount:f}")
 
 
-def consumption(
-    driver: str, capacity: Mapping[str, Object], wanted: Mapping[str, str]
-) -> dict[str, Quantity] | None:
-    """Return what a request takes of each capacity of a device; None: it cannot be satisfied.
+class Rules:
+    """How much a request takes of the capacities of a device."""
 
-    `capacity` is the device's, `wanted` the request's quantities. The use of the device is not
-    considered.
-    """
-    asked = _resolved(driver, capacity, wanted)
-    if asked is None:
-        return None
-    taken = {name: _taken(asked.get(name), entry) for name, entry in capacity.items()}
-    for name, entry in capacity.items():
-        if taken[name].amount < 0 or _violates(taken[name], entry.get("requestPolicy") or {}):
+    def consumption(
+        self, driver: str, capacity: Mapping[str, Object], wanted: Mapping[str, str]
+    ) -> dict[str, Quantity] | None:
+        """Return what a request takes of each capacity of a device; None: it cannot be satisfied.
+
+        `capacity` is the device's, `wanted` the request's quantities. The use of the device is not
+        considered.
+        """
+        asked = _resolved(driver, capacity, wanted)
+        if asked is None:
             return None
-    return taken
+        taken = {name: self._taken(asked.get(name), entry) for name, entry in capacity.items()}
+        for name, entry in capacity.items():
+            policy = entry.get("requestPolicy") or {}
+            if not self._is_possible(taken[name]) or self._violates(taken[name], policy):
+                return None
+        return taken
+
+    def held(self, text: object) -> Decimal:
+        """Return what a share takes that an allocation says; less than nothing is nothing."""
+        return max(amount(text), Decimal(0))
+
+    def _is_possible(self, taken: Quantity) -> bool:
+        return taken.amount >= 0
+
+    def _taken(self, asked: Quantity | None, entry: Object) -> Quantity:
+        policy = entry.get("requestPolicy") or {}
+        if asked is None:
+            return _quantity(policy.get("default") or entry["value"])
+        if (policy.get("validRange") or {}).get("min") is not None:
+            return self._rounded_in_range(asked, policy["validRange"])
+        for text in policy.get("validValues") or ():
+            if asked.amount <= amount(text):
+                return _quantity(text)
+        return asked
+
+    def _rounded_in_range(self, asked: Quantity, valid: Object) -> Quantity:
+        """Return the next quantity of the range: its minimum, or a number of steps above it."""
+        least = _quantity(valid["min"])
+        if asked.amount < least.amount:
+            return least
+        step = _quantity(valid.get("step") or "0")
+        return self._stepped(least, step, asked) if step.amount > 0 else asked
+
+    def _stepped(self, least: Quantity, step: Quantity, asked: Quantity) -> Quantity:
+        """Return the first number of steps above the minimum that is enough."""
+        steps = math.ceil(Fraction(asked.amount - least.amount) / Fraction(step.amount))
+        rounded = least.amount + steps * step.amount
+        if rounded == rounded.to_integral_value():
+            return of_integer(int(rounded), is_binary=step.is_binary)
+        return of_fraction(rounded)
+
+    def _violates(self, taken: Quantity, policy: Object) -> bool:
+        """Return whether the policy forbids the rounded quantity."""
+        if policy.get("default") is not None and taken.amount == amount(policy["default"]):
+            return False
+        if policy.get("validRange"):
+            return self._is_out_of_range(taken, policy["validRange"])
+        values = policy.get("validValues")
+        return bool(values) and all(taken.amount != amount(text) for text in values or ())
+
+    def _is_out_of_range(self, taken: Quantity, valid: Object) -> bool:
+        if valid.get("max") is not None and taken.amount > amount(valid["max"]):
+            return True
+        least, step = _quantity(valid.get("min") or "0"), _quantity(valid.get("step") or "0")
+        return step.amount > 0 and self._is_between_steps(taken, least, step)
+
+    def _is_between_steps(self, taken: Quantity, least: Quantity, step: Quantity) -> bool:
+        steps = Fraction(taken.amount - least.amount) / Fraction(step.amount)
+        return steps.denominator != 1
 
 
 def amount(text: object) -> Decimal:
@@ -109,47 +174,3 @@ def _resolved(
             return None
         asked[known] = _quantity(text)
     return asked
-
-
-def _taken(asked: Quantity | None, entry: Object) -> Quantity:
-    policy = entry.get("requestPolicy") or {}
-    if asked is None:
-        return _quantity(policy.get("default") or entry["value"])
-    if (policy.get("validRange") or {}).get("min") is not None:
-        return _rounded_in_range(asked, policy["validRange"])
-    for text in policy.get("validValues") or ():
-        if asked.amount <= amount(text):
-            return _quantity(text)
-    return asked
-
-
-def _rounded_in_range(asked: Quantity, valid: Object) -> Quantity:
-    """Return the next quantity of the range: its minimum, or a number of steps above it."""
-    least = _quantity(valid["min"])
-    if asked.amount < least.amount:
-        return least
-    if valid.get("step") is None:
-        return asked
-    step = _quantity(valid["step"])
-    steps = -(-(asked.integer() - least.integer()) // max(step.integer(), 1))
-    rounded = least.integer() + steps * step.integer()
-    return of_integer(rounded, is_binary=step.is_binary)
-
-
-def _violates(taken: Quantity, policy: Object) -> bool:
-    """Return whether the policy forbids the rounded quantity."""
-    if policy.get("default") is not None and taken.amount == amount(policy["default"]):
-        return False
-    if policy.get("validRange"):
-        return _is_out_of_range(taken, policy["validRange"])
-    values = policy.get("validValues")
-    return bool(values) and all(taken.amount != amount(text) for text in values or ())
-
-
-def _is_out_of_range(taken: Quantity, valid: Object) -> bool:
-    if valid.get("max") is not None and taken.amount > amount(valid["max"]):
-        return True
-    if valid.get("step") is None:
-        return False
-    least = _quantity(valid.get("min") or "0").integer()
-    return (taken.integer() - least) % max(_quantity(valid["step"]).integer(), 1) != 0

@@ -16,6 +16,10 @@ class AllocationError(errors.HarnessError):
     """A claim that cannot be allocated on any node; the scheduling attempt ends."""
 
 
+class PoolNotReadyError(AllocationError):
+    """A request for all devices of a node one of whose pools is incomplete or invalid."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Option:
     """One way to satisfy a request."""

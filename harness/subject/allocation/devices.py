@@ -41,6 +41,14 @@ PoolKey = tuple[str, str]
 """Driver and name of a pool."""
 Counter = tuple[str, str]
 """A counter set and a counter in it."""
+
+
+def pool_of(device: str) -> PoolKey:
+    """Return the pool of `driver/pool/device`; the name of a pool may contain slashes."""
+    driver, _, rest = device.partition("/")
+    return driver, rest.rpartition("/")[0]
+
+
 _LISTS = {"strings": "string", "ints": "int", "bools": "bool", "versions": "version"}
 """The types of list attributes, with the type of their values."""
 
@@ -136,12 +144,14 @@ class Device:
             value = known.get(name[len(self.pool[0]) + 1 :])
         return value
 
-    def consumption(self, wanted: Mapping[str, str]) -> dict[str, capacities.Quantity] | None:
+    def consumption(
+        self, wanted: Mapping[str, str], rules: capacities.Rules
+    ) -> dict[str, capacities.Quantity] | None:
         """Return what a request for these quantities takes; None: it cannot be satisfied at all."""
-        key = tuple(wanted.items())
+        key = rules, tuple(wanted.items())
         if key not in self._consumption:
             capacity = self.document.get("capacity") or {}
-            self._consumption[key] = capacities.consumption(self.pool[0], capacity, wanted)
+            self._consumption[key] = rules.consumption(self.pool[0], capacity, wanted)
         return self._consumption[key]
 
     def capacity(self, name: str) -> Decimal:

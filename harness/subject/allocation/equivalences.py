@@ -77,9 +77,10 @@ class KnownFailures:
         if device.is_shared:
             used = tuple(sorted(self._held.used_capacity(device).items()))
             shares = self._held.shares(device)
-            return self._kind[device], used, bool(shares), option in {s.option for s in shares}
+            of_option = option in {share.option for share in shares}
+            return self._kind[device], used, bool(shares), self._held.is_owned(device), of_option
         holders = self._held.holders(device)
-        return self._kind[device], bool(holders), claim in holders
+        return self._kind[device], bool(holders), self._held.is_owned(device), claim in holders
 
     def _key(self, state: State) -> object:
         kinds = collections.Counter(

@@ -5,6 +5,7 @@ The search can give back the devices that it takes; those that are allocated alr
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from typing import ClassVar
 
 from harness.subject.allocation import (
     allocated_states,
@@ -22,6 +23,9 @@ _ZERO = Decimal(0)
 class Holdings:
     """The devices in use, those that are allocated and those that the search has taken."""
 
+    rules: ClassVar[capacities.Rules] = capacities.Rules()
+    """How much requests take of capacities; releases replace it."""
+
     def __init__(
         self, allocated: allocated_states.AllocatedState, free_counters: FreeCounters
     ) -> None:
@@ -29,6 +33,8 @@ class Holdings:
         self._allocated, self._free_counters = allocated, free_counters
         self._holders: dict[devices.Device, frozenset[int]] = {}
         """The claims that have taken a device for themselves, or for admin access."""
+        self._owned: set[devices.Device] = set()
+        """The devices that one of these claims has for itself."""
         self._shares: dict[devices.Device, list[results.Choice]] = {}
         self._counters: dict[object, dict[devices.Counter, Decimal]] = {}
         """Free counters, by the key of their pool."""
@@ -41,6 +47,12 @@ class Holdings:
     def holders(self, device: devices.Device) -> frozenset[int]:
         """Return the claims that have taken the device, other than shares of it."""
         return self._holders.get(device, _NONE)
+
+    def is_owned(self, device: devices.Device) -> bool:
+        """Return whether the search has taken the device, or a share, other than for admins."""
+        return device in self._owned or any(
+            not share.option.admin_access for share in self.shares(device)
+        )
 
     def shares(self, device: devices.Device) -> list[results.Choice]:
         """Return the shares of the device that the search has taken."""
@@ -65,7 +77,7 @@ class Holdings:
             return False
         if not self._is_tolerated(option, device):
             return False
-        return not self._takes_counters(device) or self._has_counters(device)
+        return not self._is_charged(option, device) or self._has_counters(device)
 
     def _is_tolerated(self, option: device_requests.Option, device: devices.Device) -> bool:
         blocking = device.blocking_taints
@@ -77,7 +89,7 @@ class Holdings:
         """Return the choice of the device; None: it has not enough capacity."""
         if not (device.is_shared or option.capacity):
             return results.Choice(claim, option, device, None)
-        consumed = device.consumption(option.capacity)
+        consumed = device.consumption(option.capacity, self.rules)
         if consumed is None:
             return None
         used = self.used_capacity(device)
@@ -86,12 +98,21 @@ class Holdings:
                 return None
         return results.Choice(claim, option, device, consumed if device.is_shared else None)
 
+    def is_enough(self, option: device_requests.Option, device: devices.Device) -> bool:
+        """Return whether the device would have enough capacity if no claim had a share of it."""
+        if not (device.is_shared or option.capacity):
+            return True
+        consumed = device.consumption(option.capacity, self.rules)
+        return consumed is not None and all(
+            taken.amount <= device.capacity(name) for name, taken in consumed.items()
+        )
+
     def used_capacity(self, device: devices.Device) -> dict[str, Decimal]:
         """Return what all shares of a device consume, by name of the capacity."""
         used: dict[str, Decimal] = {}
         for share in self._allocated.shares.get(device.id, {}).values():
             for name, text in share.items():
-                used[name] = used.get(name, _ZERO) + capacities.amount(text)
+                used[name] = used.get(name, _ZERO) + self.rules.held(text)
         for choice in self._shares.get(device, ()):
             for name, taken in (choice.consumed or {}).items():
                 used[name] = used.get(name, _ZERO) + taken.amount
@@ -100,14 +121,14 @@ class Holdings:
     def take(self, choice: results.Choice) -> None:
         """Take the device of a choice, which must be possible."""
         device = choice.device
-        if self._takes_counters(device):
+        if self._is_charged(choice.option, device):
             self._add_counters(device, -1)
         self._take_device(choice)
 
     def give_back(self, choice: results.Choice) -> None:
         """Undo `take` of the last choice."""
         self._give_back_device(choice)
-        if self._takes_counters(choice.device):
+        if self._is_charged(choice.option, choice.device):
             self._add_counters(choice.device, 1)
 
     def _take_device(self, choice: results.Choice) -> None:
@@ -116,6 +137,8 @@ class Holdings:
             self._shares.setdefault(device, []).append(choice)
         else:
             self._holders[device] = self.holders(device) | {choice.claim}
+            if not choice.option.admin_access:
+                self._owned.add(device)
 
     def _give_back_device(self, choice: results.Choice) -> None:
         device = choice.device
@@ -127,18 +150,21 @@ class Holdings:
             left = self._holders.pop(device) - {choice.claim}
             if left:
                 self._holders[device] = left
+            if not choice.option.admin_access:
+                self._owned.discard(device)
+
+    def _is_charged(self, option: device_requests.Option, device: devices.Device) -> bool:
+        """Return whether the option takes the device's counters; admin access takes nothing."""
+        return not option.admin_access and self._takes_counters(device)
 
     def _takes_counters(self, device: devices.Device) -> bool:
         """Return whether taking the device takes counters; of shares only the first one does."""
-        if not device.consumes or device in self._shares:
+        if not device.consumes or (device.is_shared and self.is_owned(device)):
             return False
         return not (device.is_shared and device.id in self._allocated.shares)
 
     def _has_counters(self, device: devices.Device) -> bool:
-        """Return whether there is enough; a device that would give some back is never taken.
-
-        kube-scheduler takes it, and then gives out more than there is (kubernetes#141216).
-        """
+        """Return whether there is enough; a device that would give some back is never taken."""
         free = self._counters_of(device)
         return all(0 <= amount <= free[counter] for counter, amount in device.consumes)
 

@@ -97,6 +97,13 @@ class Snapshot:
             if key in self.by_key:
                 yield self.by_key[key].node_name
 
+    def pools_without(self, used: Iterable[str]) -> Iterator[devices.PoolKey]:
+        """Yield the pools with counters that do not offer a device of theirs that is in use."""
+        for device in used:
+            key = devices.pool_of(device)
+            if (known := self.by_key.get(key)) and known.counters and device not in known.offered:
+                yield key
+
     def _seen_by(self, node_name: str) -> tuple[pools.Pool, ...]:
         keys = self._local.get(node_name, frozenset()) | self._local.get("", frozenset())
         return tuple(self.by_key[key] for key in sorted(keys))

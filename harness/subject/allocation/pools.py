@@ -8,6 +8,7 @@ occurs twice, or if a device consumes a counter that no slice of the pool declar
 
 import collections
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
@@ -64,6 +65,17 @@ class Pool:
     def every_device(self) -> Iterator[devices.Device]:
         """Yield the devices of all generations, on all nodes."""
         return itertools.chain.from_iterable(self._devices)
+
+    @functools.cached_property
+    def offered(self) -> frozenset[str]:
+        """The devices of the newest generation, on all nodes, as `driver/pool/device`."""
+        pairs = zip(self._specs, self._devices, strict=True)
+        return frozenset(
+            device.id
+            for spec, listed in pairs
+            if _generation(spec) == self._newest
+            for device in listed
+        )
 
     def may_be_faulty(self) -> bool:
         """Return whether a node may see a fault: True also if no node does."""

@@ -59,7 +59,7 @@ class RefusalMemory:
         self, state: allocated_states.AllocatedState, snapshot: inventories.Snapshot
     ) -> None:
         """Forget the refusals of nodes that may have something to give now."""
-        changed = {_pool_of(device) for device in state.freed_since(self._state)}
+        changed = {devices.pool_of(device) for device in state.freed_since(self._state)}
         if self._snapshot is not None and snapshot is not self._snapshot:
             changed.update(snapshot.changed_since(self._snapshot))
         for known in filter(None, (self._snapshot, snapshot)):
@@ -73,12 +73,6 @@ class RefusalMemory:
                     refused.clear()
                 else:
                     refused.pop(name, None)
-
-
-def _pool_of(device: str) -> devices.PoolKey:
-    """Return the pool of a device ID; the name of a pool may contain slashes."""
-    driver, _, rest = device.partition("/")
-    return driver, rest.rpartition("/")[0]
 
 
 def _class_names(claim: Object) -> Iterator[str]:

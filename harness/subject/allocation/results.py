@@ -24,11 +24,13 @@ class Choice:
     """The consumption of the share; None: the claim has the device for itself."""
 
 
-def result(claim: Object, choices: Sequence[Choice], node: Object) -> Object:
-    """Return the AllocationResult of a claim."""
+def result(
+    claim: Object, choices: Sequence[Choice], node: Object, config: Sequence[Object]
+) -> Object:
+    """Return the AllocationResult of a claim; `config` is the claim's own (`claim_config`)."""
     rows = [_row(claim, index, choice) for index, choice in enumerate(choices)]
     allocation: Object = {"devices": {"results": rows}}
-    if config := [*_class_config(choices), *_claim_config(claim, choices)]:
+    if config := [*_class_config(choices), *config]:
         allocation["devices"]["config"] = config
     if selector := _node_selector([choice.device for choice in choices], node):
         allocation["nodeSelector"] = selector
@@ -103,16 +105,18 @@ def _class_config(choices: Sequence[Choice]) -> Iterator[Object]:
             yield {"source": "FromClass", "requests": users[name], **item}
 
 
-def _claim_config(claim: Object, choices: Sequence[Choice]) -> Iterator[Object]:
-    """Yield the claim's configuration, without that for alternatives that were not chosen.
-
-    As upstream, configuration for several requests comes once for each of them.
-    """
-    chosen = {item.option.request: item.option.name for item in choices}
+def claim_config(claim: Object, choices: Sequence[Choice]) -> Iterator[Object]:
+    """Yield the claim's configuration, without that for alternatives that were not chosen."""
     for item in (claim["spec"].get("devices") or {}).get("config") or ():
-        named = item.get("requests") or ()
-        users = [name for name in chosen.items() if not set(named).isdisjoint(name)]
-        yield from [{"source": "FromClaim", **item}] * (len(users) if named else 1)
+        if not item.get("requests") or users_of(item, choices):
+            yield {"source": "FromClaim", **item}
+
+
+def users_of(config: Object, choices: Sequence[Choice]) -> list[str]:
+    """Return the requests, with devices, that a configuration names, or an alternative of them."""
+    named = set(config.get("requests") or ())
+    chosen = {item.option.request: item.option.name for item in choices}
+    return [name for name, option in chosen.items() if not named.isdisjoint((name, option))]
 
 
 def _node_selector(chosen: Iterable[devices.Device], node: Object) -> Object | None:

@@ -160,6 +160,17 @@ class DynamicResources:
         """Return the indexes of claims whose existing allocation cannot be used on the node."""
         return misplaced_claims.on(attempt, node)
 
+    def is_scored(self, attempt: scheduling_attempts.Attempt) -> bool:
+        """Return whether nodes that fit are compared; only alternatives make a difference."""
+        return any(True for _ in attempt.prioritized())
+
+    def score(self, attempt: scheduling_attempts.Attempt, allocations: list[Object]) -> int:
+        """Return the score of a node with these planned allocations.
+
+        Raises AttemptError if it has none.
+        """
+        return attempt.preference(allocations)
+
     def post_filter(self, attempt: scheduling_attempts.Attempt) -> str:
         """Free what keeps the pod from every node; return what was done, in upstream's words."""
         group_runs = self._members.are_scheduled(attempt.pod)

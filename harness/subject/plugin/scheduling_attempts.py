@@ -6,12 +6,12 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 
 import collections
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject.allocation import allocators, refusal_memory
+from harness.subject.allocation import allocators, refusal_memory, results
 from harness.subject.extended_resources import (
     class_resolver,
     extended_claims,
@@ -159,6 +159,17 @@ class Attempt:
     def needs_only_devices(self) -> bool:
         """Return whether free devices alone decide, for the plugin, where the pod can run."""
         return len(self.to_allocate) == len(self.claims) and not self.demand.amounts
+
+    def prioritized(self) -> Iterator[Object]:
+        """Yield the requests with alternatives of the claims to allocate."""
+        for index in self.to_allocate:
+            listed = (self.claims[index]["spec"].get("devices") or {}).get("requests") or ()
+            yield from (item for item in listed if item.get("firstAvailable"))
+
+    def preference(self, allocations: Sequence[Object]) -> int:
+        """Return how much better alternatives were chosen in planned allocations."""
+        wanted = [self.claims[index] for index in self.to_allocate]
+        return results.preference(wanted, allocations[: len(wanted)])
 
     def rejectors(self) -> set[str]:
         """Return the plugins that ruled out nodes."""

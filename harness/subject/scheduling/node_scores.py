@@ -6,10 +6,10 @@ kube-scheduler draws one, so that all pods compete for the same devices.
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from harness.model.objects import Object
-from harness.subject.allocation import device_requests, results
+from harness.subject.allocation import device_requests
 from harness.subject.plugin import scheduling_attempts
 
 SCORE_MAX = 100
@@ -28,20 +28,21 @@ class Fit:
     """The score of the other plugins."""
 
 
-def has_alternatives(attempt: scheduling_attempts.Attempt) -> bool:
-    """Return whether a claim to allocate has a prioritized list; without one nothing is scored."""
-    return any(True for _ in _prioritized(attempt))
-
-
 def is_perfect(attempt: scheduling_attempts.Attempt, allocations: Sequence[Object]) -> bool:
-    """Return whether the first alternative of every request is chosen: no node is better."""
-    most = sum(device_requests.SUBREQUESTS_MAX for _ in _prioritized(attempt))
-    return _score(attempt, allocations) == most
+    """Return whether the first alternative of every request is chosen: no node is better.
+
+    False without alternatives: what else is compared is not known here.
+    """
+    most = sum(device_requests.SUBREQUESTS_MAX for _ in attempt.prioritized())
+    return 0 < most == attempt.preference(allocations)
 
 
-def best(attempt: scheduling_attempts.Attempt, fitting: Sequence[Fit]) -> Fit:
-    """Return the node with the highest score, the first of equals; there must be one."""
-    preferences = normalized([_score(attempt, fit.allocations) for fit in fitting])
+def best(fitting: Sequence[Fit], score: Callable[[list[Object]], int]) -> Fit:
+    """Return the node with the highest score, the first of equals; there must be one.
+
+    `score` returns the plugin's score of planned allocations.
+    """
+    preferences = normalized([score(fit.allocations) for fit in fitting])
     scores = [preference + fit.score for preference, fit in zip(preferences, fitting, strict=True)]
     return fitting[scores.index(max(scores))]
 
@@ -50,15 +51,3 @@ def normalized(scores: Sequence[int]) -> list[int]:
     """Return the scores as parts of the highest one, from 0 to SCORE_MAX, rounded down."""
     highest = max(scores, default=0)
     return [score * SCORE_MAX // highest if highest else 0 for score in scores]
-
-
-def _prioritized(attempt: scheduling_attempts.Attempt) -> Iterator[Object]:
-    """Yield the requests with alternatives."""
-    for index in attempt.to_allocate:
-        devices = attempt.claims[index]["spec"].get("devices") or {}
-        yield from (item for item in devices.get("requests") or () if item.get("firstAvailable"))
-
-
-def _score(attempt: scheduling_attempts.Attempt, allocations: Sequence[Object]) -> int:
-    wanted = [attempt.claims[index] for index in attempt.to_allocate]
-    return results.preference(wanted, allocations[: len(wanted)])

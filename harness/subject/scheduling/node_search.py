@@ -16,6 +16,7 @@ which 50 nodes are looked at, 4 threads take 1.2 times as long as one, and 16 ta
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
 
 from harness import concurrency
@@ -67,7 +68,7 @@ class NodeSearch:
 
         The attempt counts why nodes were ruled out. Raises AttemptError if the attempt has to end.
         """
-        is_scored, may_fail = node_scores.has_alternatives(attempt), attempt.may_fail()
+        is_scored, may_fail = self._plugin.is_scored(attempt), attempt.may_fail()
         wanted = feasible_count(len(known)) if is_scored or may_fail else 1
         ends_early = is_scored and not may_fail
         candidates = self._order.candidates(attempt, known)
@@ -78,7 +79,9 @@ class NodeSearch:
         if not run.fitting:
             _count_refused(attempt, known, run.taken)
             return None
-        best = node_scores.best(attempt, run.fitting) if is_scored else run.fitting[0]
+        best = run.fitting[0]
+        if is_scored and len(run.fitting) > 1:
+            best = node_scores.best(run.fitting, functools.partial(self._plugin.score, attempt))
         return best.node, best.allocations
 
 

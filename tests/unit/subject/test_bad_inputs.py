@@ -97,10 +97,7 @@ INPUTS = {
         asking(api_objects.exactly(count=33)), ERROR, "exceeds the claim limit of 32"
     ),
     "all devices, and one pool of the node is invalid": Bad(
-        asking(of_class("halves", allocationMode="All")),
-        ERROR,
-        "asks for all devices, but resource pool doubles.example.com/worker-0 is currently invalid:"
-        " duplicate device name same",
+        asking(of_class("halves", allocationMode="All")), UNSCHEDULABLE, FULL
     ),
     "devices of an incomplete pool": Bad(asking(of_class("halves")), UNSCHEDULABLE, FULL),
     "devices of an invalid pool": Bad(asking(of_class("doubles")), UNSCHEDULABLE, FULL),

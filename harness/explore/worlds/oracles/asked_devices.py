@@ -1,7 +1,9 @@
 """Judges whether claims get what they asked for, where they can use it.
 
 The devices of an allocation are on the nodes of its node selector, and keep the claim's constraints
-on attributes. Allocations are compared with the slices at the time of their commit.
+on attributes. Results repeat the tolerations of their requests, and the allocation each
+configuration of the claim once. Allocations are compared with the slices at the time of their
+commit.
 """
 
 import itertools
@@ -11,6 +13,7 @@ from typing import Any
 import msgspec
 
 from harness.apiserver.storage import watch_cache
+from harness.explore.worlds.oracles import offered_devices
 from harness.model.objects import Object
 
 
@@ -86,6 +89,7 @@ class AskedDevices:
             covered = [_result_of(devices, item) for item in results if _covers(constraint, item)]
             if not _holds(constraint, covered):
                 yield f"constraint: the devices of {name} violate {constraint}"
+        yield from _wrong_copies(claim["spec"]["devices"], allocation["devices"])
 
     def _devices(self) -> dict[Device, tuple[Object, Object]]:
         """Return the slice and the device by its ID."""
@@ -94,6 +98,21 @@ class AskedDevices:
             for spec in self._slices.values()
             for device in spec.get("devices") or ()
         }
+
+
+def _wrong_copies(asked: Object, allocated: Object) -> Iterator[str]:
+    wishes = [wish for item in asked["requests"] for wish in offered_devices.wishes(item)]
+    tolerations = {wish.name: wish.wanted.get("tolerations") for wish in wishes}
+    for result in allocated["results"]:
+        if tolerations.get(result["request"]) != result.get("tolerations"):
+            yield f"copies: {result['device']} was allocated with other tolerations"
+    known = [{"source": "FromClaim", **item} for item in asked.get("config") or ()]
+    for item in allocated.get("config") or ():
+        if item["source"] == "FromClaim":
+            if item not in known:
+                yield f"copies: the claim has no configuration {item}, or has it once"
+            else:
+                known.remove(item)
 
 
 def _result_of(devices: dict[Device, tuple[Object, Object]], result: Object) -> Object:

@@ -2,8 +2,9 @@
 
 All combinations of devices are tried, in no clever way, so that this shares neither code nor ideas
 with the scheduler. In doubt a pod cannot run, so that it may wait: a pool that is incomplete offers
-nothing, a share without an amount takes all, admin access to devices with counters is never
-possible and consumes them again, and too many combinations are no reason to complain.
+nothing, a share without an amount takes all, admin access to devices with counters consumes them
+again, a pool one of whose devices in use has left its slices has no counters left, and too many
+combinations are no reason to complain.
 """
 
 import collections
@@ -174,6 +175,8 @@ class _Taken:
         """Devices that someone has admin access to, once for each access."""
         self._shares: list[tuple[Offer, Object]] = []
         """Shared devices, each with what is taken of its capacity."""
+        self._robbed: set[tuple[str, str]] = set()
+        """Pools of devices in use that no slice has any more; what they consume is not known."""
         for claim in state.claims:
             allocation = claim.get("status", {}).get("allocation") or {}
             for result in allocation.get("devices", {}).get("results") or ():
@@ -181,6 +184,8 @@ class _Taken:
 
     def _take(self, result: Object) -> None:
         device = offered_devices.id_of(result)
+        if device not in self._by_id and not result.get("adminAccess"):
+            self._robbed.add(device[:2])
         if result.get("adminAccess"):
             self._watched.append(device)
         elif "shareID" not in result:
@@ -190,9 +195,10 @@ class _Taken:
 
     def has_room_for(self, picks: Sequence[Pick]) -> bool:
         """Return whether these devices are free, beside what is taken already."""
-        if any(wish.is_admin and offer.device.get("consumesCounters") for wish, offer in picks):
-            return False
         counted = [(wish, offer) for wish, offer in picks if not wish.is_admin]
+        consuming = [offer for _, offer in counted if offer.device.get("consumesCounters")]
+        if any(offer.id[:2] in self._robbed for offer in consuming):
+            return False
         whole = [offer for _, offer in counted if not _is_shared(offer)]
         ids = [offer.id for offer in whole]
         if len({*ids}) < len(ids) or not self._whole.isdisjoint(ids):

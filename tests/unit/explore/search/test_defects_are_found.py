@@ -17,6 +17,7 @@ from harness.client import informers
 from harness.explore.output import html_page, run_directory
 from harness.explore.search import search_campaign, search_progress, shrink_world, tokens
 from harness.explore.worlds import chosen_parts, small_world, world_catalogue
+from harness.explore.worlds.scheduling import held_devices
 from harness.report import rendering
 from harness.subject.scheduling import schedulers
 from harness.subject.tracking import assume_caches
@@ -81,6 +82,7 @@ FEWER = {
     "foreign-consumer": 5,
     "allocated-claim-deleted": 6,
     **dict.fromkeys((*ONE_POD, "refused-between", "three-distinct-devices"), 7),
+    **dict.fromkeys(held_devices.WORLDS, 2),
 }
 """Worlds with fewer different schedules than the others, and how many they have at least: with one
 pod, a whole search takes nine.
