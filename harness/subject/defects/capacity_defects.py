@@ -143,8 +143,8 @@ class RangesInIntegersAllocator(allocators.Allocator):
 class AllInPartAllocator(allocators.Allocator):
     """A request for all devices leaves out those whose capacity is used up.
 
-    "All" means each device that matches, and has enough capacity when nobody uses it; if one of
-    them cannot be had, the node cannot satisfy the request. Fixed by kubernetes#140769.
+    "All" means each device that matches, and has enough capacity as long as it is not in use; if
+    one of them cannot be had, the node cannot satisfy the request. Fixed by kubernetes#140769.
     """
 
     facts = replacements.Facts(
@@ -178,8 +178,8 @@ class ShareTakenWholeHoldings(holdings.Holdings):
 class ShareTakenWholeAllocator(allocators.Allocator):
     """A device is given to a claim alone while others have shares of it.
 
-    The allocator asks only which devices are allocated as a whole. When a driver publishes a device
-    anew that cannot be shared any more, shares without consumed capacity are overlooked. Fixed by
+    The allocator asks only which devices are allocated as a whole. When a driver publishes that
+    a device cannot be shared any more, shares without consumed capacity are overlooked. Fixed by
     kubernetes#140798; karpenter's copy of the allocator has the same mistake.
     """
 

@@ -31,9 +31,9 @@ class ShareChargedAgainHoldings(holdings.Holdings):
 class ShareChargedAgainAllocator(allocators.Allocator):
     """Another share of a device is charged its counters again, if the others say no capacity.
 
-    Whether a device is in shares already is asked of the sums of consumed capacity. A device
-    without capacities has none, so that each attempt wants its counters once more: when they do not
-    suffice for it twice, nobody gets a second share, and the pod waits. Since shares are gathered
+    The allocator knows a device in shares by the sum of their consumed capacity. A device without
+    capacities has none, so that each attempt wants its counters once more: when they do not suffice
+    for it twice, no claim gets a second share, and the pod waits. Since shares are gathered
     at all (kubernetes#139040); fixed by kubernetes#140437.
     """
 
@@ -90,7 +90,7 @@ class AdminAccessChargedHoldings(holdings.Holdings):
 
 
 class AdminAccessChargedAllocator(allocators.Allocator):
-    """A request with admin access is charged the counters of its device, as if nobody had it.
+    """A request with admin access is charged the counters of its device, as if it were free.
 
     The claim that uses the device has taken them, so that a pod which monitors it waits until it is
     free. In all releases with counters (kubernetes#140729).
@@ -194,9 +194,10 @@ class CountersChangedAllocator(allocators.Allocator):
 class GoneDeviceNotCountedAllocator(allocators.Allocator):
     """A device in use that has left the slices of its pool takes no counters.
 
-    What devices consume is read from the slices as they are now. When a driver publishes a pool
-    again without a partition that a claim holds, its counters look free, and partitions that
-    overlap with it are given away. In all releases with counters (kubernetes#140802).
+    The allocator reads from the slices as they are now how much devices consume. When a driver
+    publishes a pool again without a partition that a claim holds, its counters look free, and
+    partitions that overlap with it are given away. In all releases with counters
+    (kubernetes#140802).
     """
 
     facts = replacements.Facts(

@@ -47,7 +47,7 @@ class NamedPoolsHoldings(
     capacity_defects.ShareTakenWholeHoldings,
     ChargedHoldings,
 ):
-    """What devices, shares and amounts take in 1.36.3."""
+    """Devices, shares and amounts as in 1.36.3."""
 
     rules = capacity_defects.OldRules()
 

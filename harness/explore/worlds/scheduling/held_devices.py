@@ -1,6 +1,6 @@
 """Devices that claims hold already, and pods whose claims are tried beside them.
 
-What is allocated is the same in every interleaving: these worlds are for the defects of the
+The allocations are the same in every interleaving: these worlds are for the defects of the
 allocator that miscount what is held, or that get quantities or copies wrong. Some pods have to
 wait.
 """
