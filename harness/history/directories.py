@@ -37,6 +37,7 @@ from harness.history import zstd_frames
 
 _JOURNAL_SUFFIXES = (".jsonl", f".jsonl{zstd_frames.SUFFIX}")
 _SUFFIXES = {"none": "", "zstd": zstd_frames.SUFFIX}
+POOL_OBJECTS = "pool-objects.json"
 TRAFFIC_WORKERS = "traffic-workers.jsonl"
 _ADVICE = "name the folder of one run, reports/<scenario>/<run>"
 
@@ -83,7 +84,7 @@ class RunDirectory:
 
     scenario = _File("scenario.toml")
     """A verbatim copy of the scenario file."""
-    pool_objects = _File("pool-objects.json")
+    pool_objects = _File(POOL_OBJECTS)
     """The objects of `pools.from` as a List; missing if the scenario names no files."""
     plan = _File("plan.json")
     """Seed, resolved options, versions (`plans.Plan`)."""

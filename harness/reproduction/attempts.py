@@ -106,7 +106,13 @@ class Attempts:
     def _loaded(self, scenario: specs.Scenario) -> loading.Loaded:
         path = self._folder / "scenario.toml"
         text = scenario_files.text(scenario)
-        return loading.Loaded(scenario=scenario, text=text, path=path, given=path.name)
+        return loading.Loaded(
+            scenario=scenario,
+            text=text,
+            path=path,
+            given=path.name,
+            pool_objects=self._original.pool_objects,
+        )
 
     def _living(self) -> interfaces.Cluster:
         """Return the cluster; start one if there is none that lives."""

@@ -13,6 +13,7 @@ from harness.reproduction.search import load_axes
 from harness.run import fault_planning, subjects
 from harness.scenario import pool_specs, profiles, script_specs, specs, subject_specs
 from harness.scenario.fault_kinds import fault
+from harness.scenario.imported import importing
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,8 @@ class OriginalRun:
     plan: plans.Plan
     scenario: specs.Scenario
     """The scenario without anything that belongs to this run or to campaigns."""
+    pool_objects: importing.Imported | None
+    """The objects of `pools.from`; None: the scenario names no files."""
     check: verdicts.CheckResult
     """The first check that it failed; a reproduction has to fail the same one."""
 
@@ -50,7 +53,25 @@ def load(path: pathlib.Path) -> OriginalRun:
     judgement = judging.judge(directory)
     _require_invalid(judgement, path)
     broken = (item for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID)
-    return OriginalRun(plan=plan, scenario=_scenario(plan, directory), check=next(broken))
+    scenario = _scenario(plan, directory)
+    return OriginalRun(
+        plan=plan,
+        scenario=scenario,
+        pool_objects=_pool_objects(scenario, directory),
+        check=next(broken),
+    )
+
+
+def _pool_objects(
+    scenario: specs.Scenario, directory: directories.RunDirectory
+) -> importing.Imported | None:
+    """Return the objects that the run saved: the files may have changed, or be elsewhere.
+
+    Raises ManifestError if they cannot be read.
+    """
+    if not scenario.pools.from_:
+        return None
+    return importing.read([str(directory.pool_objects)])
 
 
 def _require_made_by_run(plan: plans.Plan, path: pathlib.Path) -> None:
@@ -129,6 +150,8 @@ def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Sc
 
 def _shared(pools: pool_specs.PoolsSpec, run_id: str) -> pool_specs.PoolsSpec:
     """Return the pools with their own names instead of those of a run among other users."""
+    if pools.from_:
+        pools = pools.model_copy(update={"from_": [directories.POOL_OBJECTS]})
     if not pools.owner:
         return pools
     name = pools.device_class.name.removesuffix(f"-{run_id}")

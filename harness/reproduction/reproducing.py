@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 
 from harness import clocks, errors, writing
+from harness.history import directories
 from harness.reproduction import attempts, original_runs
 from harness.reproduction.issue import (
     issue_pages,
@@ -16,6 +17,7 @@ from harness.reproduction.issue import (
 )
 from harness.reproduction.search import sequential_tests, shrinking
 from harness.scenario import profiles, specs
+from harness.scenario.imported import saved_objects
 from harness.statistics import rates
 
 FIRST_RUNS_MAX = 10
@@ -94,6 +96,8 @@ def reproduce(
             is_interrupted=is_interrupted,
         )
         write(folder, findings)
+        if original.pool_objects is not None:
+            saved_objects.save(original.pool_objects, folder / directories.POOL_OBJECTS)
     return Outcome(
         runs=running.count,
         scenario=findings.scenario,

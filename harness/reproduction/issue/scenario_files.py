@@ -12,6 +12,9 @@ from harness.scenario import specs, subject_specs
 _TAGS = ("kind", "profile")
 """Keys that select a kind of table: they are always written."""
 
+_FOUND = ("imported",)
+"""Keys that follow from files when the scenario is loaded."""
+
 
 def text(scenario: specs.Scenario) -> str:
     """Return the content of the scenario's file; loading it gives the scenario again.
@@ -60,6 +63,8 @@ def _table(table: pydantic.BaseModel) -> dict[str, Any]:
     fields = type(table).model_fields
     kept = {}
     for key, field in fields.items():
+        if key in _FOUND:
+            continue
         value = getattr(table, key)
         default = field.get_default(call_default_factory=True)
         if value is not None and (field.is_required() or key in _TAGS or value != default):

@@ -40,7 +40,15 @@ def axes(scenario: specs.Scenario) -> Iterator[Axis]:
 def _axes(scenario: specs.Scenario) -> Iterator[Axis]:
     pools, traffic = scenario.pools, scenario.traffic
     fewest = 0 if pools.more else _fewest(scenario)
-    for key, least in (("nodes", max(1, pools.zones)), ("devices_per_node", fewest)):
+    if pools.copies > 1:
+        yield Axis(
+            name="copies",
+            value=pools.copies,
+            least=1,
+            resized=functools.partial(_with_copies, scenario),
+        )
+    least_nodes = max(1, pools.zones, pools.imported_nodes)
+    for key, least in (("nodes", least_nodes), ("devices_per_node", fewest)):
         name, now = key.replace("_", " "), getattr(pools, key)
         resized = functools.partial(_pooled, scenario, key)
         yield Axis(name=name, value=now, least=least, resized=resized)
@@ -95,6 +103,13 @@ def _pooled(scenario: specs.Scenario, key: str, size: float) -> specs.Scenario:
         users = max(PODS_LEAST, math.ceil(traffic.users * share))
         traffic = traffic.model_copy(update={"users": min(users, traffic.users)})
     return changed(scenario, pools=_updated(scenario.pools, key, int(size)), traffic=traffic)
+
+
+def _with_copies(scenario: specs.Scenario, copies: float) -> specs.Scenario:
+    """Return the scenario with fewer copies of the nodes of files, and the same load."""
+    pools = scenario.pools.model_copy(update={"copies": int(copies)})
+    nodes = scenario.pools.nodes - scenario.pools.imported_nodes + pools.imported_nodes
+    return changed(scenario, pools=pools.model_copy(update={"nodes": max(1, nodes)}))
 
 
 def _scarcer(scenario: specs.Scenario, key: str, size: float) -> specs.Scenario:

@@ -104,8 +104,8 @@ class ReferencedNodes:
             selector = json.loads(text)
             if not any(selects(selector, name, labels) for name, labels in known.items()):
                 raise manifest.error(
-                    f"expected a selector of a Node of the files, got one of none of {len(known)} "
-                    f"nodes, {text:.120}: add the Nodes with their labels",
+                    f"expected labels that a Node of the files has, but none of {len(known)} nodes "
+                    f"matches {text:.120}: add the Nodes (`kubectl get nodes -o yaml`)",
                     field=field,
                 )
 

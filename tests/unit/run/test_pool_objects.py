@@ -1,0 +1,71 @@
+"""Objects of files before a run: refused as the API server refuses them, with file and field."""
+
+import pathlib
+
+import pytest
+
+from harness import errors
+from harness.run import pool_objects
+from harness.scenario import loading
+from tests.support import mig_objects
+
+SCENARIO = f"""schema_version = 1
+name = "mine"
+title = "a title"
+[pools]
+{mig_objects.POOLS}
+{mig_objects.CLAIMS}
+[traffic]
+profile = "churn"
+users = 4
+[load]
+allocations_min = 1
+"""
+
+
+def require_usable(folder: pathlib.Path, text: str, scenario: str = SCENARIO) -> None:
+    (folder / "slices.yaml").write_text(text)
+    (folder / "mine.toml").write_text(scenario)
+    pool_objects.require_usable(loading.load(str(folder / "mine.toml")))
+
+
+def test_what_the_server_accepts_is_accepted(tmp_path: pathlib.Path) -> None:
+    require_usable(tmp_path, mig_objects.TEXT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("{name: nic-1}", "{name: Nic_1}", "spec.devices[1].name: Invalid value"),
+        ("{name: nic-1}", "{name: nic-1, basic: {}}", 'unknown field "spec.devices[1].basic"'),
+        ("allNodes: true", "allNodes: true\n    nodeName: ''", "nodeName"),
+        ("counterSet: gpu-0", "counterSet: ''", "consumesCounters[0].counterSet"),
+        ("value: 8Gi", "value: 8Gb", "quantities must match"),
+        ("version: 1.2.3", "version: 1.x", "version"),
+    ],
+)
+def test_others_are_refused_with_file_item_and_field(
+    old: str, new: str, said: str, tmp_path: pathlib.Path
+) -> None:
+    with pytest.raises(errors.ManifestError) as caught:
+        require_usable(tmp_path, mig_objects.TEXT.replace(old, new))
+    text = str(caught.value)
+    assert text.startswith(f"{tmp_path}/slices.yaml, document 1, item ")
+    assert ": ResourceSlice " in text
+    assert said in text
+    assert "\n" not in text
+
+
+def test_secrets_in_parameters_are_not_printed(tmp_path: pathlib.Path) -> None:
+    changed = mig_objects.TEXT.replace("parameters: {kind", "parameters: [{password: hunter2, kind")
+    changed = changed.replace("interval: 5}}", "interval: 5}}]")
+    with pytest.raises(errors.ManifestError) as caught:
+        require_usable(tmp_path, changed)
+    assert "DeviceClass mig.example.com: " in str(caught.value)
+    assert "spec.config[0].opaque.parameters: Invalid value" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_selectors_that_no_device_matches_are_named(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.ScenarioError, match=r"claims\.0\.requests\.0: .* of the 11 devices"):
+        require_usable(tmp_path, mig_objects.TEXT, SCENARIO.replace('"half"\'', '"hlaf"\''))
