@@ -9,7 +9,7 @@ import msgspec
 
 from harness import errors, writing
 from harness.client import apis, kubeconfig_files, transports
-from harness.importing import materials
+from harness.importing import materials, outlines
 from harness.manifests import api_versions, server_fields, sources
 from harness.model.objects import Object
 
@@ -103,23 +103,32 @@ class Reader:
     def _objects(
         self, resource: apis.Resource, namespace: str = "", *, owned: bool = True
     ) -> Iterator[Object]:
-        """Yield the objects of a resource, page by page, as if they were read from a file."""
+        """Yield the objects of a resource as if they were read from a file.
+
+        Not `owned`: without those that belong to others.
+        """
+        yield from outlines.checked(
+            self._manifest(item, resource)
+            for item in self._items(resource, namespace)
+            if owned or not item["metadata"].get("ownerReferences")
+        )
+
+    def _items(self, resource: apis.Resource, namespace: str) -> Iterator[Object]:
+        """Yield the items of a list, page by page."""
         where, query = resource.path(namespace), {"limit": str(PAGE)}
         while True:
             listed = self._ask(f"{where}?{urllib.parse.urlencode(query)}", resource.plural)
-            for item in listed.get("items") or []:
-                if owned or not item["metadata"].get("ownerReferences"):
-                    yield self._object(item, resource)
+            yield from listed.get("items") or []
             if not (rest := listed["metadata"].get("continue")):
                 return
             query["continue"] = rest
 
-    def _object(self, item: Object, resource: apis.Resource) -> Object:
+    def _manifest(self, item: Object, resource: apis.Resource) -> sources.Manifest:
         typed = {**item, "apiVersion": resource.api_version, "kind": resource.kind}
         source = sources.Source(path=f"context {self._context}")
         return api_versions.converted(
             sources.Manifest(obj=server_fields.dropped(typed), source=source)
-        ).obj
+        )
 
     def _ask(self, path: str, what: str, *, if_there: bool = False) -> Object:
         """Return the answer to a GET; `if_there`: an empty one for 404. Raises as `read` does."""

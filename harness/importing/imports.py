@@ -11,6 +11,7 @@ from harness.importing import (
     devices,
     folders,
     materials,
+    outlines,
     redaction,
     scenario_texts,
     secrets_in_parameters,
@@ -36,7 +37,7 @@ class Imported:
 def from_files(files: Sequence[pathlib.Path]) -> materials.Materials:
     """Return the objects of files. Raises ManifestError for one that cannot be read."""
     found = materials.Materials()
-    found.add(manifest.obj for manifest in reading.read([str(path) for path in files]))
+    found.add(outlines.checked(reading.read([str(path) for path in files])))
     return found
 
 

@@ -85,12 +85,14 @@ class Answers:
         self._server = server
 
     def send(self, request: transports.Request) -> transports.Response:
-        owned = {"metadata": {"name": "of-cron", "ownerReferences": [{"name": "cron"}]}}
+        spec = {"template": {"spec": {"containers": [{"name": "main"}]}}}
+        job = {"metadata": {"name": "job"}, "spec": spec}
+        owned = {**job, "metadata": {"name": "of-cron", "ownerReferences": [{"name": "cron"}]}}
         answers = {
             f"{GROUP}/v1": {"resources": [{"name": "resourceslices"}]},
             "/apis/batch/v1": {"resources": [{"name": "jobs"}]},
             "/apis/batch/v1/namespaces/team/jobs": {
-                "items": [{"metadata": {"name": "job"}}, owned],
+                "items": [job, owned],
                 "metadata": {},
             },
         }
