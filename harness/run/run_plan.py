@@ -189,6 +189,7 @@ def plan(
         traffic = traffic.model_copy(update={"duration_s": traffic.duration_max_s})
         scenario = scenario.model_copy(update={"traffic": traffic})
     if not provider.capabilities.exclusive:
+        _require_no_rules(scenario)
         own = fake_objects.own(scenario.pools, run_id)
         scenario = scenario.model_copy(update={"pools": own})
     subject = subjects.of_run(
@@ -266,6 +267,15 @@ def plan(
         versions=versions() | subject.versions,
     )
     return examinable(resolved)
+
+
+def _require_no_rules(scenario: specs.Scenario) -> None:
+    """Raise ScenarioError for rules of files, which could taint devices of other users."""
+    if "taint-rules" in getattr(scenario.pools.imported, "has", ()):
+        raise errors.ScenarioError(
+            "pools.from: expected no DeviceTaintRules on a cluster that others use, got some: "
+            "remove them from the files, or choose another cluster"
+        )
 
 
 def again(

@@ -1,6 +1,7 @@
 """The devices that a driver publishes in one pool, and how they are spread over slices."""
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ DEVICES_PER_SLICE_MAX, DEVICES_PER_RICH_SLICE_MAX = 128, 64
 counters."""
 REPUBLISHED = "published"
 """Attribute that changes when a driver publishes the same devices again."""
+_LABEL_MAX = 40
+"""Characters of a pool's name in the name of a device, which has at most 63."""
 _RICH = ("taints", "consumesCounters")
 
 
@@ -73,7 +76,7 @@ class PoolState:
         like, added = section.devices[0], []
         for _ in range(count):
             self._grown += 1
-            name = f"{self.key[1]}-added-{self._grown:03d}"
+            name = f"{_label(self.key[1])}-added-{self._grown:03d}"
             section.devices.append({**like, "name": name})
             added.append(name)
         return added
@@ -147,12 +150,27 @@ class PoolState:
 
 
 def of_slices(slices: Iterable[Object]) -> dict[PoolKey, PoolState]:
-    """Return the state of each pool of these slices, in the order of their names."""
+    """Return the state of each pool of these slices, in the order of their names.
+
+    A pool that is not complete, or has slices of several generations, is none that a driver keeps
+    up to date: it stays as it is.
+    """
     pools: dict[PoolKey, list[Object]] = {}
     for piece in slices:
         key = piece["spec"]["driver"], piece["spec"]["pool"]["name"]
         pools.setdefault(key, []).append(piece)
-    return {key: PoolState(found) for key, found in sorted(pools.items())}
+    return {key: PoolState(found) for key, found in sorted(pools.items()) if _is_whole(found)}
+
+
+def _is_whole(slices: Sequence[Object]) -> bool:
+    of_pool = [piece["spec"]["pool"] for piece in slices]
+    generations = {pool["generation"] for pool in of_pool}
+    return len(generations) == 1 and of_pool[0]["resourceSliceCount"] == len(slices)
+
+
+def _label(text: str) -> str:
+    """Return the name of a pool as a part of a device's name."""
+    return re.sub(r"[^a-z0-9-]", "-", text)[-_LABEL_MAX:].lstrip("-")
 
 
 def _chunks(items: list[Any], least: int) -> Iterator[list[Any]]:
