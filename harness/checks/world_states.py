@@ -12,6 +12,7 @@ from harness.checks.observed import (
     folders,
     observations,
     observed_claims,
+    observed_cluster,
     observed_pods,
     observed_slices,
 )
@@ -41,8 +42,10 @@ class WorldState(folders.Folder):
         self.slices: dict[str, observed_slices.Slice] = {}
         self.nodes: dict[str, Mapping[str, str]] | None = None
         """Labels of the nodes by name; None: nodes are not observed."""
-        self.taint_rules: set[str] = set()
-        """UIDs of the DeviceTaintRules."""
+        self.taint_rules: dict[str, observed_cluster.TaintRuleSpec] = {}
+        """The DeviceTaintRules, by UID."""
+        self.classes: dict[str, observed_cluster.DeviceClassSpec] = {}
+        """The DeviceClasses, by name; empty: they are not observed."""
         self.granted: set[tuple[tuple[str, ...], str]] = set()
         """Kinds of requests with selectors, and a device that such a request was given once."""
         self.robbed: set[str] = set()
@@ -78,9 +81,18 @@ class WorldState(folders.Folder):
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
         """Note that a rule exists or is gone."""
         if seen.is_gone:
-            self.taint_rules.discard(seen.object.metadata.uid)
+            self.taint_rules.pop(seen.object.metadata.uid, None)
         else:
-            self.taint_rules.add(seen.object.metadata.uid)
+            self.taint_rules[seen.object.metadata.uid] = seen.object.spec
+        self._moved(seen.ts_ns)
+
+    def see_class(self, seen: observations.SeenClass) -> None:
+        """Note that a class exists or is gone."""
+        name = seen.object.metadata.name
+        if seen.is_gone:
+            self.classes.pop(name, None)
+        else:
+            self.classes[name] = seen.object.spec
         self._moved(seen.ts_ns)
 
     def see_gap(self, gap: records.Gap) -> None:

@@ -1,102 +1,249 @@
-"""The devices that the slices offer, and which of them a waiting pod could have.
+"""The devices that the slices offer at one time, what is left of them, and on which nodes they are.
 
-An observer does not evaluate selectors and knows no node. A device counts only if the plan or an
-earlier allocation shows that it satisfies the request; any other device is a doubt. So are devices
-of which claims have shares: whether there is room for another share is not computed. An idle device
-that can be shared is like any other, and so is one whose counters suffice for it.
+A device is left for a claim if no claim has it for itself; of a device that can be shared, what the
+shares of claims leave of its capacities. A device in use consumes the counters of its pool once,
+however many claims share it. Only complete pools of the newest generation offer devices.
 
-Partitions of one device share its counters: as long as one of them is in use, another one can be
-allocated only if the counters suffice for both. A device in use consumes its counters once, however
-many claims share it. While a device in use is not offered any more, no counters of its pool are
-left, as far as an observer knows.
+What an observer cannot know is kept apart: whether a device with binding conditions will do, what a
+device consumes that has left its slices while a claim holds it, and where devices are if the nodes
+were not observed.
 """
 
 import collections
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from harness.checks import world_states
+import msgspec
+
+from harness.checks import request_amounts, world_states
+from harness.checks.devices import device_catalogue, node_selectors
 from harness.checks.observed import claim_results, observed_claims, observed_slices
 from harness.model import devices, quantities
 
 CounterKey: TypeAlias = tuple[str, str]
 """Name of a counter set, and of a counter in it."""
+PoolKey: TypeAlias = tuple[str, str]
+"""Driver and name of a pool."""
+Amounts: TypeAlias = dict[str, Fraction]
+"""Capacity, without the domain of its driver -> an amount of it."""
+_PLACELESS = device_catalogue.Place()
 
 
-def enough_by_device(
-    current: Collection[observed_slices.SliceSpec], held: Collection[str]
-) -> dict[str, bool | None]:
-    """Return for each device that consumes counters whether they suffice for it.
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Offered:
+    """A device that a slice offers."""
 
-    `current` are the slices of the newest generation of one pool, `held` the devices in use, as
-    `driver/pool/device`. None: the slices do not declare its counters.
-    """
-    left, consumers = _left(current, held)
-    return {name: _suffice(wanted, left) for name, wanted in consumers.items()}
+    id: str
+    pool: PoolKey
+    known: device_catalogue.KnownDevice
+    taints: tuple[observed_slices.Taint, ...]
+    """Those that keep it from being allocated, of its slice and of rules."""
+    counters: Mapping[CounterKey, Fraction]
+    """What it consumes of the counters of its pool."""
+    content: bytes
+    """The same for devices that are alike, whatever their names."""
+
+    @property
+    def is_shared(self) -> bool:
+        """True if claims can have shares of it."""
+        return bool(self.known.device.allow_multiple_allocations)
+
+    @property
+    def is_certain(self) -> bool:
+        """True if nothing but the claims decides whether it can be allocated."""
+        return not self.known.device.binding_conditions
+
+    def reaches(self, node: str, labels: node_selectors.Labels | None) -> bool | None:
+        """Return whether a node reaches it; None: that is not known.
+
+        `labels` None: they are not known.
+        """
+        place = self.known.place
+        if labels is None and place.node_selector is not None:
+            return None
+        try:
+            return place.reaches(node, labels or {})
+        except node_selectors.UnknownSelectorError:
+            return None
 
 
-def suffice(current: Collection[observed_slices.SliceSpec], held: Collection[str]) -> bool:
-    """Return whether the counters of a pool suffice for these devices; see `enough_by_device`."""
-    left, _ = _left(current, held)
-    return all(amount >= 0 for amount in left.values())
+@dataclasses.dataclass(slots=True)
+class _Use:
+    """The devices in use."""
 
-
-def _left(
-    current: Collection[observed_slices.SliceSpec], held: Collection[str]
-) -> tuple[dict[CounterKey, Fraction], dict[str, dict[CounterKey, Fraction]]]:
-    """Return what is left of the counters, and what each device of the pool consumes."""
-    left = dict(_declared(current))
-    consumers = dict(_consumers(current))
-    if consumers and _have_lost_one(current, held):
-        left = dict.fromkeys(left, Fraction(-1))
-    for name in consumers.keys() & set(held):
-        for key, amount in consumers[name].items():
-            if key in left:
-                left[key] -= amount
-    return left, consumers
-
-
-def _have_lost_one(current: Collection[observed_slices.SliceSpec], held: Collection[str]) -> bool:
-    """Return whether a device in use has left the pool: what it consumes is not known any more."""
-    [pool] = {(spec.driver, spec.pool.name) for spec in current}
-    offered = {
-        str(devices.DeviceID(*pool, item.name)) for spec in current for item in spec.devices or ()
-    }
-    mine = str(devices.DeviceID(*pool, ""))
-    return any(
-        name.startswith(mine) and "/" not in name[len(mine) :] and name not in offered
-        for name in held
+    alone: set[str] = dataclasses.field(default_factory=set)
+    """`driver/pool/device` of those that a claim has for itself."""
+    shares: dict[str, list[tuple[observed_claims.Claim, observed_claims.AllocationResult]]] = (
+        dataclasses.field(default_factory=lambda: collections.defaultdict(list))
     )
 
-
-def _suffice(wanted: dict[CounterKey, Fraction], left: dict[CounterKey, Fraction]) -> bool | None:
-    if any(key not in left for key in wanted):
-        return None
-    return all(left[key] >= amount for key, amount in wanted.items())
-
-
-def _declared(
-    current: Iterable[observed_slices.SliceSpec],
-) -> Iterator[tuple[CounterKey, Fraction]]:
-    for spec in current:
-        for group in spec.shared_counters or ():
-            for name, amount in group.counters.items():
-                yield (group.name, name), quantities.amount(amount.value)
+    @property
+    def held(self) -> set[str]:
+        """All that are in use; admin access is no use."""
+        return {*self.alone, *self.shares}
 
 
-def _consumers(
-    current: Iterable[observed_slices.SliceSpec],
-) -> Iterator[tuple[str, dict[CounterKey, Fraction]]]:
-    for spec in current:
-        for device in spec.devices or ():
-            if device.consumes_counters:
-                name = devices.DeviceID(spec.driver, spec.pool.name, device.name)
-                yield str(name), _wanted(device)
+def _use(claims: Iterable[observed_claims.Claim]) -> _Use:
+    use = _Use()
+    for claim in claims:
+        for item in claim.results:
+            if claim_results.is_exclusive(admin=item.admin_access, share=item.share):
+                use.alone.add(item.id)
+            elif not item.admin_access:
+                use.shares[item.id].append((claim, item))
+    return use
 
 
-def _wanted(device: observed_slices.Device) -> dict[CounterKey, Fraction]:
+class Left:
+    """What is left: of the counters of pools, of the capacities of shared devices, of the others.
+
+    A search takes devices and gives them back.
+    """
+
+    def __init__(self, pools: Mapping[PoolKey, "_Pool"], use: _Use) -> None:
+        self._alone, self._shared = set(use.alone), set(use.shares)
+        self._charged = use.held
+        self._used: dict[str, list[Amounts]] = {}
+        self._counters: dict[PoolKey, dict[CounterKey, Fraction]] = {}
+        self._pools, self._use = pools, use
+
+    def is_free(self, item: Offered) -> bool:
+        """Return whether a claim can have the device, or a share of it."""
+        return item.id not in self._alone and (item.is_shared or item.id not in self._shared)
+
+    def has_room(self, item: Offered, amounts: Amounts) -> bool:
+        """Return whether counters and capacities suffice; no device consumes less than nothing."""
+        if item.counters and item.id not in self._charged:
+            left = self._counters_of(item.pool)
+            if any(not 0 <= amount <= left.get(key, -1) for key, amount in item.counters.items()):
+                return False
+        if not item.is_shared:
+            return True
+        used, capacity = self._used_of(item), item.known.device.capacity or {}
+        there = request_amounts.by_plain_name(capacity, item.pool[0])
+        return all(
+            sum((taken.get(name, Fraction(0)) for taken in used), amount)
+            <= quantities.amount(there[name].value)
+            for name, amount in amounts.items()
+        )
+
+    def take(self, item: Offered, amounts: Amounts) -> bool:
+        """Take a device; return whether it is in use only since then, for `give_back`."""
+        is_first = item.id not in self._charged
+        if is_first:
+            self._charged.add(item.id)
+            self._charge(item, -1)
+        if item.is_shared:
+            self._used_of(item).append(amounts)
+        else:
+            self._alone.add(item.id)
+        return is_first
+
+    def give_back(self, item: Offered, *, was_first: bool) -> None:
+        """Undo the last `take`."""
+        if item.is_shared:
+            self._used_of(item).pop()
+        else:
+            self._alone.discard(item.id)
+        if was_first:
+            self._charged.discard(item.id)
+            self._charge(item, 1)
+
+    def is_charged(self, item: Offered) -> bool:
+        """Return whether the device is in use, and has consumed its counters."""
+        return item.id in self._charged
+
+    def _charge(self, item: Offered, sign: int) -> None:
+        if item.counters:
+            left = self._counters_of(item.pool)
+            for key, amount in item.counters.items():
+                left[key] += sign * amount
+
+    def _counters_of(self, pool: PoolKey) -> dict[CounterKey, Fraction]:
+        if pool not in self._counters:
+            self._counters[pool] = self._pools[pool].left(self._use.held)
+        return self._counters[pool]
+
+    def _used_of(self, item: Offered) -> list[Amounts]:
+        if item.id not in self._used:
+            shares = self._use.shares.get(item.id, ())
+            self._used[item.id] = [_consumed(item, *share) for share in shares]
+        return self._used[item.id]
+
+
+def _consumed(
+    item: Offered, claim: observed_claims.Claim, result: observed_claims.AllocationResult
+) -> Amounts:
+    """Return what a share consumes: as it says, or else as its request makes it."""
+    driver = item.pool[0]
+    written = request_amounts.by_plain_name(result.consumed_capacity or {}, driver)
+    asked = claim.spec.devices.option(result.request)
+    wanted = {} if asked is None else asked.quantities
+    follows = request_amounts.of_device(item.known.device, driver, wanted)
+    return {
+        name: max(Fraction(0), quantities.amount(written[name]))
+        if name in written
+        else max(taken.amounts)
+        for name, taken in follows.items()
+    }
+
+
+class _Pool:
+    """The slices of the newest generation of a complete pool."""
+
+    def __init__(self, specs: Sequence[observed_slices.SliceSpec]) -> None:
+        self.specs = specs
+        self.names = {
+            str(devices.DeviceID(spec.driver, spec.pool.name, device.name))
+            for spec in specs
+            for device in spec.devices or ()
+        }
+
+    @functools.cached_property
+    def declared(self) -> dict[CounterKey, Fraction]:
+        """The counters that the pool offers."""
+        return {
+            (group.name, name): quantities.amount(amount.value)
+            for spec in self.specs
+            for group in spec.shared_counters or ()
+            for name, amount in group.counters.items()
+        }
+
+    @functools.cached_property
+    def is_valid(self) -> bool:
+        """False if two devices have one name, or one consumes a counter that there is not."""
+        count = sum(len(spec.devices or ()) for spec in self.specs)
+        return count == len(self.names) and all(
+            key in self.declared
+            for spec in self.specs
+            for device in spec.devices or ()
+            for key in counters_of(device)
+        )
+
+    def left(self, held: Iterable[str]) -> dict[CounterKey, Fraction]:
+        """Return what devices in use leave of the counters.
+
+        Nothing, if one of them has left the slices, so that nobody knows what it consumes.
+        """
+        held = set(held)
+        driver, name = self.specs[0].driver, self.specs[0].pool.name
+        prefix = f"{driver}/{name}/"
+        if any(item.startswith(prefix) and item not in self.names for item in held):
+            return dict.fromkeys(self.declared, Fraction(0))
+        left = dict(self.declared)
+        for spec in self.specs:
+            for device in spec.devices or ():
+                if device.consumes_counters and f"{prefix}{device.name}" in held:
+                    for key, amount in counters_of(device).items():
+                        left[key] -= max(amount, Fraction(0))
+        return left
+
+
+def counters_of(device: observed_slices.Device) -> dict[CounterKey, Fraction]:
+    """Return what a device consumes of the counters of its pool."""
     wanted: collections.defaultdict[CounterKey, Fraction] = collections.defaultdict(Fraction)
     for group in device.consumes_counters or ():
         for name, amount in group.counters.items():
@@ -104,166 +251,126 @@ def _wanted(device: observed_slices.Device) -> dict[CounterKey, Fraction]:
     return dict(wanted)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Need:
-    """Devices that a pod needs on one node."""
-
-    kind: tuple[str, ...]
-    """See `observed_claims.ExactRequest.kind`."""
-    count: int
-    admin: bool
-    """True: a device in use will do."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Offered:
-    """A device that a slice offers."""
-
-    id: str
-    node: str
-    """Empty: an observer cannot know on which nodes it may be used."""
-    driver: str
-    owner: str
-    """Its attribute `owner`; empty: none."""
-    is_idle: bool
-    """No claim has it for itself, and its counters suffice."""
-    is_counted: bool
-    """It consumes counters that other devices of its pool consume, too."""
-    pool: str
-    known: observed_slices.Device
-
-
 class DeviceSupply:
-    """The devices of complete pools of the newest generation, by node; some are taken."""
+    """The devices that slices offer, and what is left of them."""
 
-    def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
-        """`settings` of the plan say what the class of the run's claims selects."""
-        self._granted = state.granted
-        self._pools = settings.get("pools") or {}
-        are_clear = not state.taint_rules
-        use = _Use(state.claims.values())
-        self._held, self._current = use.held, _current(state.slices.values())
-        self._all = _by_node(_offered(self._current.values(), use, are_clear=are_clear))
-        self._node_of = {item.id: node for node, items in self._all.items() for item in items}
-        self._idle = _by_node(
-            item
-            for node, items in self._all.items()
-            for item in items
-            if item.is_idle and (not node or state.nodes is None or node in state.nodes)
-        )
+    def __init__(self, state: world_states.WorldState) -> None:
+        self._state = state
+
+    @functools.cached_property
+    def left(self) -> Left:
+        """What the claims leave, and what is taken since then."""
+        return Left(self._pools, _use(self._state.claims.values()))
+
+    @functools.cached_property
+    def nodes(self) -> Mapping[str, node_selectors.Labels | None]:
+        """The nodes with their labels; None: only their names are known, from the slices."""
+        if self._state.nodes is not None:
+            return self._state.nodes
+        return dict.fromkeys(sorted(filter(None, self._by_node)))
+
+    def on_node(self, node: str) -> list[tuple[Offered, bool]]:
+        """Return the devices that a node reaches, or may reach; True: it does."""
+        labels = self.nodes.get(node)
+        found = [(item, True) for item in self._by_node.get(node, ())]
+        for item in self._by_node.get("", ()):
+            reached = item.reaches(node, labels)
+            if reached is not False:
+                found.append((item, bool(reached)))
+        return found
+
+    @property
+    def offered(self) -> Iterable[Offered]:
+        """All devices."""
+        return self._by_id.values()
+
+    @property
+    def somewhere(self) -> list[Offered]:
+        """The devices that are not those of one node."""
+        return list(self._by_node.get("", ()))
+
+    def is_spoiled(self, node: str) -> bool | None:
+        """Return whether a pool of a node is not complete or not valid; None: that is not known."""
+        labels = self.nodes.get(node)
+        answers = {
+            Offered("", ("", ""), known, (), {}, b"").reaches(node, labels)
+            for known in self._spoiling
+        }
+        return True if True in answers else None if None in answers else False
 
     def node_of(self, device: str) -> str | None:
         """Return the node of a device; empty: not one node, None: no slice offers it."""
-        return self._node_of.get(device)
+        item = self._by_id.get(device)
+        return None if item is None else item.known.place.node_name
 
-    def find(self, need: Need, nodes: Iterable[str] | None = None) -> tuple[str, list[str]] | None:
-        """Return a node and enough devices on it that satisfy the need, or None.
+    # ------------------------------------------------------------------------ slices
 
-        `nodes` None: any node.
-        """
-        among = self._among(need)
-        for node in among if nodes is None else nodes:
-            if not node or len(among.get(node, ())) < need.count:
-                continue
-            fitting = [
-                item.id
-                for item in among[node]
-                if self._fits(need, item) and not _may_not_add_up(need, item)
-            ]
-            if len(fitting) >= need.count:
-                return node, fitting[: need.count]
-        return None
+    @functools.cached_property
+    def _all_pools(self) -> dict[PoolKey, list[observed_slices.SliceSpec]]:
+        pools = collections.defaultdict[PoolKey, list[observed_slices.SliceSpec]](list)
+        for piece in sorted(self._state.slices.values(), key=lambda piece: piece.metadata.name):
+            pools[piece.spec.driver, piece.spec.pool.name].append(piece.spec)
+        return dict(pools)
 
-    def nodes(self, *, admin: bool) -> Iterable[str]:
-        """Return the nodes with devices that are idle; with admin access, with any."""
-        return [node for node in (self._all if admin else self._idle) if node]
+    @functools.cached_property
+    def _pools(self) -> dict[PoolKey, _Pool]:
+        found = {}
+        for key, specs in self._all_pools.items():
+            newest = max(spec.pool.generation for spec in specs)
+            current = [spec for spec in specs if spec.pool.generation == newest]
+            pool = _Pool(current)
+            if len(current) == current[0].pool.resource_slice_count and pool.is_valid:
+                found[key] = pool
+        return found
 
-    def fitting(self, need: Need, node: str) -> list[Offered]:
-        """Return the devices of a node that are idle and surely satisfy a need, one for one."""
-        return [item for item in self._among(need).get(node, ()) if self._fits(need, item)]
+    @functools.cached_property
+    def _spoiling(self) -> list[device_catalogue.KnownDevice]:
+        """The devices of pools that are not complete, or not valid."""
+        return [
+            device_catalogue.KnownDevice(spec.driver, device, place)
+            for key, specs in self._all_pools.items()
+            if key not in self._pools
+            for spec in specs
+            for device, place in device_catalogue.placed(spec)
+        ]
 
-    def have_room(self, items: Collection[Offered]) -> bool:
-        """Return whether the counters suffice for all of these devices at once."""
-        together = {*self._held, *(item.id for item in items)}
-        pools = {(item.driver, item.pool) for item in items}
-        return all(suffice(self._current[pool], together) for pool in pools)
+    @functools.cached_property
+    def _by_id(self) -> dict[str, Offered]:
+        return {item.id: item for item in self._offered()}
 
-    def take(self, node: str, taken: Iterable[str]) -> None:
-        """Make devices of a node unavailable, and those that share counters with them."""
-        gone = set(taken)
-        self._held |= gone
-        counted = {
-            (item.driver, item.pool)
-            for item in self._idle.get(node, ())
-            if item.id in gone and item.is_counted
-        }
-        left = {
-            name: [
-                item
-                for item in items
-                if item.id not in gone
-                and not (item.is_counted and (item.driver, item.pool) in counted)
-            ]
-            for name, items in self._idle.items()
-        }
-        self._idle = {name: items for name, items in left.items() if items}
+    @functools.cached_property
+    def _by_node(self) -> dict[str, list[Offered]]:
+        nodes = collections.defaultdict[str, list[Offered]](list)
+        for item in self._by_id.values():
+            nodes[item.known.place.node_name].append(item)
+        return dict(nodes)
 
-    def has_doubtful(self, need: Need) -> bool:
-        """Return whether some free device may satisfy the need, which an observer cannot know."""
-        return self.has_unknown(need) or any(
-            self._fits(need, item) and _may_not_add_up(need, item)
-            for items in self._among(need).values()
-            for item in items
+    def _offered(self) -> Iterator[Offered]:
+        for key, pool in self._pools.items():
+            for spec in pool.specs:
+                for device, place in device_catalogue.placed(spec):
+                    yield self._item(key, device, place)
+
+    def _item(
+        self, pool: PoolKey, device: observed_slices.Device, place: device_catalogue.Place
+    ) -> Offered:
+        name = devices.DeviceID(*pool, device.name)
+        rules = [
+            spec.taint
+            for spec in self._state.taint_rules.values()
+            if spec.device_selector is not None and spec.device_selector.selects(name)
+        ]
+        bare = msgspec.structs.replace(device, taints=None)
+        taints = tuple(item for item in (*(device.taints or ()), *rules) if item.is_blocking)
+        plain = msgspec.structs.replace(bare, name="")
+        return Offered(
+            id=str(name),
+            pool=pool,
+            known=device_catalogue.KnownDevice(pool[0], bare, place),
+            taints=taints,
+            counters=counters_of(device) if device.consumes_counters else {},
+            content=msgspec.json.encode((pool[0], plain, taints)),
         )
-
-    def has_unknown(self, need: Need) -> bool:
-        """Return whether it is unknown of a free device if it satisfies the need, or where."""
-        return any(
-            self._fits(need, item) is None or bool(self._fits(need, item) and not node)
-            for node, items in self._among(need).items()
-            for item in items
-        )
-
-    def _among(self, need: Need) -> dict[str, list[Offered]]:
-        """Return the devices that no claim holds; with admin access, all of them."""
-        return self._all if need.admin else self._idle
-
-    def _fits(self, need: Need, item: Offered) -> bool | None:
-        """Return whether a device satisfies a need; None: unknown."""
-        class_name, *selectors = need.kind
-        offered_class = self._pools.get("device_class") or {}
-        if (need.kind, item.id) in self._granted:
-            return True
-        if class_name != offered_class.get("name"):
-            return None
-        owner = self._pools.get("owner")
-        if item.driver != self._pools.get("driver") or (owner and item.owner != owner):
-            return False
-        return None if selectors or offered_class.get("selectors") else True
-
-
-def _by_node(offered: Iterable[Offered]) -> dict[str, list[Offered]]:
-    nodes: dict[str, list[Offered]] = collections.defaultdict(list)
-    for item in offered:
-        nodes[item.node].append(item)
-    return dict(nodes)
-
-
-def _may_not_add_up(need: Need, item: Offered) -> bool:
-    """Return whether counters that suffice for each device may not suffice for all of them."""
-    return item.is_counted and need.count > 1 and not need.admin
-
-
-class _Use:
-    """The devices in use: `driver/pool/device` of all allocations without admin access."""
-
-    def __init__(self, claims: Iterable[observed_claims.Claim]) -> None:
-        self.held: set[str] = set()
-        self.alone: set[str] = set()
-        """Those that a claim has for itself."""
-        for claim in claims:
-            self.held |= {item.id for item in claim.results if not item.admin_access}
-            self.alone |= set(exclusive(claim))
 
 
 def exclusive(claim: observed_claims.Claim) -> list[str]:
@@ -273,56 +380,3 @@ def exclusive(claim: observed_claims.Claim) -> list[str]:
         for item in claim.results
         if claim_results.is_exclusive(admin=item.admin_access, share=item.share)
     ]
-
-
-def _current(
-    slices: Iterable[observed_slices.Slice],
-) -> dict[tuple[str, str], list[observed_slices.SliceSpec]]:
-    """Return the slices of the newest generation of each pool that is complete."""
-    pools: dict[tuple[str, str], list[observed_slices.SliceSpec]] = collections.defaultdict(list)
-    for piece in sorted(slices, key=lambda piece: piece.metadata.name):
-        pools[piece.spec.driver, piece.spec.pool.name].append(piece.spec)
-    found: dict[tuple[str, str], list[observed_slices.SliceSpec]] = {}
-    for name, pieces in pools.items():
-        newest = max(piece.pool.generation for piece in pieces)
-        current = [piece for piece in pieces if piece.pool.generation == newest]
-        if len(current) == current[0].pool.resource_slice_count:
-            found[name] = current
-    return found
-
-
-def _offered(
-    pools: Iterable[list[observed_slices.SliceSpec]], use: _Use, *, are_clear: bool
-) -> Iterator[Offered]:
-    """Yield the devices; with DeviceTaintRules it is not clear which may be allocated."""
-    for current in pools:
-        enough = enough_by_device(current, use.held)
-        for spec in current:
-            yield from _devices(spec, use, enough, are_clear=are_clear)
-
-
-def _devices(
-    spec: observed_slices.SliceSpec,
-    use: _Use,
-    enough: Mapping[str, bool | None],
-    *,
-    are_clear: bool,
-) -> Iterator[Offered]:
-    is_plain = are_clear and not spec.per_device_node_selection
-    for device in spec.devices or ():
-        name = str(devices.DeviceID(spec.driver, spec.pool.name, device.name))
-        has_shares = name in use.held - use.alone
-        owner = (device.attributes or {}).get("owner") or {}
-        is_unclear = device.taints or device.binding_conditions or has_shares
-        is_sure = is_plain and not is_unclear and enough.get(name, True) is not None
-        is_free = name not in use.held or (has_shares and bool(device.allow_multiple_allocations))
-        yield Offered(
-            id=name,
-            node=spec.node_name if is_sure else "",
-            driver=spec.driver,
-            owner=owner.get("string", ""),
-            is_idle=is_free and (has_shares or enough.get(name, True) is not False),
-            is_counted=name in enough,
-            pool=spec.pool.name,
-            known=device,
-        )

@@ -5,15 +5,17 @@ not considered: in a moving world such objects are ordinary, and only if they st
 (see `claim_progress`).
 """
 
-import collections
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from harness.checks import world_states
+from harness.checks.devices import node_selectors
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import observed_claims, observed_pods
-from harness.checks.progress import device_search, device_supply, node_choices
+from harness.checks.progress import device_search, device_supply, node_choices, request_fits
 
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""
@@ -90,12 +92,17 @@ class _Search:
         self._claims = {claim.metadata.key: claim for claim in state.claims.values()}
         self._extended = extended_resources.ExtendedResource(settings)
         self._extended_claims = extended_resources.claims_by_pod(state.claims.values())
-        self._supply = device_supply.DeviceSupply(state, settings)
+        self._supply = device_supply.DeviceSupply(state)
+        fits = request_fits.RequestFits(state, settings)
+        self._search_devices = device_search.DeviceSearch(self._supply, fits)
         self._stuck: list[Stuck] = []
         self._doubts: dict[str, None] = {}
         self._queue: list[_Waiting] = []
         self._promised: dict[tuple[str, ...], device_search.Found] = {}
         """Node and devices for the claims with these uids, which several pods may share."""
+        self._refused: dict[object, device_search.Found] = {}
+        """The answer for pods that ask for the same, as there was nothing for them: what is left of
+        the devices never becomes more."""
         self._blocked = 0
         self._robbed_count = 0
         self._wanted = set(_wanted(self._pods.values()))
@@ -168,7 +175,7 @@ class _Search:
         misplaced = [claim for claim in claims if self._is_misplaced(claim, allowed)]
         placed = [claim for claim in claims if claim not in misplaced]
         nodes = self._nodes_of(placed)
-        if nodes is not None and len(nodes) > 1:
+        if nodes is not None and not nodes:
             self._blocked += 1  # its claims are on different nodes
         elif any(self._is_used_beside(claim, pod) for claim in misplaced):
             self._blocked += 1  # another pod keeps its claim on a node where it must not run
@@ -207,9 +214,31 @@ class _Search:
         return any(map(self._is_user, others))
 
     def _nodes_of(self, claims: Iterable[observed_claims.Claim]) -> set[str] | None:
-        """Return the nodes of the allocated devices; None: there are none, or of no node."""
-        found = {self._supply.node_of(item.id) for claim in claims for item in claim.results}
-        return {node for node in found if node} or None
+        """Return the nodes from which all allocated claims can be used; None: any, or not known."""
+        found = [nodes for claim in claims if (nodes := self._nodes_of_claim(claim)) is not None]
+        return set.intersection(*found) if found else None
+
+    def _nodes_of_claim(self, claim: observed_claims.Claim) -> set[str] | None:
+        """Return the nodes that an allocation admits, or else those of its devices."""
+        allocation = claim.status.allocation
+        if allocation is None:
+            return None
+        if allocation.node_selector is not None:
+            return self._admitted(allocation.node_selector)
+        return {node for item in claim.results if (node := self._supply.node_of(item.id))} or None
+
+    def _admitted(self, selector: object) -> set[str] | None:
+        names = node_selectors.only_names(selector)
+        if names is not None or self._nodes is None:
+            return None if names is None else set(names)
+        try:
+            return {
+                name
+                for name, labels in self._nodes.items()
+                if node_selectors.admits(selector, name, labels)
+            }
+        except node_selectors.UnknownSelectorError:
+            return None
 
     def _give_devices(self, waiting: _Waiting) -> None:
         """Look for idle devices for a pod, and take them, so that no other claim gets them."""
@@ -221,35 +250,22 @@ class _Search:
             return
         node, names = found.where
         self._promised[waiting.key] = found
-        if not found.admin:
-            self._supply.take(node, names)
         free = _free(names, admin=found.admin)
         told = f"waits for devices, although {free} on {node} and would do"
         self._add(waiting.pod, f"waits while {free}", told, *waiting.claims)
 
     def _search(self, waiting: _Waiting) -> device_search.Found:
-        """Return devices for a pod; most pods need a number of one kind, which is found at once."""
-        need = self._need(waiting)
-        if need is None:
-            return self._search_together(waiting)
-        where = self._supply.find(need, waiting.nodes)
-        if where is not None or not self._supply.has_doubtful(need):
-            return device_search.Found(where, admin=need.admin)
-        return self._search_together(waiting)
-
-    def _search_together(self, waiting: _Waiting) -> device_search.Found:
+        """Return devices for a pod, which no other claim gets then."""
+        nodes = waiting.nodes
+        asked = tuple(msgspec.json.encode(claim.spec) for claim in waiting.claims)
+        key = asked, waiting.extended, None if nodes is None else frozenset(nodes)
+        if key in self._refused:
+            return self._refused[key]
         beside = {self._extended.kind: waiting.extended} if waiting.extended else {}
-        return device_search.search(self._supply, waiting.claims, waiting.nodes, beside=beside)
-
-    def _need(self, waiting: _Waiting) -> device_supply.Need | None:
-        """Return the devices that a pod needs; None if that is not a plain number of one kind."""
-        counts = _counts(waiting.claims)
-        if counts is not None and waiting.extended:
-            counts[self._extended.kind, False] += waiting.extended
-        if counts is None or len(counts) != 1:
-            return None
-        [((kind, admin), count)] = counts.items()
-        return device_supply.Need(kind, count, admin)
+        found = self._search_devices.search(waiting.claims, nodes, beside=beside)
+        if found.where is None:
+            self._refused[key] = found
+        return found
 
     # ------------------------------------------------------------------------ claims
 
@@ -360,20 +376,6 @@ def _is_usable(claim: observed_claims.Claim, pod: observed_pods.Pod) -> bool:
     users = [item.uid for item in claim.status.reserved_for or ()]
     has_room = len(users) < RESERVATIONS_MAX or pod.metadata.uid in users
     return has_room and not claim.metadata.deletion_timestamp
-
-
-def _counts(
-    claims: Iterable[observed_claims.Claim],
-) -> collections.Counter[tuple[tuple[str, ...], bool]] | None:
-    """Return the devices that claims need by kind and admin access; None: no plain numbers."""
-    counts: collections.Counter[tuple[tuple[str, ...], bool]] = collections.Counter()
-    for claim in claims:
-        for request in claim.spec.devices.requests or ():
-            exactly = request.exactly
-            if exactly is None or not exactly.is_plain_count or claim.spec.devices.constraints:
-                return None
-            counts[exactly.kind, exactly.admin_access] += exactly.count
-    return counts
 
 
 def _deletion(obj: world_states.Object) -> str:

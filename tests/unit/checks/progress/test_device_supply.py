@@ -1,190 +1,40 @@
-"""The devices that a pod could have: what is idle, what is doubtful, and what is not there."""
+"""The devices that a pod could have: what is certain, what is doubtful, and what is not there."""
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness.checks import world_states
-from harness.checks.observed import observed_slices
-from harness.checks.progress import device_supply
+from harness.checks.progress import device_search, device_supply, request_fits
 from tests.histories import worlds
 
 Object = dict[str, Any]
-ONE = device_supply.Need((worlds.CLASS,), 1, admin=False)
-TWO = device_supply.Need((worlds.CLASS,), 2, admin=False)
-ADMIN = device_supply.Need((worlds.CLASS,), 1, admin=True)
 D0, D1, D2 = (worlds.device("n", index) for index in range(3))
+DOUBT, NONE = "it may be", "there is none"
+CLASS = worlds.device_class(worlds.CLASS)
+SHARED: Object = {"allowMultipleAllocations": True, "capacity": {"memory": {"value": "4Gi"}}}
+TAINT = {"key": "k", "effect": "NoSchedule"}
 
 
-def supply(
-    *slices: Object,
-    claims: Sequence[Object] = (),
-    rules: Sequence[Object] = (),
-    pools: Mapping[str, Any] = worlds.SETTINGS["pools"],
-) -> device_supply.DeviceSupply:
-    """The devices of these slices."""
-    world = worlds.World(slices=slices, claims=claims, taint_rules=rules)
-    final = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
-    return device_supply.DeviceSupply(final, {"pools": pools})
-
-
-def slice_of(*, generation: int = 1, count: int = 1, name: str = "n", **fields: Any) -> Object:
-    """A slice with two devices."""
-    made = worlds.devices_of("n", 2, **fields)
+def slice_of(*, count: int = 2, name: str = "n", **fields: Any) -> Object:
+    """A slice of node n with devices that have these fields."""
+    made = worlds.devices_of("n", count, **fields)
     made["metadata"] |= {"name": name, "uid": f"uid-{name}"}
-    made["spec"]["pool"] |= {"generation": generation, "resourceSliceCount": count}
     return made
 
 
-def held(name: str, device: str, **row: Any) -> Object:
-    """A claim that holds a device."""
-    made = worlds.claim(name, device)
-    made["status"]["allocation"]["devices"]["results"][0] |= row
+def generation(number: int, count: int, name: str, *, devices: int = 2) -> Object:
+    """A slice of a generation with a number of slices."""
+    made = slice_of(name=name, count=devices)
+    made["spec"]["pool"] |= {"generation": number, "resourceSliceCount": count}
     return made
 
 
-SUPPLIES: dict[str, tuple[device_supply.DeviceSupply, device_supply.Need, list[str] | None, bool]]
-SUPPLIES = {
-    # The devices, the need, what is found, and whether more may be there.
-    "idle": (supply(slice_of()), ONE, [D0], False),
-    "enough": (supply(slice_of()), TWO, [D0, D1], False),
-    "one in use": (supply(slice_of(), claims=[held("a", D0)]), ONE, [D1], False),
-    "all in use": (
-        supply(slice_of(), claims=[held("a", D0), held("b", D1)]),
-        ONE,
-        None,
-        False,
-    ),
-    "too few left": (supply(slice_of(), claims=[held("a", D0)]), TWO, None, False),
-    "in use, for admin access": (
-        supply(slice_of(), claims=[held("a", D0), held("b", D1)]),
-        ADMIN,
-        [D0],
-        False,
-    ),
-    "only admin access": (
-        supply(slice_of(), claims=[held("a", D0, adminAccess=True)]),
-        TWO,
-        [D0, D1],
-        False,
-    ),
-    "an old generation": (
-        supply(slice_of(), slice_of(generation=2, name="m")),
-        ONE,
-        [D0],
-        False,
-    ),
-    "a generation that is not complete": (
-        supply(slice_of(), slice_of(generation=2, name="m", count=2)),
-        ONE,
-        None,
-        False,
-    ),
-    "tainted": (
-        supply(slice_of(taints=[{"key": "k", "effect": "NoSchedule"}])),
-        ONE,
-        None,
-        True,
-    ),
-    "binding conditions": (supply(slice_of(bindingConditions=["ready"])), ONE, None, True),
-    "rules": (supply(slice_of(), rules=[worlds.taint_rule("r")]), ONE, None, True),
-    "shares": (
-        supply(
-            slice_of(allowMultipleAllocations=True),
-            claims=[held("a", D0, shareID="1"), held("b", D1, shareID="2")],
-        ),
-        ONE,
-        None,
-        True,
-    ),
-    "shares that are allowed no more": (
-        supply(slice_of(), claims=[held("a", D0, shareID="1"), held("b", D1, shareID="2")]),
-        ONE,
-        None,
-        False,
-    ),
-    "another driver": (
-        supply(slice_of(), pools={**worlds.SETTINGS["pools"], "driver": "other"}),
-        ONE,
-        None,
-        False,
-    ),
-    "another owner": (
-        supply(slice_of(), pools={**worlds.SETTINGS["pools"], "owner": "two"}),
-        ONE,
-        None,
-        False,
-    ),
-    "the owner": (
-        supply(
-            slice_of(attributes={"owner": {"string": "two"}}),
-            pools={**worlds.SETTINGS["pools"], "owner": "two"},
-        ),
-        ONE,
-        [D0],
-        False,
-    ),
-    "a class with selectors": (
-        supply(
-            slice_of(),
-            pools={
-                **worlds.SETTINGS["pools"],
-                "device_class": {"name": worlds.CLASS, "selectors": ["true"]},
-            },
-        ),
-        ONE,
-        None,
-        True,
-    ),
-    "another class": (
-        supply(slice_of()),
-        device_supply.Need(("other",), 1, admin=False),
-        None,
-        True,
-    ),
-    "a selector": (
-        supply(slice_of()),
-        device_supply.Need((worlds.CLASS, "true"), 1, admin=False),
-        None,
-        True,
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("supplied", "need", "expected", "is_doubtful"), SUPPLIES.values(), ids=SUPPLIES
-)
-def test_what_a_pod_could_have(
-    supplied: device_supply.DeviceSupply,
-    need: device_supply.Need,
-    expected: list[str] | None,
-    is_doubtful: bool,
-) -> None:
-    assert supplied.find(need) == (None if expected is None else ("n", expected))
-    assert supplied.has_doubtful(need) is is_doubtful
-
-
-def test_only_chosen_nodes_are_looked_at() -> None:
-    both = supply(slice_of(), worlds.devices_of("m", 1))
-    assert both.find(ONE, ["m"]) == ("m", [worlds.device("m", 0)])
-    assert both.find(ONE, ["", "x"]) is None
-    assert (both.node_of(D0), both.node_of("gpu.example/x/d0")) == ("n", None)
-
-
-def test_what_is_taken_is_gone_and_the_rest_is_left() -> None:
-    both = supply(slice_of(), worlds.devices_of("m", 1))
-    both.take("n", [D0])
-    assert both.find(ONE, ["n"]) == ("n", [D1])
-    both.take("n", [D1])
-    assert both.find(ONE, ["n"]) is None
-    assert both.find(ONE) == ("m", [worlds.device("m", 0)])
-
-
-def counted(*amounts: int, slots: int = 3) -> Object:
+def counted(*amounts: int, slots: int = 3, **fields: Any) -> Object:
     """A slice whose devices consume these numbers of slots; the pool has `slots`."""
-    made = worlds.devices_of("n", len(amounts))
+    made = worlds.devices_of("n", len(amounts), **fields)
     for device, amount in zip(made["spec"]["devices"], amounts, strict=True):
         counters = {"slots": {"value": str(amount)}}
         device["consumesCounters"] = [{"counterSet": "set", "counters": counters}]
@@ -192,92 +42,338 @@ def counted(*amounts: int, slots: int = 3) -> Object:
     return made
 
 
-def test_devices_that_share_counters_are_taken_together() -> None:
-    both = supply(counted(1, 1), worlds.devices_of("m", 1))
-    assert both.find(TWO) is None  # their counters may not suffice for both
-    assert both.has_doubtful(TWO)
-    both.take("n", [D0])
-    assert both.find(ONE, ["n"]) is None
-    plain = supply(slice_of())
-    plain.take("n", [D0])
-    assert plain.find(ONE) == ("n", [D1])
+def everywhere(piece: Object, selector: Object | None = None) -> Object:
+    """The same slice for all nodes, or for those that a selector admits."""
+    made = copy.deepcopy(piece)
+    del made["spec"]["nodeName"]
+    made["spec"] |= {"nodeSelector": selector} if selector else {"allNodes": True}
+    return made
 
 
-def test_only_the_counted_devices_of_a_pool_share_its_counters() -> None:
-    mixed, other = counted(1, 1), counted(1)
-    mixed["spec"]["devices"].append({"name": "d2"})
-    other["metadata"] |= {"name": "slice-q", "uid": "uid-slice-q"}
-    other["spec"]["pool"] |= {"name": "q"}
-    supplied = supply(mixed, other)
-    supplied.take("n", [D0])
-    assert supplied.find(ONE) == ("n", [D2])
-    supplied.take("n", [D2])
-    assert supplied.find(ONE) == ("n", [worlds.device("q", 0)])
+def labelled(key: str, value: str) -> Object:
+    """A node selector."""
+    wanted = {"key": key, "operator": "In", "values": [value]}
+    return {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
 
 
-@pytest.mark.parametrize(("slots", "expected"), [(3, ("n", [D1])), (2, None)])
-def test_a_device_is_idle_if_its_counters_suffice(slots: int, expected: Any) -> None:
-    one = supply(counted(1, 2, slots=slots), claims=[held("a", D0)])
-    assert one.find(ONE) == expected
-    assert not one.has_doubtful(ONE)
+def held(name: str, *devices: str, **row: Any) -> Object:
+    """A claim that holds devices."""
+    made = worlds.claim(name, *devices)
+    for result in made["status"]["allocation"]["devices"]["results"]:
+        result |= row
+    return made
 
 
-# ------------------------------------------------------------------------------ counters
+def share(name: str, amount: str | None) -> Object:
+    """A claim with a share of device 0."""
+    consumed = {} if amount is None else {"consumedCapacity": {"memory": amount}}
+    return held(name, D0, shareID=name, **consumed)
 
 
-def _specs(consumed: Sequence[Mapping[str, str]], offered: Mapping[str, str]) -> Any:
-    devices = [
-        {
-            "name": f"d{index}",
-            "consumesCounters": [
-                {"counterSet": "set", "counters": {name: {"value": text}}}
-                for name, text in item.items()
-            ],
-        }
-        for index, item in enumerate(consumed)
-    ]
-    counters = {name: {"value": text} for name, text in offered.items()}
-    pool = {"name": "n"}
-    parts = [
-        {"driver": worlds.DRIVER, "pool": pool, "devices": [*devices, {"name": "plain"}]},
-        {
-            "driver": worlds.DRIVER,
-            "pool": pool,
-            "sharedCounters": [{"name": "set", "counters": counters}],
-        },
-    ]
-    return msgspec.convert(parts, list[observed_slices.SliceSpec])
+def wanted(**exactly: Any) -> Object:
+    """A claim that asks for a device."""
+    return worlds.claim("wanted", **exactly)
 
 
-COUNTERS: dict[str, tuple[list[dict[str, str]], dict[str, str], list[str], list[bool | None]]] = {
-    # The amounts that devices consume, the amounts of the pool, the devices in use, the answers.
-    "enough": ([{"a": "1", "b": "2"}], {"a": "1", "b": "2"}, [], [True]),
-    "too little of one": ([{"a": "1", "b": "2"}], {"a": "9", "b": "1"}, [], [False]),
-    "one is not declared": ([{"a": "1", "b": "2"}], {"a": "9"}, [], [None]),
-    "none is declared": ([{"a": "1"}], {}, [], [None]),
-    "used up by another one": ([{"a": "1"}, {"a": "1"}], {"a": "1"}, [D0], [False, False]),
-    "left by another one": ([{"a": "1"}, {"a": "1"}], {"a": "2"}, [D0], [True, True]),
-    "another one that is not declared": ([{"b": "1"}, {"a": "1"}], {"a": "1"}, [D0], [None, True]),
-    "in use, but not here": ([{"a": "1"}], {"a": "1"}, [worlds.device("m", 0)], [True]),
-}
+def memory(amount: str, **fields: Any) -> Object:
+    """A claim that asks for an amount of memory."""
+    return wanted(capacity={"requests": {"memory": amount}}, **fields)
+
+
+def cel(expression: str) -> Object:
+    """A claim with a selector."""
+    return wanted(selectors=[{"cel": {"expression": expression}}])
+
+
+def requests(*made: Object, constraints: Sequence[Object] = ()) -> Object:
+    """A claim with several requests."""
+    claim = wanted()
+    claim["spec"]["devices"] = {
+        "requests": [
+            {"name": f"r{number}", "exactly": {"deviceClassName": worlds.CLASS, **item}}
+            if "firstAvailable" not in item
+            else {"name": f"r{number}", **item}
+            for number, item in enumerate(made)
+        ],
+        "constraints": list(constraints),
+    }
+    return claim
+
+
+def search(world: worlds.World, claims: Sequence[Object], settings: Object | None = None) -> str:
+    """The devices for claims of one pod, with their node; or DOUBT or NONE."""
+    state = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
+    wished = worlds.judged(worlds.World(claims=claims), plan=worlds.plan())[world_states.WorldState]
+    supply = device_supply.DeviceSupply(state)
+    fits = request_fits.RequestFits(state, worlds.SETTINGS if settings is None else settings)
+    found = device_search.DeviceSearch(supply, fits).search(
+        list(wished.claims.values()), None, beside={}
+    )
+    if found.where is None:
+        return DOUBT if found.is_doubtful else NONE
+    return f"{found.where[0]}: {', '.join(found.where[1])}"
+
+
+def case(
+    *slices: Object,
+    wish: Object | Sequence[Object] | None = None,
+    claims: Sequence[Object] = (),
+    classes: Sequence[Object] = (CLASS,),
+    **world: Any,
+) -> tuple[worlds.World, Sequence[Object]]:
+    """A world, and the claims of a pod that waits in it."""
+    made = [wanted()] if wish is None else [wish] if isinstance(wish, dict) else wish
+    return worlds.World(slices=slices, claims=claims, classes=classes, **world), made
+
+
+MODEL = {"attributes": {"model": {"string": "a"}}}
+MATCH = [{"matchAttribute": "gpu.example/model"}]
+BOTH = f"n: {D0}, {D1}"
+FEW = ({"count": 1}, {"count": 1})
+CASES: dict[str, tuple[tuple[worlds.World, Sequence[Object]], str]] = {
+    "idle": (case(slice_of()), f"n: {D0}"),
+    "enough": (case(slice_of(), wish=wanted(count=2)), BOTH),
+    "one in use": (case(slice_of(), claims=[held("a", D0)]), f"n: {D1}"),
+    "all in use": (case(slice_of(), claims=[held("a", D0, D1)]), NONE),
+    "too few left": (case(slice_of(), claims=[held("a", D0)], wish=wanted(count=2)), NONE),
+    "more than a claim can have": (case(slice_of(count=40), wish=wanted(count=33)), NONE),
+    "only admin access": (
+        case(slice_of(), claims=[held("a", D0, adminAccess=True)], wish=wanted(count=2)),
+        BOTH,
+    ),
+    "in use, for admin access": (
+        case(slice_of(), claims=[held("a", D0, D1)], wish=wanted(adminAccess=True)),
+        f"n: {D0}",
+    ),
+    "admin access takes no counters": (
+        case(counted(2, slots=2), claims=[held("a", D0)], wish=wanted(adminAccess=True)),
+        f"n: {D0}",
+    ),
+    "an old generation": (
+        case(generation(1, 1, "old"), generation(2, 1, "new", devices=1)),
+        f"n: {D0}",
+    ),
+    "a generation that is not complete": (
+        case(generation(1, 1, "old"), generation(2, 2, "new")),
+        NONE,
+    ),
+    "two devices of one name": (case(generation(1, 2, "a"), generation(1, 2, "b")), NONE),
+    "binding conditions": (case(slice_of(bindingConditions=["ready"])), DOUBT),
+    # ------------------------------------------------------------------------- taints
+    "tainted": (case(slice_of(taints=[TAINT])), NONE),
+    "tainted without effect": (case(slice_of(taints=[{**TAINT, "effect": "None"}])), f"n: {D0}"),
+    "tolerated": (
+        case(slice_of(taints=[TAINT]), wish=wanted(tolerations=[{"operator": "Exists"}])),
+        f"n: {D0}",
+    ),
+    "another value tolerated": (
+        case(slice_of(taints=[TAINT]), wish=wanted(tolerations=[{"key": "k", "value": "v"}])),
+        NONE,
+    ),
+    "tainted by a rule": (case(slice_of(), taint_rules=[worlds.taint_rule("r")]), NONE),
+    "another one is tainted by a rule": (
+        case(slice_of(), taint_rules=[worlds.taint_rule("r", device="d0")]),
+        f"n: {D1}",
+    ),
+    # ------------------------------------------------------------------------- classes
+    "no such class": (case(slice_of(), classes=[worlds.device_class("other")]), NONE),
+    "a class that was not observed": (case(slice_of(), classes=[]), f"n: {D0}"),
+    "another class that was not observed": (
+        case(slice_of(), classes=[], wish=wanted(deviceClassName="other")),
+        DOUBT,
+    ),
+    "refused by the class": (
+        case(slice_of(), classes=[worlds.device_class(worlds.CLASS, "device.driver == 'x'")]),
+        NONE,
+    ),
+    "selected": (case(slice_of(), wish=cel(f"device.driver == '{worlds.DRIVER}'")), f"n: {D0}"),
+    "not selected": (case(slice_of(), wish=cel("device.driver == 'x'")), NONE),
+    "a selector that is not known": (case(slice_of(), wish=cel("isNewIn2030(device)")), DOUBT),
+    "a selector that fails on all": (
+        case(slice_of(), wish=cel("device.attributes['a.example'].x")),
+        NONE,
+    ),
+    "a selector that fails on another device": (
+        case(
+            {**slice_of(count=1, attributes={"a.example/x": {"bool": True}})},
+            everywhere(worlds.devices_of("m", 1)),
+            wish=cel("device.attributes['a.example'].x"),
+        ),
+        DOUBT,
+    ),
+    # ------------------------------------------------------------------------- nodes
+    "of all nodes": (
+        case(everywhere(slice_of()), nodes=[worlds.node("m")]),
+        f"m: {D0}",
+    ),
+    "of no node that is there": (case(slice_of(), nodes=[worlds.node("m")]), NONE),
+    "of nodes with a label": (
+        case(
+            everywhere(slice_of(), labelled("zone", "b")),
+            nodes=[worlds.node("m", zone="a"), worlds.node("o", zone="b")],
+        ),
+        f"o: {D0}",
+    ),
+    "of nodes that nobody knows": (case(everywhere(slice_of(), labelled("zone", "b"))), DOUBT),
+    # ------------------------------------------------------------------------- shares
+    "room for a share": (
+        case(slice_of(count=1, **SHARED), claims=[share("a", "3Gi")], wish=memory("1Gi")),
+        f"n: {D0}",
+    ),
+    "no room for a share": (
+        case(slice_of(count=1, **SHARED), claims=[share("a", "3Gi")], wish=memory("1025Mi")),
+        NONE,
+    ),
+    "a share of all by default": (case(slice_of(count=1, **SHARED), claims=[share("a", "1")]), NONE),
+    "a share that says nothing takes its default": (
+        case(slice_of(count=1, **SHARED), claims=[share("a", None)], wish=memory("1")),
+        NONE,
+    ),
+    "a share of less than nothing makes no room": (
+        case(slice_of(count=1, **SHARED), claims=[share("a", "-4Gi")], wish=memory("5Gi")),
+        NONE,
+    ),
+    "two shares for two requests": (
+        case(
+            slice_of(count=1, **SHARED),
+            wish=requests(*({"capacity": {"requests": {"memory": "2Gi"}}},) * 2),
+        ),
+        f"n: {D0}, {D0}",
+    ),
+    "two shares for one request": (
+        case(slice_of(count=1, **SHARED), wish=memory("1Gi", count=2)),
+        NONE,
+    ),
+    "a capacity that is not there": (
+        case(slice_of(), wish=memory("1Gi")),
+        NONE,
+    ),
+    "held alone before it was shared": (
+        case(slice_of(count=1, **SHARED), claims=[held("a", D0)], wish=memory("1Gi")),
+        NONE,
+    ),
+    "shared before it was alone": (case(slice_of(count=1), claims=[share("a", "1Gi")]), NONE),
+    # ------------------------------------------------------------------------- counters
+    "counters suffice for one": (case(counted(2, 2)), f"n: {D0}"),
+    "counters do not suffice for two": (case(counted(2, 2), wish=wanted(count=2)), NONE),
+    "partitions of different sizes": (case(counted(3, 2, 1), wish=wanted(count=2)), f"n: {D1}, {D2}"),
+    "counters that a device in use has": (case(counted(2, 2), claims=[held("a", D0)]), NONE),
+    "counters of shares are consumed once": (
+        case(counted(2, slots=2, **SHARED), claims=[share("a", "1Gi")], wish=memory("1Gi")),
+        f"n: {D0}",
+    ),
+    "counters of two shares at once": (
+        case(
+            counted(2, slots=2, **SHARED),
+            wish=requests(*({"capacity": {"requests": {"memory": "2Gi"}}},) * 2),
+        ),
+        f"n: {D0}, {D0}",
+    ),
+    "less than nothing of a counter": (case(counted(-1)), NONE),
+    "a device in use gives no counters back": (
+        case(counted(-1, 2, slots=1), claims=[held("a", D0)]),
+        NONE,
+    ),
+    "a device in use has left its slices": (
+        case(counted(1), claims=[held("a", worlds.device("n", 7))]),
+        NONE,
+    ),
+    "beyond 64 bits": (case(counted(2**70, 1, slots=2**70)), f"n: {D0}"),
+    # ------------------------------------------------------------------------- all devices
+    "all devices": (case(slice_of(), wish=wanted(allocationMode="All")), BOTH),
+    "not quite all devices": (
+        case(slice_of(), claims=[held("a", D0)], wish=wanted(allocationMode="All")),
+        NONE,
+    ),
+    "all of none": (
+        case(slice_of(), wish={**cel("false"), **wanted(allocationMode="All", selectors=[{"cel": {"expression": "false"}}])}),
+        NONE,
+    ),
+    "all devices with counters": (case(counted(1, 2), wish=wanted(allocationMode="All")), BOTH),
+    "all devices beyond the counters": (
+        case(counted(2, 2), wish=wanted(allocationMode="All")),
+        NONE,
+    ),
+    "all devices of a node with a broken pool": (
+        case(
+            slice_of(),
+            {**generation(1, 2, "b"), "spec": {**generation(1, 2, "b")["spec"], "pool": {"name": "q", "generation": 1, "resourceSliceCount": 2}}},
+            wish=wanted(allocationMode="All"),
+        ),
+        NONE,
+    ),
+    "all devices of a node without it": (
+        case(
+            {**generation(1, 2, "b"), "spec": {**generation(1, 2, "b")["spec"], "pool": {"name": "q", "generation": 1, "resourceSliceCount": 2}}},
+            worlds.devices_of("m", 1),
+            wish=wanted(allocationMode="All"),
+        ),
+        f"m: {worlds.device('m', 0)}",
+    ),
+    # ------------------------------------------------------------------------- several
+    "two requests": (case(slice_of(), wish=requests(*FEW)), BOTH),
+    "two claims": (case(slice_of(), wish=[wanted(), worlds.claim("other")]), BOTH),
+    "two claims for one device": (
+        case(slice_of(count=1), wish=[wanted(), worlds.claim("other")]),
+        NONE,
+    ),
+    "admin access twice in a claim": (
+        case(slice_of(count=1), wish=requests({"adminAccess": True}, {"adminAccess": True})),
+        NONE,
+    ),
+    "admin access beside another claim": (
+        case(slice_of(count=1), wish=[wanted(adminAccess=True), worlds.claim("other")]),
+        DOUBT,
+    ),
+    "constraints": (case(slice_of(**MODEL), wish=requests(*FEW, constraints=MATCH)), BOTH),
+    "constraints without the attribute": (
+        case(slice_of(), wish=requests(*FEW, constraints=MATCH)),
+        NONE,
+    ),
+    "the second alternative": (
+        case(
+            slice_of(),
+            wish=requests(
+                {
+                    "firstAvailable": [
+                        {"name": "x", "deviceClassName": worlds.CLASS, "count": 3},
+                        {"name": "y", "deviceClassName": worlds.CLASS, "count": 2},
+                    ]
+                }
+            ),
+        ),
+        BOTH,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "expected"), CASES.values(), ids=CASES)
+def test_devices_for_a_pod(given: tuple[worlds.World, Sequence[Object]], expected: str) -> None:
+    assert search(*given) == expected
 
 
 @pytest.mark.parametrize(
-    ("consumed", "offered", "in_use", "expected"), COUNTERS.values(), ids=COUNTERS
+    ("pools", "expected"),
+    [
+        ({"driver": "other"}, NONE),
+        ({"owner": "two"}, NONE),
+        ({"owner": "one"}, f"n: {D0}"),
+        ({"device_class": {"name": worlds.CLASS, "selectors": ["true"]}}, DOUBT),
+    ],
 )
-def test_counters_suffice(
-    consumed: list[dict[str, str]],
-    offered: dict[str, str],
-    in_use: list[str],
-    expected: list[bool | None],
-) -> None:
-    found = device_supply.enough_by_device(_specs(consumed, offered), in_use)
-    assert found == {worlds.device("n", index): item for index, item in enumerate(expected)}
+def test_the_plan_tells_of_a_class_that_was_not_observed(pools: Object, expected: str) -> None:
+    world, wish = case(slice_of(attributes={"owner": {"string": "one"}}), classes=[])
+    assert search(world, wish, {"pools": {**worlds.SETTINGS["pools"], **pools}}) == expected
 
 
-def test_amounts_of_one_counter_add_up() -> None:
-    [device, counters] = _specs([{"a": "1"}], {"a": "1"})
-    twice = msgspec.structs.replace(device.devices[0])
-    twice = msgspec.structs.replace(twice, consumes_counters=twice.consumes_counters * 2)
-    spec = msgspec.structs.replace(device, devices=[twice])
-    assert device_supply.enough_by_device([spec, counters], []) == {D0: False}
+def test_a_search_of_too_many_steps_is_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, wish = case(counted(2, 2, 2, slots=5), wish=wanted(count=3))
+    assert search(world, wish) == NONE
+    monkeypatch.setattr(device_search, "STEPS_MAX", 1)
+    assert search(world, wish) == DOUBT
+
+
+def test_devices_that_are_alike_are_tried_once() -> None:
+    """Without that, the steps would not suffice for 20 of 40 partitions."""
+    world, wish = case(counted(*[2] * 40, slots=39), wish=wanted(count=20))
+    assert search(world, wish) == NONE

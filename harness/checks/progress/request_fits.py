@@ -1,0 +1,168 @@
+"""Whether a device satisfies a request, apart from what other claims have of it.
+
+Selectors of class and request, tolerations, and amounts of capacities. An observer may not know:
+the class was not observed, or a selector fails on a device, which ends a scheduler's attempt.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import msgspec
+
+from harness.checks import request_amounts, world_states
+from harness.checks.devices import request_options, selected_devices
+from harness.checks.observed import observed_claims, observed_slices
+from harness.checks.progress import device_supply
+from harness.checks.selectors import evaluation
+from harness.model import quantities
+
+Key: TypeAlias = tuple[object, ...]
+"""What decides which devices satisfy a request."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fit:
+    """The answer for a request and a device."""
+
+    is_good: bool | None
+    """None: that is not known."""
+    least: device_supply.Amounts = dataclasses.field(default_factory=dict)
+    most: device_supply.Amounts = dataclasses.field(default_factory=dict)
+    """What the request takes of the capacities; two amounts, if the API leaves it open."""
+    fails: bool = False
+    """A selector fails on the device: a scheduler that looks at it gives up."""
+
+
+_BAD, _UNKNOWN = Fit(is_good=False), Fit(is_good=None)
+
+
+class RequestFits:
+    """Answers, each found once."""
+
+    def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
+        """`settings` of the plan say what the class of the run's claims selects."""
+        self._granted = state.granted
+        self._classes = {
+            name: request_options.expressions(spec.selectors)
+            for name, spec in state.classes.items()
+        }
+        self._pools = settings.get("pools") or {}
+        self._known: dict[Key, dict[bytes, Fit]] = {}
+
+    def of(self, wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
+        """Return whether a device satisfies a request."""
+        answers = self._known.setdefault(key(wanted), {})
+        found = answers.get(item.content)
+        if found is None:
+            found = answers[item.content] = self._fit(wanted, item)
+        if found.is_good is None and (wanted.kind, item.id) in self._granted:
+            return dataclasses.replace(found, is_good=True, fails=False)
+        return found
+
+    def has_selectors(self, wanted: observed_claims.ExactRequest) -> bool:
+        """Return whether the request or its class has a selector."""
+        return bool(wanted.selectors or self._classes.get(wanted.device_class_name))
+
+    def _fit(self, wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
+        if not _are_tolerated(item.taints, wanted.tolerations or ()):
+            return _BAD
+        is_good, fails = self._is_selected(wanted, item)
+        if is_good is False:
+            return dataclasses.replace(_BAD, fails=fails)
+        amounts = _amounts(wanted, item)
+        return (
+            amounts if amounts.is_good is False else dataclasses.replace(amounts, is_good=is_good)
+        )
+
+    def _is_selected(
+        self, wanted: observed_claims.ExactRequest, item: device_supply.Offered
+    ) -> tuple[bool | None, bool]:
+        """Return whether all selectors hold, and whether one fails."""
+        of_class = self._classes.get(wanted.device_class_name)
+        answers = [] if of_class is not None else [self._is_of_class(wanted, item)]
+        if self._classes and of_class is None:
+            return False, False  # the class does not exist
+        own = request_options.expressions(wanted.selectors)
+        for expression in (*(of_class or ()), *own):
+            answer = selected_devices.matches(item.known, expression)
+            answers.append(answer)
+            if answer is False and _failure(expression, item):
+                return False, True
+            if answer is False:
+                return False, False
+        return (False if False in answers else None if None in answers else True), False
+
+    def _is_of_class(
+        self, wanted: observed_claims.ExactRequest, item: device_supply.Offered
+    ) -> bool | None:
+        """Return whether the plan shows that a class that was not observed selects a device."""
+        offered = self._pools.get("device_class") or {}
+        if wanted.device_class_name != offered.get("name"):
+            return None
+        owner = self._pools.get("owner")
+        own = ((item.known.device.attributes or {}).get("owner") or {}).get("string", "")
+        if item.pool[0] != self._pools.get("driver") or (owner and own != owner):
+            return False
+        return None if offered.get("selectors") else True
+
+
+def key(wanted: observed_claims.ExactRequest) -> Key:
+    """Return the same for requests that the same devices satisfy."""
+    if not (wanted.tolerations or wanted.quantities):
+        return wanted.kind
+    return (*wanted.kind, str(wanted.tolerations), *sorted(wanted.quantities.items()))
+
+
+@functools.lru_cache(65536)
+def _failed(expression: str, driver: str, content: bytes) -> bool:
+    device = msgspec.json.decode(content, type=tuple[str, observed_slices.Device, Any])[1]
+    return bool(evaluation.selector(expression).failure(driver, device))
+
+
+def _failure(expression: str, item: device_supply.Offered) -> bool:
+    return _failed(expression, item.pool[0], item.content)
+
+
+def _amounts(wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
+    """Return what a request takes of a device; it is not good without the capacity for it."""
+    device, driver = item.known.device, item.pool[0]
+    if not (item.is_shared or wanted.quantities):
+        return Fit(is_good=True)
+    try:
+        takes = request_amounts.of_device(device, driver, wanted.quantities)
+        names = request_amounts.by_plain_name(wanted.quantities, driver).keys()
+    except (request_amounts.AmbiguousNamesError, quantities.QuantityError):
+        return _UNKNOWN
+    if not names <= takes.keys() or any(taken.refusal for taken in takes.values()):
+        return _BAD
+    if not item.is_shared:
+        return Fit(is_good=True)
+    return Fit(
+        is_good=True,
+        least={name: min(taken.amounts, default=Fraction(0)) for name, taken in takes.items()},
+        most={name: max(taken.amounts, default=Fraction(0)) for name, taken in takes.items()},
+    )
+
+
+def _are_tolerated(
+    taints: Sequence[observed_slices.Taint], tolerations: Sequence[Mapping[str, Any]]
+) -> bool:
+    return all(any(tolerates(item, taint) for item in tolerations) for taint in taints)
+
+
+def tolerates(toleration: Mapping[str, Any], taint: observed_slices.Taint) -> bool:
+    """Return whether a toleration, as JSON, tolerates a taint.
+
+    An empty effect or key is that of any taint; the operator is Equal unless it is Exists.
+    """
+    if toleration.get("effect") not in (None, "", taint.effect):
+        return False
+    key, operator = toleration.get("key") or "", toleration.get("operator") or "Equal"
+    if key not in ("", taint.key):
+        return False
+    if operator == "Exists":
+        return True
+    return bool(key) and operator == "Equal" and (toleration.get("value") or "") == taint.value
