@@ -165,17 +165,18 @@ class DeviceSearch:
 
         Empty if one of all devices is missing, or not known.
         """
-        found = [
-            (item, fit, is_there and item.is_certain)
-            for item, is_there in self._on(node)
-            if (fit := self._fits.of(part.wanted, item)).is_good is not False
-        ]
+        found, is_tainted = [], False
+        for item, is_there in self._on(node):
+            fit = self._fits.of(part.wanted, item)
+            is_tainted |= fit.is_tainted
+            if fit.is_good is not False:
+                found.append((item, fit, is_there and item.is_certain))
         certain = [(item, fit) for item, fit, there in found if there and fit.is_good]
         if not part.is_all:
             kept = certain if is_sure else [(item, fit) for item, fit, _ in found]
             return [pair for pair in kept if self._is_free(part, pair[0])]
         spoiled = self._supply.is_spoiled(node)
-        if spoiled or (is_sure and (spoiled is None or len(certain) < len(found))):
+        if spoiled or is_tainted or (is_sure and (spoiled is None or len(certain) < len(found))):
             return []
         if any(not self._is_free(part, item) for item, _ in certain):
             return []

@@ -29,6 +29,8 @@ class Fit:
 
     is_good: bool | None
     """None: that is not known."""
+    is_tainted: bool = False
+    """Nothing but a taint keeps it from the request, or may do so."""
     least: device_supply.Amounts = dataclasses.field(default_factory=dict)
     most: device_supply.Amounts = dataclasses.field(default_factory=dict)
     """What the request takes of the capacities; two amounts, if the API leaves it open."""
@@ -67,15 +69,15 @@ class RequestFits:
         return bool(wanted.selectors or self._classes.get(wanted.device_class_name))
 
     def _fit(self, wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
-        if not _are_tolerated(item.taints, wanted.tolerations or ()):
-            return _BAD
         is_good, fails = self._is_selected(wanted, item)
         if is_good is False:
             return dataclasses.replace(_BAD, fails=fails)
         amounts = _amounts(wanted, item)
-        return (
-            amounts if amounts.is_good is False else dataclasses.replace(amounts, is_good=is_good)
-        )
+        if amounts.is_good is False:
+            return amounts
+        if not _are_tolerated(item.taints, wanted.tolerations or ()):
+            return Fit(is_good=False, is_tainted=True)
+        return dataclasses.replace(amounts, is_good=is_good)
 
     def _is_selected(
         self, wanted: observed_claims.ExactRequest, item: device_supply.Offered

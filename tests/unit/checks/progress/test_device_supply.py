@@ -285,6 +285,14 @@ CASES: dict[str, tuple[tuple[worlds.World, Sequence[Object]], str]] = {
         case(slice_of(), claims=[held("a", D0)], wish=wanted(allocationMode="All")),
         NONE,
     ),
+    "all devices with a tainted one": (
+        case(
+            slice_of(),
+            taint_rules=[worlds.taint_rule("r", device="d0")],
+            wish=wanted(allocationMode="All"),
+        ),
+        NONE,
+    ),
     "all of none": (
         case(slice_of(), wish={**cel("false"), **wanted(allocationMode="All", selectors=[{"cel": {"expression": "false"}}])}),
         NONE,
