@@ -109,16 +109,10 @@ def _allocation(allocator: allocators.Allocator, node: Object) -> list[Object] |
         return None
 
 
-def _is_open(problem: Problem) -> bool:
-    """Return whether releases differ in all devices of a node, if shares of some are given away."""
-    has_shares = any(kind.shared for kind in problem.pools.more)
-    return has_shares and any("'All'" in str(problem.claim_spec(kind)) for kind in problem.kinds)
-
-
 def compare(seed: int) -> tuple[int, int]:
     """Compare both for one pod after the other; return how many were decided, and all of them."""
     problem, decided, made = Problem(seed), 0, 0
-    while len(problem.claims) < CLAIMS_MAX and not _is_open(problem):
+    while len(problem.claims) < CLAIMS_MAX:
         claims = problem.next_claims()
         found = problem.search(claims)
         is_there = problem.allocate(claims)
