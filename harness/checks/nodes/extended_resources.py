@@ -1,7 +1,6 @@
 """The devices that a pod needs for extended resources, for which it names no claim.
 
-Only the resource that the class of the run's claims backs is known to an observer; the scheduler
-makes the claim for it.
+The plan says which classes back which resources; the scheduler makes the claim for them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,40 +13,59 @@ _ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
 class ExtendedResource:
-    """The extended resource that the class of the run's claims backs."""
+    """The extended resources that the classes of the run back."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """`settings` are those of the plan."""
-        offered = (settings.get("pools") or {}).get("device_class") or {}
-        self._class: str = offered.get("name") or ""
-        implicit = _IMPLICIT_PREFIX + self._class
-        self.names = {implicit, offered.get("extended_resource") or implicit}
-        """Its name, and the one that its class has without being told."""
+        pools = settings.get("pools") or {}
+        offered = pools.get("device_class") or {}
+        known: dict[str, str] = (pools.get("imported") or {}).get("classes") or {}
+        own = {offered.get("name") or "": offered.get("extended_resource") or ""}
+        self._names: dict[str, set[str]] = {
+            name: {_IMPLICIT_PREFIX + name, *filter(None, [resource])}
+            for name, resource in (known | own).items()
+        }
+        """Class -> the names of its extended resources."""
 
     @property
-    def kind(self) -> tuple[str, ...]:
-        """The kind of its requests, as `observed_claims.ExactRequest.kind`."""
-        return (self._class,)
+    def names(self) -> set[str]:
+        """The names of all of them."""
+        return {name for names in self._names.values() for name in names}
+
+    def kinds_for(self, pod: observed_pods.Pod) -> dict[tuple[str, ...], int]:
+        """Return how many devices the containers of a pod need together, of each class that they
+        need any of, as `observed_claims.ExactRequest.kind`."""
+        counts = {name: self._devices_for(pod, [name]) for name in self._names}
+        return {(name,): count for name, count in counts.items() if count}
 
     def devices_for(self, pod: observed_pods.Pod) -> int:
-        """Return how many devices the containers of a pod need together.
+        """Return how many devices the containers of a pod need together, of all classes."""
+        return sum(self.kinds_for(pod).values())
+
+    def amount(self, container: observed_pods.Container) -> int:
+        """Return the number of devices that a container asks for."""
+        return self._amount(container, self._names)
+
+    def _devices_for(self, pod: observed_pods.Pod, classes: Iterable[str]) -> int:
+        """Return the devices of some classes.
 
         An init container ends before the containers begin, and uses the devices of those after it.
         """
-        init = pod.spec.init_containers or []
-        later = sum(map(self.amount, pod.spec.containers or ()))
+        names = list(classes)
+        later = sum(self._amount(item, names) for item in pod.spec.containers or ())
         extra = 0
-        for container in reversed(init):
+        for container in reversed(pod.spec.init_containers or []):
+            amount = self._amount(container, names)
             if container.restart_policy == "Always":
-                later += self.amount(container)
+                later += amount
             else:
-                extra = max(extra, self.amount(container) - later)
+                extra = max(extra, amount - later)
         return later + extra
 
-    def amount(self, container: observed_pods.Container) -> int:
+    def _amount(self, container: observed_pods.Container, classes: Iterable[str]) -> int:
         """Return the amount; 0 for a quantity with a suffix, which users of a run do not write."""
         requests = container.resources.requests or {}
-        texts = [str(requests.get(name, "0")) for name in self.names]
+        texts = [str(requests.get(name, "0")) for one in classes for name in self._names[one]]
         return sum(int(text) for text in texts if text.isdecimal())
 
 

@@ -106,7 +106,9 @@ class RequestFits:
             return None
         owner = self._pools.get("owner")
         own = ((item.known.device.attributes or {}).get("owner") or {}).get("string", "")
-        if item.pool[0] != self._pools.get("driver") or (owner and own != owner):
+        imported = (self._pools.get("imported") or {}).get("drivers") or ()
+        of_drivers = item.pool[0] in (self._pools.get("driver"), *imported)
+        if not of_drivers or (owner and own != owner):
             return False
         return None if offered.get("selectors") else True
 

@@ -64,8 +64,8 @@ class _Waiting:
     """Its claims without an allocation, or with one that has to be freed."""
     nodes: Collection[str] | None
     """Nodes of its other claims, and those where it may run; None: any node."""
-    extended: int = 0
-    """Devices for extended resources, for which there is no claim yet."""
+    extended: Mapping[tuple[str, ...], int] = dataclasses.field(default_factory=dict)
+    """Devices for extended resources, by their kind, for which there is no claim yet."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -144,12 +144,12 @@ class _Search:
 
         Without any, nothing is known about it.
         """
-        extended = self._extended.devices_for(pod)
+        extended = self._extended.kinds_for(pod)
         if not pod.spec.resource_claims and not extended:
             return
         claims: list[observed_claims.Claim] = []
         if extended and (made := self._extended_claims.get(pod.metadata.uid)) is not None:
-            claims, extended = [made], 0
+            claims, extended = [made], {}
         for entry, name in _claim_names(pod):
             claim = self._claims.get(f"{pod.metadata.namespace}/{name}")
             is_generated = entry.resource_claim_name is None
@@ -164,7 +164,10 @@ class _Search:
         self._examine_with_claims(pod, claims, extended)
 
     def _examine_with_claims(
-        self, pod: observed_pods.Pod, claims: list[observed_claims.Claim], extended: int
+        self,
+        pod: observed_pods.Pod,
+        claims: list[observed_claims.Claim],
+        extended: Mapping[tuple[str, ...], int],
     ) -> None:
         try:
             allowed = node_choices.allowed(pod.spec, self._nodes)
@@ -258,10 +261,10 @@ class _Search:
         """Return devices for a pod, which no other claim gets then."""
         nodes = waiting.nodes
         asked = tuple(msgspec.json.encode(claim.spec) for claim in waiting.claims)
-        key = asked, waiting.extended, None if nodes is None else frozenset(nodes)
+        beside = waiting.extended
+        key = asked, tuple(beside.items()), None if nodes is None else frozenset(nodes)
         if key in self._refused:
             return self._refused[key]
-        beside = {self._extended.kind: waiting.extended} if waiting.extended else {}
         found = self._search_devices.search(waiting.claims, nodes, beside=beside)
         if found.where is None:
             self._refused[key] = found

@@ -127,6 +127,18 @@ def test_the_devices_for_a_pod(spec: Object, devices: int) -> None:
     assert resource.devices_for(msgspec.convert(made, observed_pods.Pod)) == devices
 
 
+def test_classes_from_files_back_resources_too() -> None:
+    imported = {"classes": {"nic": "e.example/nic", "plain": ""}}
+    settings = {"pools": {"device_class": {"name": "gpu"}, "imported": imported}}
+    resource = extended_resources.ExtendedResource(settings)
+    implicit = "deviceclass.resource.kubernetes.io/gpu"
+    spec = {"containers": [container(1, resource="e.example/nic"), container(2, resource=implicit)]}
+    made = {"metadata": {"name": "p", "uid": "p", "resourceVersion": "1"}, "spec": spec}
+    pod = msgspec.convert(made, observed_pods.Pod)
+    assert resource.kinds_for(pod) == {("nic",): 1, ("gpu",): 2}
+    assert {"e.example/nic", implicit} <= resource.names
+
+
 def test_a_claim_for_extended_resources_does_not_outlive_its_pod() -> None:
     world = World(claims=[claim("a", "gone", D0)], slices=TWO_DEVICES)
     phases = worlds.phases(seconds=60)
