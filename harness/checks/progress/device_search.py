@@ -192,7 +192,7 @@ class DeviceSearch:
 
     @property
     def left(self) -> device_supply.Left:
-        """What is left of the supply."""
+        """The counters, capacities and devices that are left."""
         return self._supply.left
 
     def count_step(self) -> None:
@@ -301,8 +301,8 @@ class _Filling:
     def _may_both(self, part: Part, other: Part, item: device_supply.Offered) -> bool:
         """Return whether two places may have one device.
 
-        No request gets it twice, and no claim twice for admin access. Whether another claim of the
-        pod may have it beside admin access depends on the order in which a scheduler looks.
+        No request gets it twice, and no claim twice for admin access. Another claim of the pod may
+        have it beside admin access or not: that depends on the order in which a scheduler looks.
         """
         if part is other:
             return False

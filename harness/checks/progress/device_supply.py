@@ -4,9 +4,9 @@ A device is left for a claim if no claim has it for itself; of a device that can
 shares of claims leave of its capacities. A device in use consumes the counters of its pool once,
 however many claims share it. Only complete pools of the newest generation offer devices.
 
-What an observer cannot know is kept apart: whether a device with binding conditions will do, what a
-device consumes that has left its slices while a claim holds it, and where devices are if the nodes
-were not observed.
+Kept apart is the part that an observer cannot know: if a device with binding conditions will do,
+and where devices are if the nodes were not observed. While a claim holds a device that has left its
+slices, no counters of its pool are left.
 """
 
 import collections
@@ -42,7 +42,7 @@ class Offered:
     taints: tuple[observed_slices.Taint, ...]
     """Those that keep it from being allocated, of its slice and of rules."""
     counters: Mapping[CounterKey, Fraction]
-    """What it consumes of the counters of its pool."""
+    """Its consumption of the counters of its pool."""
     content: bytes
     """The same for devices that are alike, whatever their names."""
 
@@ -98,7 +98,7 @@ def _use(claims: Iterable[observed_claims.Claim]) -> _Use:
 
 
 class Left:
-    """What is left: of the counters of pools, of the capacities of shared devices, of the others.
+    """The rest of the counters of pools, of the capacities of shared devices, and of the others.
 
     A search takes devices and gives them back.
     """
@@ -226,7 +226,7 @@ class _Pool:
     def left(self, held: Iterable[str]) -> dict[CounterKey, Fraction]:
         """Return what devices in use leave of the counters.
 
-        Nothing, if one of them has left the slices, so that nobody knows what it consumes.
+        Nothing, if one of them has left the slices: its consumption is not known.
         """
         held = set(held)
         driver, name = self.specs[0].driver, self.specs[0].pool.name
@@ -259,7 +259,7 @@ class DeviceSupply:
 
     @functools.cached_property
     def left(self) -> Left:
-        """What the claims leave, and what is taken since then."""
+        """The rest that the claims leave, without what was taken since then."""
         return Left(self._pools, _use(self._state.claims.values()))
 
     @functools.cached_property

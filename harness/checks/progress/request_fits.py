@@ -1,4 +1,4 @@
-"""Whether a device satisfies a request, apart from what other claims have of it.
+"""Answers whether a device satisfies a request, apart from what other claims have of it.
 
 Selectors of class and request, tolerations, and amounts of capacities. An observer may not know:
 the class was not observed, or a selector fails on a device, which ends a scheduler's attempt.
@@ -20,7 +20,7 @@ from harness.checks.selectors import evaluation
 from harness.model import quantities
 
 Key: TypeAlias = tuple[object, ...]
-"""What decides which devices satisfy a request."""
+"""The same for requests that the same devices satisfy."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Fit:
     """Nothing but a taint keeps it from the request, or may do so."""
     least: device_supply.Amounts = dataclasses.field(default_factory=dict)
     most: device_supply.Amounts = dataclasses.field(default_factory=dict)
-    """What the request takes of the capacities; two amounts, if the API leaves it open."""
+    """The amounts that the request takes of the capacities; the API may leave two of them open."""
     fails: bool = False
     """A selector fails on the device: a scheduler that looks at it gives up."""
 

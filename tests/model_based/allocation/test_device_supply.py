@@ -10,64 +10,10 @@ from harness.model import naming
 from harness.scenario import claim_specs, device_supply, pool_specs
 from harness.subject.allocation import allocated_states, allocators, inventories
 from harness.traffic import claim_requests
+from tests.model_based.allocation import drawn_pools
 
 Object = dict[str, Any]
 SCENARIOS = 300
-
-
-def pools_of(dice: random.Random) -> pool_specs.PoolsSpec:
-    """Few nodes with pools of one or two kinds, with whatever pools can have."""
-    document = {
-        "nodes": dice.randint(1, 3),
-        "zones": 1,
-        "devices_per_node": dice.randint(0, 3),
-        "more": [_kind(dice, name) for name in ("a", "b")[: dice.randint(1, 2)]],
-    }
-    return pool_specs.PoolsSpec.model_validate(document)
-
-
-def _kind(dice: random.Random, name: str) -> Object:
-    kind: Object = {
-        "name": name,
-        "place": dice.choice(["node", "zone", "cluster", "device"]),
-        "devices": dice.randint(1, 4),
-    }
-    if dice.random() < 0.5:
-        kind |= {"shared": True, "capacity": {"memory": dice.choice(["4", "7"])}}
-        if dice.random() < 0.5:
-            policy = dice.choice([{"values": [1, 3]}, {"least": 1, "step": 2}, {"least": 1}])
-            kind["policies"] = {"memory": {"default": 1, **policy}}
-    if dice.random() < 0.4:
-        kind["partitions"] = dice.choice([[1, 2], [2], [1, 3, 4]])
-    if dice.random() < 0.3:
-        kind["limit"] = dice.randint(1, 3)
-    if dice.random() < 0.3:
-        kind["taints"] = [{"key": "old", "every": dice.randint(1, 2)}]
-    return kind
-
-
-def claim_of(dice: random.Random, pools: pool_specs.PoolsSpec) -> claim_specs.ClaimSpec:
-    """One or two requests."""
-    names = ["", *(kind.name for kind in pools.more)]
-    requests = [_request(dice, name, names) for name in ("x", "y")[: dice.randint(1, 2)]]
-    return claim_specs.ClaimSpec.model_validate({"requests": requests})
-
-
-def _request(dice: random.Random, name: str, pools: list[str]) -> Object:
-    if dice.random() < 0.2:
-        alternatives = [_wanted(dice, alternative, pools) for alternative in ("m", "n")]
-        return {"name": name, "first_available": alternatives}
-    return _wanted(dice, name, pools)
-
-
-def _wanted(dice: random.Random, name: str, pools: list[str]) -> Object:
-    wanted: Object = {"name": name, "pool": dice.choice(pools)}
-    wanted |= {"all": True} if dice.random() < 0.1 else {"devices": dice.randint(1, 2)}
-    if dice.random() < 0.3:
-        wanted["capacity"] = {"memory": dice.choice(["1", "2", "4"])}
-    if dice.random() < 0.4:
-        wanted["tolerations"] = [{"key": "old"}]
-    return wanted
 
 
 def allocate(pools: pool_specs.PoolsSpec, claim: claim_specs.ClaimSpec, limit: int) -> int:
@@ -107,8 +53,8 @@ def test_no_claim_that_can_be_satisfied_is_refused() -> None:
     satisfied = reached = 0
     for seed in range(SCENARIOS):
         dice = random.Random(seed)
-        pools = pools_of(dice)
-        claim = claim_of(dice, pools)
+        pools = drawn_pools.pools_of(dice)
+        claim = drawn_pools.claim_of(dice, pools)
         bound = device_supply.claims_at_once(pools, claim)
         made = allocate(pools, claim, min(bound + 1, 40))
         assert made <= bound, f"seed {seed}"

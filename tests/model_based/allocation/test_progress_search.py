@@ -15,7 +15,7 @@ from harness.scenario import claim_specs
 from harness.subject.allocation import allocated_states, allocators, inventories
 from harness.traffic import claim_requests
 from tests.histories import worlds
-from tests.model_based.allocation import test_device_supply as drawing
+from tests.model_based.allocation import drawn_pools
 
 Object = dict[str, Any]
 PROBLEMS = int(os.environ.get("FLAKE_HUNT_HISTORIES", "300"))
@@ -28,8 +28,8 @@ class Problem:
 
     def __init__(self, seed: int) -> None:
         dice = random.Random(seed)
-        self.pools = drawing.pools_of(dice)
-        self.kinds = [drawing.claim_of(dice, self.pools) for _ in range(2)]
+        self.pools = drawn_pools.pools_of(dice)
+        self.kinds = [drawn_pools.claim_of(dice, self.pools) for _ in range(2)]
         self.dice = dice
         nodes = [naming.node(index) for index in range(self.pools.nodes)]
         slices = [
