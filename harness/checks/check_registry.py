@@ -27,6 +27,7 @@ _MODULES = (
     "devices.reachable_devices",
     "pods.bound_pods",
     "taints.tainted_devices",
+    "taints.evicted_pods",
     "progress.claim_progress",
     "progress.resource_leaks",
     "nodes.prepared_devices",

@@ -71,6 +71,8 @@ _CLAIM_CONTROLLER = _calls(
     pods=_FOLLOWED,
     pods__status="patch",
 )
+_EVICTOR = _calls(resourceslices=_FOLLOWED, devicetaintrules=_FOLLOWED, pods=f"{_FOLLOWED} delete")
+"""Calls of the part that evicts pods by taints of their devices."""
 _KUBE_CONTROLLER_MANAGER = {
     **_CLAIM_CONTROLLER,
     **_calls(
@@ -134,7 +136,7 @@ class PlannedRun(fault.Run):
             foreign_controller="" if controllers else str(subject.claim_controller),
             calls={
                 "scheduler": _of_schedulers(subject),
-                "claim-controller": _of_controller(subject),
+                "claim-controller": _of_controller(scenario),
                 "kubelet": _KUBELETS,
                 "load": _LOAD,
                 "recorder": _OBSERVER,
@@ -166,9 +168,10 @@ def _of_schedulers(subject: subject_specs.SubjectSpec) -> fault.Calls | None:
     return found
 
 
-def _of_controller(subject: subject_specs.SubjectSpec) -> fault.Calls:
-    is_ours = subject.claim_controller == "python"
-    return _CLAIM_CONTROLLER if is_ours else _KUBE_CONTROLLER_MANAGER
+def _of_controller(scenario: specs.Scenario) -> fault.Calls:
+    is_ours = scenario.subject.claim_controller == "python"
+    calls = _CLAIM_CONTROLLER if is_ours else _KUBE_CONTROLLER_MANAGER
+    return {**calls, **_EVICTOR} if scenario.pools.evicts else calls
 
 
 # -------------------------------------------------------------------------- names of objects

@@ -295,7 +295,12 @@ class RunProcesses:
         self, name: str, manager: subject_specs.KubeControllerManager
     ) -> None:
         kubeconfig = self._foreign_kubeconfig_of(name)
-        argv = controller_commands.command(manager, kubeconfig=kubeconfig, protobuf=self._protobuf)
+        argv = controller_commands.command(
+            manager,
+            kubeconfig=kubeconfig,
+            protobuf=self._protobuf,
+            evicts=self._scenario.pools.evicts,
+        )
         self._supervisor.start_foreign(name, argv, env={"KUBECONFIG": str(kubeconfig)})
 
     def _start_scheduler(self, name: str, *, scheduler: subject_specs.AnyScheduler) -> None:
@@ -353,6 +358,7 @@ class RunProcesses:
         settings = {key: chosen[key] for key in _SUBJECT_SETTINGS}
         settings |= {"seed": self._plan.seed, "run_id": self._plan.run_id}
         settings["user_agent"] = naming.field_manager(name)
+        settings["evicts"] = self._scenario.pools.evicts
         if chosen.get("leader_election"):
             settings["lease"] = chosen["leader_election"]
         path = self._directory.logs / f"{name}-settings.json"

@@ -27,6 +27,18 @@ class TolerationSpec(Spec):
     """Value of the taint, for `Equal`."""
     effect: Literal["", "NoSchedule", "NoExecute"] = ""
     """Effect of the taint; empty: any."""
+    seconds: Annotated[int, pydantic.Field(ge=0, le=86_400)] | None = None
+    """Seconds after a NoExecute taint for which a pod may still use the device, for that effect;
+    None: for ever."""
+
+    @pydantic.model_validator(mode="after")
+    def _require_effect(self) -> Self:
+        if self.seconds is not None and self.effect != "NoExecute":
+            raise ValueError(
+                f'expected effect = "NoExecute" beside seconds, got effect = "{self.effect}": the API '
+                "ignores the seconds of any other toleration"
+            )
+        return self
 
 
 class AlternativeSpec(Spec):

@@ -67,7 +67,7 @@ class Taint(Temporary):
     """slice: the driver publishes the taint with its devices. rule: an administrator creates a
     DeviceTaintRule for each device or for the pool, which the cluster must serve."""
     effect: Literal["NoSchedule", "NoExecute", "None"] = "NoSchedule"
-    """NoExecute keeps pods away, too; evicting them is for a controller of a real cluster."""
+    """NoExecute also evicts the pods that use the devices and do not tolerate it."""
 
 
 class Renew(PoolChange):

@@ -146,6 +146,13 @@ class PoolsSpec(Spec):
         }
         return described.get(feature, False) or feature in getattr(self.imported, "has", ())
 
+    @property
+    def evicts(self) -> bool:
+        """True if devices get NoExecute taints: a controller evicts the pods that use them."""
+        effects = [taint.effect for kind in self.more for taint in kind.taints]
+        effects += [item.effect for item in self.changes if isinstance(item, pool_changes.Taint)]
+        return "NoExecute" in effects
+
     def pool_count(self, kind: pool_kind_specs.PoolKindSpec) -> int:
         """Return the number of pools of a further kind."""
         return {"node": self.nodes, "zone": self.zones}.get(kind.place, 1)

@@ -51,7 +51,8 @@ def _wanted(item: claim_specs.AlternativeSpec, pools: pool_specs.PoolsSpec) -> O
 
 def _toleration(one: claim_specs.TolerationSpec) -> Object:
     listed = {"key": one.key, "operator": one.operator, "value": one.value, "effect": one.effect}
-    return {key: value for key, value in listed.items() if value}
+    found: Object = {key: value for key, value in listed.items() if value}
+    return found if one.seconds is None else found | {"tolerationSeconds": one.seconds}
 
 
 def _constraint(item: claim_specs.ConstraintSpec, driver: str) -> Object:

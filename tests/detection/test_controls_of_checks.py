@@ -23,6 +23,7 @@ CAUGHT = {
     "device_readiness": ("binding-conditions", "conditions-not-awaited"),
     "distinct_devices": ("admin-access", "admin-device-twice"),
     "existing_devices": ("pools-change", "slice-deletions-unseen"),
+    "evicted_pods": ("evictions", "taint-not-evicted"),
     "extended_claims": ("extended-resources", "extended-claim-not-recorded"),
     "generated_claims": ("controller-retries", "controller-creations-forgotten"),
     "granted_access": ("admin-access", "admin-access-for-all"),
@@ -98,6 +99,7 @@ RANDOM = {
     "progress/test_brute_force.py": ("claim_progress", "resource_leaks"),
     "schedulers/test_against_brute_force.py": ("device_exclusivity", "scheduler_exclusivity"),
     "taints/test_against_brute_force.py": ("tainted_devices",),
+    "taints/test_evicted_pods.py": ("evicted_pods",),
 }
 """Module in tests/unit/checks -> the checks that it compares with brute force."""
 

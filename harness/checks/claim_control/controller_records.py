@@ -11,7 +11,8 @@ That each entry of a pod has one claim is in `generated_claims`, for every contr
   script that leaves the controller alone, from the second pod on, and not if the pod got a claim
   while it ran: a sync may have waited for that one.
 
-A pod whose allocated claim the API server removed in spite of its finalizer is not examined.
+A pod whose allocated claim the API server removed in spite of its finalizer is not examined, nor is
+one whose status a client from before DRA wrote.
 
 The field managers of what was written name its writer.
 """
@@ -23,8 +24,11 @@ from collections.abc import Iterator, Sequence
 
 from harness.checks import check_results, protocol, scripted_plans, verdicts
 from harness.checks.claim_control import controller_history
+from harness.checks.faults import fault_records
 from harness.checks.observed import field_managers
 from harness.history import plans
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds import fault
 
 CONTROLLER = "claim-controller"
 """Process of our claim controller."""
@@ -62,19 +66,32 @@ CHECK = protocol.Check(
     guarantee="G",
     promise="the claims of a pod stay recorded, and an ended pod gets none",
     applies=applies,
-    needs=(controller_history.ControllerHistory,),
+    needs=(controller_history.ControllerHistory, fault_records.FaultRecords),
     judge=lambda evidence: check(
-        evidence[controller_history.ControllerHistory], undisturbed=is_undisturbed(evidence.plan)
+        evidence[controller_history.ControllerHistory],
+        undisturbed=is_undisturbed(evidence.plan),
+        stripped=_stripped(evidence[fault_records.FaultRecords]),
     ),
 )
 
 
+def _stripped(faults: fault_records.FaultRecords) -> frozenset[str]:
+    """Return the UIDs of the pods whose status another client has written without its records."""
+    dropped = fault.Effect.DROPPED_FIELDS
+    hits = (item for item in faults.applications if fault_kinds.of(item.kind).effect is dropped)
+    return frozenset(item.uid for item in hits)
+
+
 def check(
-    history: controller_history.ControllerHistory, *, undisturbed: bool = False
+    history: controller_history.ControllerHistory,
+    *,
+    undisturbed: bool = False,
+    stripped: frozenset[str] = frozenset(),
 ) -> verdicts.CheckResult:
     """Return INVALID with all findings, VALID without any, UNKNOWN if no pod was observed.
 
     `undisturbed`: what a controller does after it has shown that it knows the end of a pod counts.
+    `stripped`: UIDs of pods that are not examined.
     """
     every = itertools.chain(
         _dropped(history),
@@ -82,8 +99,9 @@ def check(
         _generated_after_the_end(history),
         _reserved_after_the_end(history),
     )
-    found = [item for item in every if item.involved[0].uid not in history.robbed]
-    told = history.robbed.union(item.involved[0].uid for item in found)
+    spared = history.robbed | stripped
+    found = [item for item in every if item.involved[0].uid not in spared]
+    told = spared.union(item.involved[0].uid for item in found)
     known = [item for item in _after_known_ends(history) if item.involved[0].uid not in told]
     doubtful = known if undisturbed and not found and len(known) < _KNOWN_MIN else []
     found += known if undisturbed and len(known) >= _KNOWN_MIN else []

@@ -95,6 +95,7 @@ class Condition(observed_metadata.Part, frozen=True):
 
     type: str = ""
     status: str = ""
+    reason: str = ""
     message: str = ""
 
 

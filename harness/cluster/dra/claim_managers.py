@@ -107,14 +107,15 @@ class ClaimManager:
                 self._prepare(pod, found, [entry for entry in entries.values() if entry in new])
                 self._save()
 
-    def unprepare(self, pod_uid: str) -> None:
+    def unprepare(self, pod_uid: str, pod: Object | None = None) -> None:
         """Let a pod use no claim any longer, and unprepare those that no other pod uses.
 
-        They are those that were noted for it, and not those that its status names: it may name none
-        (kubernetes#139772).
+        They are those that were noted for it, and not those that the status of `pod` names: it may
+        name none (kubernetes#139772).
 
         Raises PreparationError if a driver fails; the pod keeps using those claims.
         """
+        del pod
         with contextlib.ExitStack() as held:
             users = self._used_by(pod_uid)
             last = {entry for entry in _sorted(users) if self._hold_last(held, entry, pod_uid)}

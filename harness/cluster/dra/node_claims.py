@@ -135,8 +135,10 @@ class NodeClaims:
         """Journal that a node was rebooted, which has ended all its containers."""
         self._journal.rebooted(node, boot_id)
 
-    def unprepare(self, pod_uid: str) -> None:
+    def unprepare(self, pod_uid: str, pod: Object | None = None) -> None:
         """Unprepare the claims that only this pod uses; do nothing for an unknown pod.
+
+        `pod`: it, if it is to be deleted and still there.
 
         Raises PreparationError if the driver fails.
         """
@@ -145,7 +147,7 @@ class NodeClaims:
             manager = self._managers.get(node or "")
         if manager is not None:
             with self._metrics.operation(kubelet_metrics.UNPREPARE):
-                manager.unprepare(pod_uid)
+                manager.unprepare(pod_uid, pod)
         with self._guard:
             self._nodes.pop(pod_uid, None)
 

@@ -1,7 +1,7 @@
 """The ResourceClaim controllers that a run can test: parsed, resolved, and started.
 
 Ours is started like our schedulers. A kube-controller-manager runs nothing but its
-resourceclaim-controller.
+resourceclaim-controller, and the one that evicts pods where devices get NoExecute taints.
 """
 
 import pathlib
@@ -18,6 +18,8 @@ from harness.scenario import cluster_features, specs, subject_specs
 PROGRAM: Literal["kube-controller-manager"] = "kube-controller-manager"
 NAME = "resourceclaim-controller"
 """Name of the ResourceClaim controller in --controllers, in every supported version."""
+EVICTOR = "device-taint-eviction-controller"
+"""Name of the controller that evicts pods by taints of their devices."""
 OTHERS: Mapping[str, Literal["python", "cluster", "external"]] = {
     "python": "python",
     "cluster": "cluster",
@@ -134,16 +136,21 @@ def version(controller: subject_specs.AnyClaimController) -> str:
 
 
 def command(
-    manager: subject_specs.KubeControllerManager, *, kubeconfig: pathlib.Path, protobuf: bool
+    manager: subject_specs.KubeControllerManager,
+    *,
+    kubeconfig: pathlib.Path,
+    protobuf: bool,
+    evicts: bool = False,
 ) -> list[str]:
     """Return the command line of a kube-controller-manager with its ResourceClaim controller only.
 
     It works at once, without leader election, with the rights of its kubeconfig. No setting
     changes the back-offs of its retries. `protobuf`: that of its requests, instead of JSON.
+    `evicts`: with the controller that evicts pods, too.
     """
     flags: dict[str, object] = {
         "kubeconfig": kubeconfig,
-        "controllers": NAME,
+        "controllers": f"{NAME},{EVICTOR}" if evicts else NAME,
         "leader-elect": "false",
         "use-service-account-credentials": "false",
         "secure-port": 0,

@@ -29,6 +29,7 @@ _MODULES = (
     "api_server_restarts",
     "stopped_processes",
     "lost_nodes",
+    "old_clients",
     "take_overs",
     "plugin_faults",
     "nemeses",

@@ -42,6 +42,8 @@ class Effect(enum.Enum):
     """A write is carried out later than its sender may live."""
     CONFLICT = enum.auto()
     """Another client changes an object, so that writes to it fail."""
+    DROPPED_FIELDS = enum.auto()
+    """Another client writes an object without the fields that it does not know."""
     MOVED_CLAIM = enum.auto()
     """Another client gives a claim another device."""
     LATE_EVENT = enum.auto()

@@ -18,6 +18,9 @@ has what 1.36.2 and 1.34.2 do instead.
   passed its resource version.
 - kubernetes#141274: a pod that has ended, but is not deleted, gets its claims and reservations
   again, which the cleanup then takes away. We leave such pods alone.
+- kubernetes#141290: a pod of an extended resource is not evicted. Ours is.
+- A toleration without an effect, which matches all effects, does not keep a pod on a device with a
+  NoExecute taint. Ours does.
 - A generated claim is deleted by its UID, and statuses are recorded by the pod's UID, so that
   neither can hit an object that replaced it under its name.
 """
@@ -28,6 +31,7 @@ from collections.abc import Mapping
 from harness import concurrency
 from harness.client import apis, event_recording, informers, served_informers, transports
 from harness.metrics import metric_families
+from harness.model.objects import Object
 from harness.subject.claim_control import (
     controller_contexts,
     controller_metrics,
@@ -37,6 +41,7 @@ from harness.subject.claim_control import (
     generating,
     pod_syncing,
     releasing,
+    taint_evictors,
     work_queues,
 )
 
@@ -50,6 +55,7 @@ class ControllerParts:
     pod_syncer: type[pod_syncing.PodSyncer] = pod_syncing.PodSyncer
     releaser: type[releasing.Releaser] = releasing.Releaser
     enqueuer: type[enqueuing.Enqueuer] = enqueuing.Enqueuer
+    evictor: type[taint_evictors.TaintEvictor] = taint_evictors.TaintEvictor
 
 
 SYNC_TIMEOUT_S = 30.0
@@ -79,6 +85,8 @@ class ControllerOptions:
         default_factory=lambda: dict(feature_gates.DEFAULTS)
     )
     """The feature gates of `feature_gates`."""
+    evicts: bool = False
+    """Evict pods by NoExecute taints of their devices; it costs a watch of all slices."""
 
 
 class ClaimController:
@@ -98,6 +106,7 @@ class ClaimController:
         self._syncer = parts.pod_syncer(self._context, parts.generator())
         self._releaser = parts.releaser(self._context)
         self._enqueuer = parts.enqueuer(self._context, self._syncer)
+        self._evictor = parts.evictor(self._context) if options.evicts else None
 
     def start(self) -> None:
         """Start the informers, then the workers.
@@ -111,9 +120,13 @@ class ClaimController:
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
         for index in range(self._options.workers):
             self._threads.append(concurrency.spawn(f"controller-{index}", self._work))
+        if self._evictor is not None:
+            self._evictor.start(timeout_s=SYNC_TIMEOUT_S)
 
     def stop(self) -> None:
         """Finish the keys being processed and end every thread."""
+        if self._evictor is not None:
+            self._evictor.stop()
         self._context.queue.close()
         for thread in self._threads:
             thread.join()
@@ -138,8 +151,8 @@ class ClaimController:
             api=self._api,
             queue=work_queues.WorkQueue("claim-controller.queue"),
             templates=self._informer(apis.CLAIM_TEMPLATES, template_events),
-            claims=self._informer(apis.CLAIMS, created, claim_events),
-            pods=self._informer(apis.PODS, pod_events),
+            claims=self._informer(apis.CLAIMS, created, claim_events, *self._evicting("on_claim")),
+            pods=self._informer(apis.PODS, pod_events, *self._evicting("on_pod")),
             groups=served_informers.ServedInformer(
                 self._api, [apis.POD_GROUPS], [group_events], namespace=self._options.namespace
             ),
@@ -149,6 +162,14 @@ class ClaimController:
             metrics=controller_metrics.ControllerMetrics(),
             gates=self._options.gates,
         )
+
+    def _evicting(self, method: str) -> list[informers.EventHandler]:
+        """Return the handlers that give events to the evictor, which is made later, if any."""
+
+        def pass_on(obj: Object) -> None:
+            getattr(self._evictor, method)(obj)
+
+        return [taint_evictors.Changes(pass_on)] if self._options.evicts else []
 
     def _informer(
         self, resource: apis.Resource, *handlers: informers.EventHandler

@@ -68,6 +68,11 @@ class WorkQueue:
             else:
                 self._failures.pop(key, None)
 
+    def add_after(self, key: str, wait_s: float) -> None:
+        """Add a key after a wait; a key waits for one time, the earliest."""
+        with self._changed:
+            self._add_at(key, concurrency.monotonic_s() + wait_s)
+
     def close(self) -> None:
         """Wake and end every `get`."""
         with self._changed:
@@ -85,7 +90,9 @@ class WorkQueue:
     def _retry(self, key: str) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         wait_s = min(RETRY_FIRST_S * 2.0 ** min(failures - 1, _DOUBLINGS_MAX), RETRY_MAX_S)
-        retried_at = concurrency.monotonic_s() + wait_s
+        self._add_at(key, concurrency.monotonic_s() + wait_s)
+
+    def _add_at(self, key: str, retried_at: float) -> None:
         if retried_at < self._retried_at.get(key, math.inf):
             self._retried_at[key] = retried_at
             heapq.heappush(self._retries, (retried_at, key))

@@ -13,6 +13,7 @@ from harness.subject.claim_control import (
     generating,
     pod_syncing,
     releasing,
+    taint_evictors,
 )
 from harness.subject.objects import claims
 
@@ -262,3 +263,53 @@ class ExtendedClaimsIgnoredEnqueuer(enqueuing.Enqueuer):
 
     def _claim_keys(self, pod: Object) -> list[str]:
         return list(claims.known_claim_keys(pod))
+
+
+class TaintsIgnoredEvictor(taint_evictors.TaintEvictor):
+    """No pod is evicted, whatever taints its devices have. A mutant.
+
+    It is as a cluster without the controller that evicts: pods go on with a device that its driver
+    says is broken.
+    """
+
+    facts = replacements.Facts(
+        name="taint-not-evicted", check="evicted_pods", worlds=("taint-evictions",)
+    )
+
+    def _evict(self, pod: Object) -> None:
+        """Leave the pod."""
+
+
+class SpecClaimsEvictor(taint_evictors.TaintEvictor):
+    """Only claims in a pod's spec count, not that of its extended resources (kubernetes#141290).
+
+    A pod that asks for an extended resource goes on with a device that has a NoExecute taint. Open;
+    kubernetes#142289 proposes to look at `status.extendedResourceClaimStatus` as well.
+    """
+
+    facts = replacements.Facts(
+        name="extended-claims-not-evicted",
+        check="evicted_pods",
+        issues=("kubernetes#141290",),
+        releases=replacements.Releases(first="1.34", last="1.36.3", is_open=True),
+        worlds=("extended-evictions",),
+    )
+
+    def _claim_keys(self, pod: Object) -> list[str]:
+        return list(claims.known_claim_keys(pod))
+
+
+class TolerationsIgnoredEvictor(taint_evictors.TaintEvictor):
+    """A pod is evicted at once, although its claim tolerates the taint. A mutant.
+
+    A scheduler that leaves the tolerations out of its results (kubernetes#134434) had the same
+    effect, but there the results are wrong.
+    """
+
+    facts = replacements.Facts(
+        name="tolerations-evicted", check="evicted_pods", worlds=("taint-evictions",)
+    )
+
+    def _tolerations(self, result: Object) -> list[Object]:
+        del result
+        return []

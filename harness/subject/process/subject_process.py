@@ -56,6 +56,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     weighs_nodes: bool = True
     """Prefer the nodes on which least is requested; runs leave it to the scenario."""
     lists_cached: bool = False
+    evicts: bool = False
+    """Of the claim controller: evict pods by NoExecute taints of their devices."""
     pauses: Pauses = Pauses()
     lease: leader_election.LeaseTimes = leader_election.LeaseTimes()
     """Used only with `--leader-elect`."""
@@ -190,6 +192,7 @@ def run_claim_controller(options: SubjectOptions) -> int:
         workers=options.workers,
         pod_groups=True,
         gates=feature_gates.parse(options.feature_gates),
+        evicts=settings.evicts,
     )
     if options.verbosity:
         klog.use(_logger(options))

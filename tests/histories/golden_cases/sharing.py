@@ -165,10 +165,49 @@ TAINTS = [
     )
 ]
 
+EVICTING: Object = {
+    "settings": {
+        "pools": {"changes": [{"kind": "taint", "effect": "NoExecute"}]},
+        "subject": {"claim_controller": "python"},
+    },
+    "requirements": plans.Requirements(
+        allocations_min=0,
+        pods_running_min=0,
+        reservations_min=0,
+        examined=["evicted_pods"],
+    ),
+    "resources": ["resourceclaims", "pods", "resourceslices"],
+}
+
+
+def evicted(name: str, *, deleting: bool = False) -> recording.Commit:
+    """A pod that is to be deleted because of a taint."""
+    value = worlds.pod(name, claim="a", node="n", deleting=deleting)
+    condition = {"type": "DisruptionTarget", "status": "True"}
+    value["status"]["conditions"] = [{**condition, "reason": "DeletionByDeviceTaintManager"}]
+    return recording.pod(value)
+
+
+def of_taint(effect: str) -> recording.Commit:
+    """A node whose devices have a taint of this effect."""
+    return recording.piece(worlds.devices_of("n", 4, taints=[{"key": "broken", "effect": effect}]))
+
+
+USED = [NODE, claim("a", "0", users=["p"]), pod("p", claim="a", node="n")]
+EVICTIONS = [
+    Case(check="evicted_pods", name=name, commits=commits, plan=EVICTING)
+    for name, commits in (
+        ("VALID", [*USED, of_taint("NoExecute"), evicted("p"), evicted("p", deleting=True)]),
+        ("INVALID", [*USED, of_taint("NoSchedule"), evicted("p"), evicted("p", deleting=True)]),
+        ("UNKNOWN-none", [*USED, of_taint("NoExecute")]),
+    )
+]
+
 CASES: Sequence[Case] = (
     *EXCLUSIVITY,
     *CONSUMPTION,
     *SCHEDULERS,
     *RESERVATIONS,
     *TAINTS,
+    *EVICTIONS,
 )

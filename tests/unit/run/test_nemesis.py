@@ -38,6 +38,7 @@ def test_every_kind_but_those_that_need_more_than_chance_can_be_drawn() -> None:
         "reboot-node",
         "plugin",
         "overlook-finalizers",
+        "evict-by-old-client",
     }
 
 

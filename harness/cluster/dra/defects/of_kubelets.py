@@ -198,16 +198,17 @@ class OldClaimUsed(claim_managers.ClaimManager):
 class UnnamedClaimStopsUnprepare(claim_managers.ClaimManager):
     """A pod whose status does not name its claim stays Terminating (kubernetes#139772).
 
-    The claim of a template was not made before the pod was deleted, and is not made after that. At
-    the end of the pod the kubelet asks the pod's status for the names of its claims, fails with
-    "ResourceClaim not created yet", and repeats that for ever. As in each kubelet from 1.34.2 to
-    1.36.3 that was tried. The correct kubelet ends what it has noted for the pod.
+    The claim of a template was not made before the pod was deleted, and is not made after that; or
+    a client from before DRA has dropped the name (kubernetes#139876). At the end of the pod the
+    kubelet asks the pod's status for the names of its claims, fails with "ResourceClaim not created
+    yet", and repeats that for ever. As in each kubelet from 1.34.2 to 1.36.3 that was tried. The
+    correct kubelet ends what it has noted for the pod.
     """
 
     facts = replacements.Facts(
         name="unnamed-claim-stops-unprepare",
         check="claim_progress",
-        issues=("kubernetes#139772",),
+        issues=("kubernetes#139772", "kubernetes#139876"),
         releases=replacements.Releases(last="1.36.3", is_open=True, of="the kubelet"),
         worlds=("claim-not-named",),
     )
@@ -227,8 +228,12 @@ class UnnamedClaimStopsUnprepare(claim_managers.ClaimManager):
             self._unnamed.pop(uid, None)
         super().prepare(pod, known)
 
-    def unprepare(self, pod_uid: str) -> None:
+    def unprepare(self, pod_uid: str, pod: Object | None = None) -> None:
         """Refuse a pod that has a claim without a name."""
-        if pod_uid in self._unnamed:
-            raise claim_managers.not_created(self._unnamed[pod_uid])
-        super().unprepare(pod_uid)
+        unnamed = self._unnamed.get(pod_uid)
+        if pod is not None:
+            names = [claim.name for claim in pod_claims.of(pod)]
+            unnamed = pod if pod_claims.UNKNOWN_NAME in names else None
+        if unnamed is not None:
+            raise claim_managers.not_created(unnamed)
+        super().unprepare(pod_uid, pod)

@@ -19,6 +19,8 @@ spec = functools.partial(world_specs.spec, private_locks=world_specs.contended("
 class ControlledWorld(small_world.SmallWorld):
     """A world with a claim controller beside the schedulers."""
 
+    evicts = False
+    """The controller evicts pods by taints of their devices."""
     judged_by: Sequence[Callable[[], protocol.Oracle]] = (
         device_exclusivity.DeviceExclusivity,
         reservations.Reservations,
@@ -34,7 +36,7 @@ class ControlledWorld(small_world.SmallWorld):
     def start_others(self) -> None:
         """Create the template of claims, and start the claim controller."""
         self.create(self.new_template())
-        chosen = claim_controllers.ControllerOptions(workers=WORKERS)
+        chosen = claim_controllers.ControllerOptions(workers=WORKERS, evicts=self.evicts)
         api = self.api_of(api_events.CONTROLLER)
         claim_controllers.ClaimController(api, chosen, self.parts.controller).start()
 

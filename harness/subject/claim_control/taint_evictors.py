@@ -1,0 +1,222 @@
+"""Evicts the pods whose devices get a NoExecute taint that they do not tolerate.
+
+After pkg/controller/devicetainteviction, a controller beside the one of claims in
+kube-controller-manager. Taints are those of the slices and of DeviceTaintRules; a rule also taints
+devices that are in no slice any more. The results of its claims say what a pod tolerates.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from harness import concurrency
+from harness.client import apis, informers, served_informers, transports
+from harness.model.objects import Object
+from harness.subject.claim_control import (
+    controller_contexts,
+    eviction_times,
+    generating,
+    work_queues,
+)
+from harness.subject.objects import claims
+from harness.subject.telemetry import klog
+
+CONDITION = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByDeviceTaintManager",
+    "message": "Device Taint manager: deleting due to NoExecute taint",
+}
+"""The condition of an evicted pod, in upstream's words."""
+
+
+class TaintEvictor:
+    """Follows slices and rules, and deletes pods when their time has come."""
+
+    def __init__(self, context: controller_contexts.ControllerContext) -> None:
+        self._context = context
+        self._queue = work_queues.WorkQueue("taint-evictor.queue")
+        self._guard = concurrency.lock("taint-evictor.devices")
+        self._slices: dict[str, Object] = {}
+        self._rules: dict[str, Object] = {}
+        self._slice_informer = informers.Informer(
+            context.api,
+            apis.SLICES,
+            name="evictor-resourceslices",
+            handlers=[self._following(self._slices)],
+        )
+        self._rule_informer = served_informers.ServedInformer(
+            context.api,
+            [apis.TAINT_RULES, apis.OLD_TAINT_RULES],
+            [self._following(self._rules)],
+        )
+        self._thread: concurrency.Thread | None = None
+
+    def start(self, *, timeout_s: float) -> None:
+        """Start to follow, and then to evict. Raises ClusterError without a list in time."""
+        self._slice_informer.start()
+        self._slice_informer.wait_synced(timeout_s=timeout_s)
+        self._rule_informer.start(timeout_s=timeout_s)
+        self._thread = concurrency.spawn("taint-evictor", self._work)
+
+    def stop(self) -> None:
+        """End what was started."""
+        self._queue.close()
+        if self._thread is not None:
+            self._thread.join()
+        self._rule_informer.stop()
+        self._slice_informer.stop()
+
+    # -------------------------------------------------------------------------- events
+
+    def on_pod(self, pod: Object) -> None:
+        """Look at a pod that is bound and has claims."""
+        if pod["spec"].get("nodeName") and self._claim_keys(pod):
+            self._queue.add(informers.key_of(pod))
+
+    def on_claim(self, claim: Object) -> None:
+        """Look at the pods for which a claim is reserved."""
+        for entry in claims.reservations_of(claim):
+            if entry.get("resource") == "pods" and not entry.get("apiGroup"):
+                self._queue.add(generating.key_of(claim, entry["name"]))
+
+    def on_taints(self) -> None:
+        """Look at the pods of all allocated claims after a change of taints."""
+        for claim in self._context.claims.objects():
+            if claims.allocation_of(claim) is not None:
+                self.on_claim(claim)
+
+    def _following(self, known: dict[str, Object]) -> "Changes":
+        """Return the handler of an informer that keeps the newest state of each object."""
+
+        def keep(obj: Object) -> None:
+            with self._guard:
+                known[informers.key_of(obj)] = obj
+            self.on_taints()
+
+        def forget(last: Object) -> None:
+            with self._guard:
+                known.pop(informers.key_of(last), None)
+            self.on_taints()
+
+        return Changes(keep, forget)
+
+    # ----------------------------------------------------------------------------- times
+
+    def _due_s(self, pod: Object) -> float | None:
+        """Return when a bound pod must go, in seconds since the epoch; None: it may stay."""
+        times = [
+            self._result_due_s(result)
+            for claim in self._claims_of(pod)
+            for result in (claims.allocation_of(claim) or {}).get("devices", {}).get("results", ())
+        ]
+        return min((time for time in times if time is not None), default=None)
+
+    def _result_due_s(self, result: Object) -> float | None:
+        return eviction_times.due_s(self._taints_of(result), self._tolerations(result))
+
+    def _tolerations(self, result: Object) -> Sequence[Object]:
+        """Return what an allocated device's claim tolerates."""
+        return result.get("tolerations") or ()
+
+    def _claims_of(self, pod: Object) -> Iterator[Object]:
+        """Yield the allocated claims of a pod that are reserved for it."""
+        for key in self._claim_keys(pod):
+            claim = self._context.claims.get(key)
+            if claim is not None and claims.is_reserved_for(claim, pod):
+                yield claim
+
+    def _claim_keys(self, pod: Object) -> list[str]:
+        """Return the keys of all claims of the pod that are known."""
+        return [*claims.known_claim_keys(pod), *generating.extended_claim_keys(pod)]
+
+    def _taints_of(self, result: Object) -> list[Object]:
+        """Return the taints of an allocated device, of slices and of rules."""
+        with self._guard:
+            slices, rules = list(self._slices.values()), list(self._rules.values())
+        tainting = [rule["spec"] for rule in rules]
+        found = [item["taint"] for item in tainting if _selects(item.get("deviceSelector"), result)]
+        return found + [taint for item in _listed(slices, result) for taint in item]
+
+    # -------------------------------------------------------------------------- workers
+
+    def _work(self) -> None:
+        while True:
+            try:
+                key = self._queue.get()
+            except concurrency.Closed:
+                return
+            self._queue.done(key, failed=not self._sync(key))
+
+    def _sync(self, key: str) -> bool:
+        """Evict a pod whose time has come, or look again later; return whether that succeeded."""
+        pod = self._context.pods.get(key)
+        if pod is None or claims.is_deleting(pod) or not pod["spec"].get("nodeName"):
+            return True
+        due_s = self._due_s(pod)
+        if due_s is None:
+            return True
+        if (wait_s := due_s - concurrency.wall_s()) > 0:
+            self._queue.add_after(key, wait_s)
+            return True
+        try:
+            self._evict(pod)
+        except (apis.ApiError, transports.TransportError) as error:
+            concurrency.step("controller.failed", key=key, reason=str(error))
+            return False
+        return True
+
+    def _evict(self, pod: Object) -> None:
+        """Delete a pod, after its condition has said why. Raises ApiError or TransportError."""
+        meta = pod["metadata"]
+        place = {"namespace": meta["namespace"]}
+        said = {"metadata": {"uid": meta["uid"]}, "status": {"conditions": [CONDITION]}}
+        with apis.if_there():
+            self._context.api.patch(
+                apis.PODS,
+                meta["name"],
+                said,
+                kind=apis.PatchKind.STRATEGIC,
+                subresource="status",
+                **place,
+            )
+            self._context.api.delete(apis.PODS, meta["name"], uid=meta["uid"], **place)
+        klog.info(2, "Evicted pod by deleting it", pod=pod)
+        concurrency.step("controller.evicted", pod=meta["uid"])
+
+
+class Changes(informers.StateHandler):
+    """Passes the events of an informer on."""
+
+    def __init__(
+        self, on_state: Callable[[Object], None], on_delete: Callable[[Object], None] | None = None
+    ) -> None:
+        """`on_delete` None: deletions are ignored."""
+        self._on_state, self._on_delete = on_state, on_delete
+
+    def on_state(self, obj: Object) -> None:
+        """Handle a new or changed object."""
+        self._on_state(obj)
+
+    def on_delete(self, last: Object) -> None:
+        """Handle the deletion of an object."""
+        if self._on_delete is not None:
+            self._on_delete(last)
+
+
+def _selects(selector: Object | None, result: Object) -> bool:
+    """Return whether a rule selects a device; without a selector it selects none."""
+    if selector is None:
+        return False
+    return all(selector.get(key) in (None, result[key]) for key in ("driver", "pool", "device"))
+
+
+def _listed(slices: Iterable[Object], result: Object) -> Iterator[Sequence[Object]]:
+    """Yield the taints of a device in the slices of its pool's newest generation."""
+    place = result["driver"], result["pool"]
+    specs = [item["spec"] for item in slices]
+    of_pool = [spec for spec in specs if (spec["driver"], spec["pool"]["name"]) == place]
+    newest = max((spec["pool"]["generation"] for spec in of_pool), default=-math.inf)
+    for spec in of_pool:
+        for device in spec.get("devices") or () if spec["pool"]["generation"] == newest else ():
+            if device["name"] == result["device"]:
+                yield device.get("taints") or ()
