@@ -142,6 +142,9 @@ class Execution:
 
     def _run_phases(self) -> None:
         """Start everything in the scenario's order and wait for the goal."""
+        for one in self._scenario.object_sets:
+            if one.left_out:
+                self._progress.note(f"{one.file}: left out: {', '.join(one.left_out)}")
         self._pods.start()
         self._memory.start()
         if self._plan.progress_s is not None:

@@ -30,6 +30,7 @@ from harness.scenario import (
     specs,
     traffic_specs,
 )
+from harness.scenario.object_sets import objections
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
@@ -202,6 +203,7 @@ def plan(
         folder=binaries or getattr(profile, "binaries", ""),
     )
     scenario = scenario.model_copy(update={"subject": subject.spec})
+    _require_understood_pods(scenario)
     faults = fault_planning.plan(
         scenario,
         seed=seed,
@@ -275,6 +277,17 @@ def _require_no_rules(scenario: specs.Scenario) -> None:
         raise errors.ScenarioError(
             "pools.from: expected no DeviceTaintRules on a cluster that others use, got some: "
             "remove them from the files, or choose another cluster"
+        )
+
+
+def _require_understood_pods(scenario: specs.Scenario) -> None:
+    """Raise ScenarioError for pods that our scheduler would place regardless of what they ask."""
+    kinds = [item.kind for item in scenario.subject.schedulers]
+    found = list(objections.of_python_scheduler(scenario.object_sets))
+    if found and "python" in kinds:
+        raise errors.ScenarioError(
+            "expected pods whose keys this repository's scheduler looks at, got "
+            f"{'; '.join(found)}: remove them, or choose --subject kube-scheduler"
         )
 
 

@@ -200,7 +200,7 @@ def _of_publishing_drivers(scenario: specs.Scenario) -> Iterator[str]:
 def _of_objects(scenario: specs.Scenario) -> Iterator[str]:
     """Check what the manifests of users say."""
     pools = scenario.pools
-    yield from objections_of_objects.of_sets(
+    yield from objections_of_objects.of_pools(
         scenario.object_sets, classes=pools.class_names, resources=pools.extended_resources
     )
     if scenario.object_sets and scenario.subject.own_devices:

@@ -9,6 +9,7 @@ import functools
 import logging
 import os
 import pathlib
+import signal
 from typing import Any
 
 import gevent
@@ -18,7 +19,7 @@ from locust import env, events, runners
 from harness import bound_processes
 from harness.extensions import loading
 from harness.history import directories, plans
-from harness.traffic import assignments, launching, user_classes, users, workers
+from harness.traffic import assignments, launching, load_shapes, user_classes, users, workers
 from harness.traffic.remote import master as remote_master
 
 DONE = "flake-hunt-done"
@@ -38,7 +39,8 @@ QUIT_TIMEOUT_S = launching.STOP_TIMEOUT_S + 5.0
 
 _directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
 _traffic = plans.read(_directory.plan).settings["traffic"]
-globals().update(user_classes.of(_traffic))  # Locust finds user classes by searching this module
+# Locust finds user classes and the shape by searching this module.
+globals().update(user_classes.of(_traffic), **user_classes.shape_of(_traffic))
 # Right after the fork: a worker that has not connected when its master is killed would otherwise
 # try to connect for minutes.
 os.register_at_fork(after_in_child=functools.partial(bound_processes.die_with, os.getpid()))
@@ -65,6 +67,9 @@ class _Master:
         runner.register_message(DONE, self._on_done)
         runner.register_message(FAILED, self._on_failed)
         environment.events.quit.add_listener(self._wait_for_workers)
+        load_shapes.lead(environment, runner, self._fail)
+        if environment.shape_class is not None:  # Locust handles it only after the shape's end
+            gevent.signal_handler(signal.SIGTERM, self._end)
         gevent.spawn(self._look_for_lost_workers)
 
     def expect_workers(self) -> None:
@@ -79,8 +84,11 @@ class _Master:
             self._end()
 
     def _on_failed(self, msg: Any, **_: Any) -> None:
+        self._fail(msg.data)
+
+    def _fail(self, why: str) -> None:
         """Quit with an error: without this user, the load is not the one that was asked for."""
-        logging.error("%s", msg.data)
+        logging.error("%s", why)
         self._environment.process_exit_code = launching.USER_FAILED
         self._end()
 
@@ -116,8 +124,8 @@ def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) 
     worker = workers.Worker(assignments.of_environment())
     users.ClaimUser.worker = worker
     worker.on_done = lambda: runner.send_message(DONE, {"worker": worker.index})
-    add = environment.events.spawning_complete.add_listener
-    add(lambda **_: worker.release(users=runner.target_user_count))
+    load_shapes.release(worker, environment, is_shaped=environment.shape_class is not None)
+    load_shapes.hear_the_end(worker, runner)
     if _traffic.get("locustfile"):
         environment.events.user_error.add_listener(
             lambda exception, **_: runner.send_message(FAILED, loading.told(exception))

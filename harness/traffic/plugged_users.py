@@ -3,6 +3,7 @@
 Importing them imports Locust, so that the planner of a run asks a process of its own about them.
 """
 
+import functools
 import importlib.util
 import inspect
 import json
@@ -25,11 +26,7 @@ def classes(reference: str) -> dict[str, type[users.ClaimUser]]:
 
     Raises PluginError if there are none, or it cannot be imported.
     """
-    found = _found(reference)
-    given = (
-        vars(found) if isinstance(found, ModuleType) else {getattr(found, "__name__", ""): found}
-    )
-    _require_no_shape(reference, given.items())
+    given = _given(reference)
     chosen: dict[str, Any] = {
         name: item
         for name, item in given.items()
@@ -44,14 +41,30 @@ def classes(reference: str) -> dict[str, type[users.ClaimUser]]:
     return chosen
 
 
-def _require_no_shape(reference: str, given: Iterable[tuple[str, Any]]) -> None:
-    """Raise PluginError for a LoadTestShape: it would change the number of users."""
-    for name, item in given:
-        if load_locustfile.is_shape_class(item):
-            raise errors.PluginError(
-                f"expected no LoadTestShape in {reference}, got {name}: the scenario says how many "
-                "users there are (traffic.users) and for how long (traffic.duration_s); remove it"
-            )
+def shape(reference: str) -> dict[str, type[locust.LoadTestShape]]:
+    """Return the LoadTestShape of a locustfile or plug-in by its name; empty: it has none.
+
+    Raises PluginError if there are several, and as `classes` does.
+    """
+    found = {
+        name: item
+        for name, item in _given(reference).items()
+        if load_locustfile.is_shape_class(item)
+    }
+    if len(found) > 1:
+        raise errors.PluginError(
+            f"expected at most one LoadTestShape in {reference}, got {', '.join(found)}: remove all "
+            "but one, or make one the abstract base of the other"
+        )
+    return found
+
+
+def _given(reference: str) -> dict[str, Any]:
+    """Return the names of a locustfile or of a plug-in's module, or the plug-in itself."""
+    found = _found(reference)
+    if isinstance(found, ModuleType):
+        return vars(found)
+    return {getattr(found, "__name__", ""): found}
 
 
 def _require_ours(reference: str, name: str, item: type[Any]) -> None:
@@ -85,6 +98,7 @@ def _without_tasks(tasks: Iterable[Any]) -> Iterator[str]:
             yield task.__name__
 
 
+@functools.cache
 def _found(reference: str) -> Any:
     path = pathlib.Path(reference)
     if not path.is_file():
@@ -103,5 +117,10 @@ def _found(reference: str) -> Any:
     return module
 
 
+def _tried(reference: str) -> list[str]:
+    """Return the names of the users and the shape."""
+    return sorted([*classes(reference), *shape(reference)])
+
+
 if __name__ == "__main__":
-    isolation.answer(lambda message: json.dumps(sorted(classes(message.decode()))).encode())
+    isolation.answer(lambda message: json.dumps(_tried(message.decode())).encode())

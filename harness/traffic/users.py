@@ -1,5 +1,6 @@
 """The base class of the Locust users: their identity, and the calls and waits of all profiles."""
 
+import contextlib
 import itertools
 import random
 import time
@@ -8,8 +9,10 @@ from typing import Any
 
 import gevent
 import locust
+from gevent import pool
 from locust import env, exception
 from locust.user import users as locust_users
+from locust.user.task import LOCUST_STATE_STOPPING
 
 from harness import clocks, errors
 from harness.client import apis
@@ -57,12 +60,8 @@ class ClaimUser(locust.User):
     def work_once(self) -> None:
         """Do all of the user's work, then stop."""
         self.worker.released.wait()
-        try:
+        with contextlib.suppress(PodLeft):  # the judge finds the pod
             self.work()
-        except PodLeft:
-            pass  # the judge finds the pod
-        finally:
-            self.worker.user_done()
         raise exception.StopUser
 
     def work(self) -> None:
@@ -72,6 +71,22 @@ class ClaimUser(locust.User):
         """
         self.worker.when_time_is_up(self.stop)
         _OwnTasks(self).run()
+
+    def start(self, group: pool.Group) -> Any:
+        """Start as in Locust, and be counted until the end, however it comes."""
+        started = super().start(group)
+        self.worker.user_begins()
+        started.rawlink(lambda _: gevent.spawn(self.worker.user_done))
+        return started
+
+    def stop(self, force: bool = False) -> bool:  # noqa: FBT001, FBT002 - as in Locust
+        """Stop as in Locust, where only the first call may be made.
+
+        The end of the time, a shape and Locust itself may each ask for it.
+        """
+        if self._state == LOCUST_STATE_STOPPING and not force:
+            return False
+        return bool(super().stop(force))
 
     @classmethod
     def own_tasks(cls) -> list[Any]:

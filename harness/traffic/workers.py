@@ -41,7 +41,10 @@ class Worker:
         """Called when all users of this process are done; set before `release`."""
         self.patience_s: float = getattr(self.scenario.traffic, "surge_after_s", 0.0)
         """Seconds after which a user begins something beside what it waits for; 0: never."""
-        self._users_at_work = 0
+        self._users_at_work: int | None = None
+        """None: it is not known before their work, as a shape says how many there are."""
+        self._working = 0
+        self._is_done = False
         self._least_ns, self._most_ns = 0, 0
         self._user_numbers = itertools.count()
         self._items = self._my_share()
@@ -78,20 +81,56 @@ class Worker:
     def release(self, *, users: int) -> None:
         """Let all users begin at the same time; `users` is their number in this process."""
         self._users_at_work = users
+        self._begin()
+        if not users:  # fewer users than workers
+            self._finish()
+
+    def release_shaped(self) -> None:
+        """Let users begin as soon as they are there; a shape says when they come and go.
+
+        All calls but the first have no effect.
+        """
+        if not self.released.is_set():
+            self._begin()
+            self.when_time_is_up(self._end_shaped)
+
+    def _end_shaped(self) -> None:
+        if not self._working:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Report once that all users are done."""
+        if not self._is_done:
+            self._is_done = True
+            self.on_done()
+
+    def end_time(self) -> None:
+        """Let users begin nothing new: the shape has ended."""
+        self._most_ns = clocks.monotonic_ns()
+
+    def _begin(self) -> None:
+        """Begin the time of the load, and let the users work."""
         least_s = getattr(self.scenario.traffic, "duration_s", 0)
         most_s = max(least_s, getattr(self.scenario.traffic, "duration_max_s", 0))
         now_ns = clocks.monotonic_ns()
         self._least_ns, self._most_ns = now_ns + int(least_s * 1e9), now_ns + int(most_s * 1e9)
         gevent.spawn(self._await_end)
         self.released.set()
-        if not users:  # fewer users than workers
-            self.on_done()
+
+    def user_begins(self) -> None:
+        """Count a user that begins to work."""
+        self._working += 1
 
     def user_done(self) -> None:
         """Count a user that is done; after the last one the worker is done."""
-        self._users_at_work -= 1
-        if not self._users_at_work:
-            self.on_done()
+        self._working -= 1
+        if self._users_at_work is None:
+            is_last = self._time_is_up.is_set() and not self._working
+        else:
+            self._users_at_work -= 1
+            is_last = not self._users_at_work
+        if is_last:
+            self._finish()
 
     def stop(self) -> None:
         """Let users begin nothing new, and wake those that wait."""

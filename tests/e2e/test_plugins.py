@@ -47,6 +47,15 @@ class Stay(SequentialTaskSet):
 class Person(users.ClaimUser):
     tasks = {Stay: 1}
 """
+SHAPE = """
+from locust import LoadTestShape
+
+class Steps(LoadTestShape):
+    steps = [(6, 100), (9, 100), None]
+
+    def tick(self):
+        return self.steps.pop(0)
+"""
 
 
 @pytest.fixture
@@ -121,18 +130,13 @@ def test_users_who_fail_make_the_run_unknown_by_name(tmp_path: pathlib.Path) -> 
     assert "its reason" in (running.run_directory(tmp_path) / "logs" / "traffic.log").read_text()
 
 
-def test_task_sets_make_the_load(tmp_path: pathlib.Path) -> None:
+def test_task_sets_and_a_shape_make_the_load_until_the_shape_ends(tmp_path: pathlib.Path) -> None:
+    """Long before the scenario's time, and no user of the second step is left out."""
     scenario = running.scenario(tmp_path)
-    (tmp_path / "sequence.py").write_text(SEQUENCE)
-    code, text = running.run(tmp_path, "run", str(scenario), "--locustfile", "sequence.py")
+    (tmp_path / "shaped.py").write_text(SEQUENCE + SHAPE)
+    times = ["--set", "traffic.duration_s=60", "--set", "traffic.duration_max_s=60"]
+    code, text = running.run(tmp_path, "run", str(scenario), "--locustfile", "shaped.py", *times)
     assert code == 0, text
-
-
-def test_a_load_shape_is_refused_before_anything_is_provisioned(tmp_path: pathlib.Path) -> None:
-    scenario = running.scenario(tmp_path)
-    shape = "from locust import LoadTestShape\nclass Steps(LoadTestShape):\n    pass\n"
-    (tmp_path / "shaped.py").write_text(SEQUENCE + shape)
-    code, text = running.run(tmp_path, "run", str(scenario), "--locustfile", "shaped.py")
-    assert code == 2, text
-    assert "got Steps" in text
-    assert not (tmp_path / "reports").exists()
+    log = (running.run_directory(tmp_path) / "logs" / "traffic.log").read_text()
+    assert '"Person": 9' in log
+    assert "the shape has ended" in log

@@ -60,6 +60,8 @@ def _axes(scenario: specs.Scenario) -> Iterator[Axis]:
     yield _of_traffic(scenario, "processes", 1)
     if isinstance(traffic, traffic_specs.SharedTraffic):
         yield _of_traffic(scenario, "pods_per_claim", 1)
+    if isinstance(traffic, traffic_specs.ObjectsTraffic):
+        yield _of_files(scenario, traffic)
     if isinstance(traffic, traffic_specs.TimedTraffic):
         yield _of_duration(scenario, traffic)
 
@@ -75,6 +77,19 @@ def _of_traffic(scenario: specs.Scenario, key: str, least: int) -> Axis:
         least=least,
         resized=lambda size: changed(scenario, traffic=_updated(scenario.traffic, key, int(size))),
     )
+
+
+def _of_files(scenario: specs.Scenario, traffic: traffic_specs.ObjectsTraffic) -> Axis:
+    """Return the axis of the files of manifests; the last ones go first."""
+
+    def resized(size: float) -> specs.Scenario:
+        kept = traffic.sets[: int(size)]
+        files = [one.file for one in kept]
+        return changed(
+            scenario, traffic=traffic.model_copy(update={"sets": kept, "objects": files})
+        )
+
+    return Axis(name="files", value=len(traffic.sets), least=1, resized=resized)
 
 
 def _of_duration(scenario: specs.Scenario, traffic: traffic_specs.TimedTraffic) -> Axis:

@@ -9,22 +9,35 @@ _PLAIN = ("cpu", "memory")
 """Resources that every fake node offers."""
 
 
-def of_sets(
+def of_pools(
     sets: Sequence[set_specs.ObjectSet], *, classes: Sequence[str], resources: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield one line for each thing that cannot work in a run.
+    """Yield one line for each thing that the run's pools do not offer.
 
     `classes` are the DeviceClasses of the run, `resources` the extended resources that one of them
-    offers; both empty: they are not known before the run.
+    or the nodes offer.
     """
+    for one in sets:
+        yield from _of_classes(one, classes)
+        for item, workload in workloads.of_set(one):
+            yield from _of_amounts(_spec_of(one, item, workload), workload, resources)
+
+
+def _spec_of(
+    one: set_specs.ObjectSet, item: set_specs.SetObject, workload: workloads.Workload
+) -> str:
+    """Return the place of the pods' spec in sentences."""
+    return f"{one.where(item)}: {f'{workload.at}.' if workload.at else ''}spec."
+
+
+def of_sets(sets: Sequence[set_specs.ObjectSet]) -> Iterator[str]:
+    """Yield one line for each thing that cannot work, whatever the run's pools are."""
     templates = {item.name: item for one in sets for item in one.of_kind(set_specs.TEMPLATE)}
     for one in sets:
         yield from _of_names(one)
-        yield from _of_classes(one, classes)
         for item, workload in workloads.of_set(one):
-            where = f"{one.where(item)}: {f'{workload.at}.' if workload.at else ''}spec."
+            where = _spec_of(one, item, workload)
             yield from _of_references(where, workload, one, templates)
-            yield from _of_amounts(where, workload, classes, resources)
             yield from _of_life(where, workload)
         if not any(workloads.of_set(one)):
             yield f"{one.file}: expected a Pod, or something with a template of pods, got none"
@@ -41,7 +54,7 @@ def _of_classes(one: set_specs.ObjectSet, classes: Sequence[str]) -> Iterator[st
     for item in (*one.of_kind(set_specs.CLAIM), *one.of_kind(set_specs.TEMPLATE)):
         asked = [choice.device_class_name for choice in claim_of(item).alternatives]
         for name in dict.fromkeys(asked):
-            if classes and name not in classes:
+            if name not in classes:
                 yield (
                     f"{one.where(item)}: deviceClassName: expected a DeviceClass of the run "
                     f"({', '.join(classes)}), got {name!r}; name its file in pools.from, or set "
@@ -120,12 +133,9 @@ def _of_used(
 def _of_amounts(
     where: str,
     workload: workloads.Workload,
-    classes: Sequence[str],
     resources: Mapping[str, str],
 ) -> Iterator[str]:
     """Check that the run's nodes or classes offer each resource."""
-    if not classes:
-        return
     known = {*_PLAIN, *resources}
     for place, container in workload.shape.spec.every_container:
         for name in sorted(container.amounts - known):

@@ -17,7 +17,7 @@ from locust.rpc import Message
 
 from harness import clocks, errors, regular_files
 from harness.history import directories, journal_writer, plans, records
-from harness.traffic import launching
+from harness.traffic import launching, load_shapes
 from harness.traffic.remote import admission, messages
 
 
@@ -136,9 +136,11 @@ class Master:
             runner.register_message(messages.kind(kind), self._decoding(kind, handler))
         self._locust_handles, runner.handle_message = runner.handle_message, self._admit_runners
         environment.events.quitting.add_listener(self._on_quitting)
-        # Locust handles SIGTERM only from the start of the load on.
+        # Locust handles SIGTERM only from the start of the load on, and with a shape never.
+        load_shapes.lead(environment, runner, lambda why: self._end(launching.USER_FAILED, why))
         early = gevent.signal_handler(signal.SIGTERM, self._on_early_signal)
-        environment.events.test_start.add_listener(lambda **_: early.cancel())
+        if environment.shape_class is None:
+            environment.events.test_start.add_listener(lambda **_: early.cancel())
         gevent.spawn(self._look_after_workers)
 
     # ------------------------------------------------------------------------ messages

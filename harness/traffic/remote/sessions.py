@@ -15,7 +15,14 @@ from harness.client import journaling
 from harness.extensions import loading
 from harness.history import journal_writer, plans
 from harness.model import naming
-from harness.traffic import assignments, launching, user_classes, users, workers
+from harness.traffic import (
+    assignments,
+    launching,
+    load_shapes,
+    user_classes,
+    users,
+    workers,
+)
 from harness.traffic.remote import admission, channels, journal_streams, messages, reaching
 
 
@@ -109,13 +116,13 @@ class Session:
 
     def _take_part(self) -> None:
         welcome = self._introduce()
-        plan, classes = self._read(welcome)
+        plan, classes, is_shaped = self._read(welcome)
         reaching.require_cluster_of(plan, self._options.kubeconfig)
         self._join()
         name = naming.traffic(welcome.index)
         self._options.note(f"takes part in run {plan.run_id} of {plan.scenario} as {name}")
         worker = self._prepared(plan, welcome.index)
-        runner = self._connect(worker, classes)
+        runner = self._connect(worker, classes, is_shaped=is_shaped)
         self._wait_for_users(worker, runner)
         worker.watch.stop()
         self._close_journal()
@@ -146,8 +153,11 @@ class Session:
 
     def _read(
         self, welcome: messages.Welcome
-    ) -> tuple[plans.Plan, dict[str, type[users.ClaimUser]]]:
-        """Return the plan and the user classes. Raises PluginError if they cannot be imported."""
+    ) -> tuple[plans.Plan, dict[str, type[users.ClaimUser]], bool]:
+        """Return the plan, the user classes, and whether a shape says how many users there are.
+
+        Raises PluginError if they cannot be imported.
+        """
         path = self._options.folder / "plan.json"
         writing.replace(path, welcome.plan)
         plan = plans.read(path)
@@ -156,7 +166,7 @@ class Session:
             locustfile = self._options.folder / "locustfile.py"
             writing.replace(locustfile, welcome.locustfile)
             traffic["locustfile"] = str(locustfile)
-        return plan, user_classes.of(traffic)
+        return plan, user_classes.of(traffic), bool(user_classes.shape_of(traffic))
 
     def _join(self) -> None:
         """Send the master the offset of this clock, until it has noted host and clock."""
@@ -189,7 +199,11 @@ class Session:
         return worker
 
     def _connect(
-        self, worker: workers.Worker, classes: dict[str, type[users.ClaimUser]]
+        self,
+        worker: workers.Worker,
+        classes: dict[str, type[users.ClaimUser]],
+        *,
+        is_shaped: bool,
     ) -> AdmittedRunner:
         """Connect Locust's runner, which starts users when the master says so."""
 
@@ -198,9 +212,7 @@ class Session:
                 self._channel.send(messages.Ready(runner=runner))
 
         environment = env.Environment(user_classes=list(classes.values()))
-        environment.events.spawning_complete.add_listener(
-            lambda **_: worker.release(users=self._users())
-        )
+        load_shapes.release(worker, environment, is_shaped=is_shaped)
         environment.events.user_error.add_listener(
             lambda exception, **_: self._channel.send(
                 messages.UserFailed(reason=loading.told(exception))
@@ -209,10 +221,8 @@ class Session:
         self._runner = environment.runner = AdmittedRunner(
             environment, self._options.host, self._options.port, admit=admit
         )
+        load_shapes.hear_the_end(worker, self._runner)
         return self._runner
-
-    def _users(self) -> int:
-        return self._runner.target_user_count if self._runner else 0
 
     def _wait_for_users(self, worker: workers.Worker, runner: AdmittedRunner) -> None:
         """Wait until all users are done, or have to stop and have ended their calls."""

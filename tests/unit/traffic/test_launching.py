@@ -41,6 +41,7 @@ class Flow(SequentialTaskSet):
 class Nests(users.ClaimUser):
     tasks = {{Flow: 2, Flow.Nested: 1}}
 """
+SHAPE = "\nclass Steps(LoadTestShape):\n    def tick(self):\n        return None\n"
 WRONG = {
     "none.py": (USERS, "expected a subclass of harness.traffic.users.ClaimUser in"),
     "plain.py": (
@@ -53,8 +54,8 @@ WRONG = {
         "in Both of .*, got both",
     ),
     "shaped.py": (
-        f"{FINE}\nclass Steps(LoadTestShape):\n    def tick(self):\n        return None\n",
-        r"expected no LoadTestShape in .*shaped\.py, got Steps: .*traffic\.users",
+        f"{FINE}{SHAPE}\nclass Stairs(Steps):\n    pass\n",
+        r"expected at most one LoadTestShape in .*shaped\.py, got Steps, Stairs: remove all but",
     ),
     "empty.py": (
         (
@@ -76,6 +77,7 @@ from harness.traffic import plugged_users
 for path in sys.argv[1:]:
     try:
         found = {name: len(kind.own_tasks()) for name, kind in plugged_users.classes(path).items()}
+        found |= dict.fromkeys(plugged_users.shape(path), "shape")
     except errors.PluginError as error:
         found = str(error)
     print(json.dumps(found))
@@ -83,7 +85,7 @@ for path in sys.argv[1:]:
 
 
 def test_users_are_found_or_refused(tmp_path: pathlib.Path) -> None:
-    files = {"fine.py": FINE, **{name: text for name, (text, _) in WRONG.items()}}
+    files = {"fine.py": FINE + SHAPE, **{name: text for name, (text, _) in WRONG.items()}}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     done = subprocess.run(
@@ -94,7 +96,7 @@ def test_users_are_found_or_refused(tmp_path: pathlib.Path) -> None:
         timeout=60,
     )
     found, *refusals = map(json.loads, done.stdout.splitlines())
-    assert found == {"Often": 3, "Once": 0, "Churn": 0, "Nests": 3}
+    assert found == {"Often": 3, "Once": 0, "Churn": 0, "Nests": 3, "Steps": "shape"}
     for refusal, (name, (_, pattern)) in zip(refusals, WRONG.items(), strict=True):
         assert re.search(pattern, refusal), (name, refusal)
 
@@ -154,6 +156,7 @@ class FakeWorker(workers.Worker):
     is_time_left = property(lambda self: len(seen) < 9)
     api = lambda self, user: None
     next_user_name = lambda self: "user"
+    user_begins = lambda self: None
     user_done = lambda self: seen.append("done")
 
 def note(name):
@@ -183,6 +186,7 @@ runner.spawn_users({"Person": 1, "Sleeper": 1})
 users.ClaimUser.worker.released.set()
 gevent.spawn(users.ClaimUser.worker._await_end)
 runner.user_greenlets.join(timeout=30)
+gevent.sleep(0.1)
 print(json.dumps([seen, len(runner.user_greenlets)]))
 """
 
