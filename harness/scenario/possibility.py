@@ -201,7 +201,10 @@ def _of_objects(scenario: specs.Scenario) -> Iterator[str]:
     """Check what the manifests of users say."""
     pools = scenario.pools
     yield from objections_of_objects.of_pools(
-        scenario.object_sets, classes=pools.class_names, resources=pools.extended_resources
+        scenario.object_sets,
+        classes=pools.class_names,
+        resources=pools.extended_resources,
+        templates=pools.imported.templates if pools.imported else (),
     )
     if scenario.object_sets and scenario.subject.own_devices:
         yield (

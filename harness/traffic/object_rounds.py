@@ -13,7 +13,7 @@ from harness.history import plans
 from harness.model.objects import Object
 from harness.scenario import specs
 from harness.scenario.object_sets import set_specs, workloads
-from harness.traffic import objects
+from harness.traffic import objects, own_names
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +44,14 @@ class ObjectRounds:
     """Makes the objects that the users of one worker process create."""
 
     def __init__(self, plan: plans.Plan, scenario: specs.Scenario) -> None:
-        self._run_id, self._sets = plan.run_id, scenario.object_sets
+        self._run_id = plan.run_id
+        self._sets = own_names.of_sets(scenario.object_sets, scenario.pools, plan.run_id)
         names = [item.scheduler_name for item in scenario.subject.schedulers]
         self._schedulers = itertools.cycle(names)
         self._workloads = [[one for _, one in workloads.of_set(item)] for item in self._sets]
-        self._templates = dict(_template_names(self._sets))
+        imported = scenario.pools.imported
+        taken = imported.templates if imported else ()
+        self._templates = dict(_template_names(self._sets, taken))
 
     def templates(self) -> Iterator[Object]:
         """Yield the ResourceClaimTemplates of all sets."""
@@ -138,18 +141,22 @@ class ObjectRounds:
         return {**entry, "resourceClaimTemplateName": name}
 
     def _of_another(self, template: str) -> str:
-        """Return the name in the run of a template that is in another file."""
-        return next(name for (_, own), name in self._templates.items() if own == template)
+        """Return the name in the run of a template that is in another file.
+
+        Those of `pools.from` have their own names.
+        """
+        known = (name for (_, own), name in self._templates.items() if own == template)
+        return next(known, template)
 
 
 def _template_names(
-    sets: Sequence[set_specs.ObjectSet],
+    sets: Sequence[set_specs.ObjectSet], taken: Sequence[str]
 ) -> Iterator[tuple[tuple[int, str], str]]:
     """Yield the set and the name of each template, and its name in the run.
 
-    That is its own name, with the set's number if several files have it.
+    That is its own name, with the set's number if a file before has it, or `taken`.
     """
-    seen: set[str] = set()
+    seen = set(taken)
     for index, one in enumerate(sets):
         for name in one.names(set_specs.TEMPLATE):
             yield (index, name), f"{name}-file-{index + 1}" if name in seen else name

@@ -23,6 +23,16 @@ def _templates(workload: workloads.Workload) -> int:
     return sum(entry.resource_claim_template_name is not None for entry in entries)
 
 
+def is_whole(one: set_specs.ObjectSet) -> bool:
+    """Return whether pods of a set use no templates but its own."""
+    used = {
+        entry.resource_claim_template_name
+        for _, workload in workloads.of_set(one)
+        for entry in workload.entries
+    }
+    return used <= {None, *one.names(set_specs.TEMPLATE)}
+
+
 def has_admin_access(one: set_specs.ObjectSet) -> bool:
     """Return whether claims of a set ask for admin access."""
     return any(choice.admin_access for choice in _choices(one))

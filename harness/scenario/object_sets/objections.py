@@ -1,7 +1,9 @@
 """Why the objects of a scenario's files cannot be its traffic: each with file, object and field."""
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import msgspec
 
 from harness.scenario.object_sets import set_specs, shapes, workloads
 
@@ -10,17 +12,37 @@ _PLAIN = ("cpu", "memory")
 
 
 def of_pools(
-    sets: Sequence[set_specs.ObjectSet], *, classes: Sequence[str], resources: Mapping[str, str]
+    sets: Sequence[set_specs.ObjectSet],
+    *,
+    classes: Sequence[str],
+    resources: Collection[str],
+    templates: Sequence[str],
 ) -> Iterator[str]:
-    """Yield one line for each thing that the run's pools do not offer.
+    """Yield one line for each thing that neither the files nor the run's pools offer.
 
-    `classes` are the DeviceClasses of the run, `resources` the extended resources that one of them
-    or the nodes offer.
+    `classes` are the DeviceClasses of the run, `resources` the extended resources that they offer,
+    and `templates` the ResourceClaimTemplates of `pools.from`.
     """
+    known = {*templates, *(name for one in sets for name in one.names(set_specs.TEMPLATE))}
     for one in sets:
         yield from _of_classes(one, classes)
         for item, workload in workloads.of_set(one):
-            yield from _of_amounts(_spec_of(one, item, workload), workload, resources)
+            where = _spec_of(one, item, workload)
+            yield from _of_templates(where, workload, known)
+            yield from _of_amounts(where, workload, resources)
+
+
+def _of_templates(
+    where: str, workload: workloads.Workload, known: Collection[str]
+) -> Iterator[str]:
+    for index, entry in enumerate(workload.entries):
+        name = entry.resource_claim_template_name
+        if name is not None and name not in known:
+            yield (
+                f"{where}resourceClaims[{index}].resourceClaimTemplateName: expected a "
+                "ResourceClaimTemplate of the files of traffic.objects or pools.from, got "
+                f"{name!r}, which none has"
+            )
 
 
 def _spec_of(
@@ -77,32 +99,23 @@ def _of_references(
     one: set_specs.ObjectSet,
     templates: Mapping[str, set_specs.SetObject],
 ) -> Iterator[str]:
-    """Check that the claims and templates that pods name are there, and requests of containers."""
+    """Check that the claims that pods name are there, and the requests that containers name."""
     claims = {item.name: item for item in one.of_kind(set_specs.CLAIM)}
     own = {item.name: item for item in one.of_kind(set_specs.TEMPLATE)}
     asked: dict[str, shapes.ClaimSpec] = {}
     for index, entry in enumerate(workload.entries):
-        at = f"{where}resourceClaims[{index}]."
-        if entry.resource_claim_template_name is not None:
-            key, name, known = (
-                "resourceClaimTemplateName",
-                entry.resource_claim_template_name,
-                {**templates, **own},
+        template = entry.resource_claim_template_name
+        name = entry.resource_claim_name or ""
+        found = claims.get(name) if template is None else {**templates, **own}.get(template)
+        if found is not None:
+            asked[entry.name] = claim_of(found)
+        elif template is None:
+            yield (
+                f"{where}resourceClaims[{index}].resourceClaimName: expected a ResourceClaim of "
+                f"{one.file}, got {name!r}, which it has not"
             )
-        else:
-            key, name, known = "resourceClaimName", entry.resource_claim_name or "", claims
-        if name not in known:
-            yield _missing(f"{at}{key}", key, name, one.file)
-        else:
-            asked[entry.name] = claim_of(known[name])
     for place, container in workload.shape.spec.every_container:
         yield from _of_used(f"{where}{place}.resources.claims", container, workload, asked)
-
-
-def _missing(at: str, key: str, name: str, file: str) -> str:
-    if key == "resourceClaimName":
-        return f"{at}: expected a ResourceClaim of {file}, got {name!r}, which it has not"
-    return f"{at}: expected a ResourceClaimTemplate of the files of traffic.objects, got {name!r}, which none has"
 
 
 def _of_used(
@@ -133,7 +146,7 @@ def _of_used(
 def _of_amounts(
     where: str,
     workload: workloads.Workload,
-    resources: Mapping[str, str],
+    resources: Collection[str],
 ) -> Iterator[str]:
     """Check that the run's nodes or classes offer each resource."""
     known = {*_PLAIN, *resources}
@@ -154,8 +167,20 @@ def _of_life(where: str, workload: workloads.Workload) -> Iterator[str]:
             f"{where}restartPolicy: expected Never or OnFailure in a Job, got "
             f"{spec.restart_policy!r}, with which its pods do not end"
         )
+    if _names_nodes(workload):
+        yield (
+            f"{where}nodeSelector, affinity: expected labels of nodes, got names of nodes: those "
+            "of a run have other names; remove them"
+        )
     if workload.is_suspended:
         yield f"{where.removesuffix('template.spec.')}suspend: expected false, got true: it makes no pods"
+
+
+def _names_nodes(workload: workloads.Workload) -> bool:
+    """Return whether pods may run on nodes of certain names only."""
+    spec = workload.template["spec"]
+    text = msgspec.json.encode([spec.get("nodeSelector"), spec.get("affinity")])
+    return b'"kubernetes.io/hostname":' in text or b'"metadata.name"' in text
 
 
 # --------------------------------------------------------------------------- schedulers

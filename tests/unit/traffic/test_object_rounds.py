@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness import errors
+from harness.cluster.fake_nodes import fake_objects
 from harness.run.run_plan import scenario_of
 from harness.scenario import loading, specs
 from harness.traffic import object_rounds, objects
@@ -168,6 +169,17 @@ def test_users_take_files_in_turn(load: Load) -> None:
     assert list(itertools.islice(rounds.turns(7), 4)) == [1, 2, 0, 1]
 
 
+def test_classes_and_resources_have_the_names_that_a_shared_cluster_gives_them(load: Load) -> None:
+    scenario = load(WHOLE)
+    plan = building.plan(settings=scenario.model_dump(mode="json"))
+    shared = scenario.model_copy(update={"pools": fake_objects.own(scenario.pools, plan.run_id)})
+    made = object_rounds.ObjectRounds(plan, shared).of(0, "u", runs_s=itertools.repeat(1.0))
+    (request,) = made.claims[0]["spec"]["devices"]["requests"]
+    assert request["exactly"]["deviceClassName"] == shared.pools.device_class.name != "gpu"
+    (container,) = made.groups[0].pods[0]["spec"]["containers"]
+    assert container["resources"]["limits"] == {shared.pools.device_class.extended_resource: 1}
+
+
 def test_replicas_are_pods_at_once(load: Load) -> None:
     text = JOB.replace("kind: Job", "kind: Deployment").replace("completions: 3", "replicas: 4")
     (group, _) = _round(load(CLAIM + TEMPLATE + text + POD)).groups
@@ -193,7 +205,7 @@ def test_a_plan_needs_no_file(load: Load, tmp_path: pathlib.Path) -> None:
     ("change", "sentence"),
     [
         (("resourceClaimName: shared", "resourceClaimName: other"), "Job train: spec.template.spec.resourceClaims[0].resourceClaimName: expected a ResourceClaim of 0.yaml, got 'other'"),
-        (("resourceClaimTemplateName: own", "resourceClaimTemplateName: other"), "Job train: spec.template.spec.resourceClaims[1].resourceClaimTemplateName: expected a ResourceClaimTemplate of the files of traffic.objects, got 'other'"),
+        (("resourceClaimTemplateName: own", "resourceClaimTemplateName: other"), "Job train: spec.template.spec.resourceClaims[1].resourceClaimTemplateName: expected a ResourceClaimTemplate of the files of traffic.objects or pools.from, got 'other'"),
         (("{name: b, request: gpu}", "{name: c}"), "initContainers[0].resources.claims[0].name: expected an entry of resourceClaims (a, b), got 'c'"),
         (("{name: b, request: gpu}", "{name: b, request: cpu}"), "claims[0].request: expected a request of the claim (gpu), got 'cpu'"),
         (("vendor.com/gpu", "vendor.com/tpu"), "containers[0].resources: expected resources that nodes or a DeviceClass of the run offer"),
@@ -205,6 +217,7 @@ def test_a_plan_needs_no_file(load: Load, tmp_path: pathlib.Path) -> None:
         (("kind: Job", "kind: StatefulSet"), "expected one of Pod, Job, CronJob, Deployment, ReplicaSet, ResourceClaim, ResourceClaimTemplate in traffic.objects, got StatefulSet of batch/v1"),
         (("kind: Job", "kind: DeviceClass"), "expected no DeviceClass in traffic.objects: move it to a file that pools.from names"),
         (("name: lone", "name: {}"), "metadata.name: expected text"),
+        (("nodeSelector: {zone: a}", "nodeSelector: {kubernetes.io/hostname: a}"), "spec.nodeSelector, affinity: expected labels of nodes, got names of nodes"),
         (("nodeSelector: {zone: a}", "schedulingGates: [{name: g}]"), "schedulingGates: expected none, got some"),
     ],
 )  # fmt: skip
