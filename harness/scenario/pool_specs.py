@@ -148,10 +148,14 @@ class PoolsSpec(Spec):
 
     @property
     def evicts(self) -> bool:
-        """True if devices get NoExecute taints: a controller evicts the pods that use them."""
+        """True if devices get NoExecute taints, or may have some of files.
+
+        A controller evicts the pods that use them.
+        """
         effects = [taint.effect for kind in self.more for taint in kind.taints]
         effects += [item.effect for item in self.changes if isinstance(item, pool_changes.Taint)]
-        return "NoExecute" in effects
+        of_files = {"taints", "taint-rules"} & {*getattr(self.imported, "has", ())}
+        return "NoExecute" in effects or bool(of_files)
 
     def pool_count(self, kind: pool_kind_specs.PoolKindSpec) -> int:
         """Return the number of pools of a further kind."""

@@ -38,7 +38,9 @@ def applies(plan: plans.Plan) -> bool:
 def _evicts(pools: Mapping[str, Any]) -> bool:
     taints = [taint for kind in pools.get("more") or () for taint in kind.get("taints") or ()]
     taints += [item for item in pools.get("changes") or () if item.get("kind") == "taint"]
-    return any(taint.get("effect") == device_uses.NO_EXECUTE for taint in taints)
+    of_files = (pools.get("imported") or {}).get("has") or ()
+    is_described = any(taint.get("effect") == device_uses.NO_EXECUTE for taint in taints)
+    return is_described or not {"taints", "taint-rules"}.isdisjoint(of_files)
 
 
 CHECK = protocol.Check(

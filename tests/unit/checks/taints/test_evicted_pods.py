@@ -166,6 +166,8 @@ def test_a_gap_leaves_it_open() -> None:
         ({"pools": {"more": [{"taints": [{"key": "k", "effect": "NoExecute"}]}]}}, True),
         ({"pools": {"changes": [{"kind": "taint", "effect": "NoSchedule"}]}}, False),
         ({"pools": {"changes": [{"kind": "flap"}]}}, False),
+        ({"pools": {"imported": {"has": ["shares", "taints"]}}}, True),
+        ({"pools": {"imported": {"has": ["shares"]}}}, False),
     ],
 )
 def test_it_is_owed_where_devices_get_the_taint(settings: Object, applies: bool) -> None:
