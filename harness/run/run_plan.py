@@ -251,6 +251,7 @@ def plan(
         resources=[
             *OBSERVED,
             *(["devicetaintrules"] if has_rules else []),
+            *(["podgroups"] if cluster_features.has_pod_groups(scenario) else []),
             *(_OTHERS if provider.capabilities.dense_revisions else []),
         ],
         compression=scenario.recording.compression,

@@ -9,10 +9,15 @@ from collections.abc import Callable, Mapping
 
 from harness import errors
 from harness.scenario import pool_changes, pool_specs, script_specs, specs
-from harness.scenario.object_sets import object_features
+from harness.scenario.object_sets import object_features, set_specs
 
 Version = tuple[int, int]
 """Major and minor version of Kubernetes."""
+GROUPS_API = "scheduling.k8s.io/v1alpha2"
+"""The version of PodGroups."""
+GROUP_GATES = ("GenericWorkload", "DRAWorkloadResourceClaims")
+EMBEDDED_GATES = (LISTS, *GROUP_GATES)
+"""Gates that the embedded API server has; other features are always on there."""
 COUNTERS_SINCE: Version = (1, 35)
 """First version whose counter sets are in slices of their own."""
 LISTS = "DRAListTypeAttributes"
@@ -87,6 +92,17 @@ FEATURES = (
         (1, 36),
         lambda scenario: _extends(scenario),  # noqa: PLW0108 - it is defined below
     ),
+    *(
+        Feature(
+            "PodGroups (traffic.objects)",
+            gate,
+            (1, 36),  # 1.35 has another version of them, without claims
+            (1, 38),
+            lambda scenario: has_pod_groups(scenario),  # noqa: PLW0108 - likewise
+            api=GROUPS_API,
+        )
+        for gate in GROUP_GATES
+    ),
 )
 """Features that are on by default in every supported version are left out."""
 
@@ -141,7 +157,7 @@ def switches(
             )
     return Switches(
         gates={item.gate: True for item in features if version < item.on_since},
-        served=[item.api for item in features if item.api],
+        served=list(dict.fromkeys(item.api for item in features if item.api)),
     )
 
 
@@ -168,6 +184,11 @@ def _extends(scenario: specs.Scenario) -> bool:
     is_loaded = any(claim.extended for claim in scenario.claim_kinds)
     is_in_files = any(map(object_features.asks_for_extended, scenario.object_sets))
     return is_loaded or is_in_files or any(item.extended for item in objects)
+
+
+def has_pod_groups(scenario: specs.Scenario) -> bool:
+    """Return whether manifests have PodGroups."""
+    return any(one.of_kind(set_specs.POD_GROUP) for one in scenario.object_sets)
 
 
 def _shares(scenario: specs.Scenario) -> bool:

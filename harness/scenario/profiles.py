@@ -235,10 +235,10 @@ def _switched_on(
     if isinstance(profile, EmbeddedProfile):
         wanted = [f"{api}=true" for api in found.served]
         missing = [item for item in wanted if item not in profile.runtime_config]
-        lists = {gate: True for gate in found.gates if gate == cluster_features.LISTS}
+        gates = {gate: True for gate in found.gates if gate in cluster_features.EMBEDDED_GATES}
         return {
             "runtime_config": [*profile.runtime_config, *missing],
-            "feature_gates": {**lists, **profile.feature_gates},
+            "feature_gates": {**gates, **profile.feature_gates},
         }
     served = dict.fromkeys(found.served, "true")
     return {

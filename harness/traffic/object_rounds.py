@@ -37,6 +37,7 @@ class Round:
     """The objects that one user creates, awaits and deletes together."""
 
     claims: Sequence[Object]
+    pod_groups: Sequence[Object]
     groups: Sequence[Group]
 
 
@@ -75,6 +76,9 @@ class ObjectRounds:
             claims = one.of_kind(set_specs.CLAIM)
             for item, claim in zip(claims, made.claims, strict=True):
                 yield one.where(item), apis.CLAIMS, claim
+            named = one.of_kind(set_specs.POD_GROUP)
+            for item, pod_group in zip(named, made.pod_groups, strict=True):
+                yield one.where(item), apis.POD_GROUPS, pod_group
             for (item, _), group in zip(workloads.of_set(one), made.groups, strict=True):
                 yield one.where(item), apis.PODS, group.pods[0]
         items = [(one, item) for one in self._sets for item in one.of_kind(set_specs.TEMPLATE)]
@@ -91,13 +95,25 @@ class ObjectRounds:
             for item in self._sets[index].of_kind(set_specs.CLAIM)
         ]
         groups = [self._group(index, one, prefix, runs_s) for one in self._workloads[index]]
-        return Round(claims=claims, groups=groups)
+        pod_groups = [
+            self._pod_group(index, item.manifest, f"{prefix}-{item.name}", prefix)
+            for item in self._sets[index].of_kind(set_specs.POD_GROUP)
+        ]
+        return Round(claims=claims, pod_groups=pod_groups, groups=groups)
 
     # ------------------------------------------------------------------------ one object
 
     def _made(self, manifest: set_specs.Manifest, name: str) -> Object:
         metadata = {**self._marked(manifest["metadata"]), "name": name}
         return {**manifest, "metadata": metadata}
+
+    def _pod_group(
+        self, index: int, manifest: set_specs.Manifest, name: str, prefix: str
+    ) -> Object:
+        made = self._made(manifest, name)
+        entries = made["spec"].get("resourceClaims") or ()
+        claims = [self._entry(index, item, prefix) for item in entries]
+        return {**made, "spec": {**made["spec"], "resourceClaims": claims}}
 
     def _marked(self, metadata: Object) -> Object:
         """Return metadata with the run's label."""
@@ -122,6 +138,9 @@ class ObjectRounds:
             spec["resourceClaims"] = [
                 self._entry(index, item, prefix) for item in spec["resourceClaims"]
             ]
+        if "schedulingGroup" in spec:
+            group = spec["schedulingGroup"]["podGroupName"]
+            spec["schedulingGroup"] = {"podGroupName": f"{prefix}-{group}"}
         if runs_s is not None:
             program = {"command": [objects.SLEEP, f"{runs_s:.3f}"], "args": []}
             spec["containers"] = [{**item, **program} for item in spec["containers"]]

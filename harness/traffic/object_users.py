@@ -24,7 +24,11 @@ class ObjectsUser(users.ClaimUser):
         made = self._rounds.of(next(self._turns), name, runs_s=self._times())
         claims = [claim for claim in made.claims if self.create(apis.CLAIMS, claim)]
         if len(claims) == len(made.claims):
-            self._use(made)
+            groups = [group for group in made.pod_groups if self.create(apis.POD_GROUPS, group)]
+            if len(groups) == len(made.pod_groups):
+                self._use(made)
+            for group in groups:
+                self.delete(apis.POD_GROUPS, group["metadata"]["name"])
         for claim in claims:
             self.delete(apis.CLAIMS, claim["metadata"]["name"])
 

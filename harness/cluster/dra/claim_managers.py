@@ -309,11 +309,11 @@ def _usable(claim: Object | None, wanted: pod_claims.PodClaim, pod: Object) -> O
     if claim is None:
         text = f'fetch ResourceClaim {name}: resourceclaims.resource.k8s.io "{name}" not found'
         raise preparations.PreparationError("NotFound", text)
-    if wanted.generated and not pod_claims.is_for(claim, meta["uid"]):
+    if wanted.generated and not pod_claims.is_for(claim, pod):
         keys = [f"{meta['namespace']}/{one}" for one in (name, meta["name"])]
         text = f"ResourceClaim {keys[0]} was not created for Pod {keys[1]} (Pod is not owner)"
         raise preparations.PreparationError("NotOwned", text)
-    if not pod_claims.is_reserved(claim, meta["uid"]):
+    if not pod_claims.is_reserved(claim, pod):
         who = f"pod {meta['name']} ({meta['uid']})"
         text = f"{who} is not allowed to use ResourceClaim {name} ({claim['metadata']['uid']})"
         raise preparations.PreparationError("NotReserved", text)

@@ -67,10 +67,24 @@ def _generated(status: Object) -> dict[str, str | None]:
     }
 
 
-def is_for(claim: Object, pod_uid: str) -> bool:
-    """Return whether a generated claim was created for this pod: its controller is the pod."""
-    owners = claim["metadata"].get("ownerReferences") or []
-    return any(owner.get("controller") and owner["uid"] == pod_uid for owner in owners)
+def is_for(claim: Object, pod: Object) -> bool:
+    """Return whether a generated claim was created for this pod, or for its PodGroup.
+
+    The controller of the claim is the pod; or a group, of which a pod knows the name only.
+    """
+    group = group_of(pod)
+    return any(
+        owner["uid"] == pod["metadata"]["uid"]
+        or (group is not None and (owner["kind"], owner["name"]) == ("PodGroup", group))
+        for owner in claim["metadata"].get("ownerReferences") or []
+        if owner.get("controller")
+    )
+
+
+def group_of(pod: Object) -> str | None:
+    """Return the name of the pod's PodGroup, None if it has none."""
+    name: str | None = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
+    return name
 
 
 def is_allocated(claim: Object) -> bool:
@@ -78,7 +92,11 @@ def is_allocated(claim: Object) -> bool:
     return (claim.get("status") or {}).get("allocation") is not None
 
 
-def is_reserved(claim: Object, pod_uid: str) -> bool:
-    """Return whether a claim is reserved for this pod."""
-    entries = (claim.get("status") or {}).get("reservedFor") or []
-    return any(entry["uid"] == pod_uid for entry in entries)
+def is_reserved(claim: Object, pod: Object) -> bool:
+    """Return whether a claim is reserved for this pod, or for its PodGroup."""
+    group = group_of(pod)
+    return any(
+        entry["uid"] == pod["metadata"]["uid"]
+        or (group is not None and (entry["resource"], entry["name"]) == ("podgroups", group))
+        for entry in (claim.get("status") or {}).get("reservedFor") or []
+    )

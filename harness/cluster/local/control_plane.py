@@ -35,6 +35,7 @@ The same as in the kind profiles.
 COLLECTORS = ("garbage-collector-controller", "namespace-controller", "serviceaccount-controller")
 """Controllers that a cluster needs in which another one makes the claims. The last one shows that
 they have begun."""
+GROUP_CONTROLLER = "podgroup-protection-controller"
 WITHOUT_CLAIM_CONTROLLER = "*,-resourceclaim-controller"
 """Value of --controllers for a run that brings its own claim controller."""
 NODE_MONITOR_GRACE = "240h"
@@ -150,10 +151,15 @@ def controller_manager(
         **_gates(profile.feature_gates),
     }
     if profile.controller_manager == "auto":
-        flags["controllers"] = ",".join(COLLECTORS)
+        flags["controllers"] = ",".join([*COLLECTORS, *_group_controllers(profile)])
     elif not profile.claim_controller:
         flags["controllers"] = WITHOUT_CLAIM_CONTROLLER
     return _command(binary, flags)
+
+
+def _group_controllers(profile: profiles.LocalProfile) -> list[str]:
+    """Return the controller that lets deleted PodGroups go, if there are any."""
+    return [GROUP_CONTROLLER] if profile.feature_gates.get("GenericWorkload") else []
 
 
 def _authentication(files: Files, profile: profiles.LocalProfile) -> Mapping[str, object]:

@@ -1,6 +1,6 @@
 """The needs of the objects of a set, and the load that they make."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from harness.scenario.object_sets import set_specs, shapes, workloads
@@ -13,14 +13,22 @@ def pods_per_claim(one: set_specs.ObjectSet) -> Fraction:
     """
     made = [workload for _, workload in workloads.of_set(one)]
     pods = sum(workload.pods for workload in made)
-    generated = sum(workload.pods * _templates(workload) for workload in made)
-    claims = len(one.of_kind(set_specs.CLAIM)) + generated
+    shared = [entry for entries in group_entries(one).values() for entry in entries]
+    generated = sum(workload.pods * _templates(workload.entries, shared) for workload in made)
+    claims = len(one.of_kind(set_specs.CLAIM)) + generated + _templates(shared)
     return Fraction(pods, claims or pods)
 
 
-def _templates(workload: workloads.Workload) -> int:
-    entries = workload.entries
-    return sum(entry.resource_claim_template_name is not None for entry in entries)
+def group_entries(one: set_specs.ObjectSet) -> dict[str, list[shapes.Entry]]:
+    """Return the entries of `resourceClaims` of each PodGroup of a set, by its name."""
+    groups = one.of_kind(set_specs.POD_GROUP)
+    return {item.name: shapes.of(item.manifest).spec.resource_claims or [] for item in groups}
+
+
+def _templates(entries: Sequence[shapes.Entry], shared: Sequence[shapes.Entry] = ()) -> int:
+    """Return how many entries, but for those of PodGroups, name a template."""
+    own = [entry for entry in entries if entry not in shared]
+    return sum(entry.resource_claim_template_name is not None for entry in own)
 
 
 def is_whole(one: set_specs.ObjectSet) -> bool:

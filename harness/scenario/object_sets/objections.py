@@ -114,8 +114,19 @@ def _of_references(
                 f"{where}resourceClaims[{index}].resourceClaimName: expected a ResourceClaim of "
                 f"{one.file}, got {name!r}, which it has not"
             )
+    yield from _of_group(where, workload.shape.spec, one)
     for place, container in workload.shape.spec.every_container:
         yield from _of_used(f"{where}{place}.resources.claims", container, workload, asked)
+
+
+def _of_group(where: str, spec: shapes.PodSpec, one: set_specs.ObjectSet) -> Iterator[str]:
+    """Check that the group of pods is there, and that its claims are those of some pod."""
+    if spec.scheduling_group is None:
+        return
+    name = spec.scheduling_group.pod_group_name
+    if name not in one.names(set_specs.POD_GROUP):
+        at = f"{where}schedulingGroup.podGroupName"
+        yield f"{at}: expected a PodGroup of {one.file}, got {name!r}, which it has not"
 
 
 def _of_used(

@@ -28,9 +28,13 @@ _OF_POD = (
     "volumes",
 )
 """Keys of a pod that name what a run has not, or decides itself."""
+_OF_GROUP = ("podGroupTemplateRef", "priority", "priorityClassName", "schedulingConstraints")
+"""Keys of a PodGroup of which the same holds."""
 _OF_CONTAINER = ("volumeDevices", "volumeMounts")
 _SILENT = ("schedulerName", "serviceAccount", *_OF_CONTAINER)
 """Keys of which nothing is said: the run says them, or another key that is left out does."""
+_GROUP_VERSION = "scheduling.k8s.io/v1alpha2"
+"""Other projects have a kind PodGroup, too."""
 _NO_AMOUNT = "ephemeral-storage"
 """A resource that fake nodes do not offer."""
 
@@ -79,7 +83,8 @@ def _require_usable(manifest: sources.Manifest) -> None:
         raise manifest.error(
             f"expected no {manifest.kind} in {KEY}: move it to a file that pools.from names"
         )
-    if manifest.kind not in shapes.BY_KIND:
+    is_foreign = manifest.kind == set_specs.POD_GROUP and manifest.api_version != _GROUP_VERSION
+    if manifest.kind not in shapes.BY_KIND or is_foreign:
         raise manifest.error(
             f"expected one of {', '.join(shapes.BY_KIND)} in {KEY}, got {manifest.kind} of "
             f"{manifest.api_version}; write its pods as one of them, or remove it"
@@ -104,6 +109,8 @@ def _spec(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manif
     spec = obj.get("spec")
     if not isinstance(spec, dict) or obj["kind"] in (set_specs.CLAIM, set_specs.TEMPLATE):
         return {"spec": spec}
+    if obj["kind"] == set_specs.POD_GROUP:
+        return {"spec": _without(spec, _OF_GROUP, left_out)}
     return {"spec": _pods(spec, left_out)}
 
 

@@ -14,6 +14,7 @@ NAME_MAX = 200
 """Characters of a name; a run puts the name of a user and a number before it."""
 Manifest: TypeAlias = dict[str, Any]
 CLAIM, TEMPLATE, POD = "ResourceClaim", "ResourceClaimTemplate", "Pod"
+POD_GROUP = "PodGroup"
 
 
 class SetObject(Spec):

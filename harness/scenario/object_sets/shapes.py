@@ -69,6 +69,12 @@ class Affinity(Part, frozen=True):
     pod_anti_affinity: Items | None = None
 
 
+class SchedulingGroup(Part, frozen=True):
+    """The group of a pod."""
+
+    pod_group_name: str
+
+
 class PodSpec(Part, frozen=True):
     """The spec of a pod."""
 
@@ -81,6 +87,7 @@ class PodSpec(Part, frozen=True):
     affinity: Affinity | None = None
     tolerations: list[Items] | None = None
     node_selector: dict[str, str] | None = None
+    scheduling_group: SchedulingGroup | None = None
 
     @property
     def every_container(self) -> Iterator[tuple[str, Container]]:
@@ -221,12 +228,25 @@ class Template(Part, frozen=True):
     spec: Claim
 
 
+class PodGroupSpec(Part, frozen=True):
+    """The spec of a PodGroup."""
+
+    resource_claims: list[Entry] | None = None
+
+
+class PodGroup(Part, frozen=True):
+    """A PodGroup, whose pods use its claims together."""
+
+    spec: PodGroupSpec
+
+
 BY_KIND: dict[str, type[Part]] = {
     "Pod": PodTemplate,
     "Job": Job,
     "CronJob": CronJob,
     "Deployment": Replicated,
     "ReplicaSet": Replicated,
+    "PodGroup": PodGroup,
     "ResourceClaim": Claim,
     "ResourceClaimTemplate": Template,
 }
