@@ -46,6 +46,8 @@ class WorldState(folders.Folder):
         """The DeviceTaintRules, by UID."""
         self.classes: dict[str, observed_cluster.DeviceClassSpec] = {}
         """The DeviceClasses, by name; empty: they are not observed."""
+        self.groups: dict[str, observed_pods.PodGroup] = {}
+        """The PodGroups by uid."""
         self.granted: set[tuple[tuple[str, ...], str]] = set()
         """Kinds of requests with selectors, and a device that such a request was given once."""
         self.robbed: set[str] = set()
@@ -93,6 +95,14 @@ class WorldState(folders.Folder):
             self.classes.pop(name, None)
         else:
             self.classes[name] = seen.object.spec
+        self._moved(seen.ts_ns)
+
+    def see_pod_group(self, seen: observations.SeenPodGroup) -> None:
+        """Note that a PodGroup exists or is gone."""
+        if seen.is_gone:
+            self.groups.pop(seen.object.metadata.uid, None)
+        else:
+            self.groups[seen.object.metadata.uid] = seen.object
         self._moved(seen.ts_ns)
 
     def see_gap(self, gap: records.Gap) -> None:

@@ -15,13 +15,13 @@ Version = tuple[int, int]
 """Major and minor version of Kubernetes."""
 GROUPS_API = "scheduling.k8s.io/v1alpha2"
 """The version of PodGroups."""
-GROUP_GATES = ("GenericWorkload", "DRAWorkloadResourceClaims")
-EMBEDDED_GATES = (LISTS, *GROUP_GATES)
-"""Gates that the embedded API server has; other features are always on there."""
 COUNTERS_SINCE: Version = (1, 35)
 """First version whose counter sets are in slices of their own."""
 LISTS = "DRAListTypeAttributes"
 """The gate of attributes with lists of values."""
+GROUP_GATES = ("GenericWorkload", "DRAWorkloadResourceClaims")
+EMBEDDED_GATES = (LISTS, *GROUP_GATES)
+"""Gates that the embedded API server has; other features are always on there."""
 RULES_API = "resource.k8s.io/v1beta2"
 """The version of DeviceTaintRules that the harness writes and the schedulers watch."""
 

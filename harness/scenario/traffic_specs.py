@@ -242,8 +242,8 @@ class ObjectsTraffic(WorkerKeys):
     profile: Literal["objects"]
     objects: list[str] = []
     """Files of manifests, relative to the scenario's file (with `--set`: to the current folder):
-    Pod, Job, CronJob, Deployment, ReplicaSet, ResourceClaim, ResourceClaimTemplate. With several
-    files, users take them in turn."""
+    Pod, Job, CronJob, Deployment, ReplicaSet, PodGroup, ResourceClaim, ResourceClaimTemplate. With
+    several files, users take them in turn."""
     sets: Annotated[list[set_specs.ObjectSet], pydantic.Field(max_length=set_specs.SETS_MAX)] = []
     """The content of these files; a scenario may have it here instead of in files."""
     users: Users = 16

@@ -59,6 +59,7 @@ NOTICED = {
     "campaign/sharding/merging.py Merged.missing": f"{MERGING}::test_a_missing_shard_is_unknown_by_name",
     "campaign/sharding/shard_reading.py ShardResults.problems": FORGED,
     "checks/claims/generated_claims.py _Excuses._unknown": "checks/claims/test_pod_lives.py::test_a_gap_hides_the_record_of_a_claim",
+    "checks/claims/group_lives.py GroupLives._has_gap": "checks/claims/test_pod_groups.py::test_a_gap_in_the_groups_is_doubt",
     "checks/claims/pod_lives.py PodLives._has_gap": "checks/claims/test_claims_in_use.py::test_a_gap_in_the_pods_is_doubt",
     "checks/devices/device_catalogue.py DeviceCatalogue.gaps": DOUBT,
     "checks/devices/pool_timelines.py PoolTimelines.has_gap": DOUBT,

@@ -14,10 +14,10 @@ then. Nor are claims that a fault moves from one device to another.
 """
 
 import collections
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.checks import protocol, verdicts
-from harness.checks.claims import claim_lives, findings, pod_lives
+from harness.checks.claims import claim_lives, findings, group_lives, pod_lives
 from harness.checks.faults import drawn_faults, fault_records
 from harness.history import plans, records
 from harness.scenario import fault_kinds
@@ -109,21 +109,55 @@ class _Hazards:
 def _taken(
     ended: list[claim_lives.Reservation], pods: pod_lives.PodLives, hazards: _Hazards
 ) -> Iterator[findings.Finding]:
+    members = _members(pods)
     for item in ended:
-        pod, until = pods.pods.get(item.consumer.uid), item.until_version
-        if pod is not None and until is not None and item.end and pod.runs_at(until):
+        for pod in _pods_of(item, pods, members):
+            until = item.until_version
+            if until is None or not item.end or not pod.runs_at(until):
+                continue
             what = _ENDS[item.end]
             hazard = hazards.named(item.claim, pod)
             yield findings.Finding(
                 summary=f"claim {item.claim.name} {what} while pod {pod.name} used it"
                 + f" ({hazard})" * bool(hazard),
-                text=f"Claim {item.claim} was reserved for pod {pod} from resourceVersion "
+                text=f"Claim {item.claim} was reserved for {_user(item, pod)} from resourceVersion "
                 f"{item.from_version}; at {until} it {what}, although the pod was bound at "
                 f"{pod.bound_version} and {_fate(pod)}",
                 versions=(item.from_version, until),
                 objects=(verdicts.involved_claim(item.claim), pod.involved),
                 weight=_overlap(pod, until),
             )
+
+
+def _user(item: claim_lives.Reservation, pod: pod_lives.PodLife) -> str:
+    if not group_lives.is_group(item.consumer):
+        return f"pod {pod}"
+    return f"PodGroup {item.consumer.name} of pod {pod}"
+
+
+def _members(pods: pod_lives.PodLives) -> dict[tuple[str, str], list[pod_lives.PodLife]]:
+    """Return the pods of PodGroups, by namespace and name of their group."""
+    found = collections.defaultdict(list)
+    for pod in pods.pods.values():
+        if pod.group:
+            found[pod.namespace, pod.group].append(pod)
+    return found
+
+
+def _pods_of(
+    item: claim_lives.Reservation,
+    pods: pod_lives.PodLives,
+    members: Mapping[tuple[str, str], Sequence[pod_lives.PodLife]],
+) -> Iterator[pod_lives.PodLife]:
+    """Yield the pods that use a claim because of a reservation."""
+    if not group_lives.is_group(item.consumer):
+        if (pod := pods.pods.get(item.consumer.uid)) is not None:
+            yield pod
+        return
+    name = item.claim.name
+    for pod in members.get((item.claim.namespace, item.consumer.name), ()):
+        if name in pod.named or name in pod.latest.values():
+            yield pod
 
 
 def _fate(pod: pod_lives.PodLife) -> str:

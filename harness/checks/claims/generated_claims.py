@@ -18,10 +18,10 @@ either. Second claims are not examined in such runs if these faults may have hit
 script is played to see them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness.checks import protocol, scripted_plans, verdicts
-from harness.checks.claims import claim_lives, findings, pod_lives, template_copies
+from harness.checks.claims import claim_lives, findings, group_lives, pod_lives, template_copies
 from harness.checks.faults import fault_records
 from harness.history import plans
 from harness.scenario import fault_kinds
@@ -41,6 +41,7 @@ CHECK = protocol.Check(
     needs=(
         claim_lives.ClaimLives,
         pod_lives.PodLives,
+        group_lives.GroupLives,
         fault_records.FaultRecords,
         template_copies.TemplateCopies,
     ),
@@ -50,6 +51,7 @@ CHECK = protocol.Check(
         evidence.plan,
         evidence[fault_records.FaultRecords],
         evidence[template_copies.TemplateCopies],
+        evidence[group_lives.GroupLives],
     ),
 )
 
@@ -60,14 +62,18 @@ def check(
     plan: plans.Plan,
     faults: fault_records.FaultRecords,
     copies: template_copies.TemplateCopies,
+    groups: group_lives.GroupLives | None = None,
 ) -> verdicts.Answer:
     """Return INVALID with all second, unnamed, mixed up and wrong claims, VALID without any."""
+    groups = groups or group_lives.GroupLives()
     found = [
         *_second(lives, pods, _Excuses(plan, faults)),
         *_unnamed(pods),
         *_mixed(lives, pods),
-        *_strange(lives, pods),
-        *_unlike(copies, pods, may_have_more=plan.cluster == "kubeconfig"),
+        *_strange(lives, pods, groups),
+        *_unlike(
+            copies, {**pods.pods, **groups.groups}, may_have_more=plan.cluster == "kubeconfig"
+        ),
     ]
     return findings.answer(
         CHECK,
@@ -176,13 +182,19 @@ def _mixed(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> Iterator[
                 )
 
 
-def _strange(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
-    """Find entries of statuses that name a claim which was not made for the pod."""
+def _strange(
+    lives: claim_lives.ClaimLives, pods: pod_lives.PodLives, groups: group_lives.GroupLives
+) -> Iterator[findings.Finding]:
+    """Find entries of statuses that name a claim which was not made for the pod.
+
+    One that is also an entry of the pod's group has the claim that was made for the group.
+    """
     for pod in pods.pods.values() if lives.is_complete else ():
         own = {
             item.claim.name
-            for entry in pod.templates
-            for item in lives.generated.get((pod.uid, entry), ())
+            for entry, template in pod.templates.items()
+            for uid in _owners(pod, entry, template, groups)
+            for item in lives.generated.get((uid, entry), ())
         }
         for entry, name in pod.latest.items():
             # The newest claims may have been created after the last one that was observed.
@@ -196,12 +208,23 @@ def _strange(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> Iterato
                 )
 
 
+def _owners(
+    pod: pod_lives.PodLife, entry: str, template: str, groups: group_lives.GroupLives
+) -> list[str]:
+    """Return the uids of those for which the claim of an entry is made: the pod, or its group."""
+    shared = [one.uid for one in groups.of(pod) if one.templates.get(entry) == template]
+    return shared or [pod.uid]
+
+
+_Owner = pod_lives.PodLife | group_lives.GroupLife
+
+
 def _unlike(
-    copies: template_copies.TemplateCopies, pods: pod_lives.PodLives, *, may_have_more: bool
+    copies: template_copies.TemplateCopies, owners: Mapping[str, _Owner], *, may_have_more: bool
 ) -> Iterator[findings.Finding]:
     """Find claims that differ from all versions of their templates before them."""
     for item in copies.made if not copies.has_gap else ():
-        pod = pods.pods.get(item.claim.owner or "")
+        pod = owners.get(item.claim.owner or "")
         entry = item.claim.entry or ""
         if pod is None:
             continue
@@ -228,9 +251,7 @@ def _difference(
     return ""
 
 
-def _unlike_finding(
-    pod: pod_lives.PodLife, item: template_copies.Made, problem: str
-) -> findings.Finding:
+def _unlike_finding(pod: _Owner, item: template_copies.Made, problem: str) -> findings.Finding:
     return findings.Finding(
         summary=f"claim {item.claim.name} of pod {pod.name} {problem}",
         text=f"Claim {item.claim} was created at resourceVersion {item.version} for pod {pod}; it "

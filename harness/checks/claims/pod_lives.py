@@ -1,7 +1,7 @@
 """Folds the observations into the lives of pods: when each was bound, had ended, and was gone."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from harness.checks import verdicts
 from harness.checks.observed import folders, observations, observed_pods
@@ -19,6 +19,8 @@ class PodLife:
     """Names of the claims that its spec names."""
     templates: Mapping[str, str]
     """The entries of its spec that get a claim from a template -> the template's name."""
+    group: str
+    """Name of its PodGroup; empty: it has none."""
     bound_by_user: bool
     """Its first version names its node: no scheduler has bound it."""
     bound_version: int | None = None
@@ -110,14 +112,25 @@ def _begun(pod: observed_pods.Pod) -> PodLife:
         uid=meta.uid,
         namespace=meta.namespace,
         name=meta.name,
-        named=tuple(item.resource_claim_name for item in entries if item.resource_claim_name),
-        templates={
-            item.name: item.resource_claim_template_name
-            for item in entries
-            if item.resource_claim_template_name
-        },
+        named=named(entries),
+        templates=templates(entries),
+        group=pod.group,
         bound_by_user=bool(pod.spec.node_name),
     )
+
+
+def named(entries: Iterable[observed_pods.ClaimEntry]) -> tuple[str, ...]:
+    """Return the names of the claims that entries of a spec name."""
+    return tuple(item.resource_claim_name for item in entries if item.resource_claim_name)
+
+
+def templates(entries: Iterable[observed_pods.ClaimEntry]) -> dict[str, str]:
+    """Return entry -> template, for the entries of a spec that get a claim from one."""
+    return {
+        item.name: item.resource_claim_template_name
+        for item in entries
+        if item.resource_claim_template_name
+    }
 
 
 def _recorded(pod: observed_pods.Pod) -> dict[str, str | None]:

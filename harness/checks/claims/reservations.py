@@ -4,16 +4,17 @@ The API says of `status.reservedFor`: "ReservedFor indicates which entities are 
 use the claim … There can be at most 256 such reservations"; it may not be set without an
 allocation. A reservation names a pod by its UID, because a name can be reborn: it must be the UID
 of a pod that exists or existed in the namespace of the claim, with this name. The pod's spec names
-the claim, or the claim was generated for the pod: then the pod controls it.
+the claim, or the claim was generated for the pod: then the pod controls it. The same holds for
+PodGroups, for which the claims of their specs are reserved instead of for their pods.
 
 All versions of all claims are examined. Pods that the recorder cannot know, because the watch of
-pods had a gap, and consumers that are no pods are not.
+pods had a gap, and consumers of other kinds are not.
 """
 
 from collections.abc import Iterator
 
 from harness.checks import protocol, verdicts
-from harness.checks.claims import claim_lives, findings, pod_lives
+from harness.checks.claims import claim_lives, findings, group_lives, pod_lives
 from harness.checks.observed import observed_claims
 from harness.history import plans
 
@@ -31,14 +32,27 @@ CHECK = protocol.Check(
     guarantee="R",
     promise=f"claims are reserved while allocated, for at most {RESERVATIONS_MAX} pods that name them",
     applies=applies,
-    needs=(claim_lives.ClaimLives, pod_lives.PodLives),
-    judge=lambda evidence: check(evidence[claim_lives.ClaimLives], evidence[pod_lives.PodLives]),
+    needs=(claim_lives.ClaimLives, pod_lives.PodLives, group_lives.GroupLives),
+    judge=lambda evidence: check(
+        evidence[claim_lives.ClaimLives],
+        evidence[pod_lives.PodLives],
+        evidence[group_lives.GroupLives],
+    ),
 )
 
 
-def check(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> verdicts.Answer:
+def check(
+    lives: claim_lives.ClaimLives,
+    pods: pod_lives.PodLives,
+    groups: group_lives.GroupLives | None = None,
+) -> verdicts.Answer:
     """Return INVALID with all claims and reservations that break a rule, VALID without any."""
-    found = [*_excesses(lives), *_unallocated(lives), *_wrong_pods(lives, pods)]
+    found = [
+        *_excesses(lives),
+        *_unallocated(lives),
+        *_wrong_pods(lives, pods),
+        *(_wrong_groups(lives, groups) if groups is not None else ()),
+    ]
     return findings.answer(
         CHECK,
         examined=lives.reserved_versions,
@@ -94,6 +108,32 @@ def _wrong_pods(
                 versions=(item.from_version,),
                 objects=objects,
             )
+
+
+def _wrong_groups(
+    lives: claim_lives.ClaimLives, groups: group_lives.GroupLives
+) -> Iterator[findings.Finding]:
+    for item in lives.reservations:
+        is_known = group_lives.is_group(item.consumer) and groups.is_complete
+        why = _refusal_of_group(item, groups.groups.get(item.consumer.uid)) if is_known else ""
+        if why:
+            yield findings.Finding(
+                summary=f"claim {item.claim.name} was reserved for a PodGroup that {why}",
+                text=f"Claim {item.claim} was reserved at resourceVersion {item.from_version} for "
+                f"PodGroup {item.consumer.name} (uid {item.consumer.uid}), that {why}",
+                versions=(item.from_version,),
+                objects=[verdicts.involved_claim(item.claim)],
+            )
+
+
+def _refusal_of_group(item: claim_lives.Reservation, group: group_lives.GroupLife | None) -> str:
+    """Return why the group of a reservation is a wrong one; empty if nothing speaks against it."""
+    if group is None:
+        return "never existed"
+    if (group.namespace, group.name) != (item.claim.namespace, item.consumer.name):
+        return f"is {group.namespace}/{group.name}"
+    is_user = item.claim.name in group.named or item.claim.owner == group.uid
+    return "" if is_user else "does not name it"
 
 
 def _is_pod(consumer: observed_claims.Consumer, pods: pod_lives.PodLives) -> bool:

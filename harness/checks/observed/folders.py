@@ -48,6 +48,9 @@ class Folder:
     def see_template(self, seen: observations.SeenTemplate) -> None:
         """See a ResourceClaimTemplate."""
 
+    def see_pod_group(self, seen: observations.SeenPodGroup) -> None:
+        """See a PodGroup."""
+
     def see_final(self, seen: observations.SeenAny) -> None:
         """See an object of a final list."""
 
@@ -72,6 +75,7 @@ _METHODS = {
     observations.CLASSES: "see_class",
     observations.TAINT_RULES: "see_taint_rule",
     observations.TEMPLATES: "see_template",
+    observations.POD_GROUPS: "see_pod_group",
 }
 
 

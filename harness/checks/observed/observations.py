@@ -63,7 +63,7 @@ def decoded(claim: RawClaim) -> observed_claims.Claim:
 
 CLAIMS, PODS, SLICES = "resourceclaims", "pods", "resourceslices"
 NODES, CLASSES, TAINT_RULES = "nodes", "deviceclasses", "devicetaintrules"
-TEMPLATES = "resourceclaimtemplates"
+TEMPLATES, POD_GROUPS = "resourceclaimtemplates", "podgroups"
 TYPES: Mapping[str, type[observed_metadata.ApiObject]] = {
     CLAIMS: observed_claims.Claim,
     PODS: observed_pods.Pod,
@@ -72,6 +72,7 @@ TYPES: Mapping[str, type[observed_metadata.ApiObject]] = {
     CLASSES: observed_cluster.DeviceClass,
     TAINT_RULES: observed_cluster.TaintRule,
     TEMPLATES: observed_cluster.Template,
+    POD_GROUPS: observed_pods.PodGroup,
 }
 """The types of the objects, by resource; of other resources, only the metadata are read."""
 _COLLECTORS = ("orphan", "foregroundDeletion")
@@ -131,6 +132,7 @@ SeenNode: TypeAlias = Seen[observed_cluster.Node]
 SeenClass: TypeAlias = Seen[observed_cluster.DeviceClass]
 SeenTaintRule: TypeAlias = Seen[observed_cluster.TaintRule]
 SeenTemplate: TypeAlias = Seen[observed_cluster.Template]
+SeenPodGroup: TypeAlias = Seen[observed_pods.PodGroup]
 SeenAny: TypeAlias = Seen[Any]
 
 

@@ -48,9 +48,9 @@ class Meta(Part, frozen=True):
 
     @property
     def owner(self) -> str | None:
-        """UID of the pod that the object was generated for; None: a user created it."""
-        owners = self.owner_references or ()
-        return next((item.uid for item in owners if item.controller and item.kind == "Pod"), None)
+        """UID of the pod or PodGroup that the object was generated for; None: a user created it."""
+        kinds, owners = ("Pod", "PodGroup"), self.owner_references or ()
+        return next((item.uid for item in owners if item.controller and item.kind in kinds), None)
 
 
 class LabelledMeta(Meta, frozen=True):

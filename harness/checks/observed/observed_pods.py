@@ -63,6 +63,25 @@ class Affinity(observed_metadata.Part, frozen=True):
     pod_anti_affinity: Any = None
 
 
+class SchedulingGroup(observed_metadata.Part, frozen=True):
+    """A pod's `spec.schedulingGroup`."""
+
+    pod_group_name: str = ""
+
+
+class PodGroupSpec(observed_metadata.Part, frozen=True):
+    """The spec of a PodGroup."""
+
+    resource_claims: list[ClaimEntry] | None = None
+
+
+class PodGroup(observed_metadata.ApiObject, frozen=True, kw_only=True):
+    """A PodGroup."""
+
+    KIND: ClassVar[str] = "PodGroup"
+    spec: PodGroupSpec = PodGroupSpec()
+
+
 class PodSpec(observed_metadata.Part, frozen=True):
     """The spec of a pod."""
 
@@ -72,6 +91,7 @@ class PodSpec(observed_metadata.Part, frozen=True):
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     resource_claims: list[ClaimEntry] | None = None
+    scheduling_group: SchedulingGroup | None = None
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
 
@@ -122,6 +142,11 @@ class Pod(observed_metadata.ApiObject, frozen=True, kw_only=True):
     metadata: PodMeta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+    @property
+    def group(self) -> str:
+        """Name of its PodGroup; empty: it has none."""
+        return self.spec.scheduling_group.pod_group_name if self.spec.scheduling_group else ""
 
     @property
     def has_ended(self) -> bool:

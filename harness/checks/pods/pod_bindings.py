@@ -30,6 +30,8 @@ class Binding(NamedTuple):
     node: str
     claims: dict[str, str | None]
     """Entry of the pod -> name of its claim; None: its status has named none so far."""
+    group: str = ""
+    """Name of the pod's PodGroup; empty: it has none."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -56,7 +58,7 @@ class PodBindings(folders.Folder):
         self._waiting: dict[str, dict[str, str | None]] = {}
         """Uid of a pod that is not bound -> its claims, as in `Binding`."""
         self._reservations: dict[tuple[str, str, str], list[Reservation]] = {}
-        """Keyed by namespace and name of the claim and uid of the pod, in order."""
+        """Keyed by namespace and name of the claim and its user, see `_users`, in order."""
         self._open: dict[str, dict[str, Reservation]] = {}
         """Uid of a claim -> uid of a pod -> the reservation that lasts."""
         self._selectors: dict[bytes, Any] = {}
@@ -93,6 +95,7 @@ class PodBindings(folders.Folder):
                     version=seen.version,
                     node=seen.object.spec.node_name,
                     claims=claims,
+                    group=seen.object.group,
                 )
             )
 
@@ -133,10 +136,11 @@ class PodBindings(folders.Folder):
     # ------------------------------------------------------------------- reservations
 
     def reservations(self, binding: Binding, claim: str) -> Iterator[Reservation]:
-        """Yield the spans before a binding in which a claim was reserved for its pod."""
-        for item in self._reservations.get((binding.namespace, claim, binding.uid), ()):
-            if item.since < binding.version:
-                yield item
+        """Yield the spans before a binding in which a claim was reserved for its pod or group."""
+        for user in filter(None, (binding.uid, binding.group and f"group {binding.group}")):
+            for item in self._reservations.get((binding.namespace, claim, user), ()):
+                if item.since < binding.version:
+                    yield item
 
 
 def _update(known: dict[str, str | None], named: dict[str, str | None]) -> None:
@@ -164,11 +168,13 @@ def _named_claims(pod: observed_pods.Pod) -> dict[str, str | None]:
 
 
 def _users(claim: observed_claims.Claim) -> frozenset[str]:
-    """Return the pods that may use a claim; empty without an allocation."""
+    """Return the uids of pods, and `group …`, that may use a claim; empty without an allocation."""
     if claim.status.allocation is None:
         return frozenset()
     return frozenset(
-        item.uid for item in claim.status.reserved_for or () if item.resource == observations.PODS
+        item.uid if item.resource == observations.PODS else f"group {item.name}"
+        for item in claim.status.reserved_for or ()
+        if item.resource in (observations.PODS, observations.POD_GROUPS)
     )
 
 

@@ -88,7 +88,7 @@ class _Search:
 
     def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
         self._pods, self._nodes = state.pods, state.nodes
-        self._robbed = state.robbed
+        self._robbed, self._groups = state.robbed, state.groups
         self._claims = {claim.metadata.key: claim for claim in state.claims.values()}
         self._extended = extended_resources.ExtendedResource(settings)
         self._extended_claims = extended_resources.claims_by_pod(state.claims.values())
@@ -153,7 +153,7 @@ class _Search:
         for entry, name in _claim_names(pod):
             claim = self._claims.get(f"{pod.metadata.namespace}/{name}")
             is_generated = entry.resource_claim_name is None
-            if is_generated and (claim is None or claim.metadata.owner != pod.metadata.uid):
+            if is_generated and (claim is None or not self._is_made_for(claim, pod)):
                 self._add(pod, "has no claim", "waits for its claim, which is not generated")
                 return
             if claim is None or not _is_usable(claim, pod):
@@ -294,7 +294,8 @@ class _Search:
             names = ", ".join(f"{item.name} (uid {item.uid})" for item in stale[:NAMES_MAX])
             more = f" and {len(stale) - NAMES_MAX} more" * (len(stale) > NAMES_MAX)
             told = f"is still reserved for {len(stale)} pods that are gone or ended: {names}{more}"
-            self._add(claim, "is reserved for a pod that is gone", told)
+            kind = "PodGroup" if stale[0].resource == "podgroups" else "pod"
+            self._add(claim, f"is reserved for a {kind} that is gone", told)
 
     def _has_user(self, claim: observed_claims.Claim) -> bool:
         """Return whether a pod that may still run uses the claim or may get it."""
@@ -303,11 +304,18 @@ class _Search:
         return not claim.metadata.deletion_timestamp and claim.metadata.key in self._wanted
 
     def _is_user(self, consumer: observed_claims.Consumer) -> bool:
-        return consumer.resource != "pods" or not self._is_gone(consumer.uid)
+        is_known = consumer.resource in ("pods", "podgroups")
+        return not is_known or not self._is_gone(consumer.uid)
 
     def _is_gone(self, uid: str) -> bool:
         pod = self._pods.get(uid)
-        return pod is None or pod.has_ended
+        return uid not in self._groups and (pod is None or pod.has_ended)
+
+    def _is_made_for(self, claim: observed_claims.Claim, pod: observed_pods.Pod) -> bool:
+        """Return whether a claim was generated for a pod, or for its group."""
+        owner = claim.metadata.owner or ""
+        group = self._groups.get(owner)
+        return owner == pod.metadata.uid or (group is not None and group.metadata.name == pod.group)
 
     # ----------------------------------------------------------------------- results
 

@@ -10,7 +10,7 @@ import pytest
 from harness import errors
 from harness.cluster.fake_nodes import fake_objects
 from harness.run.run_plan import scenario_of
-from harness.scenario import loading, specs
+from harness.scenario import cluster_features, loading, specs
 from harness.traffic import object_rounds, objects
 from tests.histories import building
 
@@ -214,7 +214,7 @@ def test_a_plan_needs_no_file(load: Load, tmp_path: pathlib.Path) -> None:
         (("completions: 3", "suspend: true"), "Job train: spec.suspend: expected false, got true"),
         (("completions: 3", "completions: 0"), "document 3 (line 14): Job train-: spec.completions: expected `int` >= 1"),
         (("containers:\n", "container:\n"), "Job train-: spec.template.spec: object missing required field `containers`"),
-        (("kind: Job", "kind: StatefulSet"), "expected one of Pod, Job, CronJob, Deployment, ReplicaSet, ResourceClaim, ResourceClaimTemplate in traffic.objects, got StatefulSet of batch/v1"),
+        (("kind: Job", "kind: StatefulSet"), "expected one of Pod, Job, CronJob, Deployment, ReplicaSet, PodGroup, ResourceClaim, ResourceClaimTemplate in traffic.objects, got StatefulSet of batch/v1"),
         (("kind: Job", "kind: DeviceClass"), "expected no DeviceClass in traffic.objects: move it to a file that pools.from names"),
         (("name: lone", "name: {}"), "metadata.name: expected text"),
         (("nodeSelector: {zone: a}", "nodeSelector: {kubernetes.io/hostname: a}"), "spec.nodeSelector, affinity: expected labels of nodes, got names of nodes"),
@@ -250,3 +250,56 @@ def test_a_scenario_with_sets_of_its_own_reads_no_file(load: Load) -> None:
     settings = load(WHOLE).model_dump(mode="json")
     settings["traffic"]["sets"] = [one.model_dump(mode="json") for one in found.sets]
     assert specs.Scenario.model_validate(settings).object_sets == found.sets
+
+
+GROUPED = (
+    TEMPLATE
+    + """
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: gang}
+spec: {schedulingPolicy: {basic: {}}, resourceClaims: [{name: a, resourceClaimTemplateName: own}]}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: members}
+spec:
+  replicas: 2
+  template:
+    spec:
+      schedulingGroup: {podGroupName: gang}
+      containers: [{name: work, image: i}]
+      resourceClaims: [{name: a, resourceClaimTemplateName: own}]
+"""
+)
+
+
+def test_the_pods_of_a_group_name_it_as_it_is_called_in_the_round(load: Load) -> None:
+    made = _round(load(GROUPED))
+    [pod_group], [members] = made.pod_groups, made.groups
+    assert pod_group["metadata"]["name"] == "u-1-gang"
+    entry = {"name": "a", "resourceClaimTemplateName": "own"}
+    assert pod_group["spec"]["resourceClaims"] == [entry]
+    for pod in members.pods:
+        assert pod["spec"]["schedulingGroup"] == {"podGroupName": "u-1-gang"}
+        assert pod["spec"]["resourceClaims"] == [entry]
+
+
+def test_a_group_needs_its_gates_and_is_recorded(load: Load) -> None:
+    scenario = load(GROUPED)
+    gates = [item.gate for item in cluster_features.needed(scenario)]
+    assert gates == ["GenericWorkload", "DRAWorkloadResourceClaims"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (GROUPED.replace("podGroupName: gang", "podGroupName: band"), "expected a PodGroup of"),
+        (GROUPED.replace("scheduling.k8s.io/v1alpha2", "scheduling.volcano.sh/v1"), "PodGroup of"),
+    ],
+)
+def test_a_group_that_is_not_there_or_of_another_project(
+    load: Load, text: str, problem: str
+) -> None:
+    with pytest.raises(errors.HarnessError, match=problem):
+        load(text)
