@@ -97,7 +97,7 @@ def reproduce(
         )
         write(folder, findings)
         if original.pool_objects is not None:
-            saved_objects.save(original.pool_objects, folder / directories.POOL_OBJECTS)
+            saved_objects.save(original.pool_objects.compressed, folder / directories.POOL_OBJECTS)
     return Outcome(
         runs=running.count,
         scenario=findings.scenario,

@@ -42,7 +42,7 @@ def run(
     progress, deadline = progress or progressing.Silent(), deadline or deadlines.Deadline()
     writing.replace(directory.scenario, loaded.text.encode())
     if loaded.pool_objects is not None:
-        saved_objects.save(loaded.pool_objects, directory.pool_objects)
+        saved_objects.save(loaded.pool_objects.compressed, directory.pool_objects)
     plans.write(directory.plan, msgspec.structs.replace(plan, pid=os.getpid()))
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:

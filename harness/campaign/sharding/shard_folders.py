@@ -10,9 +10,11 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
+import tomli_w
 
 from harness import clocks, errors, regular_files, writing
 from harness.campaign import campaign_plan, results
@@ -21,6 +23,7 @@ from harness.campaign.sharding import chosen_shards, shard_reading, sharded_plan
 from harness.history import campaign_folders, directories, report_folders, subject_names
 from harness.run import run_plan
 from harness.scenario import loading, profiles
+from harness.scenario.imported import saved_objects
 
 PLAN = "sharded-plan.json"
 """The plan, verbatim."""
@@ -29,6 +32,8 @@ EARLIER = "earlier-results.jsonl"
 """Results that were not kept: errors, and attempts of runs that did not end."""
 SCENARIOS = "scenarios"
 """Folder of the plan's scenarios that this machine lacks, or has in another form."""
+_FROM_FILES = ("pools", "traffic")
+"""Tables that may name files, whose content is in the settings."""
 SCHEMA_VERSION = 1
 
 
@@ -216,13 +221,36 @@ def _with_local_scenarios(
 
 def _local(scenario: sharded_plans.PlannedScenario, number: int, folder: pathlib.Path) -> str:
     with contextlib.suppress(errors.UsageError):
-        if loading.load(scenario.given).text == scenario.text:
+        if _is_same(loading.load(scenario.given), scenario):
             return scenario.given
     path = folder / f"{number}-{pathlib.PurePath(scenario.given).stem}.toml"
     with writing.explained(path):
         folder.mkdir(exist_ok=True)
-    writing.replace(path, scenario.text.encode())
+    writing.replace(path, _without_files(scenario, path).encode())
     return str(path)
+
+
+def _is_same(loaded: loading.Loaded, scenario: sharded_plans.PlannedScenario) -> bool:
+    """Return whether file and objects are those of the plan."""
+    settings = loaded.scenario.model_dump(mode="json")
+    is_same_text = loaded.text == scenario.text
+    return is_same_text and all(settings[key] == scenario.settings[key] for key in _FROM_FILES)
+
+
+def _without_files(scenario: sharded_plans.PlannedScenario, path: pathlib.Path) -> str:
+    """Return the text of a scenario that needs no file but one beside `path`, which is written."""
+    document, traffic = tomllib.loads(scenario.text), scenario.settings["traffic"]
+    is_of_objects = bool(traffic.get("sets"))
+    if not (scenario.pool_objects or is_of_objects):
+        return scenario.text
+    if is_of_objects:
+        document["traffic"]["sets"] = traffic["sets"]
+    if scenario.pool_objects:
+        beside = path.with_suffix(f".{directories.POOL_OBJECTS}")
+        saved_objects.save(scenario.pool_objects, beside)
+        document["pools"]["from"] = [beside.name]
+    text: str = tomli_w.dumps(document)
+    return text
 
 
 def campaign(plan: sharded_plans.ShardedPlan, folder: ShardFolder) -> campaign_plan.CampaignPlan:

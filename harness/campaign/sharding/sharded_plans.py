@@ -70,6 +70,8 @@ class PlannedScenario(msgspec.Struct, frozen=True, kw_only=True):
     """The scenario's file, verbatim."""
     settings: dict[str, Any]
     """The scenario with all defaults."""
+    pool_objects: bytes = b""
+    """The objects of `pools.from` as `importing.Imported` has them; empty without."""
 
 
 class ShardedRun(campaign_plan.PlannedRun, frozen=True, kw_only=True, omit_defaults=True):
@@ -165,7 +167,12 @@ def make(
 def _scenario(name: str) -> PlannedScenario:
     loaded = loading.load(name)
     settings = loaded.scenario.model_dump(mode="json")
-    return PlannedScenario(given=name, text=loaded.text, settings=settings)
+    return PlannedScenario(
+        given=name,
+        text=loaded.text,
+        settings=settings,
+        pool_objects=loaded.pool_objects.compressed if loaded.pool_objects else b"",
+    )
 
 
 def _digest(content: bytes) -> str:

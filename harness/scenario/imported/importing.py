@@ -35,14 +35,6 @@ class Imported:
     compressed: bytes
     """A `List` in JSON with an object in each line, as zstd."""
 
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the text of the list in parts."""
-        import zstandard
-
-        with zstandard.ZstdDecompressor().stream_reader(self.compressed) as stream:
-            while chunk := stream.read(1 << 20):
-                yield chunk
-
     def __iter__(self) -> Iterator[Object]:
         """Yield the objects, nodes first and slices last."""
         import zstandard
@@ -50,6 +42,15 @@ class Imported:
         stream = zstandard.ZstdDecompressor().stream_reader(self.compressed)
         with io.BufferedReader(stream) as lines:
             yield from of_lines(lines)
+
+
+def chunks(compressed: bytes) -> Iterator[bytes]:
+    """Yield the text of a saved list in parts."""
+    import zstandard
+
+    with zstandard.ZstdDecompressor().stream_reader(compressed) as stream:
+        while chunk := stream.read(1 << 20):
+            yield chunk
 
 
 def of_lines(lines: Iterator[bytes] | io.BufferedIOBase) -> Iterator[Object]:

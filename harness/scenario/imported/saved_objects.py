@@ -8,10 +8,13 @@ from harness.model.objects import Object
 from harness.scenario.imported import importing
 
 
-def save(found: importing.Imported, path: pathlib.Path) -> None:
-    """Write the objects. Raises StorageError or UnwritableError if that is not possible."""
+def save(compressed: bytes, path: pathlib.Path) -> None:
+    """Write the objects of an `importing.Imported`.
+
+    Raises StorageError or UnwritableError if that is not possible.
+    """
     with writing.explained(path), path.open("wb") as file:
-        for chunk in found.chunks():
+        for chunk in importing.chunks(compressed):
             file.write(chunk)
 
 

@@ -14,7 +14,8 @@ from harness.checks import verdicts
 from harness.cli.campaigns import campaigning, planned_hunts
 from harness.cli.terminal import outputs
 from harness.history import campaign_folders
-from tests.support import schemas, shards
+from harness.scenario import loading
+from tests.support import mig_objects, schemas, shards
 
 SAME = ["campaign.json", "index.html", "junit.xml", "results.json", "results.jsonl", "summary.md"]
 """Files that one campaign and a merge of its shards have, with the same bytes but for times."""
@@ -215,6 +216,28 @@ def test_a_scenario_that_this_machine_lacks_comes_with_the_plan(
         assert written == folder.path / "scenarios" / "1-mine.toml"
         assert written.read_text() == text
     schemas.obeying("shard", (folder.path / "shard.json").read_bytes())
+
+
+def test_objects_of_files_come_with_the_plan(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "home" / "mine.toml"
+    path.parent.mkdir()
+    (path.parent / "slices.yaml").write_text(mig_objects.TEXT)
+    path.write_text(
+        f'schema_version = 1\nname = "mine"\ntitle = "a title"\n[pools]\n{mig_objects.POOLS}'
+        '[traffic]\nprofile = "churn"\n[load]\nallocations_min = 1\n'
+    )
+    options = {"seed": 1, "repeat": 1, "repeat_controls": 1, "reports": tmp_path}
+    made = campaign_plan.plan([str(path)], **options)
+    content = sharded_plans.encode(sharded_plans.make(made, shards=1, durations={}))
+    plan = sharded_plans.decode(content, "plan.json")
+    settings = plan.scenarios[0].settings["pools"]["imported"]
+    with shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1) as folder:
+        assert {run.scenario for run in shard_folders.campaign(plan, folder).runs} == {str(path)}
+        (path.parent / "slices.yaml").write_text(mig_objects.TEXT.replace("half-0", "half-7"))
+        (run, *_) = shard_folders.campaign(plan, folder).runs
+        assert run.scenario == str(folder.path / "scenarios" / "1-mine.toml")
+        found = loading.load(run.scenario).scenario.pools.imported
+        assert found.sha256 == settings["sha256"]
 
 
 def test_a_scenario_that_is_the_same_here_keeps_its_name(tmp_path: pathlib.Path) -> None:
