@@ -1,177 +1,168 @@
-"""Random problems of allocation over all features, small enough to be solved without tricks."""
+"""Random problems of allocation over all features, small enough to be solved without tricks.
 
-import collections
-import random
+A problem is a cluster with claims that are allocated already, and what happens there: pods come
+with claims, devices change or leave their slices, claims go. It depends on its seed alone.
+"""
+
+import copy
+import dataclasses
 from typing import Any
 
+from tests.model_based.allocation import dice, drawn_claims, drawn_slices
 from tests.support import api_objects
 
 Object = dict[str, Any]
 DRIVERS = ("a.example.com", "b.example.com")
-NODE = api_objects.node("n", labels={"zone": "z"})
-KINDS = ("x", "y")
-NUMA = "host.example.com/numa"
-"""An attribute that both drivers know."""
+NODES = [
+    api_objects.node("n0", labels={"zone": "z", "half": "z0"}),
+    api_objects.node("n1", labels={"zone": "z"}),
+]
+GONE = "gone"
+"""Name of a device that has left its slice."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Pod:
+    """A pod comes, with claims of its own, and perhaps one that is there already."""
+
+    name: str
+    own: tuple[Object, ...]
+    used: tuple[str, ...]
+    """Names of claims that are there already."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SliceChange:
+    """A slice becomes another one."""
+
+    old: Object
+    new: Object
+
+
+@dataclasses.dataclass(frozen=True)
+class ClaimGoes:
+    """A claim that was allocated from the start is deleted."""
+
+    name: str
+
+
+Step = Pod | SliceChange | ClaimGoes
 
 
 class Problem:
-    """Slices, what is allocated, and claims; `features` counts what occurs in them."""
+    """A cluster and what happens in it."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-        self.features: collections.Counter[str] = collections.Counter()
+        self._dice = dice.Dice(seed)
+        self.features = self._dice.features
+        self.nodes = NODES[: self._dice.one_of((1, 2))]
+        self.classes = drawn_claims.classes()
         self.slices: list[Object] = []
-        self.allocated: dict[str, list[Object]] = {}
-        """By device the capacities that its shares consume; no share: one claim has it."""
-        self._devices_left = 5
-        for driver in DRIVERS[: self._random.choice((1, 1, 2))]:
+        self.claims: list[Object] = []
+        """Those that are allocated from the start."""
+        self._number = 0
+        for driver in DRIVERS[: self._dice.one_of((1, 1, 2))]:
             self._add_pool(driver)
-        self.claims = [self._claim(index) for index in range(self._random.choice((1, 1, 2)))]
-
-    def _sometimes(self, feature: str, one_in: int) -> bool:
-        """Return True once in a while, and count the feature then."""
-        if self._random.randrange(one_in):
-            return False
-        self.features[feature] += 1
-        return True
-
-    # ------------------------------------------------------------------- slices
+        self.steps: list[Step] = list(self._steps())
 
     def _add_pool(self, driver: str) -> None:
-        counters = self._sometimes("shared counters", 3)
-        listed = [
-            self._device(index, counters=counters)
-            for index in range(self._random.randint(1, self._devices_left))
-        ]
-        self._devices_left -= len(listed) - 1
-        place = self._place()
-        cut = self._random.randint(0, len(listed)) if self._sometimes("two slices", 3) else 0
-        parts = [part for part in (listed[:cut], listed[cut:]) if part]
-        count = len(parts) + counters + self._sometimes("incomplete pool", 15)
-        if len(parts) == 2 and self._sometimes("doubled device", 4):
-            parts[1][0]["name"] = parts[0][0]["name"]
-        for index, part in enumerate(parts):
-            self._add_slice(driver, f"s{index}", count, place, devices=part)
-        if counters:
-            amount = str(self._random.randint(2, 8))
-            sets = [{"name": "g", "counters": {"mem": {"value": amount}}}]
-            self._add_slice(driver, "s9", count, place, sharedCounters=sets)
-        if self._sometimes("older generation", 6):
-            old = [self._device(0, counters=False) | {"name": "old"}]
-            self._add_slice(driver, "old", 1, place, generation=1, devices=old)
-        for item in listed:
-            self._allocate(driver, item)
+        name = self._dice.one_of(("p", "p", "q"))
+        drawn = drawn_slices.PoolDrawing(self._dice, driver, name, 5 if driver == DRIVERS[0] else 3)
+        self.slices += drawn.slices
+        for item in drawn.devices:
+            if self._dice.sometimes("device in use", 5):
+                self._hold(driver, name, item)
+        if self._dice.sometimes("device in use has left its slice", 15):
+            self._hold(driver, name, {"name": GONE})
 
-    def _add_slice(
-        self,
-        driver: str,
-        name: str,
-        count: int,
-        place: Object,
-        generation: int = 2,
-        **content: Any,
-    ) -> None:
-        pool = {"name": "p", "generation": generation, "resourceSliceCount": count}
-        if "sharedCounters" in content:
-            place = {"allNodes": True}
-        elif place.get("perDeviceNodeSelection"):
-            for item in content["devices"]:
-                item |= self._device_place()
-        spec = {"driver": driver, "pool": pool, **place, **content}
-        meta = {"name": f"{driver}-{name}"}
-        self.slices.append({"kind": "ResourceSlice", "metadata": meta, "spec": spec})
+    # ------------------------------------------------------------------- claims from the start
 
-    def _place(self) -> Object:
-        if self._sometimes("devices that name their nodes", 6):
-            return {"perDeviceNodeSelection": True}
-        return self._device_place()
+    def _hold(self, driver: str, pool: str, item: Object) -> None:
+        row: Object = {"request": "r", "driver": driver, "pool": pool, "device": item["name"]}
+        was_shared = bool(item.get("allowMultipleAllocations"))
+        if self._dice.sometimes("device in use has become shared, or exclusive", 8):
+            was_shared = not was_shared
+        for number in range(self._dice.number(1, 2) if was_shared else 1):
+            self._add_held(row | self._share(item, number) if was_shared else row)
+        if self._dice.sometimes("device in use for admin access", 8):
+            self._add_held(row | {"adminAccess": True})
 
-    def _device_place(self) -> Object:
-        if self._sometimes("all nodes", 4):
-            return {"allNodes": True}
-        if self._sometimes("node selector", 4):
-            zone = "z" if self._random.randrange(4) else "other"
-            term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}
-            return {"nodeSelector": {"nodeSelectorTerms": [term]}}
-        return {"nodeName": "n" if self._random.randrange(8) else "m"}
+    def _share(self, item: Object, number: int) -> Object:
+        share: Object = {"shareID": f"00000000-0000-4000-8000-0000000000{self._number:02}"}
+        if not item.get("capacity") or self._dice.sometimes("share without amounts", 4):
+            return share
+        amount = self._dice.one_of(("1", "500m", "0", "1", "-1"))
+        return share | {"consumedCapacity": {"mem": amount}}
 
-    def _device(self, index: int, *, counters: bool) -> Object:
-        made: Object = {"name": f"d{index}"}
-        made["attributes"] = {"kind": {"string": self._random.choice(KINDS)}}
-        if self._random.randrange(5):
-            made["attributes"][NUMA] = self._numa()
-        if self._sometimes("taint", 6):
-            effect = self._random.choice(("NoSchedule", "NoExecute", "None"))
-            made["taints"] = [{"key": "k", "effect": effect}]
-        if counters and self._random.randrange(4):
-            amount = {"mem": {"value": str(self._random.randint(1, 5))}}
-            made["consumesCounters"] = [{"counterSet": "g", "counters": amount}]
-        if self._sometimes("binds to node", 10):
-            made["bindsToNode"] = True
-        if self._sometimes("device with capacity", 3):
-            made["capacity"] = {"mem": {"value": str(self._random.randint(2, 9))}}
-            if self._sometimes("shared device", 2):
-                made["allowMultipleAllocations"] = True
-                made["capacity"]["mem"] |= self._policy()
-        return made
+    def _add_held(self, row: Object) -> None:
+        self._number += 1
+        allocation: Object = {"devices": {"results": [row]}}
+        if self._dice.number(0, 1):
+            allocation["nodeSelector"] = self._selector()
+        name = f"held-{self._number}"
+        self.claims.append(api_objects.claim(name, version=1, allocated=allocation))
 
-    def _numa(self) -> Object:
-        if self._sometimes("list attribute", 4):
-            return {"ints": sorted(self._random.sample(range(3), self._random.randint(1, 2)))}
-        return {"int": self._random.randrange(2)}
-
-    def _policy(self) -> Object:
-        if self._sometimes("valid range", 3):
-            return {
-                "requestPolicy": {
-                    "default": "1",
-                    "validRange": {"min": "1", "max": "7", "step": "2"},
-                }
-            }
-        if self._sometimes("valid values", 3):
-            return {"requestPolicy": {"default": "2", "validValues": ["2", "4"]}}
-        return {}
-
-    def _allocate(self, driver: str, item: Object) -> None:
-        if not self._sometimes("device in use", 5):
-            return
-        shares = self.allocated[f"{driver}/p/{item['name']}"] = []
-        if item.get("allowMultipleAllocations"):
-            shares.append({"mem": "1"})
-
-    # ------------------------------------------------------------------- claims
-
-    def _claim(self, index: int) -> Object:
-        requests = [self._request(f"r{number}") for number in range(self._random.choice((1, 1, 2)))]
-        constraints = []
-        if self._random.randrange(2):
-            key = self._random.choice(("matchAttribute", "distinctAttribute"))
-            self.features[key] += 1
-            constraint: Object = {key: NUMA}
-            if self._sometimes("constraint for some requests", 3):
-                constraint["requests"] = [self._random.choice(requests)["name"]]
-            constraints.append(constraint)
-        return api_objects.claim(f"c{index}", requests=requests, constraints=constraints)
-
-    def _request(self, name: str) -> Object:
-        if self._sometimes("alternatives", 3):
-            subs = [{"name": f"s{index}", **self._option()} for index in range(2)]
-            return {"name": name, "firstAvailable": subs}
-        admin = {"adminAccess": True} if self._sometimes("admin access", 6) else {}
-        return {"name": name, "exactly": self._option() | admin}
-
-    def _option(self) -> Object:
-        made: Object = {"deviceClassName": api_objects.CLASS}
-        if self._sometimes("all devices", 5):
-            made["allocationMode"] = "All"
+    def _selector(self) -> Object:
+        if self._dice.sometimes("claim in use of several nodes", 2):
+            term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["z"]}]}
         else:
-            made["count"] = self._random.choice((1, 1, 2, 3))
-        if self._sometimes("selector", 3):
-            kind = self._random.choice(KINDS)
-            text = f'device.attributes[device.driver].kind == "{kind}"'
-            made["selectors"] = [{"cel": {"expression": text}}]
-        if self._sometimes("toleration", 3):
-            made["tolerations"] = [{"key": "k", "operator": "Exists"}]
-        if self._sometimes("capacity request", 4):
-            made["capacity"] = {"requests": {"mem": str(self._random.randint(1, 5))}}
-        return made
+            name = self._dice.one_of(("n0", "n0", "n1"))
+            term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}
+        return {"nodeSelectorTerms": [term]}
+
+    # ------------------------------------------------------------------- what happens
+
+    def _steps(self) -> list[Step]:
+        found: list[Step] = []
+        for number in range(self._dice.one_of((1, 1, 2, 3))):
+            if number and self._dice.sometimes("slice changes", 2):
+                found.append(self._change())
+            if number and self.claims and self._dice.sometimes("claim goes", 3):
+                found.append(ClaimGoes(self._dice.one_of(self.claims)["metadata"]["name"]))
+            found.append(self._pod(number))
+        return found
+
+    def _pod(self, number: int) -> Pod:
+        count = self._dice.one_of((1, 1, 2))
+        own = [drawn_claims.claim(self._dice, f"c{number}-{index}") for index in range(count)]
+        used: list[str] = []
+        if self.claims and self._dice.sometimes("claim in use and one of its own", 5):
+            used = [self._dice.one_of(self.claims)["metadata"]["name"]]
+        if count > 1:
+            self.features["several claims of a pod"] += 1
+        return Pod(f"pod-{number}", tuple(own), tuple(used))
+
+    def _change(self) -> SliceChange:
+        """Change a device of a slice in place, or let it leave; later changes build on it."""
+        index = self._dice.one_of(range(len(self.slices)))
+        old = self._latest(index)
+        new = copy.deepcopy(old)
+        new["metadata"]["resourceVersion"] = str(int(old["metadata"]["resourceVersion"]) + 1)
+        if new["spec"].get("devices"):
+            self._change_device(new["spec"]["devices"])
+        else:
+            counters = new["spec"].get("sharedCounters", [{"counters": {"mem": {}}}])[0]["counters"]
+            counters["mem"] = {"value": self._dice.one_of(("1", "4", "40Gi"))}
+        self._changed[index] = new
+        return SliceChange(old, new)
+
+    def _latest(self, index: int) -> Object:
+        if not hasattr(self, "_changed"):
+            self._changed: dict[int, Object] = {}
+        return self._changed.get(index, self.slices[index])
+
+    def _change_device(self, listed: list[Object]) -> None:
+        drawn, item = self._dice, self._dice.one_of(listed)
+        kind = drawn.named(
+            "change", drawn.one_of(("shared", "shared", "leaves", "leaves", "taint"))
+        )
+        if kind == "shared":
+            drawn.features["device becomes shared, or exclusive"] += 1
+            item["allowMultipleAllocations"] = not item.get("allowMultipleAllocations")
+            for entry in item.get("capacity", {}).values():
+                entry.pop("requestPolicy", None)  # only shared devices may have one
+        elif kind == "leaves":
+            drawn.features["device leaves its slice"] += 1
+            listed.remove(item)
+        else:
+            item["taints"] = [{"key": "k", "effect": "NoSchedule", "value": "v"}]

@@ -1,265 +1,314 @@
 """A solver that has no tricks: every assignment in order, the first one that is right.
 
-It reads the API objects itself and shares nothing with the allocator. An assignment is judged as a
-whole. Where the order counts (a device for admin access is in use for the requests after it), it is
-walked through from the beginning.
+It shares nothing with the allocator. Each assignment is judged as a whole, also one that is not
+complete: no rule is broken by one device and kept by one more, so what follows a broken one is
+left out. Where the order counts (a device for admin access is in use for the requests after it),
+it is walked through from the beginning. After so many judged assignments it gives up, and says so.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
+from harness.explore.worlds.oracles import request_policies
+from harness.model import quantities
+from tests.model_based.allocation import selections, supplies, uses
+
 Object = dict[str, Any]
-Row = tuple[int, str, str, bool, tuple[tuple[str, int], ...] | None]
-"""Claim, request, device as `driver/pool/device`, admin access, what a share consumes."""
+JUDGED_MAX = 10_000
+"""Assignments that are judged before the solver gives up."""
+DEVICES_MAX = 32
+"""The API's limit for the devices of one claim."""
 
 
-class Refused(Exception):  # noqa: N818 - an answer
-    """The claims are refused as a whole: a request for all devices makes no sense here."""
+class NodeRefused(Exception):  # noqa: N818 - an answer
+    """A request for all devices, and a pool of the node that may have more of them."""
+
+
+class AttemptEnds(Exception):  # noqa: N818 - an answer
+    """A claim asks for more devices than a claim can have."""
+
+
+class GaveUp(Exception):  # noqa: N818 - an answer
+    """There are too many assignments to judge."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One device for one request."""
+
+    claim: int
+    label: str
+    """`request` or `request/subrequest`."""
+    device: supplies.Device
+    option: Object
+    consumed: Mapping[str, Fraction] | None
+    """What the share takes; None: no share."""
+
+    @property
+    def is_admin(self) -> bool:
+        """The request asks for admin access."""
+        return bool(self.option.get("adminAccess"))
+
+
+Request = tuple[int, str, list[tuple[str, Object]]]
+"""Index of the claim, name, alternatives with their labels."""
 
 
 class Solver:
-    """Solves one problem on one node."""
+    """Solves the claims of one pod on one node."""
 
     def __init__(
-        self, slices: Sequence[Object], node: Object, allocated: Mapping[str, Sequence[Object]]
+        self, supply: supplies.Supply, used: uses.Uses, classes: Mapping[str, Object]
     ) -> None:
-        """`allocated`: by device the capacities its shares consume; no share: one claim has it."""
-        self._node, self._allocated = node, allocated
-        self._whole = True
-        """No pool that the node sees is incomplete or invalid."""
-        self.devices: dict[str, Object] = {}
-        self._places: dict[str, Object] = {}
-        self._counters: dict[tuple[str, str, str], int] = {}
-        self._everywhere: dict[str, Object] = {}
-        for _, pieces in sorted(_by_pool(slices).items()):
-            self._read(sorted(pieces, key=lambda piece: piece["metadata"]["name"]))
+        self._supply, self._used, self._classes = supply, used, classes
+        self.has_failing_selector = False
+        """A selector failed on a device."""
+        self.has_violating_device = False
+        """A request asked for all devices, and a constraint did not let it have one of them."""
+        self._judged = 0
 
     def solve(self, claims: Sequence[Object]) -> list[Row] | None:
-        """Return the first right assignment; None if there is none. Raises Refused."""
+        """Return the first right assignment; None if there is none.
+
+        Raises NodeRefused, AttemptEnds and GaveUp.
+        """
+        self._claims = claims
         requests = [
-            (index, request)
+            (index, request["name"], list(_options(request)))
             for index, claim in enumerate(claims)
             for request in claim["spec"]["devices"]["requests"]
         ]
-        ways = [list(self._ways(index, request)) for index, request in requests]
-        for combination in itertools.product(*ways):
-            rows = [row for way in combination for row in way]
-            if self._is_right(rows, claims):
-                return rows
+        everything = [option for request in requests for _, option in request[2] if _is_all(option)]
+        if everything and self._supply.has_faults:
+            raise NodeRefused
+        self._require_few(requests)
+        return self._extended([], requests)
+
+    def _require_few(self, requests: Sequence[Request]) -> None:
+        least = [0] * len(self._claims)
+        for claim, _, options in requests:
+            least[claim] += min(self._needed(option) for _, option in options)
+        if any(count > DEVICES_MAX for count in least):
+            raise AttemptEnds
+
+    def _needed(self, option: Object) -> int:
+        return len(self._all(option)) if _is_all(option) else int(option["count"])
+
+    def _extended(self, rows: list[Row], left: Sequence[Request]) -> list[Row] | None:
+        """Return a right assignment that begins with these rows; None if there is none."""
+        if not left:
+            return rows
+        claim, _, options = left[0]
+        for label, option in options:
+            for way in self._ways(rows, claim, label, option):
+                if self._is_right([*rows, *way]):
+                    found = self._extended([*rows, *way], left[1:])
+                    if found is not None:
+                        return found
         return None
-
-    def place_of(self, device: str) -> Object:
-        """Return where a device is."""
-        return self._places[device]
-
-    # ------------------------------------------------------------------- what there is
-
-    def _read(self, pieces: Sequence[Object]) -> None:
-        specs = [piece["spec"] for piece in pieces]
-        newest = max(spec["pool"]["generation"] for spec in specs)
-        specs = [spec for spec in specs if spec["pool"]["generation"] == newest]
-        seen = [spec for spec in specs if self._sees(spec)]
-        if not seen:
-            return
-        names = [item["name"] for spec in seen for item in spec.get("devices", ())]
-        if len(specs) != specs[0]["pool"]["resourceSliceCount"] or len(names) != len(set(names)):
-            self._whole = False
-            return
-        for spec in specs:
-            prefix = f"{spec['driver']}/{spec['pool']['name']}"
-            for declared in spec.get("sharedCounters", ()):
-                for name, counter in declared["counters"].items():
-                    self._counters[prefix, declared["name"], name] = int(counter["value"])
-            for item in spec.get("devices", ()):
-                place = item if spec.get("perDeviceNodeSelection") else spec
-                key = f"{prefix}/{item['name']}"
-                self._everywhere.setdefault(key, item)
-                if self._is_here(place):
-                    self.devices[key], self._places[key] = item, place
-
-    def _sees(self, spec: Object) -> bool:
-        if "sharedCounters" in spec:
-            return True
-        places = spec["devices"] if spec.get("perDeviceNodeSelection") else [spec]
-        return any(self._is_here(place) for place in places)
-
-    def _is_here(self, place: Object) -> bool:
-        if "nodeName" in place:
-            return bool(place["nodeName"] == self._node["metadata"]["name"])
-        if "nodeSelector" in place:
-            (term,) = place["nodeSelector"]["nodeSelectorTerms"]
-            labels = self._node["metadata"]["labels"]
-            return all(labels.get(e["key"]) in e["values"] for e in term["matchExpressions"])
-        return bool(place.get("allNodes"))
 
     # ------------------------------------------------------------------- one request
 
-    def _ways(self, claim: int, request: Object) -> Iterator[list[Row]]:
-        """Yield every way to satisfy a request alone, in order of preference."""
-        name = request["name"]
-        named = [(f"{name}/{sub['name']}", sub) for sub in request.get("firstAvailable", ())]
-        for label, option in named or [(name, request["exactly"])]:
-            is_all = option.get("allocationMode") == "All"
-            if is_all and not self._whole:
-                raise Refused
-            fitting = [key for key, item in self.devices.items() if _selects(option, item)]
-            rows = {key: self._row(claim, label, option, key) for key in fitting}
-            fitting = [key for key in fitting if rows[key] is not None]
-            if is_all:
-                fitting = [key for key in fitting if self._fits(key, [rows[key]])]
-                if len(fitting) > 0:
-                    yield [row for key in fitting if (row := rows[key])]
-                continue
-            for chosen in itertools.combinations(fitting, option.get("count", 1)):
-                yield [row for key in chosen if (row := rows[key])]
+    def _ways(self, rows: list[Row], claim: int, label: str, option: Object) -> Iterator[list[Row]]:
+        """Yield every way to satisfy an alternative alone, in order of preference."""
+        fitting = self._all(option) if _is_all(option) else list(self._selected(option))
+        made = [Row(claim, label, d, option, self._share(d, option)) for d in fitting]
+        if _is_all(option):
+            if made:
+                self._note_violation(rows, made)
+                yield made
+            return
+        alone = [row for row in made if self._is_right([*rows, row])]
+        yield from map(list, itertools.combinations(alone, option["count"]))
 
-    def _row(self, claim: int, label: str, option: Object, key: str) -> Row | None:
-        """Return the row; None: the device lacks a capacity, or its policy forbids the amount."""
-        item, wanted = self.devices[key], option.get("capacity", {}).get("requests", {})
-        capacity = item.get("capacity", {})
+    def _selected(self, option: Object) -> Iterator[supplies.Device]:
+        """Yield the devices that selectors accept, and that have the capacity that is asked for."""
+        for device in self._supply.devices:
+            if self._selects(option, device) and self._has_capacity(device, option):
+                yield device
+
+    def _all(self, option: Object) -> list[supplies.Device]:
+        """Return the devices that a request for all asks for, whether they are free or not."""
+        return list(self._selected(option))
+
+    def _selects(self, option: Object, device: supplies.Device) -> bool:
+        device_class = self._classes[option["deviceClassName"]]["spec"]
+        texts = [
+            item["cel"]["expression"]
+            for item in (*device_class.get("selectors", ()), *option.get("selectors", ()))
+        ]
+        try:
+            return all(selections.SELECTORS[text](device.driver, device.item) for text in texts)
+        except KeyError:
+            self.has_failing_selector = True
+            return False
+
+    def _has_capacity(self, device: supplies.Device, option: Object) -> bool:
+        """Return whether a device, if it were free, has what the option takes of it."""
+        wanted = _wanted(option)
+        capacity = device.item.get("capacity", {})
         if not wanted.keys() <= capacity.keys():
+            return False
+        if not (device.is_shared or wanted):
+            return True
+        taken = _taken(wanted, capacity)
+        return all(
+            taken[name] is not None and taken[name] <= quantities.amount(entry["value"])
+            for name, entry in capacity.items()
+        )
+
+    def _share(self, device: supplies.Device, option: Object) -> Mapping[str, Fraction] | None:
+        if not device.is_shared:
             return None
-        taken = {name: _rounded(wanted.get(name), entry) for name, entry in capacity.items()}
-        if (item.get("allowMultipleAllocations") or wanted) and None in taken.values():
-            return None
-        admin = bool(option.get("adminAccess"))
-        if not item.get("allowMultipleAllocations"):
-            if any(int(value) > int(capacity[name]["value"]) for name, value in wanted.items()):
-                return None
-            return claim, label, key, admin, None
-        consumed = tuple(sorted((name, value or 0) for name, value in taken.items()))
-        return claim, label, key, admin, consumed
+        return _taken(_wanted(option), device.item.get("capacity", {}))
 
     # ------------------------------------------------------------------- the whole
 
-    def _is_right(self, rows: Sequence[Row], claims: Sequence[Object]) -> bool:
+    def _is_right(self, rows: Sequence[Row]) -> bool:
+        return self._can_be_used(rows) and self._satisfies_all(rows) and self._fits(rows)
+
+    def _can_be_used(self, rows: Sequence[Row]) -> bool:
+        self._judged += 1
+        if self._judged > JUDGED_MAX:
+            raise GaveUp
         return (
             self._is_free(rows)
-            and all(self._fits(key, rows) for key in {row[2] for row in rows})
+            and self._is_few(rows)
             and self._has_counters(rows)
-            and all(self._tolerates(row, claims[row[0]]) for row in rows)
-            and all(
-                self._satisfies(constraint, [row for row in rows if row[0] == index])
-                for index, claim in enumerate(claims)
-                for constraint in claim["spec"]["devices"].get("constraints", ())
-            )
+            and all(tolerates(row.option, row.device.item) for row in rows)
         )
 
     def _is_free(self, rows: Sequence[Row]) -> bool:
         """Return whether no device is given that is in use at that moment."""
-        for position, (claim, _, key, admin, consumed) in enumerate(rows):
-            if consumed is not None:
-                if not admin and key in self._allocated and not self._allocated[key]:
+        for position, row in enumerate(rows):
+            device = row.device
+            if device.is_shared:
+                if not row.is_admin and device.id in self._used.whole:
                     return False
                 continue
-            earlier = [row[0] for row in rows[:position] if row[2] == key]
-            if claim in earlier if admin else earlier or key in self._allocated:
+            earlier = [other.claim for other in rows[:position] if other.device.id == device.id]
+            is_used = earlier or self._used.has(device.id)
+            if row.claim in earlier if row.is_admin else is_used:
                 return False
         return True
 
-    def _fits(self, key: str, rows: Sequence[Row | None]) -> bool:
-        """Return whether the shares of a device do not exceed its capacity."""
-        capacity = self.devices[key].get("capacity", {})
-        used = dict.fromkeys(capacity, 0)
-        for share in self._allocated.get(key, ()):
-            for name, text in share.items():
-                used[name] += int(text)
+    def _is_few(self, rows: Sequence[Row]) -> bool:
+        counts = [0] * len(self._claims)
         for row in rows:
-            for name, value in (row[4] or ()) if row and row[2] == key else ():
-                used[name] += value
-        if not self.devices[key].get("allowMultipleAllocations"):
-            return True
-        return all(value <= int(capacity[name]["value"]) for name, value in used.items())
+            counts[row.claim] += 1
+        return max(counts) <= DEVICES_MAX
+
+    def _fits(self, rows: Sequence[Row]) -> bool:
+        """Return whether the shares of no device exceed its capacity."""
+        shared = {row.device.id: row.device for row in rows if row.consumed is not None}
+        return all(self._has_room(device, rows) for device in shared.values())
+
+    def _has_room(self, device: supplies.Device, rows: Sequence[Row]) -> bool:
+        used = dict(self._used.shares.get(device.id, {}))
+        for row in rows:
+            for name, amount in (row.consumed or {}).items() if row.device.id == device.id else ():
+                used[name] = used.get(name, Fraction(0)) + amount
+        capacity = device.item.get("capacity", {})
+        return all(
+            used.get(name, Fraction(0)) <= quantities.amount(entry["value"])
+            for name, entry in capacity.items()
+        )
 
     def _has_counters(self, rows: Sequence[Row]) -> bool:
-        used: dict[tuple[str, str, str], int] = dict.fromkeys(self._counters, 0)
-        chosen = [row[2] for row in rows if row[4] is None]
-        shared = {row[2] for row in rows if row[4] is not None} - set(self._allocated)
-        before = [key for key in self._everywhere if key in self._allocated]
-        for key in [*chosen, *sorted(shared), *before]:
-            for entry in self._everywhere[key].get("consumesCounters", ()):
-                for name, counter in entry["counters"].items():
-                    used[key.rpartition("/")[0], entry["counterSet"], name] += int(counter["value"])
-        touched = {key.rpartition("/")[0] for key in chosen + sorted(shared)}
-        return all(
-            value <= self._counters[counter]
-            for counter, value in used.items()
-            if counter[0] in touched and self._is_consumed(counter, chosen + sorted(shared))
-        )
+        """Return whether the pools have the counters that the devices consume.
 
-    def _is_consumed(self, counter: tuple[str, str, str], keys: Sequence[str]) -> bool:
-        return any(
-            key.rpartition("/")[0] == counter[0] and entry["counterSet"] == counter[1]
-            for key in keys
-            for entry in self._everywhere[key].get("consumesCounters", ())
-        )
-
-    def _tolerates(self, row: Row, claim: Object) -> bool:
-        option = _option(claim, row[1])
-        return all(
-            any(item["key"] == taint["key"] for item in option.get("tolerations", ()))
-            for taint in self.devices[row[2]].get("taints", ())
-            if taint["effect"] != "None"
-        )
-
-    def _satisfies(self, constraint: Object, rows: Sequence[Row]) -> bool:
-        attribute = constraint.get("matchAttribute") or constraint["distinctAttribute"]
-        names = constraint.get("requests")
-        sets = [
-            _values(self.devices[row[2]], attribute)
-            for row in rows
-            if not names or row[1] in names or row[1].partition("/")[0] in names
-        ]
-        if None in sets:
+        Admin access consumes none, and of shares only the first one does.
+        """
+        taken = {row.device.id: row.device for row in rows if not row.is_admin}
+        new = [device for key, device in taken.items() if not self._used.has(key)]
+        consumed = [entry for device in new for entry in device.consumed()]
+        if any(amount < 0 for _, amount in consumed):
             return False
-        known = [values for values in sets if values is not None]
-        if "matchAttribute" in constraint:
-            return not known or bool(set.intersection(*known)) or len(known) == 1
-        return all(a.isdisjoint(b) for a, b in itertools.combinations(known, 2))
+        if any(self._lost_devices(counter[0]) for counter, _ in consumed):
+            return False
+        before = [device for device in self._supply.everywhere if self._used.has(device.id)]
+        total: dict[supplies.Counter, Fraction] = {}
+        for counter, amount in [*consumed, *(e for d in before for e in d.consumed())]:
+            total[counter] = total.get(counter, Fraction(0)) + amount
+        return all(total[counter] <= self._supply.counters[counter] for counter, _ in consumed)
+
+    def _lost_devices(self, pool: str) -> bool:
+        """Return whether a device in use has left the pool: what it consumes is not known."""
+        offered = {device.id for device in self._supply.everywhere}
+        gone = {*self._used.whole, *self._used.shares} - offered
+        return any(key.rpartition("/")[0] == pool for key in gone)
+
+    def _satisfies_all(self, rows: Sequence[Row]) -> bool:
+        return all(
+            _satisfies(constraint, [row for row in rows if row.claim == index])
+            for index, claim in enumerate(self._claims)
+            for constraint in claim["spec"]["devices"].get("constraints", ())
+        )
+
+    def _note_violation(self, rows: list[Row], made: list[Row]) -> None:
+        """Note a device of a request for all that a constraint refuses before its capacity does."""
+        for count in range(len(made)):
+            before, taken = [*rows, *made[:count]], [*rows, *made[: count + 1]]
+            if not (self._fits(before) and self._can_be_used(taken)):
+                return
+            if not self._satisfies_all(taken):
+                self.has_violating_device = True
+                return
 
 
-def _by_pool(slices: Sequence[Object]) -> dict[tuple[str, str], list[Object]]:
-    found: dict[tuple[str, str], list[Object]] = {}
-    for piece in slices:
-        key = piece["spec"]["driver"], piece["spec"]["pool"]["name"]
-        found.setdefault(key, []).append(piece)
+def _options(request: Object) -> Iterator[tuple[str, Object]]:
+    """Yield the alternatives of a request with their labels."""
+    if "exactly" in request:
+        yield request["name"], request["exactly"]
+    for sub in request.get("firstAvailable", ()):
+        yield f"{request['name']}/{sub['name']}", sub
+
+
+def _is_all(option: Object) -> bool:
+    return bool(option["allocationMode"] == "All")
+
+
+def _wanted(option: Object) -> Mapping[str, str]:
+    found: Mapping[str, str] = option.get("capacity", {}).get("requests", {})
     return found
 
 
-def _selects(option: Object, item: Object) -> bool:
-    """Return whether the selectors, all of the form `….kind == "x"`, accept the device."""
-    kind = item["attributes"]["kind"]["string"]
-    return all(s["cel"]["expression"].endswith(f'"{kind}"') for s in option.get("selectors", ()))
+def _taken(wanted: Mapping[str, str], capacity: Object) -> dict[str, Any]:
+    return {
+        name: request_policies.taken(wanted.get(name), entry) for name, entry in capacity.items()
+    }
 
 
-def _option(claim: Object, label: str) -> Object:
-    for request in claim["spec"]["devices"]["requests"]:
-        if request["name"] == label:
-            return dict(request["exactly"])
-        for sub in request.get("firstAvailable", ()):
-            if f"{request['name']}/{sub['name']}" == label:
-                return dict(sub)
-    raise KeyError(label)
+def tolerates(option: Object, item: Object) -> bool:
+    """Return whether a request tolerates the taints that keep a device from being given."""
+    return all(
+        any(_tolerates(toleration, taint) for toleration in option.get("tolerations", ()))
+        for taint in item.get("taints", ())
+        if taint["effect"] != "None"
+    )
 
 
-def _rounded(wanted: str | None, entry: Object) -> int | None:
-    """Return what a request takes of a capacity; None: its policy forbids it."""
-    policy = entry.get("requestPolicy", {})
-    if wanted is None:
-        return int(policy.get("default", entry["value"]))
-    if "validValues" in policy:
-        return next((int(v) for v in policy["validValues"] if int(v) >= int(wanted)), None)
-    if "validRange" in policy:
-        least, step = int(policy["validRange"]["min"]), int(policy["validRange"]["step"])
-        rounded = next(v for v in itertools.count(least, step) if v >= int(wanted))
-        return rounded if rounded <= int(policy["validRange"]["max"]) else None
-    return int(wanted)
+def _tolerates(toleration: Object, taint: Object) -> bool:
+    is_key = toleration.get("key", taint["key"]) == taint["key"]
+    is_effect = toleration.get("effect", taint["effect"]) == taint["effect"]
+    is_value = toleration["operator"] == "Exists" or toleration["value"] == taint["value"]
+    return is_key and is_effect and is_value
 
 
-def _values(item: Object, name: str) -> set[Any] | None:
-    value = item["attributes"].get(name)
-    if value is None:
-        return None
-    (content,) = value.values()
-    return set(content) if isinstance(content, list) else {content}
+def _satisfies(constraint: Object, rows: Sequence[Row]) -> bool:
+    attribute = constraint.get("matchAttribute") or constraint["distinctAttribute"]
+    names = constraint.get("requests")
+    sets = [
+        row.device.values(attribute)
+        for row in rows
+        if not names or row.label in names or row.label.partition("/")[0] in names
+    ]
+    if None in sets:
+        return False
+    known = [values for values in sets if values is not None]
+    if "matchAttribute" in constraint:
+        return not known or bool(set.intersection(*known))
+    return all(a.isdisjoint(b) for a, b in itertools.combinations(known, 2))
