@@ -55,6 +55,7 @@ def test_the_programs_are_named() -> None:
         "-m tests.fuzzing.costs",
         "-m tests.histories.doctor",
         "-m tests.histories.golden",
+        "-m tests.model_based.allocation.campaign",
         "tools/collect_changes.py",
         "tools/eight_nights.py",
         "tools/finding_pictures.py",

@@ -2,9 +2,9 @@
 
 If the solver finds nothing on a node, the pod must not go there; if it finds something on a node,
 the pod must be scheduled, to a node of which alternatives that come earliest can be had, with the
-first right assignment of that node. What is excepted, because kube-scheduler does so too:
+first right assignment of that node. These are exceptions, because kube-scheduler does so too:
 
-- A constraint that refuses a device which a request for all asks for ends the attempt. The subject
+- The attempt ends if a constraint refuses a device which a request for all asks for. The subject
   may find more than kube-scheduler, as it does not try what is known to fail.
 - A selector that fails on a device ends the attempt, if the device is looked at.
 - A claim that needs more than 32 devices ends the attempt, also if another node has fewer.
@@ -29,7 +29,7 @@ class DisagreementError(AssertionError):
 
 
 class NodeAnswer:
-    """What the solver says of one node: `rows`, or why there are none."""
+    """The answer of the solver for one node: `rows`, or why there are none."""
 
     def __init__(self, solver: solving.Solver, claims: Sequence[Object]) -> None:
         self.rows: list[solving.Row] | None = None
@@ -112,7 +112,7 @@ class Comparison:
         return True
 
     def _answers(self, pod: problems.Pod) -> dict[str, NodeAnswer]:
-        """What the solver says of each node on which the pod's claims in use can be used."""
+        """Return the answers for the nodes on which the pod's claims in use can be used."""
         held = [self._claims[name] for name in pod.used if name in self._claims]
         used = uses.Uses(claim["status"]["allocation"] for claim in self._claims.values())
         found = {}

@@ -28,7 +28,7 @@ class Dice:
         return self._random.choice(options)
 
     def some_of(self, options: Sequence[T], count: int) -> list[T]:
-        """Return so many of the options, in their order."""
+        """Return this number of the options, in their order."""
         chosen = sorted(self._random.sample(range(len(options)), min(count, len(options))))
         return [options[index] for index in chosen]
 

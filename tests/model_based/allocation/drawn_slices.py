@@ -14,7 +14,7 @@ PROFILES = (1, 1, 1, 2, 2, 3, 4)
 """Sizes of partitions, in places of their counter set."""
 PLACES = 4
 UNITS = ("1", "500m", "10Gi", "0", "3")
-"""What one place has of the counter `mem`."""
+"""Amounts that one place has of the counter `mem`."""
 LARGE = "9223372036854775807"
 """The largest amount that Kubernetes' int64 holds."""
 

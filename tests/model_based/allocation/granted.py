@@ -1,4 +1,4 @@
-"""What an AllocationResult must say of the devices that the solver chose.
+"""Describes what an AllocationResult must say of the devices that the solver chose.
 
 Each function returns a description that two allocations share if they say the same, however
 amounts are written.

@@ -3,7 +3,7 @@
 It shares nothing with the allocator. Each assignment is judged as a whole, also one that is not
 complete: no rule is broken by one device and kept by one more, so what follows a broken one is
 left out. Where the order counts (a device for admin access is in use for the requests after it),
-it is walked through from the beginning. After so many judged assignments it gives up, and says so.
+it is walked through from the beginning. It gives up after a number of judged assignments.
 """
 
 import dataclasses
@@ -45,7 +45,7 @@ class Row:
     device: supplies.Device
     option: Object
     consumed: Mapping[str, Fraction] | None
-    """What the share takes; None: no share."""
+    """The amounts that the share takes; None: no share."""
 
     @property
     def is_admin(self) -> bool:

@@ -1,4 +1,4 @@
-"""What one node can use of the ResourceSlices: devices in order, counters, pools with a fault.
+"""Reads what one node can use of the slices: devices in order, counters, pools with a fault.
 
 Read from the API objects, apart from the scheduler's code. Only slices that the node sees count;
 of these those of the newest generation. A pool of which slices are missing, on whatever nodes, is
@@ -58,7 +58,7 @@ class Device:
 
 
 class Supply:
-    """What one node can use."""
+    """The devices and counters that one node can use."""
 
     def __init__(self, slices: Sequence[Object], node: Object) -> None:
         self.node = node

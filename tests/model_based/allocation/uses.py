@@ -1,4 +1,4 @@
-"""What allocations of before keep: whole devices, and shares with their amounts."""
+"""The devices that allocations of before keep: whole devices, and shares with their amounts."""
 
 import collections
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ Object = dict[str, Any]
 
 
 class Uses:
-    """What is in use."""
+    """The devices in use."""
 
     def __init__(self, allocations: Iterable[Object]) -> None:
         """Read AllocationResults; results with admin access keep nothing."""

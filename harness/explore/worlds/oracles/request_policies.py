@@ -1,4 +1,4 @@
-"""What a request takes of a capacity, in exact numbers.
+"""The amount that a request takes of a capacity, in exact numbers.
 
 Written from the documentation of the API, apart from the scheduler's code.
 """
