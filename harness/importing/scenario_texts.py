@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from harness.importing import materials, workload_sets
 
 USERS_MIN, USERS_MAX = 12, 48
-_SCARCE_MAX = 120
+NODES_MIN = 4
+"""Nodes that a run has at least, by copies: with fewer of them little happens at once."""
+_SCARCE_MAX = 160
 """Devices up to which so few users compete for them."""
 
 
@@ -22,14 +24,20 @@ class Figures:
     """Most pods that one user makes at once."""
 
     @property
+    def copies(self) -> int:
+        """Return how many nodes are made of each."""
+        return -(-NODES_MIN // self.nodes)
+
+    @property
     def users(self) -> int:
         """Return enough users to compete for the devices, but not more than run on a laptop."""
-        return max(USERS_MIN, min(USERS_MAX, 2 * self.devices // self.pods_of_a_round))
+        wanted = 2 * self.devices * self.copies // self.pods_of_a_round
+        return max(USERS_MIN, min(USERS_MAX, wanted))
 
     @property
     def is_scarce(self) -> bool:
         """Return whether that many users want more devices than there are."""
-        return self.devices <= _SCARCE_MAX
+        return self.devices * self.copies <= _SCARCE_MAX
 
 
 def figures(found: materials.Materials, sets: Sequence[workload_sets.WorkloadSet]) -> Figures:
@@ -66,10 +74,10 @@ Written by `flake-hunt import`: {_counted(size.devices, "device")} of {_counted(
 {_counted(len(object_files), "workload")}.
 \"\"\"
 {controls}
-# Nodes, devices and classes. `copies = 4` makes four nodes of each, with its pools.
+# Nodes, devices and classes. `copies` nodes are made of each, with its pools; 1: what was found.
 [pools]
 from = {json.dumps(list(pool_files))}
-copies = 1
+copies = {size.copies}
 
 # Users repeat: create what one of the files says, with names of their own, wait until its pods run, keep them for a
 # moment, delete them. More users than devices make the devices scarce, which is when schedulers go wrong.
@@ -83,11 +91,13 @@ duration_max_s = 20.0
 wait_s = 10.0
 hold_s = 0.02
 
-# The scheduler tries again soon, so that many allocations fit into a short run.
+# The scheduler tries again soon, for many allocations in a short run, and pauses now and then, which shows
+# races more often. For another scheduler: flake-hunt run scenario.toml --subject kube-scheduler=./kube-scheduler
 [subject]
 start = "before-traffic"
 backoff_initial_s = 0.02
 backoff_max_s = 0.1
+pauses = {{ probability = 0.05, pause_s_max = 0.010 }}
 
 # Less than this, and the verdict is UNKNOWN: raise it to what your runs reach.
 [load]

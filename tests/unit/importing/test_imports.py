@@ -14,7 +14,7 @@ EXAMPLES = sorted(path.parent for path in WILD.glob("*/scenario.toml"))
 
 def written(files: list[pathlib.Path], folder: pathlib.Path, **options) -> loading.Loaded:
     imports.write(imports.from_files(files), folder, **options)
-    return loading.load(str(folder / "scenario.toml"))
+    return loading.load(str(folder / "scenario.toml"), overrides=["pools.copies=1"])
 
 
 @pytest.mark.parametrize("redacted", [False, True], ids=["plain", "redacted"])
