@@ -203,7 +203,7 @@ def _of_objects(scenario: specs.Scenario) -> Iterator[str]:
     yield from objections_of_objects.of_pools(
         scenario.object_sets,
         classes=pools.class_names,
-        resources=pools.extended_resources,
+        resources={*pools.extended_resources, *getattr(pools.imported, "resources", ())},
         templates=pools.imported.templates if pools.imported else (),
     )
     if scenario.object_sets and scenario.subject.own_devices:

@@ -1,12 +1,10 @@
 """The devices that the program publishes: a number of equal ones, or those of a file."""
 
 import pathlib
-from collections.abc import Iterator
 from typing import Any
 
-import yaml
-
-from harness import errors, regular_files
+from harness import errors
+from harness.manifests import reading, sources
 from harness.model.objects import Object
 
 
@@ -24,36 +22,22 @@ def equal(count: int) -> tuple[Object, ...]:
 def read(path: pathlib.Path) -> tuple[Object, ...]:
     """Return the devices of all ResourceSlices of a file, in YAML or JSON.
 
-    Raises UsageError if it cannot be read, or has other things or no devices.
+    Raises ManifestError if it cannot be read, or has other things or no devices.
     """
-    try:
-        documents = list(yaml.safe_load_all(regular_files.content(path)))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise _unusable(path, why) from error
-    devices = tuple(device for document in documents for device in _devices(document, path))
+    slices = reading.read([str(path)], kinds=["ResourceSlice"], of="--slices")
+    devices = tuple(device for manifest in slices for device in _devices(manifest))
     if not devices:
-        raise _unusable(path, "there are no devices")
+        raise errors.ManifestError(f"{path}: expected ResourceSlices with devices, got none")
     return devices
 
 
-def _devices(document: Any, path: pathlib.Path) -> Iterator[Object]:
-    if document is None:
-        return
-    if isinstance(document, dict) and isinstance(document.get("items"), list):
-        for item in document["items"]:
-            yield from _devices(item, path)
-        return
-    spec = document.get("spec") if isinstance(document, dict) else None
-    found = spec.get("devices") if isinstance(spec, dict) else None
+def _devices(manifest: sources.Manifest) -> list[Object]:
+    spec = manifest.obj.get("spec")
+    found = spec.get("devices") or [] if isinstance(spec, dict) else None
     if not isinstance(found, list) or not all(_is_device(item) for item in found):
-        raise _unusable(path, f"this is none: {document!r:.60}")
-    yield from found
+        raise manifest.error("expected a list of devices with names", field="spec.devices")
+    return found
 
 
 def _is_device(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("name"), str)
-
-
-def _unusable(path: pathlib.Path, why: str) -> errors.UsageError:
-    return errors.UsageError(f"{path}: expected ResourceSlices with devices ({why})")

@@ -37,6 +37,8 @@ class ImportedSpec(Spec):
     """Name of each DeviceClass -> the extended resource that it backs; empty: none."""
     templates: tuple[str, ...] = ()
     """Names of the ResourceClaimTemplates."""
+    resources: tuple[str, ...] = ()
+    """Names of the resources that Nodes offer by themselves."""
     attributes: tuple[str, ...] = ()
     """Full names of the devices' attributes."""
     has: tuple[Feature, ...] = ()

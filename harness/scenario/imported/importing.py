@@ -160,6 +160,7 @@ class _Collection:
             templates=tuple(
                 item["metadata"]["name"] for item in self._others["ResourceClaimTemplate"]
             ),
+            resources=tuple(sorted(self._nodes.resources)),
             attributes=tuple(sorted(seen.attributes)),
             has=tuple(sorted({*seen.has, *rules})),
             sha256=digest,

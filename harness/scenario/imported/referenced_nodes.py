@@ -47,6 +47,9 @@ class ReferencedNodes:
         self.pools: set[slice_features.PoolKey] = set()
         """Pools with a slice or a device that names nodes."""
 
+        self.resources: set[str] = set()
+        """Names of the resources that Nodes offer."""
+
     @property
     def named(self) -> list[str]:
         """The nodes that slices name, in the order of the first time."""
@@ -58,6 +61,8 @@ class ReferencedNodes:
         are_texts = isinstance(labels, dict) and all(isinstance(x, str) for x in labels.values())
         if not are_texts:
             raise manifest.error("expected a mapping of texts", field="metadata.labels")
+        for amounts in (manifest.obj.get("status") or {}).values():
+            self.resources.update(amounts if isinstance(amounts, dict) else ())
         self._labels[manifest.name] = {HOSTNAME: manifest.name, **labels}
 
     def see_slice(self, manifest: sources.Manifest) -> None:

@@ -309,8 +309,8 @@ def test_random_bytes_do_not_stop_it(driver: driving.Driver, claims: tuple[Any, 
         (["--node", "other"], "expected folders with {node} in them for 2 nodes"),
         (["--cdi-dir", "/proc/cdi"], "cannot write /proc/cdi"),
         (["--settings", "missing"], "missing: expected a settings file of the driver"),
-        (["--slices", "missing"], "missing: expected ResourceSlices with devices"),
-        (["--slices", "/dev/null"], "/dev/null: expected ResourceSlices with devices"),
+        (["--slices", "missing"], "missing: expected a readable file of objects"),
+        (["--slices", "/dev/null"], "/dev/null: expected a readable file of objects"),
         (["--devices", "1", "--slices", "x"], "expected --devices or --slices, got both"),
         (["--defect", "kubelet-forgets-claims"], "expected a defect of the driver"),
         (["--registry-dir", "{settings}"], "expected a place for a socket (file exists)"),
@@ -341,9 +341,10 @@ def test_the_devices_of_a_file_are_published(
     driver: driving.Driver, api: apis.Api, tmp_path: pathlib.Path
 ) -> None:
     path = tmp_path / "slices.yaml"
+    outline = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"}
+    capacity = {"memory": {"value": "1024Mi"}}
     slices = [
-        {"spec": {"devices": [{"name": name, "capacity": {"memory": {"value": "1024Mi"}}}]}}
-        for name in "ab"
+        {**outline, "spec": {"devices": [{"name": name, "capacity": capacity}]}} for name in "ab"
     ]
     path.write_text("\n---\n".join(json.dumps(item) for item in slices))
     driver.start("--slices", str(path))
