@@ -10,12 +10,14 @@ list.
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from harness.checks import request_amounts
 from harness.checks.devices import (
     device_catalogue,
     pool_timelines,
     request_options,
     selected_devices,
 )
+from harness.model import quantities
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,6 +46,24 @@ class CertainDevices:
         Devices with shares, counters, binding conditions or taints are left out: they may be kept
         from a request for other reasons.
         """
+        for name, known in self._matching(node, option, window):
+            if all(map(_is_plain, known)):
+                yield name
+
+    def every(self, node: str, option: request_options.Option, window: Window) -> Iterator[str]:
+        """Yield the same devices and those with shares, counters or binding conditions.
+
+        An option for all devices gets each of them that could have its amounts of capacities, no
+        matter how much others have of it: or else nothing on this node.
+        """
+        for name, known in self._matching(node, option, window):
+            if all(_has_capacity(item, option) for item in known):
+                yield name
+
+    def _matching(
+        self, node: str, option: request_options.Option, window: Window
+    ) -> Iterator[tuple[str, list[device_catalogue.KnownDevice]]]:
+        """Yield each device of a node that matches, and is free of taints, with its versions."""
         classes = self._catalogue.classes(option.wanted.device_class_name, window.until)
         if not classes:
             return
@@ -52,10 +72,9 @@ class CertainDevices:
             known = self._catalogue.devices(name, window.until)
             is_clear = self._timelines.tainted_since.get(name, window.until) >= window.until
             if is_clear and all(
-                _is_plain(item) and item.place.node_name == node and _matches(item, expressions)
-                for item in known
+                item.place.node_name == node and _matches(item, expressions) for item in known
             ):
-                yield name
+                yield name, known
 
 
 def _is_plain(known: device_catalogue.KnownDevice) -> bool:
@@ -64,6 +83,19 @@ def _is_plain(known: device_catalogue.KnownDevice) -> bool:
     return not (
         device.allow_multiple_allocations or device.consumes_counters or device.binding_conditions
     )
+
+
+def _has_capacity(known: device_catalogue.KnownDevice, option: request_options.Option) -> bool:
+    """Return whether a device that nobody uses could have the amounts that an option asks for."""
+    asked, driver = option.wanted.quantities, known.driver
+    if not (asked or known.device.allow_multiple_allocations):
+        return True
+    try:
+        takes = request_amounts.of_device(known.device, driver, asked)
+        names = request_amounts.by_plain_name(asked, driver).keys()
+    except (quantities.QuantityError, request_amounts.AmbiguousNamesError):
+        return False
+    return names <= takes.keys() and not any(taken.refusal for taken in takes.values())
 
 
 def _matches(known: device_catalogue.KnownDevice, expressions: Iterable[str]) -> bool:

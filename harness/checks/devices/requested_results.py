@@ -8,8 +8,10 @@ must exist on the node for the allocation to succeed" (ExactDeviceRequest.alloca
 (DeviceRequestAllocationResult.request).
 
 Of requests for all devices, those are demanded that the scheduler must have known on the chosen
-node (`certain_devices`). An earlier alternative that was not taken is wrong only if the claims of
-the run could not have used up its devices: see the end of this text.
+node (`certain_devices`), whatever others have of their capacities and counters: from a node that
+has not enough of each of them, the claim gets nothing (kubernetes#140769). An earlier alternative
+that was not taken is wrong only if the claims of the run could not have used up its devices: see the
+end of this text.
 
 The API promises (resource.k8s.io/v1, DeviceRequest.firstAvailable): the scheduler "tries to satisfy
 them in the order in which they are listed here. So if there are two entries in the list, the
@@ -226,7 +228,7 @@ class _Judge:
             return
         [node] = names
         for option in _chosen(grant):
-            if option.count is None and not option.wanted.quantities:
+            if option.count is None:
                 yield from self._not_all(grant, option, node, window)
         yield from problems(grant, node, self._certain, window, taken)
 
@@ -238,7 +240,7 @@ class _Judge:
         window: certain_devices.Window,
     ) -> Iterator[str]:
         got = {result.id for result in grant.results if result.request == option.name}
-        missing = set(self._certain.matching(node, option, window)) - got
+        missing = set(self._certain.every(node, option, window)) - got
         if missing:
             yield (
                 f"request {option.name} asks for all devices and got {_counted(len(got))}, but not "

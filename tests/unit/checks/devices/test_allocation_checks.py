@@ -288,7 +288,7 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
     (
         requested_results,
         "all",
-        [claim("c", result("D1"), result("D2"), requests=ALL, selector=on("n1"))],
+        [claim("c", result("D1"), result("D2"), _share(), requests=ALL, selector=on("n1"))],
         "",
     ),
     (

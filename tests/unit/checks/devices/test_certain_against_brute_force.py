@@ -198,6 +198,7 @@ def fits(
     device: Object, spec: Object, past: Sequence[placements.Event], node: str, option: Object
 ) -> bool:
     """Return whether a version of a device fits an option with all versions of the class."""
+    is_all = option.get("allocationMode") == "All"
     chosen = [
         item["cel"]["expression"]
         for holder in (
@@ -209,7 +210,7 @@ def fits(
     return (
         spec.get("nodeName") == node
         and not device.get("taints")
-        and not device.get("allowMultipleAllocations")
+        and (is_all or not device.get("allowMultipleAllocations"))
         and all(device["attributes"]["numa"] == {"int": MATCHING[text]} for text in chosen)
     )
 

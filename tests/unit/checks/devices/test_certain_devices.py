@@ -29,6 +29,7 @@ Events = Sequence[placements.Event | None]
 FAULT = plans.PlannedFault(name="f", kind="delay-events", carrier="server", text="late")
 HALF = {"generation": 2, "count": 2}
 TAINT = [{"key": "k", "effect": "NoSchedule"}]
+ROOM: dict[str, Any] = {"allowMultipleAllocations": True, "capacity": {"memory": "2"}}
 BEGIN = [listed(device_class()), listed(piece("D1", "D2"))]
 
 
@@ -113,7 +114,7 @@ CASES: dict[str, tuple[Events, int, bool]] = {
             ONE,
         ],
         0,
-        False,
+        True,
     ),
     "with binding conditions": (
         [
@@ -122,7 +123,7 @@ CASES: dict[str, tuple[Events, int, bool]] = {
             ONE,
         ],
         0,
-        False,
+        True,
     ),
     "the class does not exist": ([*BEGIN[1:], ONE], 0, False),
     "a version of the class refuses it": (
@@ -142,6 +143,20 @@ CASES: dict[str, tuple[Events, int, bool]] = {
         ],
         0,
         False,
+    ),
+    "a request for capacities that it has": (
+        [
+            listed(device_class()),
+            listed(piece(device("D1", **ROOM), device("D2", **ROOM))),
+            claim(
+                "c",
+                result("D1", shareID="1", consumedCapacity={"memory": "1"}),
+                requests=[exactly(allocationMode="All", capacity={"requests": {"memory": "1"}})],
+                selector=on("n1"),
+            ),
+        ],
+        0,
+        True,
     ),
     "for one of two nodes": (
         [
