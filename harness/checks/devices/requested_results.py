@@ -10,26 +10,26 @@ must exist on the node for the allocation to succeed" (ExactDeviceRequest.alloca
 Of requests for all devices, those are demanded that the scheduler must have known on the chosen
 node (`certain_devices`), whatever others have of their capacities and counters: from a node that
 has not enough of each of them, the claim gets nothing (kubernetes#140769). An earlier alternative
-that was not taken is wrong only if the claims of the run could not have used up its devices: see the
-end of this text.
+that was not taken is wrong only if others could not have had its devices: see the end of this text.
 
 The API promises (resource.k8s.io/v1, DeviceRequest.firstAvailable): the scheduler "tries to satisfy
 them in the order in which they are listed here. So if there are two entries in the list, the
 scheduler will only check the second one if it determines that the first one can not be used."
 
 A record does not show which devices a scheduler had chosen for other claims and not written yet, or
-what it had not heard of. Therefore an earlier alternative is demanded only if the chosen node had
-more devices for it than all claims together can have taken (`device_demand`). This is so for the
-first allocations of a run, in which an order that is wrong in general shows. Where claims compete,
-the order is not judged. Claims with constraints are left out, and so
-are alternatives for all devices or for capacities.
+what it had not heard of. Therefore an earlier alternative is demanded only if others can have had
+too few of its devices on the chosen node: by what all claims together can have taken so far
+(`device_demand`), or by what others had at some moment of the attempt, or came to have of it later
+(`free_devices`). Otherwise a later one is right. Claims with constraints are left out, and so are
+alternatives for all devices or for capacities: of these, the order is not examined.
 """
 
 import collections
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from harness.checks import object_plans, protocol, verdicts
@@ -39,10 +39,12 @@ from harness.checks.devices import (
     certain_devices,
     device_catalogue,
     device_demand,
+    free_devices,
     node_selectors,
     pool_timelines,
     request_options,
 )
+from harness.checks.holds import hold_history
 from harness.checks.taints import attempt_views
 from harness.history import plans
 from harness.scenario import fault_kinds
@@ -70,42 +72,59 @@ def later_choices(grant: allocations.Grant) -> Iterator[Choice]:
             yield Choice(options[chosen[0]], options[: chosen[0]])
 
 
+def is_ordered(grant: allocations.Grant) -> bool:
+    """Return whether the order of the alternatives of a grant can be judged."""
+    return not grant.spec.constraints and all(
+        option.count is not None and not option.wanted.quantities
+        for choice in later_choices(grant)
+        for option in choice.better
+    )
+
+
 def problems(
     grant: allocations.Grant,
     node: str,
     certain: certain_devices.CertainDevices,
     window: certain_devices.Window,
+    *,
     taken: float,
+    count_free: Callable[[Sequence[str]], float],
 ) -> Iterator[str]:
     """Yield the alternatives that could certainly be used, and were not.
 
     `taken` is the largest number of devices that may have been taken by claims, this one too.
+    `count_free` returns how many of some devices nobody else had.
     """
     own = device_demand.most(grant.spec.requests or ())
     if grant.spec.constraints or own > RESULTS_MAX:
         return
     for choice in later_choices(grant):
         for option in choice.better:
-            there = _count(option, node, certain, window)
-            if there >= max(taken, own):
-                yield (
-                    f"request {choice.chosen.request} got devices for {choice.chosen.name}, "
-                    f"although {node} had {there} for {option.name}, which comes before it, and "
-                    f"all claims together could have {max(taken, own):.0f} of them at most"
-                )
-                break
+            names = _names(option, node, certain, window)
+            if len(names) >= max(taken, own):
+                why = f"all claims together could have {max(taken, own):.0f} of them at most"
+            elif len(names) >= own and count_free(names) >= own:
+                why = f"nobody else had {own:.0f} of them, or could have had them"
+            else:
+                continue
+            yield (
+                f"request {choice.chosen.request} got devices for {choice.chosen.name}, "
+                f"although {node} had {len(names)} for {option.name}, which comes before it, and "
+                f"{why}"
+            )
+            break
 
 
-def _count(
+def _names(
     option: request_options.Option,
     node: str,
     certain: certain_devices.CertainDevices,
     window: certain_devices.Window,
-) -> int:
-    """Return how many devices a node certainly had for an alternative."""
+) -> list[str]:
+    """Return the devices that a node certainly had for an alternative."""
     if option.count is None or option.wanted.quantities:
-        return 0
-    return sum(1 for _ in certain.matching(node, option, window))
+        return []
+    return list(certain.matching(node, option, window))
 
 
 CHECK = protocol.Check(
@@ -117,12 +136,14 @@ CHECK = protocol.Check(
         allocation_judging.Questions,
         pool_timelines.PoolTimelines,
         attempt_views.AttemptViews,
+        hold_history.HoldHistory,
     ),
     judge=lambda evidence: check(
         evidence[allocation_judging.Questions],
         evidence[pool_timelines.PoolTimelines],
         evidence[attempt_views.AttemptViews],
         evidence.plan,
+        evidence[hold_history.HoldHistory],
     ),
 )
 
@@ -132,15 +153,39 @@ def check(
     timelines: pool_timelines.PoolTimelines,
     views: Mapping[str, attempt_views.View],
     plan: plans.Plan,
+    folded: hold_history.HoldHistory | None = None,
 ) -> verdicts.Answer:
-    """Return INVALID with the requests that got something else; NotExamined if there is nothing."""
+    """Return INVALID with the requests that got something else; NotExamined if there is nothing.
+
+    `folded` None: nothing is known of the devices that others had.
+    """
     findings = questions.ask(_ask)
-    if _is_certain(questions, timelines, plan):
-        judge = _Judge(questions, timelines, views, has_order=_has_order(plan))
+    is_certain = _is_certain(questions, timelines, plan)
+    has_order = is_certain and _has_order(plan)
+    if is_certain:
+        free = free_devices.FreeDevices(folded or hold_history.HoldHistory(), questions.made)
+        judge = _Judge(questions, timelines, views, free, has_order=has_order)
         findings = judge.with_certain(findings)
-    return allocation_judging.result(
+    answer = allocation_judging.result(
         CHECK, questions, findings, good="all requests got what they ask for"
     )
+    left = _not_ordered(questions, has_order=has_order)
+    if not left or isinstance(answer, verdicts.NotExamined):
+        return answer
+    told = f"of {left} later alternatives, the order was not examined"
+    return msgspec.structs.replace(
+        answer, reason=f"{answer.reason}; {told}", unexamined_count=answer.unexamined_count + left
+    )
+
+
+def _not_ordered(questions: allocation_judging.Questions, *, has_order: bool) -> int:
+    """Return the number of allocations with a later alternative whose order is not judged."""
+    left = [
+        any(later_choices(grant)) and not (has_order and is_ordered(grant))
+        for grant in questions.made.grants
+    ]
+    numbers = np.array(questions.made.grant_numbers, dtype=np.int64)
+    return int(np.count_nonzero(np.array(left, dtype=bool)[numbers])) if any(left) else 0
 
 
 def _is_certain(
@@ -174,9 +219,11 @@ class _Judge:
         questions: allocation_judging.Questions,
         timelines: pool_timelines.PoolTimelines,
         views: Mapping[str, attempt_views.View],
+        free: free_devices.FreeDevices,
         *,
         has_order: bool,
     ) -> None:
+        self._free = free
         self._made, self._catalogue = questions.made, questions.catalogue
         self._demand, self._timelines, self._views = questions.demand, timelines, views
         self._has_order = has_order
@@ -203,26 +250,29 @@ class _Judge:
         view = self._views.get(self._made.claims[row].uid)
         since = attempt_views.UNKNOWN if view is None else view.slices
         taken = self._demand.until(version) if self._has_order else math.inf
-        key = (
+        key: tuple[object, ...] = (
             number,
             self._catalogue.epoch(version),
             -1 if since == attempt_views.UNKNOWN else self._timelines.epoch(since + 1),
             self._timelines.epoch(version),
             taken,
         )
+        grant = self._made.grants[number]
+        if self._has_order and any(later_choices(grant)):
+            key += (row,)
         if key not in self._known:
             window = certain_devices.Window(since, version)
-            self._known[key] = self._judged(self._made.grants[number], window, taken)
+            problems = [*_problems(grant), *self._more_problems(row, window, taken)]
+            self._known[key] = _wrong(problems)
         return self._known[key]
 
-    def _judged(
-        self, grant: allocations.Grant, window: certain_devices.Window, taken: float
-    ) -> allocation_judging.Answer:
-        return _wrong([*_problems(grant), *self._more_problems(grant, window, taken)])
+    def _count_free(self, names: Sequence[str], row: int) -> float:
+        return self._free.count(names, row) if self._has_order else 0.0
 
     def _more_problems(
-        self, grant: allocations.Grant, window: certain_devices.Window, taken: float
+        self, row: int, window: certain_devices.Window, taken: float
     ) -> Iterator[str]:
+        grant = self._made.grants[self._made.grant_numbers[row]]
         names = node_selectors.only_names(grant.allocation.node_selector)
         if names is None or len(names) != 1:
             return
@@ -230,7 +280,14 @@ class _Judge:
         for option in _chosen(grant):
             if option.count is None:
                 yield from self._not_all(grant, option, node, window)
-        yield from problems(grant, node, self._certain, window, taken)
+        yield from problems(
+            grant,
+            node,
+            self._certain,
+            window,
+            taken=taken,
+            count_free=lambda names: self._count_free(names, row),
+        )
 
     def _not_all(
         self,

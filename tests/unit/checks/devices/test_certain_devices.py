@@ -8,6 +8,7 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.devices import device_demand, requested_results
+from harness.checks.holds import hold_history
 from harness.checks.taints import attempt_views
 from harness.history import plans, records
 from tests.histories import building, placements
@@ -325,6 +326,85 @@ def test_an_earlier_alternative_is_demanded_if_it_is_certain(
 ) -> None:
     found = judge([*FOUR, event])
     assert any("comes before" in item.text for item in found.violations) == is_wrong
+
+
+PAIR_D = claim("d", result("D1"), result("D2"))
+PAIR_E = claim("e", result("D3"), result("D4"))
+USED = [*FOUR, PAIR_D, PAIR_E, claim("d"), claim("e")]
+"""More than all devices were in use once, so that the demand of all claims shows nothing."""
+MINE, MINE_LATE = waiting("c", requests=either()), late()
+COMPETING: dict[str, tuple[list[placements.Event | None], bool]] = {
+    # The history, a second for each event, and whether the earlier alternative is demanded.
+    "all are free": ([*USED, None, None, MINE, MINE_LATE], True),
+    "all were held while it was there": ([*FOUR, MINE, PAIR_D, PAIR_E, MINE_LATE], False),
+    "all were held at some moment": (
+        [*FOUR, PAIR_D, PAIR_E, MINE, claim("d"), claim("e"), None, MINE_LATE],
+        False,
+    ),
+    "enough were never held": (
+        [*FOUR, PAIR_D, claim("d"), PAIR_D, claim("d"), MINE, PAIR_D, MINE_LATE],
+        True,
+    ),
+    "released just before": ([*FOUR, PAIR_D, PAIR_E, claim("d"), claim("e"), MINE, MINE_LATE], True),
+    "both released just before": (
+        [*FOUR, PAIR_D, claim("e", result("D3")), claim("d"), claim("e"), MINE, MINE_LATE],
+        True,
+    ),
+    "another claim came to hold them later": (
+        [*USED, None, waiting("f"), MINE, MINE_LATE, claim("f", result("D1"), result("D2"), result("D3"))],
+        False,
+    ),
+    "a claim that came later has them": (
+        [*USED, None, None, MINE, MINE_LATE, claim("f", result("D1"), result("D2"), result("D3"))],
+        True,
+    ),
+    "a claim that never got any": ([*USED, None, waiting("f"), MINE, MINE_LATE], True),
+    "two claims that never got any": (
+        [*USED, None, waiting("f"), waiting("g"), MINE, MINE_LATE],
+        False,
+    ),
+    "two claims that were gone by then": (
+        [*USED, waiting("f"), waiting("g"), gone(waiting("f")), gone(waiting("g")), None, None, MINE, MINE_LATE],
+        True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "is_wrong"), COMPETING.values(), ids=COMPETING)
+def test_where_claims_compete_the_order_is_judged_by_what_others_had(
+    events: list[placements.Event | None], is_wrong: bool
+) -> None:
+    seen, holds = placements.fold(events), hold_history.HoldHistory()
+    for version, event in enumerate(events, start=1):
+        if event is not None:
+            holds.see_any(placements.observed(event, version))
+    answer = requested_results.check(seen.questions, seen.timelines, {}, building.plan(), holds)
+    assert isinstance(answer, verdicts.CheckResult)
+    told = [item.text for item in answer.violations if "comes before" in item.text]
+    assert bool(told) is is_wrong
+    assert answer.unexamined_count == 0
+    if is_wrong:
+        assert "nobody else had 2 of them, or could have had them" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("request_", "faults", "left"),
+    [
+        (either(), [], 0),
+        (either(), [FAULT], 1),
+        (either(best=option(allocationMode="All")), [], 1),
+        (either(best=option(capacity={"requests": {"memory": "1"}})), [], 1),
+    ],
+)
+def test_an_order_that_is_not_examined_is_counted(
+    request_: list[placements.Object], faults: list[plans.PlannedFault], left: int
+) -> None:
+    plan = msgspec.structs.replace(building.plan(), faults=faults)
+    found = judge(
+        [*FOUR, waiting("d"), waiting("e"), waiting("f"), late(requests=request_)], plan=plan
+    )
+    assert found.unexamined_count == left
+    assert ("the order was not examined" in found.reason) is bool(left)
 
 
 def test_the_best_of_three_alternatives_is_named_that_could_be_used() -> None:
