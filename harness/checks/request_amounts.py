@@ -24,7 +24,7 @@ class Taken:
     """The amount that a request takes of a capacity."""
 
     amounts: frozenset[Fraction]
-    """One amount; two, if the API leaves open how a range of fractions is rounded."""
+    """One amount, or none that the policy allows as it is."""
     refusal: str = ""
     """Why the device must not be allocated for the request; empty: nothing is against it."""
 
@@ -94,7 +94,8 @@ def _amounts(
 def _in_range(valid: observed_slices.ValidRange, wanted: Fraction) -> Iterator[Fraction]:
     """Yield the next amount of a range: its minimum, or a number of steps above it.
 
-    Releases that do not know fractions in ranges count with integers, rounded up.
+    It is exact. Releases that do not know fractions in ranges count with integers, and take too
+    much (kubernetes#140160).
     """
     least = quantities.amount(valid.min or "0")
     step = quantities.amount(valid.step or "0")
@@ -104,7 +105,6 @@ def _in_range(valid: observed_slices.ValidRange, wanted: Fraction) -> Iterator[F
         yield wanted
     else:
         yield _stepped(least, step, wanted)
-        yield _stepped(*map(Fraction, map(math.ceil, (least, step, wanted))))
 
 
 def _stepped(least: Fraction, step: Fraction, wanted: Fraction) -> Fraction:

@@ -86,7 +86,7 @@ def _is_plain(known: device_catalogue.KnownDevice) -> bool:
 
 
 def _has_capacity(known: device_catalogue.KnownDevice, option: request_options.Option) -> bool:
-    """Return whether a device that nobody uses could have the amounts that an option asks for."""
+    """Return whether a device that is not in use could have the amounts that an option asks for."""
     asked, driver = option.wanted.quantities, known.driver
     if not (asked or known.device.allow_multiple_allocations):
         return True

@@ -1,4 +1,4 @@
-"""The devices that nobody had, or could have had, while a scheduler chose for a claim.
+"""The devices that no other claim had, or could have had, while a scheduler chose for a claim.
 
 A scheduler saw a claim before it chose, and with it all that had happened to claims by then: events
 of one resource come in order. So the choice was made from a state between the creation of the claim

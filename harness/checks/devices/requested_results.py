@@ -93,7 +93,7 @@ def problems(
     """Yield the alternatives that could certainly be used, and were not.
 
     `taken` is the largest number of devices that may have been taken by claims, this one too.
-    `count_free` returns how many of some devices nobody else had.
+    `count_free` returns how many of some devices no other claim had.
     """
     own = device_demand.most(grant.spec.requests or ())
     if grant.spec.constraints or own > RESULTS_MAX:
@@ -104,7 +104,7 @@ def problems(
             if len(names) >= max(taken, own):
                 why = f"all claims together could have {max(taken, own):.0f} of them at most"
             elif len(names) >= own and count_free(names) >= own:
-                why = f"nobody else had {own:.0f} of them, or could have had them"
+                why = f"no other claim had {own:.0f} of them, or could have had them"
             else:
                 continue
             yield (

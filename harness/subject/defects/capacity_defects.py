@@ -128,7 +128,7 @@ class RangesInIntegersAllocator(allocators.Allocator):
 
     facts = replacements.Facts(
         name="ranges-in-integers",
-        check="claim_progress",
+        check="granted_shares",
         issues=("kubernetes#140160",),
         releases=replacements.Releases(first="1.34", last="1.36.3"),
         worlds=("steps-of-a-half",),

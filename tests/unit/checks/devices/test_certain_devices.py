@@ -384,7 +384,7 @@ def test_where_claims_compete_the_order_is_judged_by_what_others_had(
     assert bool(told) is is_wrong
     assert answer.unexamined_count == 0
     if is_wrong:
-        assert "nobody else had 2 of them, or could have had them" in told[0]
+        assert "no other claim had 2 of them, or could have had them" in told[0]
 
 
 @pytest.mark.parametrize(
