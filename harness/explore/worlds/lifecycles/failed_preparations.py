@@ -65,7 +65,7 @@ class PatientPods(node_preparations.NodePreparations):
         claims = [pod_claims.PodClaim(name, generated=False) for name in names]
         try:
             with self._called() as manager:
-                manager.prepare({"metadata": meta}, claims)
+                manager.prepare({"metadata": meta, "spec": {}}, claims)
         except preparations.PreparationError:
             return False
         return True

@@ -104,7 +104,7 @@ class NodePreparations(small_world.SmallWorld):
         """Run the pod of this index from its beginning to its end."""
         meta = {**named(index), "namespace": world_fixtures.NAMESPACE}
         claim = pod_claims.PodClaim(self._claim_of(index), generated=False)
-        while not self._is_prepared({"metadata": meta}, claim):
+        while not self._is_prepared({"metadata": meta, "spec": {}}, claim):
             concurrency.sleep(RETRY_S)
         self._judge.on_running(meta["name"], claim.name)
         self.runtime.point()
@@ -178,7 +178,7 @@ class RefusedPod(NodePreparations):
         index = self.sizes["pods"]
         meta = {**named(index), "namespace": world_fixtures.NAMESPACE}
         claim = pod_claims.PodClaim(self._claim_of(0), generated=False)
-        self._is_prepared({"metadata": meta}, claim)
+        self._is_prepared({"metadata": meta, "spec": {}}, claim)
         self._unprepare(meta["uid"])
 
 
