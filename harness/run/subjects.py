@@ -199,7 +199,12 @@ def _with_gates(
         return scheduler
     version = cluster_features.version_of(binaries.version(pathlib.Path(scheduler.binary)))
     found = cluster_features.switches(
-        scenario, version, scheduler.feature_gates, where=PROCESS, program="a kube-scheduler"
+        scenario,
+        version,
+        scheduler.feature_gates,
+        where=PROCESS,
+        program="a kube-scheduler",
+        evicts=False,
     )
     if waits and version < BINDING_TIMEOUT_SINCE:
         raise errors.UsageError(

@@ -22,6 +22,8 @@ LISTS = "DRAListTypeAttributes"
 GROUP_GATES = ("GenericWorkload", "DRAWorkloadResourceClaims")
 EMBEDDED_GATES = (LISTS, *GROUP_GATES)
 """Gates that the embedded API server has; other features are always on there."""
+EVICTION_SINCE: Version = (1, 35)
+"""First version that evicts pods by taints of slices though it cannot follow DeviceTaintRules."""
 RULES_API = "resource.k8s.io/v1beta2"
 """The version of DeviceTaintRules that the harness writes and the schedulers watch."""
 
@@ -129,10 +131,12 @@ def switches(
     *,
     where: str,
     program: str,
+    evicts: bool = True,
 ) -> Switches:
     """Return the switches for a program of this version; `chosen` are the gates that are set.
 
-    `where` is the name of the program's settings in messages. Raises UsageError if the version
+    `where` is the name of the program's settings in messages; `evicts`: pods are evicted by it, if
+    they are. Raises UsageError if the version
     lacks a feature or cannot read the slices, or a gate has been switched off.
     """
     if version < COUNTERS_SINCE and scenario.pools.has("counters"):
@@ -155,6 +159,13 @@ def switches(
                 f"expected {feature.gate} to be on in {where}, because the scenario "
                 f"{scenario.name} has {feature.title}, got false: leave it out"
             )
+    if evicts and version < EVICTION_SINCE and scenario.pools.evicts:
+        raise errors.UsageError(
+            f"expected {program} of {_text(EVICTION_SINCE)} or newer for the scenario "
+            f"{scenario.name}, whose devices may get NoExecute taints, got {_text(version)}, which "
+            "evicts pods only where DeviceTaintRules of v1alpha3 are served: choose a newer one or "
+            "another scenario"
+        )
     return Switches(
         gates={item.gate: True for item in features if version < item.on_since},
         served=list(dict.fromkeys(item.api for item in features if item.api)),

@@ -51,6 +51,19 @@ def test_rules_are_served_by_the_versions_that_have_them() -> None:
         switches(scenario("taints-come-and-go"), (1, 34))
 
 
+def test_a_controller_that_needs_old_rules_to_evict_is_refused() -> None:
+    change = "pools.changes=[{ kind = 'taint', effect = 'NoExecute', lasts_s = 0.5 }]"
+    evicting = scenario("pod-churn", change)
+    with pytest.raises(
+        errors.UsageError, match=r"of 1\.35 or newer .* NoExecute taints, got 1\.34"
+    ):
+        switches(evicting, (1, 34))
+    gates = {"DRADeviceTaints": True}
+    assert switches(evicting, (1, 35)).gates == gates
+    old = cluster_features.switches(evicting, (1, 34), {}, where="x", program="x", evicts=False)
+    assert old.gates == gates
+
+
 @pytest.mark.parametrize("cluster", ["local", "kind"])
 def test_a_profile_gets_the_gates_and_keeps_its_own(cluster: str) -> None:
     profile = profiles.load(cluster, overrides=["feature_gates.DRAListTypeAttributes=true"])
