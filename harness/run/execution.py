@@ -123,7 +123,7 @@ class Execution:
 
     def _require_accepted_objects(self) -> None:
         """Raise ScenarioError if the API server would reject an object of the manifests."""
-        rounds = object_rounds.ObjectRounds(self._plan, self._scenario)
+        rounds = object_rounds.ObjectRounds(self._scenario, run_id=self._plan.run_id)
         for where, resource, obj in rounds.tried():
             try:
                 self._api.require_accepted(resource, obj, namespace=self._plan.namespace)

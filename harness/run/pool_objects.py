@@ -1,5 +1,6 @@
-"""Checks the objects of `pools.from` before a run: would the API server accept them, and do the
-selectors of claims match devices among them?
+"""Checks the objects of `pools.from` and `traffic.objects` before a run.
+
+Would the API server accept them, and do the selectors of claims match devices of `pools.from`?
 
 The embedded API server's own decoding and validation is asked, in this process and without a
 store's commits, so that a mistake is named with its file and the field's path.
@@ -20,6 +21,7 @@ from harness.model import naming
 from harness.model.objects import Object
 from harness.scenario import claim_specs, cluster_features, loading, pool_specs, specs
 from harness.scenario.imported import importing
+from harness.traffic import object_rounds
 
 _MESSAGE_CHARACTERS_MAX = 400
 _INVALID = " is invalid: "
@@ -27,6 +29,8 @@ _INVALID = " is invalid: "
 
 def require_usable(loaded: loading.Loaded) -> None:
     """Raise ManifestError or ScenarioError for objects of files that a run cannot use."""
+    if loaded.scenario.object_sets:
+        _require_accepted_sets(loaded.scenario)
     if loaded.pool_objects is None:
         return
     _require_accepted(loaded.scenario.pools, loaded.pool_objects)
@@ -44,6 +48,19 @@ def _require_accepted(pools: pool_specs.PoolsSpec, found: importing.Imported) ->
             problem = server.problem(resource, obj)
             if problem:
                 raise _explained(found, kind, number, problem)
+
+
+def _require_accepted_sets(scenario: specs.Scenario) -> None:
+    """Raise ScenarioError for an object that users could not create.
+
+    PodGroups and their pods need gates that the run switches on: its API server is asked there.
+    """
+    server = _Server(namespace="tried")
+    for where, resource, obj in object_rounds.ObjectRounds(scenario, run_id="tried").tried():
+        if resource is apis.POD_GROUPS or "schedulingGroup" in obj["spec"]:
+            continue
+        if problem := server.problem(resource, obj):
+            raise errors.ScenarioError(f"{where}: the API server would refuse it: {problem}")
 
 
 def _created(
@@ -76,22 +93,31 @@ def _explained(
 class _Server:
     """Says what an embedded API server would say of new objects."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, namespace: str = "default") -> None:
+        """`namespace`: where objects are created; one that is not there may use admin access."""
         from harness.apiserver.endpoints import handlers
         from harness.apiserver.registry import store as stores
 
         now = clocks.wall_text
         store = stores.Store(now=now, stream=random.Random(1), track_managers=False)
         self._handler = handlers.Handler(store, now=now)
+        self._namespace = namespace
+        marks = {"resource.kubernetes.io/admin-access": "true"}
+        space = {"apiVersion": "v1", "kind": "Namespace"}
+        meta = {"metadata": {"name": namespace, "labels": marks}}
+        self.problem(apis.NAMESPACES, {**space, **meta}, is_tried=False)
 
-    def problem(self, resource: apis.Resource, obj: Object) -> str:
-        """Return why it would refuse an object; empty: it would not."""
+    def problem(self, resource: apis.Resource, obj: Object, *, is_tried: bool = True) -> str:
+        """Return why it would refuse an object; empty: it would not.
+
+        `is_tried` false: it keeps the object.
+        """
         from harness.apiserver.endpoints import request_decoding, request_info
         from harness.apiserver.errors import status_errors
 
-        path = resource.path("default" if resource.namespaced else None)
+        path = resource.path(self._namespace if resource.namespaced else None)
         request = request_info.of_target(
-            f"{path}?dryRun=All&fieldValidation=Strict",
+            f"{path}?fieldValidation=Strict{'&dryRun=All' * is_tried}",
             method="POST",
             content_type="application/json",
             body=msgspec.json.encode(obj),

@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from harness.client import apis
-from harness.history import plans
 from harness.model.objects import Object
 from harness.scenario import specs
 from harness.scenario.object_sets import set_specs, workloads
@@ -44,9 +43,9 @@ class Round:
 class ObjectRounds:
     """Makes the objects that the users of one worker process create."""
 
-    def __init__(self, plan: plans.Plan, scenario: specs.Scenario) -> None:
-        self._run_id = plan.run_id
-        self._sets = own_names.of_sets(scenario.object_sets, scenario.pools, plan.run_id)
+    def __init__(self, scenario: specs.Scenario, *, run_id: str) -> None:
+        self._run_id = run_id
+        self._sets = own_names.of_sets(scenario.object_sets, scenario.pools, run_id)
         names = [item.scheduler_name for item in scenario.subject.schedulers]
         self._schedulers = itertools.cycle(names)
         self._workloads = [[one for _, one in workloads.of_set(item)] for item in self._sets]

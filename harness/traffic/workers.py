@@ -28,7 +28,7 @@ class Worker:
         self.plan = given.plan
         self.scenario = specs.Scenario.model_validate(self.plan.settings)
         self.objects = run_objects.RunObjects(self.plan, self.scenario)
-        self.rounds = object_rounds.ObjectRounds(self.plan, self.scenario)
+        self.rounds = object_rounds.ObjectRounds(self.scenario, run_id=self.plan.run_id)
         self.index, self.journal = given.index, given.journal
         self.seeds = seeds.Seeds(self.plan.seed)
         self.transport = transports.connect(given.kubeconfig)

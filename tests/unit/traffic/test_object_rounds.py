@@ -9,6 +9,7 @@ import pytest
 
 from harness import errors
 from harness.cluster.fake_nodes import fake_objects
+from harness.run import pool_objects
 from harness.run.run_plan import scenario_of
 from harness.scenario import cluster_features, loading, specs
 from harness.traffic import object_rounds, objects
@@ -91,7 +92,7 @@ def load(tmp_path: pathlib.Path) -> Load:
 
 def _rounds(scenario: specs.Scenario) -> object_rounds.ObjectRounds:
     plan = building.plan(settings=scenario.model_dump(mode="json"))
-    return object_rounds.ObjectRounds(plan, scenario_of(plan))
+    return object_rounds.ObjectRounds(scenario_of(plan), run_id=plan.run_id)
 
 
 def _round(scenario: specs.Scenario, prefix: str = "u-1", index: int = 0) -> object_rounds.Round:
@@ -173,7 +174,9 @@ def test_classes_and_resources_have_the_names_that_a_shared_cluster_gives_them(l
     scenario = load(WHOLE)
     plan = building.plan(settings=scenario.model_dump(mode="json"))
     shared = scenario.model_copy(update={"pools": fake_objects.own(scenario.pools, plan.run_id)})
-    made = object_rounds.ObjectRounds(plan, shared).of(0, "u", runs_s=itertools.repeat(1.0))
+    made = object_rounds.ObjectRounds(shared, run_id=plan.run_id).of(
+        0, "u", runs_s=itertools.repeat(1.0)
+    )
     (request,) = made.claims[0]["spec"]["devices"]["requests"]
     assert request["exactly"]["deviceClassName"] == shared.pools.device_class.name != "gpu"
     (container,) = made.groups[0].pods[0]["spec"]["containers"]
@@ -230,6 +233,21 @@ def test_mistakes_are_named_with_file_object_and_field(
     message = str(caught.value)
     assert "0.yaml" in message
     assert sentence in message
+
+
+def test_what_the_api_server_would_refuse_is_refused_before_a_run(
+    load: Load, tmp_path: pathlib.Path
+) -> None:
+    admin = WHOLE.replace("{deviceClassName: gpu}}", "{deviceClassName: gpu, adminAccess: true}}")
+    load(admin)
+    pool_objects.require_usable(loading.load(str(tmp_path / "mine.toml")))
+    load(WHOLE.replace("image: i, command", "image: '', command"))
+    with pytest.raises(errors.UsageError) as caught:
+        pool_objects.require_usable(loading.load(str(tmp_path / "mine.toml")))
+    assert "0.yaml, document 4 (line 34): Pod lone: the API server would refuse it" in str(
+        caught.value
+    )
+    assert "spec.containers[0].image" in str(caught.value)
 
 
 @pytest.mark.parametrize(
