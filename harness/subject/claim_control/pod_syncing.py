@@ -68,6 +68,10 @@ class PodSyncer:
                 return True
         return False
 
+    def _lacks_group(self, pod: Object, group: Object | None) -> bool:
+        """Return whether the pod is of a group that is not known yet."""
+        return group is None and pod_groups.key_of(pod) is not None
+
     def _group_of(self, pod: Object) -> Object | None:
         """Return the PodGroup of a pod, None if it has none, or none that is known yet."""
         key = pod_groups.key_of(pod)
@@ -91,7 +95,7 @@ class PodSyncer:
         if pod is None or self._is_over(pod):
             return
         group = self._group_of(pod)
-        if group is None and pod_groups.key_of(pod):
+        if self._lacks_group(pod, group):
             return  # the event of the group enqueues the pod again
         self._provide(pod, group)
         if pod["spec"].get("nodeName"):
