@@ -206,6 +206,10 @@ def summary(table: Sequence[results.Row]) -> str:
         if group:
             good = sum(row.is_as_expected for row in group)
             parts.append(f"{good} of {len(group)} {words}")
+    if unexamined := sorted(
+        {name for row in tested for run in row.runs for name in run.unexamined}
+    ):
+        parts.append(f"not examined in every run: {', '.join(unexamined)}")
     if missing := sum(row.missing for row in table):
         parts.append(f"{verdicts.counted(missing, 'planned run')} without a result")
     return "; ".join(parts)

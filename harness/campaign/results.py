@@ -45,6 +45,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     shows_otherwise: bool = False
     """Its defects show in other ways than by double allocations: those of the claim controller, of
     the kubelets and of the slice tracker."""
+    unexamined: list[str] = msgspec.field(default_factory=list)
+    """Checks about what the run used that examined nothing, or not all."""
     by_one_scheduler: int = 0
     """Double allocations of one scheduler by itself, in runs with several schedulers."""
     error: str = ""

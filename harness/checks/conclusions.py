@@ -66,6 +66,7 @@ def judgement(
         certificate=excuse(items) if was_ended else items,
         checks=results,
         not_examined=not_examined,
+        unexamined=unseen,
         figures=measured,
         evidence=digests,
         manifest=digests.get(history.directory.manifest.name, ""),

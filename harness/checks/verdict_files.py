@@ -94,6 +94,9 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     checks: list[verdicts.CheckResult]
     not_examined: list[verdicts.NotExamined]
     """The guarantees about which the run says nothing, also those that its plan does not owe."""
+    unexamined: list[str] = msgspec.field(default_factory=list)
+    """The guarantees about what the run used of which it judged nothing, or not all, in words; the
+    reason of a VALID run names them."""
     figures: run_figures.Figures
     evidence: dict[str, str]
     """Name of every judged file -> its SHA-256."""

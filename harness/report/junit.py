@@ -31,6 +31,7 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
         "seed": judgement.seed,
         "run": judgement.run_id,
         "verdict": judgement.verdict,
+        **({"not-examined": ", ".join(judgement.unexamined)} if judgement.unexamined else {}),
         **(more or {}),
     }.items():
         ET.SubElement(_properties(suite), "property", name=key, value=str(value))

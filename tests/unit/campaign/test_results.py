@@ -211,6 +211,13 @@ def test_a_planned_run_without_a_result_makes_the_campaign_unknown(
     assert "1 planned run without a result" in campaign_documents.summary(table)
 
 
+def test_the_summary_names_what_runs_used_and_did_not_examine() -> None:
+    partly = msgspec.structs.replace(run(VALID), unexamined=["granted_shares"])
+    text = campaign_documents.summary(results.rows([run(VALID), partly]))
+    assert text.endswith("; not examined in every run: granted_shares")
+    assert "not examined" not in campaign_documents.summary(results.rows([run(VALID)]))
+
+
 def test_further_attempts_do_not_stand_for_runs_that_were_not_made() -> None:
     again = [msgspec.structs.replace(run(VALID, control="d"), attempt=number) for number in (0, 1)]
     table = results.rows([*again, msgspec.structs.replace(run(INVALID, control="d"), attempt=2)])
