@@ -100,8 +100,7 @@ def _unseen(
             yield item.check
     for result in results:
         if result.unexamined_count and result.check in asked:
-            count = result.unexamined_count
-            yield f"{result.check} ({count} of {count + result.examined_count})"
+            yield f"{result.check} ({_times(result.unexamined_count)})"
 
 
 def _without_vacuous(

@@ -140,7 +140,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """One line with figures."""
     unexamined_count: int = 0
-    """Number of things that the guarantee is about, and that could not be examined."""
+    """Number of things that the guarantee is about, and that were not examined, or not in full."""
 
     @property
     def is_vacuous(self) -> bool:

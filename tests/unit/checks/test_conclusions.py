@@ -80,8 +80,8 @@ def test_what_the_run_used_is_named_if_it_was_not_examined(
     monkeypatch.setattr(used_features.UsedFeatures, "asked", asked)
     judgement = _judge(tmp_path / "asked", monkeypatch, SILENT, partly, _result("whole", VALID))
     assert judgement.verdict is VALID
-    assert judgement.reason.endswith("; not examined: silent, partly (3 of 4)")
-    assert judgement.unexamined == ["silent", "partly (3 of 4)"]
+    assert judgement.reason.endswith("; not examined: silent, partly (3 times)")
+    assert judgement.unexamined == ["silent", "partly (3 times)"]
     monkeypatch.setattr(used_features.UsedFeatures, "asked", frozenset())
     other = _judge(tmp_path / "other", monkeypatch, SILENT, partly)
     assert "not examined" not in other.reason
