@@ -160,8 +160,29 @@ def _is_usable(
 
 
 def _is_valid(slices: Iterable[observed_slices.SliceSpec]) -> bool:
-    """Return whether names of devices and of counter sets are unique."""
+    """Return whether names of devices and of counter sets are unique, and all counters declared."""
     slices = list(slices)
     devices = [device.name for spec in slices for device in spec.devices or ()]
     sets = [counters.name for spec in slices for counters in spec.shared_counters or ()]
-    return len(devices) == len(set(devices)) and len(sets) == len(set(sets))
+    is_unique = len(devices) == len(set(devices)) and len(sets) == len(set(sets))
+    return is_unique and _consumed(slices) <= _declared(slices)
+
+
+def _consumed(slices: Iterable[observed_slices.SliceSpec]) -> set[tuple[str, str]]:
+    """Return the counters that devices consume: counter set, and name in it."""
+    return {
+        (group.counter_set, name)
+        for spec in slices
+        for device in spec.devices or ()
+        for group in device.consumes_counters or ()
+        for name in group.counters
+    }
+
+
+def _declared(slices: Iterable[observed_slices.SliceSpec]) -> set[tuple[str, str]]:
+    return {
+        (group.name, name)
+        for spec in slices
+        for group in spec.shared_counters or ()
+        for name in group.counters
+    }

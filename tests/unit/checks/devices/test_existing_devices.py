@@ -17,7 +17,9 @@ VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
 FAULT = plans.PlannedFault(name="f", kind="delay-events", carrier="server", text="late")
 C = claim("c", result("D1"))
 HALF = {"generation": 2, "count": 2}
-COUNTERS = {"nodeName": "n1", "sharedCounters": [{"name": "set", "counters": {}}]}
+SLOTS = {"slots": {"value": "1"}}
+COUNTERS = {"nodeName": "n1", "sharedCounters": [{"name": "set", "counters": SLOTS}]}
+CONSUMER = placements.device("D1", consumesCounters=[{"counterSet": "set", "counters": SLOTS}])
 
 
 def judge(
@@ -81,6 +83,12 @@ CASES: dict[str, tuple[list[placements.Event | None], int, bool]] = {
         2,
         False,
     ),
+    "a counter that is declared": (
+        [piece(CONSUMER, count=2), piece(name="t", count=2, **COUNTERS), C],
+        2,
+        False,
+    ),
+    "a counter of no counter set": ([piece(CONSUMER), C], 1, True),
     "a counter set twice": (
         [
             piece("D1", count=3),
