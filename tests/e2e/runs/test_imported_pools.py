@@ -6,7 +6,8 @@ import shutil
 
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import judging, verdicts
+from harness.history import directories
 from tests.e2e import running
 from tests.support import mig_objects
 
@@ -32,8 +33,7 @@ def test_the_correct_subject_is_valid_and_the_run_needs_no_file_outside(
     assert code == 0, output
     shutil.rmtree(scenario.parent)
     directory = running.run_directory(tmp_path)
-    code, output = running.run(tmp_path, "check", str(directory))
-    assert code == 0, output
+    assert judging.judge(directories.existing(directory)).verdict is verdicts.Verdict.VALID
     saved = json.loads((directory / "pool-objects.json").read_text())
     kinds = [item["kind"] for item in saved["items"]]
     assert kinds == ["Node", "DeviceClass", "DeviceClass", *["ResourceSlice"] * 3]

@@ -123,6 +123,7 @@ def test_objects_that_do_not_fit_together_are_refused_by_place(
         ("imported = {}", "", "expected no key `pools.imported`, which is reserved"),
         ("", "[claim]\nclass = 'mig'", r"claim.requests.0.class: expected a DeviceClass of pools"),
         ("", "[claim]\ndevices = 2", "expected a request that a pool can satisfy"),
+        ("", "[claim]\nclass = 'c'\nextended = true", "claim.class: expected none with claim.ext"),
         ("frm = []", "", "pools.frm: unknown key .* Did you mean 'pools.from'"),
     ],
 )

@@ -1,5 +1,6 @@
 """The slices that a driver publishes of a pool that changes."""
 
+import re
 from typing import Any
 
 import pytest
@@ -30,6 +31,24 @@ def test_a_pool_that_does_not_change_is_published_as_it_was() -> None:
     [made] = state(given).slices()
     assert made["spec"] == given["spec"]
     assert made["metadata"] == {"name": "worker-0-1", "labels": {}}
+
+
+def of_pool(pool: str, *, generation: int = 1, count: int = 1) -> Object:
+    made = api_objects.slice_of("a")
+    name = {"name": pool, "generation": generation, "resourceSliceCount": count}
+    metadata = {**made["metadata"], "name": f"{pool}-{generation}"}
+    return {**made, "metadata": metadata, "spec": {**made["spec"], "pool": name}}
+
+
+def test_pools_that_no_driver_keeps_up_to_date_are_left_alone() -> None:
+    incomplete, renewed = of_pool("x", count=2), [of_pool("y"), of_pool("y", generation=2)]
+    known = pool_states.of_slices([incomplete, *renewed, of_pool("z")])
+    assert [pool for _, pool in known] == ["z"]
+
+
+def test_new_devices_of_a_pool_with_any_name_have_names_that_the_api_accepts() -> None:
+    [name] = state(of_pool(f"example.com/{'x' * 60}")).grow(1)
+    assert re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", name)
 
 
 def test_devices_leave_and_come_back_at_their_place() -> None:
