@@ -73,9 +73,8 @@ class ExtendedClaims(folders.Folder):
 def applies(plan: plans.Plan) -> bool:
     """Return whether the pods of this plan ask for an extended resource."""
     asks = (plan.settings.get("claim") or {}).get("extended")
-    resource = extended_resources.ExtendedResource(plan.settings)
-    is_in_manifests = resource.names & object_plans.extended_resources(plan.settings)
-    return bool(asks or is_in_manifests) or scripted_plans.has_extended_pods(plan.settings)
+    asks = asks or object_plans.extended_resources(plan.settings)
+    return bool(asks) or scripted_plans.has_extended_pods(plan.settings)
 
 
 CHECK = protocol.Check(
