@@ -57,14 +57,12 @@ class DeviceShares:
         shares = collections.Counter(
             (*_device_of(result), result["shareID"]) for result in taken if "shareID" in result
         )
-        for (_, _, device, share), count in shares.items():
+        for (_, _, name, share), count in shares.items():
             if count > 1:
-                yield f"share {share} of {device} is allocated {count} times"
-        shared = {key: bool(item.get("allowMultipleAllocations")) for key, item in self._devices()}
-        for result in taken:
-            is_share = "shareID" in result
-            if shared.get(_device_of(result), is_share) != is_share:
-                yield f"share: {result['device']} is allocated in the wrong way"
+                yield f"share {share} of {name} is allocated {count} times"
+        whole = {_device_of(result) for result in taken if "shareID" not in result}
+        for device in whole.intersection(key[:3] for key in shares):
+            yield f"share: {device[2]} is allocated whole, and shares of it"
 
     def _exceeded_capacities(self, taken: list[Object]) -> Iterator[str]:
         for key, device in self._devices():

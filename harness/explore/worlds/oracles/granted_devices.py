@@ -94,6 +94,8 @@ class GrantedDevices:
             versions = self._known[offered_devices.id_of(result)]
             if bool(result.get("adminAccess")) != wish.is_admin:
                 yield f"admin: {name} got {result['device']} with the wrong access"
+            if not any(offer.is_shared == ("shareID" in result) for offer in versions):
+                yield f"share: {name} got {result['device']} in the wrong way"
             if not any(map(wish.selects, versions)):
                 yield f"selected: {name} got {result['device']}, which its selectors rule out"
             if not any(wish.tolerates(item, self.tainted_drivers) for item in versions):

@@ -1,19 +1,27 @@
 """The devices that slices offer, and which of them a request of a claim may have.
 
-Selectors are of the few forms that the worlds use: a driver, or a value of a string attribute.
+Selectors are of the few forms that the worlds use: a driver, a value of a string attribute, or the
+least value of an integer or a version, which devices need not have.
 """
 
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
+from harness.explore.worlds.oracles import request_policies
+from harness.model import quantities
 from harness.model.objects import Object
 
 ID = tuple[str, str, str]
 """Driver, pool and name."""
 _OF_DRIVER = re.compile(r"device\.driver == '([^']*)'")
 _OF_ATTRIBUTE = re.compile(r"device\.attributes\['([^']*)'\]\.(\w+) == '([^']*)'")
+_OF_LEAST = re.compile(
+    r"'(\w+)' in device\.attributes\['([^']*)'\] && !?device\.attributes\['[^']*'\]\.\w+"
+    r"(?: >= |\.isLessThan\(semver\(')([0-9.]+)(?:'\)\))?"
+)
 _BLOCKING = ("NoSchedule", "NoExecute")
 
 
@@ -31,6 +39,11 @@ class Offer:
         """The node that alone can use the device; None: it does not name one."""
         node: str | None = self.spec.get("nodeName") or self.device.get("nodeName")
         return node
+
+    @property
+    def is_shared(self) -> bool:
+        """Several claims can have shares of the device."""
+        return bool(self.device.get("allowMultipleAllocations"))
 
     def is_reachable(self, node: str) -> bool:
         """Return whether a node can use the device."""
@@ -65,6 +78,18 @@ class Wish:
         """Return whether the selectors select a device."""
         found = self.wanted.get("selectors") or ()
         return all(_is_selected(item["cel"]["expression"], offer) for item in found)
+
+    def amounts(self, offer: Offer) -> dict[str, Fraction] | None:
+        """Return what is taken of each capacity of a device; None: it cannot give that at all."""
+        asked = (self.wanted.get("capacity") or {}).get("requests") or {}
+        declared = offer.device.get("capacity") or {}
+        taken = {name: request_policies.taken(asked.get(name), declared[name]) for name in declared}
+        found = {
+            name: amount
+            for name, amount in taken.items()
+            if amount is not None and amount <= quantities.amount(declared[name]["value"])
+        }
+        return found if len(found) == len(taken) and asked.keys() <= taken.keys() else None
 
     def tolerates(self, offer: Offer, tainted: Iterable[str] = ()) -> bool:
         """Return whether the taints are tolerated; those of a driver in `tainted` never are."""
@@ -119,4 +144,16 @@ def _is_selected(expression: str, offer: Offer) -> bool:
         return offer.id[0] == found[1]
     if found := _OF_ATTRIBUTE.fullmatch(expression):
         return offer.attribute(f"{found[1]}/{found[2]}") == {"string": found[3]}
+    if found := _OF_LEAST.fullmatch(expression):
+        return _is_least(found[3], offer.attribute(f"{found[2]}/{found[1]}"))
     raise ValueError(f"expected a selector of a world, got {expression!r}")
+
+
+def _is_least(least: str, attribute: Object | None) -> bool:
+    """Return whether an integer or a version, if there is one, is at least this one."""
+    values = [str(value) for value in (attribute or {}).values()]
+    return any(_parts(value) >= _parts(least) for value in values)
+
+
+def _parts(version: str) -> list[int]:
+    return [*map(int, version.split("."))]

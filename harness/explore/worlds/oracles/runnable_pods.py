@@ -2,18 +2,19 @@
 
 All combinations of devices are tried, in no clever way, so that this shares neither code nor ideas
 with the scheduler. In doubt a pod cannot run, so that it may wait: a pool that is incomplete offers
-nothing, a share without an amount takes all, admin access to devices with counters consumes them
-again, a pool one of whose devices in use has left its slices has no counters left, and too many
-combinations are no reason to complain.
+nothing, a pool of which a device in use has gone has no counters left, and too many combinations
+are no reason to complain.
 """
 
 import collections
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 from harness.explore.worlds.oracles import granted_devices, offered_devices
+from harness.model import quantities
 from harness.model.objects import Object
 
 Offer = offered_devices.Offer
@@ -120,6 +121,7 @@ def _choices(
     """Yield every set of devices that a request may get, as far as it alone is concerned."""
     for wish in offered_devices.wishes(request):
         selected = [offer for offer in offered if wish.selects(offer)]
+        selected = [offer for offer in selected if wish.amounts(offer) is not None]
         fitting = [offer for offer in selected if wish.tolerates(offer, tainted)]
         if wish.count is None:
             if all_complete and selected and fitting == selected:
@@ -144,8 +146,8 @@ def _is_possible(claims: list[Object], chosen: Sequence[Sequence[Pick]], taken: 
             return False
     picks = [pick for request in rest for pick in request]
     # The order of the claims decides if admin access goes with another use: nothing is expected.
-    is_apart = len({offer.id for _, offer in picks if not _is_shared(offer)}) == sum(
-        not _is_shared(offer) for _, offer in picks
+    is_apart = len({offer.id for _, offer in picks if not offer.is_shared}) == sum(
+        not offer.is_shared for _, offer in picks
     )
     return is_apart and taken.has_room_for(picks)
 
@@ -171,12 +173,10 @@ class _Taken:
         self._slices = slices
         self._by_id = {offer.id: offer for offer in offered_devices.offers(slices)}
         self._whole: set[offered_devices.ID] = set()
-        self._watched: list[offered_devices.ID] = []
-        """Devices that someone has admin access to, once for each access."""
-        self._shares: list[tuple[Offer, Object]] = []
+        self._gone: set[tuple[str, str]] = set()
+        """Driver and name of the pools of which a device in use has gone."""
+        self._shares: list[tuple[Offer, dict[str, Fraction]]] = []
         """Shared devices, each with what is taken of its capacity."""
-        self._robbed: set[tuple[str, str]] = set()
-        """Pools of devices in use that no slice has any more; what they consume is not known."""
         for claim in state.claims:
             allocation = claim.get("status", {}).get("allocation") or {}
             for result in allocation.get("devices", {}).get("results") or ():
@@ -184,63 +184,55 @@ class _Taken:
 
     def _take(self, result: Object) -> None:
         device = offered_devices.id_of(result)
-        if device not in self._by_id and not result.get("adminAccess"):
-            self._robbed.add(device[:2])
         if result.get("adminAccess"):
-            self._watched.append(device)
-        elif "shareID" not in result:
+            return
+        if device not in self._by_id:
+            self._gone.add(device[:2])
+        elif "shareID" in result:
+            amounts = (result.get("consumedCapacity") or {}).items()
+            consumed = {name: max(quantities.amount(text), Fraction(0)) for name, text in amounts}
+            self._shares.append((self._by_id[device], consumed))
+        if "shareID" not in result:
             self._whole.add(device)
-        elif device in self._by_id:
-            self._shares.append((self._by_id[device], result.get("consumedCapacity") or {}))
 
     def has_room_for(self, picks: Sequence[Pick]) -> bool:
         """Return whether these devices are free, beside what is taken already."""
         counted = [(wish, offer) for wish, offer in picks if not wish.is_admin]
-        consuming = [offer for _, offer in counted if offer.device.get("consumesCounters")]
-        if any(offer.id[:2] in self._robbed for offer in consuming):
+        whole = [offer.id for _, offer in counted if not offer.is_shared]
+        shared = {offer.id for offer, _ in self._shares}
+        if len({*whole}) < len(whole) or not shared.isdisjoint(whole):
             return False
-        whole = [offer for _, offer in counted if not _is_shared(offer)]
-        ids = [offer.id for offer in whole]
-        if len({*ids}) < len(ids) or not self._whole.isdisjoint(ids):
+        if not self._whole.isdisjoint(offer.id for _, offer in counted):
             return False
-        shares = [(offer, _amounts(wish, offer)) for wish, offer in counted if _is_shared(offer)]
+        shares = [(offer, wish.amounts(offer) or {}) for wish, offer in picks if offer.is_shared]
         return self._has_capacity(shares) and self._has_counters([offer for _, offer in counted])
 
-    def _has_capacity(self, shares: Sequence[tuple[Offer, Object]]) -> bool:
-        used: collections.Counter[tuple[Any, ...]] = collections.Counter()
+    def _has_capacity(self, shares: Sequence[tuple[Offer, dict[str, Fraction]]]) -> bool:
+        used: dict[tuple[Any, ...], Fraction] = collections.defaultdict(Fraction)
         for offer, amounts in (*self._shares, *shares):
             for name, amount in amounts.items():
-                used[*offer.id, name] += int(amount)
+                used[*offer.id, name] += amount
         return all(
-            used[*offer.id, name] <= int(declared["value"])
+            used[*offer.id, name] <= quantities.amount(declared["value"])
             for offer, _ in shares
             for name, declared in (offer.device.get("capacity") or {}).items()
         )
 
     def _has_counters(self, more: Sequence[Offer]) -> bool:
+        if any(o.device.get("consumesCounters") and o.id[:2] in self._gone for o in more):
+            return False
         ids = self._whole | {offer.id for offer, _ in self._shares} | {offer.id for offer in more}
-        taken = [self._by_id[item] for item in (*ids, *self._watched) if item in self._by_id]
-        used: collections.Counter[tuple[Any, ...]] = collections.Counter()
-        for offer in taken:
+        used: dict[tuple[Any, ...], Fraction] = collections.defaultdict(Fraction)
+        for offer in (self._by_id[item] for item in ids if item in self._by_id):
             for item in offer.device.get("consumesCounters") or ():
                 for counter, amount in item["counters"].items():
-                    used[*offer.id[:2], item["counterSet"], counter] += int(amount["value"])
+                    place = (*offer.id[:2], item["counterSet"], counter)
+                    used[place] += quantities.amount(amount["value"])
         return all(used[place] <= total for place, total in self._totals())
 
-    def _totals(self) -> Iterator[tuple[tuple[Any, ...], int]]:
+    def _totals(self) -> Iterator[tuple[tuple[Any, ...], Fraction]]:
         for spec in self._slices:
             for item in spec.get("sharedCounters") or ():
                 for counter, amount in item["counters"].items():
                     place = (spec["driver"], spec["pool"]["name"], item["name"], counter)
-                    yield place, int(amount["value"])
-
-
-def _is_shared(offer: Offer) -> bool:
-    return bool(offer.device.get("allowMultipleAllocations"))
-
-
-def _amounts(wish: offered_devices.Wish, offer: Offer) -> Object:
-    """Return what a share takes of each capacity."""
-    wanted = (wish.wanted.get("capacity") or {}).get("requests") or {}
-    declared = offer.device.get("capacity") or {}
-    return {name: wanted.get(name, item["value"]) for name, item in declared.items()}
+                    yield place, quantities.amount(amount["value"])

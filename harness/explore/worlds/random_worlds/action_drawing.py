@@ -165,10 +165,22 @@ def _of_pools(
         return _of_rules(stream, pool, users, when=when)
     if stream.chance(0.05, "pool: withdrawn"):
         return [_action("withdraw_pool", pool.name, when=when, needs=(pool.name,))]
+    if supply.has_partitions:
+        return _of_partitions(stream, supply.pools[0])
     is_plain = len(pool.documents) == 1 and not supply.kinds
     if is_plain and stream.chance(0.06, "pool: new generation"):
         return [_action("renew_pool", pool.name, when=when, needs=(pool.name,))]
     return []
+
+
+def _of_partitions(stream: Stream, pool: drawings.Part) -> list[drawings.Part]:
+    """Draw that devices begin or end to be shared, or that one leaves its slice."""
+    found = []
+    for does, feature in (("share_devices", "pool: shares"), ("drop_device", "pool: drops")):
+        if stream.chance(0.2, f"{feature} a device"):
+            when = stream.one_of((drawings.ANY_TIME, drawings.AT_REST))
+            found.append(_action(does, pool.name, when=when, needs=(pool.name,)))
+    return found
 
 
 def _of_rules(

@@ -8,7 +8,12 @@ from typing import Any, Protocol, cast
 from harness.client import apis
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import api_events, api_server, world_fixtures
-from harness.explore.worlds.random_worlds import device_drawing, drawings, pod_drawing
+from harness.explore.worlds.random_worlds import (
+    device_drawing,
+    drawings,
+    partition_drawing,
+    pod_drawing,
+)
 from harness.model.objects import Object
 from harness.subject.claim_control import claim_controllers
 from harness.subject.scheduling import schedulers
@@ -131,6 +136,31 @@ class Actions:
             return {**document, "spec": {**spec, **({"devices": listed} if listed else {})}}
 
         self._change_slices(part, revise)
+
+    def share_devices(self, part: str) -> None:
+        """Let shared devices of a pool be for one claim each, and the others be shared."""
+
+        def share(document: Object) -> Object:
+            spec = document["spec"]
+            listed = [
+                partition_drawing.with_sharing(
+                    item, is_shared=not item.get("allowMultipleAllocations")
+                )
+                for item in spec.get("devices") or ()
+            ]
+            return {**document, "spec": {**spec, **({"devices": listed} if listed else {})}}
+
+        self._change_slices(part, share)
+
+    def drop_device(self, part: str) -> None:
+        """Let the first device of a pool leave its slice."""
+
+        def drop(document: Object) -> Object:
+            spec = document["spec"]
+            listed = (spec.get("devices") or [])[1:]
+            return {**document, "spec": {**spec, **({"devices": listed} if listed else {})}}
+
+        self._change_slices(part, drop)
 
     def add_rule(self, _: str) -> None:
         """Let a rule come that taints all devices."""

@@ -8,6 +8,12 @@ from harness.model.objects import Object
 
 Stream = drawings.DrawingStream
 _CLASS = {"deviceClassName": world_fixtures.DEVICE_CLASS}
+_ATTRIBUTES = "device.attributes['gpu.example']"
+_LEAST = (
+    f"'cores' in {_ATTRIBUTES} && {_ATTRIBUTES}.cores >= 2",
+    f"'firmware' in {_ATTRIBUTES} && !{_ATTRIBUTES}.firmware.isLessThan(semver('1.10.0'))",
+)
+"""Selectors for a number of cores and for a version, or more."""
 
 
 def asked(stream: Stream, supply: device_drawing.Supply) -> Object:
@@ -18,13 +24,14 @@ def asked(stream: Stream, supply: device_drawing.Supply) -> Object:
             for number, driver in enumerate(supply.drivers)
         ]
         return {"requests": requests}
-    is_admin = not supply.has_shares and stream.chance(0.07, "request: admin access")
+    likely = 0.12 if supply.has_partitions else 0.07
+    is_admin = not supply.has_shares and stream.chance(likely, "request: admin access")
     two = stream.chance(0.7 if is_admin else 0.15, "claim: two requests")
     names = ["first", "second"] if two else ["device"]
     if is_admin:
         return {"requests": [_request(name, {"adminAccess": True}) for name in names]}
     devices: Object = {"requests": [_drawn_request(stream, supply, name) for name in names]}
-    likely = 0.9 if supply.has_lists else 0.65
+    likely = 0.9 if supply.has_lists else 0.2 if supply.has_partitions else 0.65
     if supply.kinds and not supply.has_shares and stream.chance(likely, "claim: constraint"):
         kinds = ("matchAttribute", "distinctAttribute")
         kind = "matchAttribute" if supply.has_lists else stream.one_of(kinds)
@@ -36,6 +43,8 @@ def asked(stream: Stream, supply: device_drawing.Supply) -> Object:
 def _drawn_request(stream: Stream, supply: device_drawing.Supply, name: str) -> Object:
     if supply.has_shares:
         return _request(name, _of_shares(stream))
+    if supply.has_partitions:
+        return _of_partitions(stream, supply, name)
     if stream.chance(0.08, "request: firstAvailable"):
         return {"name": name, "firstAvailable": _alternatives(stream, supply)}
     exactly = _selected(stream, supply)
@@ -63,6 +72,32 @@ def _of_shares(stream: Stream) -> Object:
         return _of_kind("whole")
     memory = stream.one_of(("3", "4", "6"))
     return {**_of_kind("shared"), "capacity": {"requests": {"memory": memory}}}
+
+
+def _of_partitions(stream: Stream, supply: device_drawing.Supply, name: str) -> Object:
+    """Return a request for partitions or cards, or for the better of two choices."""
+    if stream.chance(0.2, "request: firstAvailable"):
+        alternatives = [
+            {"name": text, **_CLASS, **_partition(stream, supply)} for text in ("best", "next")
+        ]
+        return {"name": name, "firstAvailable": alternatives}
+    return _request(name, _partition(stream, supply))
+
+
+def _partition(stream: Stream, supply: device_drawing.Supply) -> Object:
+    asked = _selector(stream.one_of(_LEAST)) if stream.chance(0.3, "request: least value") else {}
+    if not asked and stream.chance(0.7, "request: selector"):
+        asked = _of_kind(stream.one_of(supply.kinds))
+    if stream.chance(0.12, "request: All"):
+        asked["allocationMode"] = "All"
+    elif stream.chance(0.2, "request: several devices"):
+        asked["count"] = 2
+    if stream.chance(0.25, "request: amount of a share"):
+        amount = stream.one_of(("1", "600m", "1100m", "2"))
+        asked["capacity"] = {"requests": {"slots": amount}}
+    if supply.has_taints and stream.chance(0.5, "request: toleration"):
+        asked["tolerations"] = [{"key": device_drawing.TAINT["key"], "operator": "Exists"}]
+    return asked
 
 
 def _alternatives(stream: Stream, supply: device_drawing.Supply) -> list[Object]:

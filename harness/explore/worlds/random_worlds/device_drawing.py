@@ -31,6 +31,8 @@ class Supply:
     has_taints: bool = False
     has_conditions: bool = False
     has_lists: bool = False
+    has_partitions: bool = False
+    """True for the devices of `partition_drawing`."""
     is_plain: bool = False
     """True if each node has a plain `device-0`, which may be allocated before."""
     is_roomy: bool = False

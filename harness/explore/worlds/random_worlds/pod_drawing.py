@@ -63,6 +63,15 @@ def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool)
             pod = _pod(stream, supply, name, found, extended_claims.ask_by_resource)
         elif template is not None and stream.chance(0.7, "pod: generated claims"):
             pod = _of_template(stream, supply, name, found, template.name)
+        elif (
+            shared is not None
+            and supply.has_partitions
+            and stream.chance(0.4, "pod: a shared claim and one of its own")
+        ):
+            own = _own_claims(stream, supply, name, asked)
+            found.parts += own
+            names = [shared.name, *(part.name for part in own)]
+            pod = _with_claims(stream, supply, name, found, names)
         elif shared is not None and stream.chance(0.7):
             pod = _with_claims(stream, supply, name, found, [shared.name])
         else:

@@ -17,6 +17,14 @@ from harness.explore.worlds.random_worlds import (
 
 NAME = re.compile(r"random-(0|[1-9][0-9]{0,18})")
 _LEAST = {"binders": 1, "threads": 1, "pods": 2}
+_CHANGES_OF_POOLS = (
+    "add_rule",
+    "revise_devices",
+    "share_devices",
+    "drop_device",
+    "withdraw_pool",
+    "renew_pool",
+)
 _EXCLUDED = {("allocation-without-finalizer", "keep-in-flight-until-known")}
 """Defects and remedies that make no sense together: this remedy recognizes a write by the version
 on which it is based, which this defect leaves out."""
@@ -116,7 +124,7 @@ def _private_locks(drawing: drawings.Drawing) -> tuple[str, ...]:
     if drawing.has(("device-driver",)):
         contended.append("binding-conditions")
     is_late = any(part.kind == "pool" and part.when != drawings.START for part in drawing.parts)
-    if is_late or drawing.does("add_rule", "revise_devices", "withdraw_pool", "renew_pool"):
+    if is_late or drawing.does(*_CHANGES_OF_POOLS):
         contended += ["inventory", "slice-tracker"]
     if drawing.does("fail_over", "stop_controller"):
         contended += [".stopped", ".synced", "inventory", "slice-tracker", "node-list", ".objects"]

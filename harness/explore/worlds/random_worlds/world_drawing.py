@@ -8,6 +8,7 @@ from harness.explore.worlds.random_worlds import (
     action_drawing,
     device_drawing,
     drawings,
+    partition_drawing,
     pod_drawing,
     random_node,
 )
@@ -23,8 +24,16 @@ def draw(number: int) -> drawings.Drawing:
     stream = Stream(seeds.Seeds(number).stream("random-world"))
     if stream.chance(0.05, "node"):
         return random_node.draw(stream)
+    partitioned = Stream(seeds.Seeds(number).stream("partitions"))
+    if partitioned.chance(0.25):
+        return _drawn(partitioned, partition_drawing.supply(partitioned), is_small=False)
     is_small = stream.chance(0.18, "pods compete for few devices")
     supply = device_drawing.few(stream) if is_small else device_drawing.supply(stream)
+    return _drawn(stream, supply, is_small=is_small)
+
+
+def _drawn(stream: Stream, supply: device_drawing.Supply, *, is_small: bool) -> drawings.Drawing:
+    """Draw everything else for these devices."""
     is_controlled = stream.chance(0.7 if is_small else 0.5, "claim controller")
     if is_small:
         users = pod_drawing.competitors(stream, supply)
