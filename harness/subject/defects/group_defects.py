@@ -80,8 +80,9 @@ class GroupsIgnoredPodSyncer(pod_syncing.PodSyncer):
     """A pod of a PodGroup gets claims of its own for the entries that are its group's.
 
     As kube-controller-manager 1.36 does if its gate DRAWorkloadResourceClaims is off and that of
-    the API server is on: it treats pods as if they had no group. Fixed in 1.37
-    (kubernetes#138363): such a pod gets no claims.
+    the API server is on: it treats pods as if they had no group. Seen with 1.36.3, which then never
+    released what the scheduler had reserved for the group. Fixed in 1.37 (kubernetes#138363): such
+    a pod gets no claims.
     """
 
     facts = replacements.Facts(
