@@ -57,6 +57,13 @@ class Shrink(Temporary):
     kind: Literal["shrink"]
 
 
+class Unshare(Temporary):
+    """Devices cannot be shared any more, also such of which claims have shares; undone, they
+    can."""
+
+    kind: Literal["unshare"]
+
+
 class Taint(Temporary):
     """Devices are tainted; undone, they are not."""
 
@@ -94,7 +101,7 @@ class Republish(PoolChange):
 
 
 AnyPoolChange: TypeAlias = Annotated[
-    Grow | Shrink | Taint | Renew | Flap | Republish, pydantic.Field(discriminator="kind")
+    Grow | Shrink | Unshare | Taint | Renew | Flap | Republish, pydantic.Field(discriminator="kind")
 ]
 
 

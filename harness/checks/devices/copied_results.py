@@ -8,10 +8,11 @@ a combination of all the claim and class configuration parameters. Drivers can d
 those based on a flag", and it "lists the names of requests where the configuration applies".
 
 Configuration is compared for each request that got devices, as its driver reads it: that of the
-class comes first. An entry may be repeated, as kube-scheduler does for each of several requests. A
-copy is wrong if it is so with every version of the slice and of the class up to the allocation.
+class comes first. An entry of the claim comes no more often than the claim has it. A copy is wrong
+if it is so with every version of the slice and of the class up to the allocation.
 """
 
+import collections
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -50,6 +51,7 @@ def _ask(
         if not configs:
             return _UNKNOWN_CLASS
         wrong += _of_config(grant, options[name], configs)
+    wrong += _repeated(grant)
     return allocation_judging.Wrong("; ".join(wrong), weight=len(wrong)) if wrong else None
 
 
@@ -93,6 +95,19 @@ def _of_config(
     if _applying(got, option) not in expected:
         words = f"request {option.name} got the configuration"
         yield _told(words, _applying(got, option), expected[-1])
+
+
+def _repeated(grant: allocations.Grant) -> Iterator[str]:
+    """Yield which configuration of the claim the allocation has too often."""
+    copied = (item for item in grant.allocation.devices.config or () if item.source == "FromClaim")
+    got, known = (
+        collections.Counter(msgspec.json.encode((item.requests, item.opaque)) for item in items)
+        for items in (copied, grant.spec.config or ())
+    )
+    for entry, count in got.items():
+        if count > known[entry] > 0:
+            text = entry.decode()[:TOLD_MAX]
+            yield f"the claim's configuration {text} comes {count} times instead of {known[entry]}"
 
 
 def _applying(

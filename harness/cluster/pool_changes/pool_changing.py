@@ -3,7 +3,7 @@
 import dataclasses
 import random
 from collections.abc import Callable, Sequence, Set
-from typing import Any
+from typing import Any, TypeAlias
 
 from harness import concurrency
 from harness.client import apis, backoffs, transports
@@ -121,6 +121,12 @@ class Made:
     """None: it stays."""
 
 
+DevicesChange: TypeAlias = (
+    pool_changes.Grow | pool_changes.Shrink | pool_changes.Unshare | pool_changes.Taint
+)
+"""A change of some devices of a pool."""
+
+
 class PoolChanging:
     """Makes changes, one at a time."""
 
@@ -157,7 +163,12 @@ class PoolChanging:
         match change:
             case pool_changes.Taint(by="rule"):
                 return self._taint_by_rules(name, change, state, dice)
-            case pool_changes.Grow() | pool_changes.Shrink() | pool_changes.Taint():
+            case (
+                pool_changes.Grow()
+                | pool_changes.Shrink()
+                | pool_changes.Unshare()
+                | pool_changes.Taint()
+            ):
                 return self._change_devices(change, state, dice)
             case pool_changes.Renew():
                 state.split = change.slices
@@ -173,7 +184,7 @@ class PoolChanging:
 
     def _change_devices(
         self,
-        change: pool_changes.Grow | pool_changes.Shrink | pool_changes.Taint,
+        change: DevicesChange,
         state: pool_states.PoolState,
         dice: random.Random,
     ) -> tuple[list[str], Callable[[], None] | None]:
@@ -215,7 +226,7 @@ class PoolChanging:
 
 
 def _changed(
-    change: pool_changes.Grow | pool_changes.Shrink | pool_changes.Taint,
+    change: DevicesChange,
     state: pool_states.PoolState,
     dice: random.Random,
 ) -> tuple[list[str], Callable[[], None]]:
@@ -227,6 +238,9 @@ def _changed(
     if isinstance(change, pool_changes.Shrink):
         state.leave_out(chosen)
         return chosen, lambda: state.take_in(chosen)
+    if isinstance(change, pool_changes.Unshare):
+        state.unshare(chosen)
+        return chosen, lambda: state.share(chosen)
     taint = _taint(change)
     state.taint(chosen, taint)
     return chosen, lambda: state.untaint(chosen, taint)

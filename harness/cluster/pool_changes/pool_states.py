@@ -31,7 +31,7 @@ class _Section:
 
 
 class PoolState:
-    """The devices of one pool; some may be left out or tainted for a time."""
+    """The devices of one pool; some may be left out, not shared or tainted for a time."""
 
     def __init__(self, slices: Sequence[Object]) -> None:
         """Start from the slices of the pool's only generation, at least one."""
@@ -55,6 +55,8 @@ class PoolState:
         self._fixed = [piece for piece in known if not piece["spec"].get("devices")]
         """Slices without devices: shared counters."""
         self._left_out: set[str] = set()
+        self._alone: set[str] = set()
+        """Devices that cannot be shared for a time."""
         self._taints: dict[str, list[Object]] = {}
         self._grown = 0
         """Number of devices that were added so far."""
@@ -88,6 +90,14 @@ class PoolState:
     def take_in(self, names: Iterable[str]) -> None:
         """Publish these devices again."""
         self._left_out.difference_update(names)
+
+    def unshare(self, names: Iterable[str]) -> None:
+        """Publish these devices as such that cannot be shared."""
+        self._alone.update(names)
+
+    def share(self, names: Iterable[str]) -> None:
+        """Publish these devices as they were, after `unshare`."""
+        self._alone.difference_update(names)
 
     def taint(self, names: Iterable[str], taint: Object) -> None:
         """Add a taint to devices."""
@@ -145,8 +155,17 @@ class PoolState:
         if self.published:
             marked = {**item.get("attributes", {}), REPUBLISHED: {"int": self.published}}
             item = {**item, "attributes": marked}
+        if item["name"] in self._alone:
+            item = _unshared(item)
         added = self._taints.get(item["name"])
         return {**item, "taints": [*(item.get("taints") or ()), *added]} if added else item
+
+
+def _unshared(item: Object) -> Object:
+    """Return a device as one that cannot be shared, whose capacities can have no policy."""
+    kept = {key: value for key, value in item.items() if key != "allowMultipleAllocations"}
+    capacity = {name: {"value": entry["value"]} for name, entry in item.get("capacity", {}).items()}
+    return {**kept, "capacity": capacity} if capacity else kept
 
 
 def of_slices(slices: Iterable[Object]) -> dict[PoolKey, PoolState]:

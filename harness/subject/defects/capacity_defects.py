@@ -79,13 +79,13 @@ class CapacityWrapsAllocator(allocators.Allocator):
 
     It is rounded up to the steps of the device's policy with an int64, which wraps around. So a
     device is given away for a request that it cannot satisfy, and any number of further shares fit.
-    Fixed by kubernetes#140442.
+    Seen with 1.36.3; fixed by kubernetes#140442.
     """
 
     facts = replacements.Facts(
         name="capacity-wraps",
         check="device_consumption",
-        issues=("kubernetes#140441",),
+        issues=("kubernetes#140441", "kubernetes#140442"),
         releases=replacements.Releases(first="1.34", last="1.36.3"),
         worlds=("largest-capacity",),
     )
@@ -100,8 +100,8 @@ class _NegativeHoldings(holdings.Holdings):
 class NegativeCapacityAllocator(allocators.Allocator):
     """A request for less than nothing of a capacity is allocated, and makes room for others.
 
-    The API server accepts it, and the share is recorded with the amount. The allocator refuses such
-    requests since kubernetes#140442; the API server still accepts them (kubernetes#140468).
+    The API server accepts it, and the share is recorded with the amount. Seen with 1.36.3. The
+    allocator refuses such requests since kubernetes#140442; the API server still accepts them.
     """
 
     facts = replacements.Facts(
@@ -129,7 +129,7 @@ class RangesInIntegersAllocator(allocators.Allocator):
     facts = replacements.Facts(
         name="ranges-in-integers",
         check="granted_shares",
-        issues=("kubernetes#140160",),
+        issues=("kubernetes#140160", "kubernetes#140161"),
         releases=replacements.Releases(first="1.34", last="1.36.3"),
         worlds=("steps-of-a-half",),
     )
@@ -179,8 +179,9 @@ class ShareTakenWholeAllocator(allocators.Allocator):
     """A device is given to a claim alone while others have shares of it.
 
     The allocator asks only which devices are allocated as a whole. When a driver publishes that
-    a device cannot be shared any more, shares without consumed capacity are overlooked. Fixed by
-    kubernetes#140798; karpenter's copy of the allocator has the same mistake.
+    a device cannot be shared any more, shares without consumed capacity are overlooked. Seen with 1.34.2,
+    1.35.6, 1.36.2 and 1.36.3; fixed by kubernetes#140798. karpenter's copy of the allocator has the
+    same mistake.
     """
 
     facts = replacements.Facts(

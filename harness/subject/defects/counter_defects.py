@@ -40,7 +40,7 @@ class ShareChargedAgainAllocator(allocators.Allocator):
     facts = replacements.Facts(
         name="share-charged-again",
         check="claim_progress",
-        issues=("kubernetes#140433",),
+        issues=("kubernetes#140433", "kubernetes#140437"),
         releases=replacements.Releases(first="1.36.2", last="1.36.3"),
         worlds=("second-share-with-counters",),
     )
@@ -66,7 +66,7 @@ class EachShareChargedAllocator(allocators.Allocator):
     facts = replacements.Facts(
         name="each-share-charged",
         check="claim_progress",
-        issues=("kubernetes#134100",),
+        issues=("kubernetes#134100", "kubernetes#134103"),
         releases=replacements.Releases(first="1.34", last="1.34"),
         worlds=("two-shares-with-counters", "second-share-with-counters"),
     )
@@ -122,7 +122,7 @@ class NegativeCountersAllocator(allocators.Allocator):
     """A device that consumes less than nothing of a counter makes room for others.
 
     Validation accepts the amount, and the allocator subtracts it, so that 20 of 10 are given out.
-    In all releases with counters (kubernetes#141216).
+    In all releases with counters; seen with 1.35.6, 1.36.2 and 1.36.3.
     """
 
     facts = replacements.Facts(
@@ -162,16 +162,16 @@ class CountersChangedAllocator(allocators.Allocator):
     """The allocator computes with the quantities of the informer's slices, and changes them.
 
     A copied Quantity of Go shares its digits with the original if it does not fit into a machine
-    word, as `100Ti`. So declared counters shrink with every attempt, and a device that was refused
-    for want of counters consumes nothing from then on: partitions that overlap are given away. The
-    counters are mended by kubernetes#140518, capacities, with the same mistake, by
-    kubernetes#140702.
+    word, as `100Ti`. So declared counters shrink with every attempt, and pods wait. Worse than was
+    reported, a device that was refused for want of counters consumes nothing from then on:
+    partitions that overlap are given away. Seen with 1.36.2 and 1.36.3. The counters are mended by
+    kubernetes#140518, capacities, with the same mistake, by kubernetes#140702.
     """
 
     facts = replacements.Facts(
         name="counters-changed",
         check="device_consumption",
-        issues=("kubernetes#140518",),
+        issues=("kubernetes#140518", "kubernetes#140702"),
         releases=replacements.Releases(first="1.34", last="1.36.3"),
         worlds=("large-counters",),
     )
@@ -196,14 +196,14 @@ class GoneDeviceNotCountedAllocator(allocators.Allocator):
 
     The allocator reads from the slices as they are now how much devices consume. When a driver
     publishes a pool again without a partition that a claim holds, its counters look free, and
-    partitions that overlap with it are given away. In all releases with counters
-    (kubernetes#140802).
+    partitions that overlap with it are given away. In all releases with counters; seen with 1.35.6,
+    1.36.2 and 1.36.3.
     """
 
     facts = replacements.Facts(
         name="gone-device-not-counted",
         check="device_consumption",
-        issues=("kubernetes#140802",),
+        issues=("kubernetes#140802", "kubernetes#140806"),
         releases=replacements.Releases(first="1.33", last="1.37", is_open=True),
         worlds=("partition-left",),
     )

@@ -38,7 +38,7 @@ class ConfigRepeatedAllocator(allocators.Allocator):
     facts = replacements.Facts(
         name="config-repeated",
         check="copied_results",
-        issues=("kubernetes#139730",),
+        issues=("kubernetes#139730", "kubernetes#139732"),
         releases=replacements.Releases(last="1.36.3"),
         worlds=("config-of-two-requests",),
     )
@@ -59,7 +59,7 @@ class ConfigWidenedAllocator(allocators.Allocator):
     facts = replacements.Facts(
         name="config-widened",
         check="copied_results",
-        issues=("kubernetes#139803",),
+        issues=("kubernetes#139803", "kubernetes#139814"),
         releases=replacements.Releases(words="1.37 in development"),
         worlds=("config-of-alternatives",),
     )
@@ -83,7 +83,7 @@ class AllEndsAttemptAllocator(allocators.Allocator):
     facts = replacements.Facts(
         name="all-ends-attempt",
         check="claim_progress",
-        issues=("kubernetes#141829",),
+        issues=("kubernetes#141829", "kubernetes#141898"),
         releases=replacements.Releases(last="1.37"),
         worlds=("all-beside-incomplete",),
     )

@@ -16,7 +16,7 @@ class AllocatedClaimNotScoredPlugin(dynamic_resources.DynamicResources):
     facts = replacements.Facts(
         name="allocated-claim-not-scored",
         check="claim_progress",
-        issues=("kubernetes#139016",),
+        issues=("kubernetes#139016", "kubernetes#139017"),
         releases=replacements.Releases(first="1.35", last="1.36.1", fixed=("1.35.6",)),
         worlds=("shared-and-own-claim",),
     )
