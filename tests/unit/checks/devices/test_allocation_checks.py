@@ -293,9 +293,15 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
     ),
     (
         requested_results,
+        "all but one of which others may have shares",
+        [claim("c", result("D1"), result("D2"), requests=ALL, selector=on("n1"))],
+        "request r asks for all devices and got 2 devices, but not gpu.example/n1/S",
+    ),
+    (
+        requested_results,
         "not all",
-        [claim("c", result("D1"), requests=ALL, selector=on("n1"))],
-        "request r asks for all devices and got 1 device, but not gpu.example/n1/D2",
+        [claim("c", result("D1"), _share(), requests=ALL, selector=on("n1"))],
+        "request r asks for all devices and got 2 devices, but not gpu.example/n1/D2",
     ),
     (
         requested_results,
@@ -631,6 +637,19 @@ CASES: list[tuple[Any, str, list[placements.Event], str]] = [
         "configuration that was repeated",
         [CONFIGURED, claim("c", result("D1"), requests=HOUSE, copied=[OF_CLASS, OF_CLASS])],
         "",
+    ),
+    (
+        copied_results,
+        "configuration of the claim that comes twice",
+        [
+            claim(
+                "c",
+                result("D1"),
+                config=[opaque("mine")],
+                copied=[opaque("mine", source="FromClaim"), opaque("mine", source="FromClaim")],
+            )
+        ],
+        "comes 2 times instead of 1",
     ),
     (
         copied_results,

@@ -69,6 +69,22 @@ def test_devices_that_were_added_have_new_names_each_time() -> None:
     assert published(known) == [["a", "b", "c", *second]]
 
 
+def test_devices_are_not_shared_for_a_time_and_have_no_policy_then() -> None:
+    policy = {"default": "1", "validValues": ["1"]}
+    capacity = {"memory": {"value": "2", "requestPolicy": policy}}
+    shared = {"name": "a", "allowMultipleAllocations": True, "capacity": capacity}
+    known = state(api_objects.slice_of(shared, "b"))
+    known.unshare(["a", "b"])
+    [made] = known.slices()
+    assert made["spec"]["devices"] == [
+        {"name": "a", "capacity": {"memory": {"value": "2"}}},
+        {"name": "b"},
+    ]
+    known.share(["a"])
+    [made] = known.slices()
+    assert made["spec"]["devices"][0] == shared
+
+
 def test_taints_are_added_to_those_of_the_device_and_removed_one_by_one() -> None:
     known = state(api_objects.slice_of({"name": "a", "taints": [{"key": "own"}]}, "b"))
     known.taint(["a"], TAINT)
