@@ -179,9 +179,9 @@ class ShareTakenWholeAllocator(allocators.Allocator):
     """A device is given to a claim alone while others have shares of it.
 
     The allocator asks only which devices are allocated as a whole. When a driver publishes that
-    a device cannot be shared any more, shares without consumed capacity are overlooked. Seen with 1.34.2,
-    1.35.6, 1.36.2 and 1.36.3; fixed by kubernetes#140798. karpenter's copy of the allocator has the
-    same mistake.
+    a device cannot be shared any more, shares without consumed capacity are overlooked. Seen with
+    1.34.2, 1.35.6, 1.36.2 and 1.36.3; fixed by kubernetes#140798. karpenter's copy of the allocator
+    has the same mistake.
     """
 
     facts = replacements.Facts(

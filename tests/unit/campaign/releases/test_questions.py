@@ -19,7 +19,7 @@ def test_every_script_and_every_regression_is_asked_of_its_program() -> None:
     asked = {item.scenario for item in questions.every()}
     of_api_server = {"h20-finalizer-overlooked"}  # asked by its load
     assert set(loading.script_names()) - asked == of_api_server
-    ours = {"device-statuses", "forced-deletion"}  # their defects are those of drivers
+    ours = {"device-statuses", "evicted-by-old-client", "forced-deletion"}  # of other programs
     assert set(loading.regress_names()) - asked == ours
 
 
