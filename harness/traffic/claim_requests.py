@@ -16,7 +16,11 @@ def claim_spec(
         devices["constraints"] = [_constraint(item, pools.driver) for item in claim.constraints]
     if claim.parameters:
         values = {key: value.replace(CLAIM_NAME, of) for key, value in claim.parameters.items()}
-        devices["config"] = [{"opaque": {"driver": pools.driver, "parameters": values}}]
+        of_files = pools.imported and pools.is_of_files("", "")
+        devices["config"] = [
+            {"opaque": {"driver": name, "parameters": values}}
+            for name in (pools.drivers if of_files else [pools.driver])
+        ]
     return {"devices": devices}
 
 

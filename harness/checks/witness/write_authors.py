@@ -39,6 +39,7 @@ def _drivers(plan: plans.Plan) -> Iterator[str]:
     pools = plan.settings.get("pools") or {}
     kinds = [pools, *(pools.get("more") or ())]
     yield from (name for kind in kinds if (name := kind.get("driver")))
+    yield from (pools.get("imported") or {}).get("drivers") or ()
     words = chosen.removeprefix(_COMMAND).split() if chosen.startswith(_COMMAND) else []
     yield from (word.rpartition("/")[2] for word in words[:1])
 
