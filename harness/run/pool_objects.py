@@ -9,7 +9,7 @@ store's commits, so that a mistake is named with its file and the field's path.
 import contextlib
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,6 +22,9 @@ from harness.model.objects import Object
 from harness.scenario import claim_specs, cluster_features, loading, pool_specs, specs
 from harness.scenario.imported import importing
 from harness.traffic import object_rounds
+
+if TYPE_CHECKING:
+    from harness.apiserver.endpoints import request_info
 
 _MESSAGE_CHARACTERS_MAX = 400
 _INVALID = " is invalid: "
@@ -123,12 +126,29 @@ class _Server:
             body=msgspec.json.encode(obj),
         )
         try:
-            target = request_info.require_target(request.path)
-            self._handler.answer(request_decoding.decode(request, target))
+            self._handler.answer(request_decoding.decode(request, _target(resource)))
         except status_errors.StatusError as error:
             text = " ".join(error.message.split())
             return text.rpartition(_INVALID)[2][:_MESSAGE_CHARACTERS_MAX]
         return ""
+
+
+def _target(resource: apis.Resource) -> "request_info.Target":
+    """Return the target of a creation, also of a version that is not served by default."""
+    from harness.apiserver.endpoints import request_info
+    from harness.apiserver.scheme import resources
+
+    key = resource.group, resource.version, resource.plural
+    found = resources.find(*key) or resources.optional(*key)
+    return request_info.Target(
+        resource=found,
+        namespace="default" if resource.namespaced else "",
+        name="",
+        subresource="",
+        is_watch=False,
+        is_object=True,
+        body_type=found,
+    )
 
 
 @contextlib.contextmanager

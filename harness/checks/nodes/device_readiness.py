@@ -126,8 +126,20 @@ def applies(plan: plans.Plan) -> bool:
     """Return whether devices of the plan's pools have binding conditions."""
     pools = plan.settings.get("pools") or {}
     imported = (pools.get("imported") or {}).get("has") or ()
-    is_described = any(kind.get("binding_conditions") for kind in pools.get("more") or ())
-    return is_described or "binding-conditions" in imported
+    return _is_owed(plan) or "binding-conditions" in imported
+
+
+def _is_owed(plan: plans.Plan) -> bool:
+    """Return whether the scenario describes such devices; of those in files it may use others."""
+    kinds = (plan.settings.get("pools") or {}).get("more") or ()
+    return any(kind.get("binding_conditions") for kind in kinds)
+
+
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return the result; NotExamined if no pod got such a device, and the plan describes none."""
+    found = check(evidence[DeviceReadiness])
+    is_idle = found.is_vacuous and not _is_owed(evidence.plan)
+    return found.as_not_examined() if is_idle else found
 
 
 CHECK = protocol.Check(
@@ -136,7 +148,7 @@ CHECK = protocol.Check(
     promise="no pod is bound before its devices are ready",
     applies=applies,
     needs=(DeviceReadiness,),
-    judge=lambda evidence: check(evidence[DeviceReadiness]),
+    judge=judge,
 )
 
 

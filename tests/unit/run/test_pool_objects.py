@@ -29,8 +29,36 @@ def require_usable(folder: pathlib.Path, text: str, scenario: str = SCENARIO) ->
     pool_objects.require_usable(loading.load(str(folder / "mine.toml")))
 
 
-def test_what_the_server_accepts_is_accepted(tmp_path: pathlib.Path) -> None:
-    require_usable(tmp_path, mig_objects.TEXT)
+MORE = """---
+apiVersion: resource.k8s.io/v1beta2
+kind: DeviceTaintRule
+metadata: {name: r}
+spec: {deviceSelector: {driver: nic.example.com}, taint: {key: k, effect: NoSchedule}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: t}
+spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: mig.example.com}}]}}}
+"""
+
+
+@pytest.mark.parametrize("more", ["", MORE])
+def test_what_the_server_accepts_is_accepted(more: str, tmp_path: pathlib.Path) -> None:
+    require_usable(tmp_path, mig_objects.TEXT + more)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("effect: NoSchedule", "effect: Never", "DeviceTaintRule r: .*spec.taint.effect"),
+        ("exactly", "exactli", "ResourceClaimTemplate t: .*requests.0.: Required|unknown field"),
+    ],
+)
+def test_rules_and_templates_are_refused_too(
+    old: str, new: str, said: str, tmp_path: pathlib.Path
+) -> None:
+    with pytest.raises(errors.ManifestError, match=said):
+        require_usable(tmp_path, mig_objects.TEXT + MORE.replace(old, new))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.nodes import device_readiness
 from harness.checks.observed import folders
 from harness.history import records
@@ -119,3 +119,17 @@ def test_the_check_is_owed_by_runs_with_such_devices() -> None:
         building.plan(settings={"pools": {"more": [{"name": "fabric"}]}})
     )
     assert not device_readiness.applies(building.plan(settings={}))
+
+
+def test_devices_of_files_need_not_be_used() -> None:
+    imported = {"imported": {"has": ["binding-conditions"]}}
+    plan = building.plan(settings={"pools": imported})
+    seen = device_readiness.DeviceReadiness()
+    assert device_readiness.applies(plan)
+    idle = protocol.Evidence(plan, {device_readiness.DeviceReadiness: seen})
+    assert isinstance(device_readiness.judge(idle), verdicts.NotExamined)
+    folders.fold([claim(1), pod(4)], seen)
+    found = device_readiness.judge(
+        protocol.Evidence(plan, {device_readiness.DeviceReadiness: seen})
+    )
+    assert found.verdict is INVALID
