@@ -38,7 +38,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         (["run", "broken.toml"], 2, "traffic.usrs: unknown key (value 3)"),
         (["run", "broken.toml"], 2, "colour: unknown key (value 'blue')"),
         (["run", "torn.toml"], 2, "torn.toml: expected TOML"),
-        (["run", "pod-churn", "--defect", "nope"], 2, "Known defects: admin-access-for-all"),
+        (["run", "pod-churn", "--defect", "nope"], 2, "Known defects: admin-access-charged"),
         (["run", "pod-churn", "--set", "nope"], 2, "expected --set key=value"),
         (["run", "pod-churn", "--set", "traffic.users=0"], 2, "traffic.users"),
         (["run", "pod-churn", "--cluster", "nope"], 2, "Shipped cluster profiles: embedded"),

@@ -17,6 +17,7 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
         "dra-driver",
         "driver-daemonset.yaml",
         "driver-test.yml",
+        "in-the-wild",
         "locustfile.py",
         "my-plugins",
         "otel-export",

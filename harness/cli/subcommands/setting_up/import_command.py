@@ -14,7 +14,7 @@ def import_(
     files: Annotated[
         list[pathlib.Path] | None,
         typer.Argument(
-            metavar="[FILES]...",
+            metavar="FILES",
             help="Files of objects in YAML or JSON, as `kubectl get … -o yaml` prints them, instead of a cluster.",
         ),
     ] = None,

@@ -21,7 +21,7 @@ FlakeHunt = Callable[..., tuple[int, str, str]]
     [
         (["explore", "nope"], "`flake-hunt explore --list`"),
         (["explore", "--strategy", "dfs"], "Known: random, pct, exhaustive"),
-        (["explore", "--defect", "nope"], "Known defects: admin-access-for-all"),
+        (["explore", "--defect", "nope"], "Known defects: admin-access-charged"),
         (["explore", "--set", "claims"], "expected --set name=number"),
         (["explore", "--set", "claims=0"], "expected claims between 2 and 64"),
         (["explore", "--set", "late_pods=1"], "expected one of claims, devices"),

@@ -64,7 +64,7 @@ def test_an_ascii_terminal_gets_everything_else(arguments: list[str]) -> None:
     ("words", "completed"),
     [
         ("flake-hunt explo", "explore"),
-        ("flake-hunt run pod-", "pod-churn"),
+        ("flake-hunt run pod-c", "pod-churn"),
         ("flake-hunt run x --defect gath", "gather-not-atomic"),
         ("flake-hunt run x --cluster embed", "embedded"),
     ],
