@@ -16,7 +16,7 @@ import msgspec
 
 from harness.checks import check_results, object_plans, protocol, verdicts
 from harness.checks.nodes import preparations
-from harness.checks.observed import folders, observations, observed_claims
+from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans, records
 
 _PREFIXES = ("user_", "admin_", "claim_")
@@ -48,6 +48,8 @@ class Expectations(folders.Folder):
         self._claims: dict[_Key, _Claim] = {}
         self._containers: dict[str, dict[str, list[_Use]]] = {}
         """uid of a pod -> container -> what it uses."""
+        self._extended: dict[str, observed_pods.ExtendedClaim] = {}
+        """uid of a bound pod -> its claim for extended resources."""
 
     def of(self, started: records.ContainerStarted) -> dict[str, str] | None:
         """Return the variables of a container's claims; None if its pod was not observed."""
@@ -80,7 +82,7 @@ class Expectations(folders.Folder):
         """Note which containers of a pod use which claims."""
         pod = seen.object
         names, space = pod.claim_names, pod.metadata.namespace
-        extended = pod.status.extended_resource_claim_status
+        extended = self._extended_of(pod)
         self._containers[pod.metadata.uid] = {
             container.name: [
                 ((space, claim), entry.request)
@@ -94,6 +96,16 @@ class Expectations(folders.Folder):
             ]
             for container in (*(pod.spec.init_containers or ()), *(pod.spec.containers or ()))
         }
+
+    def _extended_of(self, pod: observed_pods.Pod) -> observed_pods.ExtendedClaim | None:
+        """Return the claim for extended resources, of a bound pod the one that it was bound with.
+
+        A patch that comes later (hazard H16) is not what the containers were started with.
+        """
+        named, uid = pod.status.extended_resource_claim_status, pod.metadata.uid
+        if not pod.spec.node_name or named is None:
+            return self._extended.get(uid, named)
+        return self._extended.setdefault(uid, named)
 
     def see_final(self, seen: observations.SeenAny) -> None:
         """Note a claim or pod that existed at the end."""
