@@ -19,7 +19,7 @@ class ExtendedResource:
         """`settings` are those of the plan."""
         pools = settings.get("pools") or {}
         offered = pools.get("device_class") or {}
-        known: dict[str, str] = (pools.get("imported") or {}).get("classes") or {}
+        known = _of_files(pools)
         own = {offered.get("name") or "": offered.get("extended_resource") or ""}
         self._names: dict[str, set[str]] = {
             name: {_IMPLICIT_PREFIX + name, *filter(None, [resource])}
@@ -67,6 +67,17 @@ class ExtendedResource:
         requests = container.resources.requests or {}
         texts = [str(requests.get(name, "0")) for one in classes for name in self._names[one]]
         return sum(int(text) for text in texts if text.isdecimal())
+
+
+def _of_files(pools: Mapping[str, Any]) -> dict[str, str]:
+    """Return the classes of `pools.from` and their resources by the names in the cluster.
+
+    With other users, a run inserts its id into both.
+    """
+    found: dict[str, str] = (pools.get("imported") or {}).get("classes") or {}
+    if not (owner := pools.get("owner")):
+        return found
+    return {f"{name}-{owner}": text and f"{owner}.{text}" for name, text in found.items()}
 
 
 def claims_by_pod(

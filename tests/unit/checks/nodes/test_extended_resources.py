@@ -45,3 +45,12 @@ def _claim(name: str, owner: str, annotations: dict[str, Any]) -> observed_claim
 def test_the_claims_that_the_scheduler_made_are_known_by_their_pods() -> None:
     claims = [_claim("a", "p", MARK), _claim("b", "q", {}), _claim("c", "", MARK)]
     assert extended_resources.claims_by_pod(claims) == {"p": claims[0]}
+
+
+def test_classes_of_files_have_the_names_that_a_shared_cluster_gives_them() -> None:
+    files = {"imported": {"classes": {"gpu": "vendor.com/gpu", "nic": ""}}}
+    alone = extended_resources.ExtendedResource({"pools": files})
+    shared = extended_resources.ExtendedResource({"pools": {**files, "owner": "ab12"}})
+    assert alone.names >= {"vendor.com/gpu", "deviceclass.resource.kubernetes.io/nic"}
+    assert shared.names >= {"ab12.vendor.com/gpu", "deviceclass.resource.kubernetes.io/nic-ab12"}
+    assert not shared.names & {"vendor.com/gpu", "ab12."}
