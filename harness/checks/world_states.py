@@ -42,6 +42,8 @@ class WorldState(folders.Folder):
         self.slices: dict[str, observed_slices.Slice] = {}
         self.nodes: dict[str, Mapping[str, str]] | None = None
         """Labels of the nodes by name; None: nodes are not observed."""
+        self.allocatable: dict[str, Mapping[str, Any]] = {}
+        """Node -> the amounts that pods can request on it, as far as observed."""
         self.taint_rules: dict[str, observed_cluster.TaintRuleSpec] = {}
         """The DeviceTaintRules, by UID."""
         self.classes: dict[str, observed_cluster.DeviceClassSpec] = {}
@@ -79,6 +81,7 @@ class WorldState(folders.Folder):
             self._moved(seen.ts_ns)
         else:
             self.nodes[meta.name] = meta.labels or {}
+            self.allocatable[meta.name] = seen.object.status.allocatable or {}
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
         """Note that a rule exists or is gone."""

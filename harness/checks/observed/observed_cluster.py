@@ -56,11 +56,18 @@ class Template(observed_metadata.ApiObject, frozen=True, kw_only=True):
     spec: TemplateSpec = TemplateSpec()
 
 
+class NodeStatus(observed_metadata.Part, frozen=True):
+    """The status of a node."""
+
+    allocatable: dict[str, Any] | None = None
+
+
 class Node(observed_metadata.ApiObject, frozen=True, kw_only=True):
     """A node; its labels are in its metadata."""
 
     KIND: ClassVar[str] = "Node"
     metadata: observed_metadata.LabelledMeta
+    status: NodeStatus = NodeStatus()
 
 
 class DeviceClassSpec(observed_metadata.Part, frozen=True):

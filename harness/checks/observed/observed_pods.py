@@ -92,6 +92,7 @@ class PodSpec(observed_metadata.Part, frozen=True):
     affinity: Affinity | None = None
     resource_claims: list[ClaimEntry] | None = None
     scheduling_group: SchedulingGroup | None = None
+    topology_spread_constraints: list[Any] | None = None
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
 

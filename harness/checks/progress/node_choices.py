@@ -23,6 +23,8 @@ def allowed(
     affinity = spec.affinity or observed_pods.Affinity()
     if affinity.pod_affinity or affinity.pod_anti_affinity:
         raise UnclearError("expected no affinity to other pods")
+    if spec.topology_spread_constraints:
+        raise UnclearError("expected no constraints of topology")
     required = affinity.node_affinity.required if affinity.node_affinity else None
     if not spec.node_selector and required is None:
         return None

@@ -15,7 +15,13 @@ from harness.checks import world_states
 from harness.checks.devices import node_selectors
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import observed_claims, observed_pods
-from harness.checks.progress import device_search, device_supply, node_choices, request_fits
+from harness.checks.progress import (
+    device_search,
+    device_supply,
+    node_choices,
+    node_room,
+    request_fits,
+)
 
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""
@@ -88,6 +94,7 @@ class _Search:
 
     def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
         self._pods, self._nodes = state.pods, state.nodes
+        self._allocatable = state.allocatable
         self._robbed, self._groups = state.robbed, state.groups
         self._claims = {claim.metadata.key: claim for claim in state.claims.values()}
         self._extended = extended_resources.ExtendedResource(settings)
@@ -253,6 +260,11 @@ class _Search:
             return
         node, names = found.where
         self._promised[waiting.key] = found
+        room = self._allocatable.get(node)
+        if not node_room.has_room(waiting.pod, node, room, self._pods.values()):
+            self._blocked += 1
+            self._doubt(waiting.pod, f"may or may not have enough CPU and memory on {node}")
+            return
         free = _free(names, admin=found.admin)
         told = f"waits for devices, although {free} on {node} and would do"
         self._add(waiting.pod, f"waits while {free}", told, *waiting.claims)
