@@ -13,7 +13,7 @@ CONDITION = "example.com/attached"
 PROFILES = (1, 1, 1, 2, 2, 3, 4)
 """Sizes of partitions, in places of their counter set."""
 PLACES = 4
-UNITS = ("1", "500m", "10Gi", "0", "3")
+UNITS = ("1", "500m", "10Gi", "0", "100Ti")
 """Amounts that one place has of the counter `mem`."""
 LARGE = "9223372036854775807"
 """The largest amount that Kubernetes' int64 holds."""
@@ -183,5 +183,5 @@ class PoolDrawing:
 
 def _times(unit: str, count: int) -> str:
     """Return a multiple of a quantity."""
-    digits = unit.rstrip("mGi")
+    digits = unit.rstrip("mGTi")
     return f"{int(digits) * count}{unit[len(digits) :]}"

@@ -39,6 +39,7 @@ FOUND = {
     "config-widened": 383,
     "constraints-not-asked": 3,
     "counters-by-pool-name": 105,
+    "counters-changed": 479,
     "counters-not-given-back": 13,
     "counters-of-one-node": 1126,
     "distinct-by-request": 55,
