@@ -450,7 +450,14 @@ def _copied(case: _Case) -> Answer:
         got = _read_by(name, case.claim["status"]["allocation"]["devices"].get("config", ()))
         if got not in [_read_by(name, [*of_class, *mine]) for of_class in classes]:
             return True
-    return False
+    return _has_too_often(case.claim)
+
+
+def _has_too_often(claim: Object) -> bool:
+    """Return whether the allocation repeats an entry of the claim's configuration."""
+    known = [{"source": "FromClaim", **item} for item in claim["spec"]["devices"].get("config", ())]
+    got = [*claim["status"]["allocation"]["devices"].get("config", ())]
+    return any(got.count(item) > known.count(item) for item in known)
 
 
 def _read_by(name: str, entries: Sequence[Object]) -> list[tuple[str, str]]:
