@@ -126,29 +126,28 @@ class _Server:
             body=msgspec.json.encode(obj),
         )
         try:
-            self._handler.answer(request_decoding.decode(request, _target(resource)))
+            self._handler.answer(request_decoding.decode(request, self._target(resource)))
         except status_errors.StatusError as error:
             text = " ".join(error.message.split())
             return text.rpartition(_INVALID)[2][:_MESSAGE_CHARACTERS_MAX]
         return ""
 
+    def _target(self, resource: apis.Resource) -> "request_info.Target":
+        """Return the target of a creation, also of a version that is not served by default."""
+        from harness.apiserver.endpoints import request_info
+        from harness.apiserver.scheme import resources
 
-def _target(resource: apis.Resource) -> "request_info.Target":
-    """Return the target of a creation, also of a version that is not served by default."""
-    from harness.apiserver.endpoints import request_info
-    from harness.apiserver.scheme import resources
-
-    key = resource.group, resource.version, resource.plural
-    found = resources.find(*key) or resources.optional(*key)
-    return request_info.Target(
-        resource=found,
-        namespace="default" if resource.namespaced else "",
-        name="",
-        subresource="",
-        is_watch=False,
-        is_object=True,
-        body_type=found,
-    )
+        key = resource.group, resource.version, resource.plural
+        found = resources.find(*key) or resources.optional(*key)
+        return request_info.Target(
+            resource=found,
+            namespace=self._namespace if resource.namespaced else "",
+            name="",
+            subresource="",
+            is_watch=False,
+            is_object=True,
+            body_type=found,
+        )
 
 
 @contextlib.contextmanager

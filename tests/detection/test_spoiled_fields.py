@@ -28,7 +28,7 @@ DEFECTS: dict[str, tuple[str, spoiled_plays.Play]] = {
     "config-of-claim-lost": ("copied_results", OF_ALLOCATION),
     "config-source-changed": ("copied_results", OF_ALLOCATION),
     "config-reversed": ("copied_results", OF_ALLOCATION),
-    "config-widened": ("copied_results", OF_ALLOCATION),
+    "config-for-all": ("copied_results", OF_ALLOCATION),
     "selector-narrowed": ("reachable_devices", OF_ALLOCATION),
     "selector-lost": ("reachable_devices", OF_ALLOCATION),
     "amounts-omitted": ("granted_shares", OF_ALLOCATION),

@@ -3,7 +3,6 @@
 import pytest
 
 from harness.checks import verdicts
-from harness.subject import defects
 from tests.detection import stages
 from tests.detection.schedules import condition_plays
 
@@ -17,7 +16,7 @@ def perform(stage: stages.Stage, *chosen: str) -> condition_plays.Play:
     return play
 
 
-@pytest.mark.parametrize("defect", defects.CATALOGUE.names("scheduler"))
+@pytest.mark.parametrize("defect", stages.DEFECTS)
 def test_a_defect_shows_if_this_is_its_schedule(stage: stages.Stage, defect: str) -> None:
     found = perform(stage, defect).judged()
     is_exposed = defect in condition_plays.EXPOSED

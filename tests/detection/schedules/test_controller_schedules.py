@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.scheme import resources
+from harness.apiserver.scheme import feature_gates, resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.run.defects import known_defects
@@ -64,10 +64,27 @@ def record_that_is_dropped(world: World) -> bool:
     return counts[0] < 2
 
 
+def claims_of_the_pod_of_a_group(world: World) -> bool:
+    """A pod belongs to a PodGroup that is not known yet: its claims may be the group's."""
+    feature_gates.choose({feature_gates.POD_GROUPS: True})
+    try:
+        world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+        pod = api_objects.pod("p", templates=["x"])
+        pod["spec"]["schedulingGroup"] = {"podGroupName": "g"}
+        world.put(apis.PODS, pod)
+    finally:
+        feature_gates.reset()
+    world.start()
+    world.settle()
+    owners = [item["metadata"]["ownerReferences"][0]["name"] for item in world.claims()]
+    return "p" in owners
+
+
 SCHEDULES: dict[str, Callable[[World], bool]] = {
     "controller-claims-not-enqueued": reservation_of_a_pod_that_went_unseen,
     "controller-finished-pods-synced": claim_of_a_pod_that_has_ended,
     "controller-statuses-overwritten": record_that_is_dropped,
+    "group-claims-made-for-pods": claims_of_the_pod_of_a_group,
 }
 """By defect; each returns whether the defect shows."""
 

@@ -6,7 +6,6 @@ and the other defects do neither.
 
 import pytest
 
-from harness.subject import defects
 from harness.subject.extended_resources import claim_creation
 from tests.detection import stages
 from tests.detection.schedules import extended_plays
@@ -26,7 +25,7 @@ def perform(stage: stages.Stage, *chosen: str) -> extended_plays.Play:
     return play
 
 
-@pytest.mark.parametrize("defect", defects.CATALOGUE.names("scheduler"))
+@pytest.mark.parametrize("defect", stages.DEFECTS)
 def test_a_defect_shows_if_this_is_its_schedule(stage: stages.Stage, defect: str) -> None:
     play = perform(stage, defect)
     assert play.holders() == (2 if defect in extended_plays.EXPOSED else 1)

@@ -162,7 +162,7 @@ schedules = pytest.mark.parametrize(
 
 
 @schedules
-@pytest.mark.parametrize("defect", defects.CATALOGUE.names("scheduler"))
+@pytest.mark.parametrize("defect", stages.DEFECTS)
 def test_a_defect_gives_the_device_twice_under_its_schedules_and_no_other(
     stage: stages.Stage, schedule: Schedule, defect: str
 ) -> None:

@@ -30,6 +30,7 @@ IN_WORLDS = {
     "each-share-charged",
     "filter-shares-call-state",
     "gone-device-not-counted",
+    "group-plans-mixed-up",
     "in-flight-overwritten",
     "intersection-stays-narrow",
     "negative-capacity",

@@ -99,7 +99,7 @@ class ConfigReversed(_ConfigSpoiled):
         return config[::-1]
 
 
-class ConfigWidened(_ConfigSpoiled):
+class ConfigForAll(_ConfigSpoiled):
     """The configuration for one request is used for all of them (kubernetes#139732)."""
 
     def _config(self, config: list[Object]) -> list[Object]:

@@ -31,7 +31,10 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "reservations": (
         {"settings": {"traffic": {"clients": 1}}},
-        ["ControllerHistory", "ClaimLives", "PodLives", "TemplateCopies"],
+        [
+            *("ControllerHistory", "ClaimLives", "PodLives", "GroupLives"),
+            *("TemplateCopies", "DeviceStatuses"),
+        ],
     ),
     "preparations": ({"expected_preparations": []}, []),
     "extended": ({"settings": {"claim": {"extended": "gpu"}}}, ["ExtendedClaims"]),

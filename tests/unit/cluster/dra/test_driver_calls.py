@@ -106,7 +106,7 @@ class Node:
     def prepare(self, *claims: str, pod: str = "p") -> None:
         meta = {"namespace": "ns", "name": pod, "uid": f"uid-of-{pod}"}
         wanted = [pod_claims.PodClaim(claim, generated=False) for claim in claims]
-        self.manager.prepare({"metadata": meta}, wanted)
+        self.manager.prepare({"metadata": meta, "spec": {}}, wanted)
 
     def told(self) -> list[tuple[str, str]]:
         kinds = {
