@@ -15,6 +15,8 @@ from tests.support import ordering, process_state
 STATE = pytest.StashKey[dict[str, Any]]()
 """The state that the last test left."""
 
+# Images of Python often set it: every process of every run would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background commands with SIGINT ignored, and child processes inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,14 +13,14 @@ schema_version = 1
 name = "small"
 title = "Jobs of two pods that share a claim, each with one of its own and an extended resource"
 [pools]
-nodes = 4
-devices_per_node = 6
+nodes = 2
+devices_per_node = 5
 device_class = { extended_resource = "vendor.example/gpu" }
 [traffic]
 profile = "objects"
 objects = ["job.yaml"]
-users = 16
-duration_s = 2
+users = 12
+duration_s = 1
 duration_max_s = 40
 wait_s = 10
 [subject]
