@@ -13,7 +13,7 @@ GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "device_exclusivity"
 LIMIT_S = 60
 """Far more than any of the calls takes on a busy machine."""
 CALLS = """
-import importlib, json, os, pkgutil, signal, sys
+import gc, importlib, json, os, pkgutil, signal, sys, traceback
 import duckdb
 import harness
 from harness.cli import commands, main
@@ -22,17 +22,31 @@ for name in ("checks", "comparison", "tables", "report", "run", "scenario"):
     package = importlib.import_module(f"harness.{name}")
     for found in pkgutil.walk_packages(package.__path__, f"harness.{name}."):
         importlib.import_module(found.name)
+def ended():
+    try:
+        main.main()
+    except SystemExit as ending:
+        return ending.code
+    except BaseException:
+        traceback.print_exc()
+        return 1
+gc.freeze()
 for arguments in json.load(sys.stdin):
     child = os.fork()
     if not child:
         signal.alarm(int(sys.argv[1]))
         os.dup2(2, 1)
         sys.argv = ["flake-hunt", *arguments]
-        main.main()
+        code = ended()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code or 0)
     _, status = os.waitpid(child, 0)
     print(json.dumps([arguments, os.waitstatus_to_exitcode(status)]), flush=True)
 """
-"""Each command in a child of a process that has imported everything."""
+"""Each command in a child of a process that has imported everything, and takes down nothing of it:
+most of the time would go into copies of what they share.
+"""
 NAMED = """
 run FIFO | run pod-churn --locustfile FIFO | check FIFO | query FIFO x | compare RUN FIFO | merge FIFO
 explain FIFO | reproduce FIFO --into new | replay FIFO | scheduler --kubeconfig FIFO
