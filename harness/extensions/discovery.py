@@ -5,10 +5,12 @@ its pyproject.toml. A name belongs to one package, and what Flake Hunt ships kee
 """
 
 import dataclasses
+import functools
 import importlib.metadata
 import os
 import pathlib
 import re
+import sys
 import tomllib
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -99,16 +101,24 @@ def found(kind: entry_points.Kind) -> list[entry_points.Plugin]:
     return sorted(plugins, key=lambda plugin: (plugin.name, plugin.package))
 
 
-def _installed(kind: entry_points.Kind) -> Iterator[entry_points.Plugin]:
-    for entry in importlib.metadata.entry_points(group=entry_points.group(kind)):
-        if entry.dist is not None:
-            yield entry_points.Plugin(
-                kind=kind,
-                name=entry.name,
-                target=entry.value,
-                package=entry.dist.name,
-                version=entry.dist.version,
-            )
+def _installed(kind: entry_points.Kind) -> tuple[entry_points.Plugin, ...]:
+    return _installed_in(kind, tuple(sys.path))
+
+
+@functools.cache
+def _installed_in(kind: entry_points.Kind, _: tuple[str, ...]) -> tuple[entry_points.Plugin, ...]:
+    """Return the plug-ins of installed packages; each look reads the metadata of all of them."""
+    return tuple(
+        entry_points.Plugin(
+            kind=kind,
+            name=entry.name,
+            target=entry.value,
+            package=entry.dist.name,
+            version=entry.dist.version,
+        )
+        for entry in importlib.metadata.entry_points(group=entry_points.group(kind))
+        if entry.dist is not None
+    )
 
 
 def named(

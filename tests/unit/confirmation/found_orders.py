@@ -1,15 +1,20 @@
 """Findings of small worlds, and the orders that they need."""
 
 import functools
+from unittest import mock
 
 from harness.confirmation import needed_orders
 from harness.explore.search import search_campaign, shrink_world, tokens
 
+SEEDS = {"reservation-taken-back-late": 2}
+"""The first one to try for a world whose other findings have orders that take long to shorten."""
+
 
 @functools.cache
+@mock.patch.object(shrink_world, "SCHEDULES", 60)  # a smaller world has it soon, or never
 def found(world: str, kind: str = "") -> tokens.Token:
     """Return the first finding of a world, of this kind, that follows from an order."""
-    for seed in range(1, 9):
+    for seed in range(SEEDS.get(world, 1), 9):
         for strategy in ("pct", "random"):
             hunt = search_campaign.Hunt(
                 scenario=world,

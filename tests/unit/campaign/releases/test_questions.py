@@ -1,10 +1,20 @@
 """The questions to every release."""
 
+import functools
+
 import pytest
 
 from harness import errors
 from harness.campaign.releases import programs, questions
 from harness.scenario import hazards, loading
+
+every = functools.cache(questions.every)
+
+
+@pytest.fixture(autouse=True)
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call loads all scenarios that are shipped."""
+    monkeypatch.setattr(questions, "every", every)
 
 
 def test_every_finding_is_asked_about_or_has_a_reason() -> None:
