@@ -14,11 +14,24 @@ NAMED = [(name, world) for name, facts in known_defects.facts().items() for worl
 SCHEDULES_MAX = 20_000
 CORRECT_SCHEDULES = 30
 REPLAYS = 5
+SEEDS = {
+    ("revision-compared-early", "pod-arrives-during-binding"): 9,
+    ("revision-compared-early", "four-claims-two-devices"): 8,
+    ("assume-cache-shared-drain", "pod-arrives-during-binding"): 1,
+    ("assume-cache-shared-drain", "four-claims-two-devices"): 21,
+    ("slice-tracker-shared-drain", "taint-rule"): 1,
+    ("slice-tracker-unlocked-merge", "taint-rule"): 15,
+    ("in-flight-removed-first", "pod-arrives-during-binding"): 4,
+    ("unreserve-restores-written-claim", "second-claim-deleted"): 6,
+}
+"""Seeds with which the searches that would take longest find something soon."""
 
 
-def explored(world: str, *defects: str, schedules: int) -> search_progress.SearchProgress:
+def explored(
+    world: str, *defects: str, schedules: int, seed: int = 3
+) -> search_progress.SearchProgress:
     hunt = search_campaign.Hunt(
-        scenario=world, defects=defects, strategy="pct", seed=3, schedules=schedules, time_s=None
+        scenario=world, defects=defects, strategy="pct", seed=seed, schedules=schedules, time_s=None
     )
     *_, progress = search_campaign.explore(hunt)
     return progress
@@ -26,14 +39,15 @@ def explored(world: str, *defects: str, schedules: int) -> search_progress.Searc
 
 @pytest.mark.parametrize(("defect", "world"), NAMED)
 def test_a_world_finds_the_defect(defect: str, world: str) -> None:
-    finding, decisions = explored(world, defect, schedules=SCHEDULES_MAX).findings[0]
+    seed = SEEDS.get((defect, world), 3)
+    finding, decisions = explored(world, defect, schedules=SCHEDULES_MAX, seed=seed).findings[0]
     token = tokens.Token(scenario=world, defects=(defect,), decisions=tuple(decisions))
     replayed = {search_campaign.replay(token).finding for _ in range(REPLAYS)}
     assert replayed == {finding}
 
 
 def is_explored_elsewhere(world: str) -> bool:
-    """The first 50 schedules of these, in the same order, are
+    """The first schedules of these, in the same order, are
     `unit/explore/search/test_defects_are_found.py::test_the_correct_subject_is_left_alone`.
     """
     return world_catalogue.WORLDS[world].hazard is None and "users" not in world

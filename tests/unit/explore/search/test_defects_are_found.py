@@ -58,18 +58,28 @@ def smallest_finding() -> tokens.Token:
     return shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
 
 
+SEEDS = {
+    ("assume-cache-shared-drain", "pct"): 2,
+    ("assume-cache-shared-drain", "random"): 5,
+    ("gather-not-atomic", "random"): 6,
+    ("revision-compared-early", "pct"): 11,
+    ("revision-compared-early", "random"): 8,
+}
+"""Seeds with which the searches that would take longest find something soon."""
+
+
 @pytest.mark.parametrize("name", DOUBLE_ALLOCATIONS)
 @pytest.mark.parametrize("strategy", ["pct", "random"])
 def test_a_defect_is_found_and_replayed(name: str, strategy: str) -> None:
-    of_rules = name.startswith("slice-tracker-")
-    world = "taint-rule" if of_rules else "four-claims-four-devices"
-    wanted = hunt(name, schedules=20_000, scenario=world, strategy=strategy)
+    world = "four-claims-four-devices"
+    seed = SEEDS.get((name, strategy), 3)
+    wanted = hunt(name, schedules=20_000, scenario=world, strategy=strategy, seed=seed)
     progress = explored(wanted)
     assert progress.findings, f"not in {progress.schedules} schedules"
     finding, decisions = progress.findings[0]
-    assert ("although every device has a taint" if of_rules else "is allocated to") in finding
+    assert "is allocated to" in finding
     again = tokens.parse(str(wanted.token(decisions)))
-    for _ in range(20):
+    for _ in range(10):
         run = search_campaign.replay(again)
         assert run.finding is not None
 
@@ -208,7 +218,7 @@ def test_the_causality_curve_rises_from_little_to_certainty() -> None:
     "scenario", [name for name, spec in world_catalogue.WORLDS.items() if spec.hazard]
 )
 def test_what_the_subject_is_known_not_to_be_up_to(scenario: str) -> None:
-    seed = 1 if scenario == "extended-pod-bound-late" else 3  # which takes this one 4 s
+    seed = {"extended-pod-bound-late": 1, "answer-lost": 7}.get(scenario, 3)
     progress = explored(hunt(schedules=20_000, scenario=scenario, strategy="pct", seed=seed))
     assert progress.findings, f"not in {progress.schedules} schedules"
     finding, decisions = progress.findings[0]
