@@ -1,6 +1,6 @@
 """Doctored run directories: no edit makes a verdict better, raises an error, or breaks a check.
 
-`FLAKE_HUNT_DOCTORED=50000` judges 50,000 instead of 1,500; `python -m tests.histories.doctor`
+`FLAKE_HUNT_DOCTORED=50000` judges 50,000 instead of 500; `python -m tests.histories.doctor`
 goes on from there.
 """
 
@@ -18,7 +18,7 @@ from tests.histories import audited_specimens, doctor, edits, specimens
 
 PARTS = 5
 """Tests that share the directories, so that they run side by side."""
-COUNT = int(os.environ.get("FLAKE_HUNT_DOCTORED", "1500")) // PARTS
+COUNT = int(os.environ.get("FLAKE_HUNT_DOCTORED", "500")) // PARTS
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -13,9 +13,9 @@ from harness.tables import second_judge
 from tests.histories import building, dense_histories, rewound, shared_devices
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
-HISTORIES = 150
+HISTORIES = 50
 TOGETHER = 25
-"""Histories of one query. Of all 150 it needs 400 to 512 MiB, of the 512 that it has."""
+"""Histories of one query. Of 150 it needs 400 to 512 MiB, of the 512 that it has."""
 LENGTH = 40
 
 
