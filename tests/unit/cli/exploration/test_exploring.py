@@ -43,7 +43,7 @@ def test_what_is_found_is_told_and_can_be_made_again(
     flake_hunt: FlakeHunt, tmp_path: pathlib.Path
 ) -> None:
     chosen = ("--defect", "gather-not-atomic", "--seed", "16", "--schedules", "20000")
-    code, out, _ = flake_hunt("explore", *chosen)
+    code, out, _ = flake_hunt("explore", "pod-arrives-during-binding", *chosen)
     assert code == 10
     assert "therefore device gpu.example/worker-0/device-0 is allocated to claim-" in out
     (token,) = TOKEN.findall(out)

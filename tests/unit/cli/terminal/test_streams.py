@@ -35,7 +35,14 @@ def test_the_exit_code_is_that_of_the_verdict(tmp_path: pathlib.Path, *, with_er
 
 
 def test_a_search_goes_on_to_its_finding() -> None:
-    search = ("explore", "--defect", "gather-not-atomic", "--seed", "16")
+    search = (
+        "explore",
+        "pod-arrives-during-binding",
+        "--defect",
+        "gather-not-atomic",
+        "--seed",
+        "16",
+    )
     assert without_reader(*search) == (10, b"")
 
 
