@@ -263,7 +263,7 @@ def test_a_file_is_not_a_missing_folder(tmp_path: pathlib.Path) -> None:
 VALUES = [b"null", b"-1", b"9" * 20, b'""', b"{}", b"[]", b"1e400", b"\xff", b"true", b"\n", b"4611686018427387904"]  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_whatever_was_done_to_a_file_there_is_a_verdict_or_no_run_directory(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -158,9 +158,9 @@ def test_a_long_run_of_a_pod_with_many_claims_is_no_livelock() -> None:
 @pytest.mark.parametrize(
     ("seed", "defect", "kind"),
     [
-        (1, "constraints-not-asked", "constraint:"),
+        (2, "constraints-not-asked", "constraint:"),
         (2, "in-flight-removed-first", "device"),
-        (1, "not-cached-is-final", "stuck:"),
+        (2, "not-cached-is-final", "stuck:"),
     ],
 )
 def test_a_defect_is_found_shrunk_and_found_again(seed: int, defect: str, kind: str) -> None:
@@ -173,7 +173,7 @@ def test_a_defect_is_found_shrunk_and_found_again(seed: int, defect: str, kind: 
 
 def test_a_finding_is_shrunk_to_the_parts_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shrink_world, "SCHEDULES", 5)
-    progress = found(4, "constraints-not-asked")
+    progress = found(2, "constraints-not-asked")
     assert progress.found is not None
     small = shrink_world.smallest(progress.found[1])
     drawing = world_drawing.draw(int(small.scenario.removeprefix("random-")))
