@@ -1,5 +1,6 @@
 """Programs that contributors are shown explain themselves, by `--help` and when called wrongly."""
 
+import functools
 import pathlib
 import re
 import subprocess
@@ -9,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bench import __main__ as benchmarks
+from harness.scenario import loading
 from tools import collect_changes, finding_pictures, findings_index
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -117,7 +119,11 @@ def test_changes_are_collected_in_a_changelog_with_one_section() -> None:
     assert found == "# Changelog\n\n## Unreleased\n\n- One.\n- Two.\n"
 
 
-def test_the_pages_of_the_findings_have_what_their_front_matter_says() -> None:
+def test_the_pages_of_the_findings_have_what_their_front_matter_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each page looks for its scenarios: they are loaded once."""
+    monkeypatch.setattr(loading, "load", functools.cache(loading.load))
     other = [path.name for path, text in findings_index.pages().items() if path.read_text() != text]
     assert other == [], "python tools/findings_index.py writes them"
 

@@ -1,11 +1,12 @@
 """Judge the recorded runs with real Kubernetes programs."""
 
+import functools
 import pathlib
 from collections.abc import Callable
 
 import pytest
 
-from harness.checks import judging, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from tests.support import real_runs
 
 EXPECTED = {
@@ -38,17 +39,28 @@ SCRIPTS = {
 """Run of a script -> the only check that is violated."""
 
 
+JudgedRun = Callable[[str], verdict_files.Judgement]
+
+
+@pytest.fixture(scope="module")
+def judged_run(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
+    """The judgement of a run; each is judged once."""
+    return functools.cache(
+        lambda name: judging.judge(real_runs.unpack(name, tmp_path_factory.mktemp("run")))
+    )
+
+
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_the_verdict_of_a_real_run(name: str, tmp_path: pathlib.Path) -> None:
-    judged = judging.judge(real_runs.unpack(name, tmp_path))
+def test_the_verdict_of_a_real_run(name: str, judged_run: JudgedRun) -> None:
+    judged = judged_run(name)
     assert judged.verdict is verdicts.Verdict[EXPECTED[name]]
 
 
 @pytest.mark.parametrize("name", sorted(SCRIPTS))
 def test_the_effect_of_a_script_that_real_programs_have_followed(
-    name: str, tmp_path: pathlib.Path
+    name: str, judged_run: JudgedRun
 ) -> None:
-    judged = judging.judge(real_runs.unpack(name, tmp_path))
+    judged = judged_run(name)
     broken = [item.check for item in judged.checks if item.verdict is verdicts.Verdict.INVALID]
     assert (judged.verdict, broken) == (verdicts.Verdict.INVALID, [SCRIPTS[name]])
     assert [item.name for item in judged.certificate if not item.ok] == []
@@ -58,8 +70,8 @@ def test_every_run_is_judged() -> None:
     assert real_runs.names() == sorted([*EXPECTED, *SCRIPTS])
 
 
-def test_the_panic_that_ended_a_real_scheduler_is_quoted(tmp_path: pathlib.Path) -> None:
-    judged = judging.judge(real_runs.unpack("embedded-taints-panic-1.36.2", tmp_path))
+def test_the_panic_that_ended_a_real_scheduler_is_quoted(judged_run: JudgedRun) -> None:
+    judged = judged_run("embedded-taints-panic-1.36.2")
     assert judged.reason.startswith("processes: scheduler ended unexpectedly")
     assert (
         "scheduler ended unexpectedly or with an error (exit code 2): panic: interface conversion: "
@@ -67,8 +79,8 @@ def test_the_panic_that_ended_a_real_scheduler_is_quoted(tmp_path: pathlib.Path)
     ) in judged.reason
 
 
-def test_a_release_that_cannot_read_the_counters_is_not_blamed(tmp_path: pathlib.Path) -> None:
-    judged = judging.judge(real_runs.unpack("embedded-partitions-1.34.9", tmp_path))
+def test_a_release_that_cannot_read_the_counters_is_not_blamed(judged_run: JudgedRun) -> None:
+    judged = judged_run("embedded-partitions-1.34.9")
     [found] = [item for item in judged.checks if item.check == "device_consumption"]
     assert found.verdict is verdicts.Verdict.UNKNOWN
     assert "kube-scheduler v1.34.9 cannot read counters in slices of their own" in found.reason
@@ -132,18 +144,18 @@ def test_a_doctored_audit_log_differs(
         ("local-two-templates-kcm", "lost the record of device by ResourceClaimController"),
     ],
 )
-def test_the_controller_is_blamed_by_name(name: str, told: str, tmp_path: pathlib.Path) -> None:
+def test_the_controller_is_blamed_by_name(name: str, told: str, judged_run: JudgedRun) -> None:
     """Claims for ended pods (kubernetes#141274), alternating statuses (kubernetes#138407)."""
-    judged = judging.judge(real_runs.unpack(name, tmp_path))
+    judged = judged_run(name)
     [broken] = [item for item in judged.checks if item.check == "claim_controller"]
     assert broken.verdict is verdicts.Verdict.INVALID
     assert told in broken.reason
 
 
 def test_the_api_server_is_named_that_removes_claims_in_spite_of_their_finalizers(
-    tmp_path: pathlib.Path,
+    judged_run: JudgedRun,
 ) -> None:
-    judged = judging.judge(real_runs.unpack("local-lost-claims-deletion-race", tmp_path))
+    judged = judged_run("local-lost-claims-deletion-race")
     found = {item.check: item for item in judged.checks}
     named = found["allocation_finalizers"]
     assert named.verdict is verdicts.Verdict.VALID, "it is not the subject's fault"
@@ -157,9 +169,9 @@ def test_the_api_server_is_named_that_removes_claims_in_spite_of_their_finalizer
 
 
 def test_a_claim_without_an_allocation_that_is_removed_so_is_only_counted(
-    tmp_path: pathlib.Path,
+    judged_run: JudgedRun,
 ) -> None:
-    judged = judging.judge(real_runs.unpack("local-kubelet-lost-kcm", tmp_path))
+    judged = judged_run("local-kubelet-lost-kcm")
     [item] = [item for item in judged.checks if item.check == "allocation_finalizers"]
     assert item.verdict is verdicts.Verdict.VALID
     assert item.reason.endswith("in spite of their finalizers, unallocated: 1")
