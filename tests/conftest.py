@@ -17,6 +17,8 @@ STATE = pytest.StashKey[dict[str, Any]]()
 
 # Images of Python often set it: every process of every run would compile all that it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# As in a command, but here for every process that a test starts.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background commands with SIGINT ignored, and child processes inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)

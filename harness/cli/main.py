@@ -1,6 +1,7 @@
 """The entry point; installs signal handlers before the slow import of the commands."""
 
 import gc
+import os
 import sys
 
 from harness.cli import interruptions
@@ -13,6 +14,8 @@ def main() -> None:
     """Run the command and exit."""
     interruptions.end_at_once()
     gc.set_threshold(GARBAGE_THRESHOLD)
+    # numpy multiplies nothing large here, and threads for it take as long as its own import.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from harness.cli import commands
 
     sys.exit(commands.run())
