@@ -105,7 +105,7 @@ class Template:
             "template": self._process.pid,
             "argv": list(argv),
             "environment": dict(environment),
-            "folder": str(folder or pathlib.Path.cwd()),
+            "folder": str((folder or pathlib.Path()).absolute()),
         }
         ends, theirs = os.pipe()
         try:

@@ -122,7 +122,7 @@ def test_users_and_a_known_defect_of_a_package(folder: pathlib.Path) -> None:
 def test_users_who_fail_make_the_run_unknown_by_name(tmp_path: pathlib.Path) -> None:
     scenario = running.scenario(tmp_path)
     (tmp_path / "failing.py").write_text(FAILING)
-    code, text = running.run(tmp_path, "run", str(scenario), "--locustfile", "failing.py")
+    code, text = running.called(tmp_path, "run", str(scenario), "--locustfile", "failing.py")
     assert code == 20, text
     reason = json.loads((running.run_directory(tmp_path) / "verdict.json").read_text())["reason"]
     assert "traffic ended unexpectedly or with an error" in reason
@@ -135,7 +135,7 @@ def test_task_sets_and_a_shape_make_the_load_until_the_shape_ends(tmp_path: path
     scenario = running.scenario(tmp_path)
     (tmp_path / "shaped.py").write_text(SEQUENCE + SHAPE)
     times = ["--set", "traffic.duration_s=60", "--set", "traffic.duration_max_s=60"]
-    code, text = running.run(tmp_path, "run", str(scenario), "--locustfile", "shaped.py", *times)
+    code, text = running.called(tmp_path, "run", str(scenario), "--locustfile", "shaped.py", *times)
     assert code == 0, text
     log = (running.run_directory(tmp_path) / "logs" / "traffic.log").read_text()
     assert '"Person": 9' in log

@@ -20,7 +20,7 @@ class FlakeHunt:
     def __call__(self, *arguments: object) -> tuple[int, str, str]:
         """Exit code, standard output, standard error."""
         self._monkeypatch.setattr("sys.argv", ["flake-hunt", *map(str, arguments)])
-        with _kept_hooks(), pytest.raises(SystemExit) as ended:
+        with kept_hooks(), pytest.raises(SystemExit) as ended:
             main.main()
         printed = self._capsys.readouterr()
         assert isinstance(ended.value.code, int)
@@ -28,7 +28,7 @@ class FlakeHunt:
 
 
 @contextlib.contextmanager
-def _kept_hooks() -> Iterator[None]:
+def kept_hooks() -> Iterator[None]:
     """Keep those of pytest: with the command's, an interruption or the failure of a thread would
     end it without a word, many tests later.
     """

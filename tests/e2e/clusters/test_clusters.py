@@ -240,7 +240,7 @@ def test_an_unmarked_cluster_is_not_touched(
     with running.api(elsewhere) as api:
         api.patch(apis.NAMESPACES, "default", unmark)
     before = objects(elsewhere)
-    code, output = running.run(
+    code, output = running.called(
         tmp_path, "run", str(running.scenario(tmp_path)), *on_existing(request)
     )
     assert code == 2
@@ -305,14 +305,14 @@ def test_a_run_is_made_again_by_the_command_in_its_plan(
     )
     options += ("--set", "recording.compression=zstd")
     remedy = ("--remedy", "fence-predecessor")
-    assert running.run(tmp_path, "run", "small.toml", *options, *remedy)[0] == 0
+    assert running.called(tmp_path, "run", "small.toml", *options, *remedy)[0] == 0
     (first,) = plans_of(tmp_path)
     directory = running.run_directory(tmp_path)
     assert json.loads((directory / "verdict.json").read_text())["remedies"] == [remedy[1]]
     assert '"remedy.took-over"' in running.text(directory / "steps-scheduler.jsonl")
     assert "python + fence-predecessor" in (directory / "report.html").read_text()
     require_compressed(directory, flake_hunt)
-    code, output = running.run(tmp_path, *first["again"])
+    code, output = running.called(tmp_path, *first["again"])
     assert code == 0, output
     assert "python + fence-predecessor: " in output
     same = ("again", "seed", "settings", "cluster_profile", "subject", "remedies")
@@ -345,7 +345,7 @@ def test_kube_scheduler_and_its_logs(tmp_path: pathlib.Path) -> None:
     commands.install(folder, "kube-scheduler")
     scenario = str(running.scenario(tmp_path))
     options = ("--subject", "kube-scheduler", "--binaries", str(folder))
-    code, output = running.run(tmp_path, "run", scenario, *options)
+    code, output = running.called(tmp_path, "run", scenario, *options)
     assert code == 0, output
     directory = running.run_directory(tmp_path)
     plan = json.loads((directory / "plan.json").read_text())
@@ -361,7 +361,7 @@ def test_a_subject_that_ends_at_once_is_told_with_its_last_words(tmp_path: pathl
     words = "import os; print('in', os.getcwd()); raise SystemExit('no such flag: --now')"
     (tmp_path / "mysched.py").write_text(words)
     program = f"command={sys.executable} mysched.py {{kubeconfig}}"
-    code, output = running.run(tmp_path, "run", scenario, "--subject", program)
+    code, output = running.called(tmp_path, "run", scenario, "--subject", program)
     assert code == 2
     assert "ended at once (exit code 1): correct the subject's command" in output
     assert "no such flag: --now" in output

@@ -40,16 +40,16 @@ def test_a_token_is_confirmed_and_refuted_with_the_remedy(tmp_path: pathlib.Path
     )
     *_, progress = search_campaign.explore(hunt)
     token = str(shrink_world.smallest(hunt.token(progress.findings[0][1])))
-    code, text = running.run(tmp_path, "confirm", token, "--write", "h1.toml")
+    code, text = running.called(tmp_path, "confirm", token, "--write", "h1.toml")
     assert code == 10, text
     assert text.splitlines()[-1] == f"{token}: confirmed"
     assert ": confirmed (the correct subject): " in text
-    code, text = running.run(tmp_path, "confirm", "./h1.toml", *REMEDY)
+    code, text = running.called(tmp_path, "confirm", "./h1.toml", *REMEDY)
     assert code == 0, text
     assert "refuted (python + keep-in-flight-until-known)" in text
     edited = f"{(tmp_path / 'h1.toml').read_text()}# mine\n"
     (tmp_path / "h1.toml").write_text(edited)
-    code, text = running.run(tmp_path, "confirm", token, "--write", "h1.toml")
+    code, text = running.called(tmp_path, "confirm", token, "--write", "h1.toml")
     assert code == 2, text
     assert "expected a new file for --write, got h1.toml" in " ".join(text.split())
     assert (tmp_path / "h1.toml").read_text() == edited
@@ -72,6 +72,8 @@ def test_a_step_that_never_comes_is_told_and_left_out(tmp_path: pathlib.Path) ->
 
 
 def test_a_scheduler_that_dies_confirms_nothing(tmp_path: pathlib.Path) -> None:
-    code, text = running.run(tmp_path, "confirm", "H1", "--subject", "command=false {kubeconfig}")
+    code, text = running.called(
+        tmp_path, "confirm", "H1", "--subject", "command=false {kubeconfig}"
+    )
     assert code in (2, 20), text
     assert "confirmed" not in text

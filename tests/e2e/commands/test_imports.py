@@ -41,13 +41,13 @@ def running_pods(directory: pathlib.Path) -> set[str]:
 def test_public_manifests_are_imported_and_every_workload_runs(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "wild"
     files = map(str, MANIFESTS)
-    code, output = running.run(tmp_path, "import", *files, "-o", str(folder), "--redact")
+    code, output = running.called(tmp_path, "import", *files, "-o", str(folder), "--redact")
     assert code == 0, output
     assert "left out: ComputeDomain of nine.example/v1beta1" in output
     names = workloads(folder)
     assert len(names) >= len(MANIFESTS)
     settings = [word for key in SHORT for word in ("--set", f"traffic.{key}")]
-    code, output = running.run(tmp_path, "run", str(folder / "scenario.toml"), *settings)
+    code, output = running.called(tmp_path, "run", str(folder / "scenario.toml"), *settings)
     assert code == verdicts.Verdict.VALID.exit_code, output
     [plan] = tmp_path.glob("reports/wild/*/plan.json")
     pods = running_pods(plan.parent)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness import processes
+import harness.conformance.drivers.driver_calls  # noqa: F401 - sets a variable of gRPC once
 from tests.e2e import running
+from tests.support.called_commands import FlakeHunt
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -54,30 +55,26 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return folder
 
 
-def checked(driver: str, *options: str) -> tuple[int, dict[str, str]]:
+def checked(flake_hunt: FlakeHunt, driver: str, *options: str) -> tuple[int, dict[str, str]]:
     """Exit code of the suite, and rule -> its level if it failed."""
-    command = processes.command("driver-test", "--driver", f"command={driver} {ARGUMENTS}")
-    done = subprocess.run(
-        [*command, "--output=json", *options],
-        capture_output=True,
-        text=True,
-        timeout=170,
-        check=False,
-    )
-    assert done.stdout, done.stderr
-    rules: list[dict[str, Any]] = json.loads(done.stdout)["rules"]
-    return done.returncode, {
-        rule["rule"]: rule["level"] for rule in rules if rule["result"] == "failed"
-    }
+    given = ("--driver", f"command={driver} {ARGUMENTS}", "--output=json", *options)
+    code, output, complaint = flake_hunt("driver-test", *given)
+    assert output, complaint
+    rules: list[dict[str, Any]] = json.loads(output)["rules"]
+    return code, {rule["rule"]: rule["level"] for rule in rules if rule["result"] == "failed"}
 
 
-def test_every_rule_with_must_or_should_holds(compiled: pathlib.Path) -> None:
-    code, failed = checked(f"{sys.executable} {compiled / 'driver.py'}")
+def test_every_rule_with_must_or_should_holds(
+    flake_hunt: FlakeHunt, compiled: pathlib.Path
+) -> None:
+    code, failed = checked(flake_hunt, f"{sys.executable} {compiled / 'driver.py'}")
     assert {rule: level for rule, level in failed.items() if level != "note"} == {}
     assert code == 0
 
 
-def test_the_one_in_javascript_holds_them_too(compiled: pathlib.Path) -> None:
+def test_the_one_in_javascript_holds_them_too(
+    flake_hunt: FlakeHunt, compiled: pathlib.Path
+) -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not on PATH")
@@ -90,7 +87,7 @@ def test_the_one_in_javascript_holds_them_too(compiled: pathlib.Path) -> None:
     )
     if packages.returncode:
         pytest.skip("@grpc/grpc-js and @grpc/proto-loader are not found: set NODE_PATH")
-    code, failed = checked(f"{node} {compiled / 'driver.js'}")
+    code, failed = checked(flake_hunt, f"{node} {compiled / 'driver.js'}")
     assert {rule: level for rule, level in failed.items() if level != "note"} == {}
     assert code == 0
 
@@ -101,13 +98,13 @@ def test_a_run_with_a_driver_that_publishes_its_devices(
     path = running.scenario(tmp_path)
     driver = f"subject.driver=command={sys.executable} {compiled / 'driver.py'} {ARGUMENTS}"
     options = ("--set", "pools.published_by=driver", "--set", "pools.devices_per_node=4")
-    with running.started(tmp_path, "run", str(path), *options, "--set", driver) as command:
-        assert command.wait() == 0, command.text()
+    code, output = running.called(tmp_path, "run", str(path), *options, "--set", driver)
+    assert code == 0, output
 
 
 @pytest.mark.parametrize("rule", SPOILT)
 def test_a_spoilt_line_breaks_the_rule_that_names_it(
-    compiled: pathlib.Path, tmp_path: pathlib.Path, rule: str
+    flake_hunt: FlakeHunt, compiled: pathlib.Path, tmp_path: pathlib.Path, rule: str
 ) -> None:
     part, other = SPOILT[rule]
     text = (compiled / "driver.py").read_text()
@@ -115,6 +112,6 @@ def test_a_spoilt_line_breaks_the_rule_that_names_it(
     shutil.copytree(compiled, tmp_path / "spoilt")
     driver = tmp_path / "spoilt" / "driver.py"
     driver.write_text(text.replace(part, other))
-    code, failed = checked(f"{sys.executable} {driver}", "--rules", rule)
+    code, failed = checked(flake_hunt, f"{sys.executable} {driver}", "--rules", rule)
     assert {*failed} == {rule}
     assert code == (10 if failed[rule] == "must" else 0)

@@ -73,7 +73,7 @@ def test_faults_reach_a_kube_controller_manager(
 ) -> None:
     (tmp_path / "small.toml").write_text(SCENARIO)
     options = ("--claim-controller", f"{PROGRAM}={program}", "--fault-carrier", carrier)
-    _, output = running.run(tmp_path, "run", "small.toml", *options)
+    _, output = running.called(tmp_path, "run", "small.toml", *options)
     directory = directories.existing(running.run_directory(tmp_path))
     judged = json.loads((directory.path / "verdict.json").read_text())
     assert [item for item in judged["certificate"] if not item["ok"]] == [], output
@@ -102,6 +102,6 @@ def test_one_that_ends_at_once_is_named(tmp_path: pathlib.Path) -> None:
     broken.chmod(0o755)
     (tmp_path / "small.toml").write_text(SCENARIO)
     options = ("--claim-controller", f"{PROGRAM}={broken}")
-    code, output = running.run(tmp_path, "run", "small.toml", *options)
+    code, output = running.called(tmp_path, "run", "small.toml", *options)
     assert code == 2, output
     assert "expected claim-controller to run" in output

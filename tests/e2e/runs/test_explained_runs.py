@@ -40,7 +40,7 @@ def test_the_log_of_kube_scheduler_explains_the_violation_of_its_run(
     binary = commands.install(tmp_path / "binaries", "recorded-kube-scheduler")
     (tmp_path / "small.toml").write_text(SCENARIO)
     subject = ("--subject", f"kube-scheduler={binary}")
-    code, output = running.run(tmp_path, "run", "small.toml", *subject)
+    code, output = running.called(tmp_path, "run", "small.toml", *subject)
     assert code == 10, output
     directory = running.run_directory(tmp_path)
     judged = json.loads((directory / "verdict.json").read_text())
@@ -51,7 +51,7 @@ def test_the_log_of_kube_scheduler_explains_the_violation_of_its_run(
     assert "According to the scheduler's log: assume-cache early return." in page
     assert "at least 13.508 ms" in page
     assert "logs/scheduler.log" in page
-    code, output = running.run(tmp_path, "explain", str(directory), "--output", "json")
+    code, output = running.called(tmp_path, "explain", str(directory), "--output", "json")
     explained = json.loads(output)
     [same] = explained["double_allocations"]
     assert (code, same["device"], same["signature"]) == (

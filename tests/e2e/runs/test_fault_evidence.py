@@ -53,7 +53,7 @@ def _invalid(folder: pathlib.Path, *arguments: str) -> Any:
     """Return the verdict of a run, which must be INVALID."""
     path = folder / "small.toml"
     path.write_text(ANSWER_LOST)
-    code, text = running.run(folder, "run", str(path), "--seed", "1", *arguments)
+    code, text = running.called(folder, "run", str(path), "--seed", "1", *arguments)
     assert code == 10, text
     assert "Traceback" not in text
     return json.loads((running.run_directory(folder) / "verdict.json").read_bytes())

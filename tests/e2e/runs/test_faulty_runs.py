@@ -154,7 +154,7 @@ def run(folder: pathlib.Path, faults: str, *options: str) -> tuple[plans.Plan, l
     """Run a scenario that is VALID in spite of its faults, because nothing of H1 is left."""
     folder.mkdir(exist_ok=True)
     remedy = ("--remedy", "keep-in-flight-until-known")
-    code, output = running.run(folder, "run", scenario(folder, faults), *remedy, *options)
+    code, output = running.called(folder, "run", scenario(folder, faults), *remedy, *options)
     assert code == 0, output
     assert "Traceback" not in output
     return read(folder)
@@ -239,7 +239,7 @@ def test_the_api_server_is_restarted_under_its_faults(tmp_path: pathlib.Path) ->
 
 def test_a_nemesis_says_what_it_drew(tmp_path: pathlib.Path) -> None:
     faults = '[[faults]]\nkind = "nemesis"\nname = "chaos"\nwithin_s = 2'
-    code, output = running.run(tmp_path, "run", scenario(tmp_path, faults), "--seed", "3")
+    code, output = running.called(tmp_path, "run", scenario(tmp_path, faults), "--seed", "3")
     assert code in {verdict.exit_code for verdict in verdicts.Verdict}, output
     assert "Traceback" not in output
     plan, _ = read(tmp_path)
@@ -313,7 +313,7 @@ def test_a_bad_fault_is_refused_before_anything_starts(
     tmp_path: pathlib.Path, faults: str, words: str
 ) -> None:
     path = scenario(tmp_path, f"[[faults]]\n{faults}")
-    code, output = running.run(tmp_path, "run", path, "--cluster-set", "storage=memory")
+    code, output = running.called(tmp_path, "run", path, "--cluster-set", "storage=memory")
     assert code == 2, output
     assert words in output
     assert "Traceback" not in output

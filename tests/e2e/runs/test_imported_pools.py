@@ -29,7 +29,7 @@ def scenario(tmp_path: pathlib.Path) -> pathlib.Path:
 def test_the_correct_subject_is_valid_and_the_run_needs_no_file_outside(
     tmp_path: pathlib.Path, scenario: pathlib.Path
 ) -> None:
-    code, output = running.run(tmp_path, "run", str(scenario))
+    code, output = running.called(tmp_path, "run", str(scenario))
     assert code == 0, output
     shutil.rmtree(scenario.parent)
     directory = running.run_directory(tmp_path)
@@ -44,7 +44,7 @@ def test_the_correct_subject_is_valid_and_the_run_needs_no_file_outside(
 
 
 def test_a_known_defect_is_found(tmp_path: pathlib.Path, scenario: pathlib.Path) -> None:
-    code, output = running.run(
+    code, output = running.called(
         tmp_path, "run", str(scenario), "--defect", "gather-not-atomic", "--until-found"
     )
     assert code == verdicts.Verdict.INVALID.exit_code, output

@@ -32,7 +32,7 @@ def test_pools_change_and_every_change_is_certified(tmp_path: pathlib.Path) -> N
     scenario = tmp_path / "small.toml"
     scenario.write_text(running.SMALL_SCENARIO.replace("[traffic]", CHANGES))
     settings = ("--set", "limits.progress_s=20", "--set", "traffic.duration_s=2")
-    code, output = running.run(tmp_path, "run", str(scenario), *settings)
+    code, output = running.called(tmp_path, "run", str(scenario), *settings)
     assert code == 0, output
     path = running.run_directory(tmp_path)
     verdict = json.loads((path / "verdict.json").read_text())

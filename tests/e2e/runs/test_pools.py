@@ -22,7 +22,7 @@ limit = 2
 def test_counters_of_one_node_are_found_and_their_objects_named(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "small.toml"
     path.write_text(running.SMALL_SCENARIO.replace("devices_per_node = 3\n", POOLS))
-    code, output = running.run(
+    code, output = running.called(
         tmp_path, "run", str(path), "--defect", "counters-of-one-node", "--until-found"
     )
     assert code == verdicts.Verdict.INVALID.exit_code, output

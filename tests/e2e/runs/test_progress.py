@@ -42,7 +42,7 @@ def run(folder: pathlib.Path, *options: str) -> tuple[int, str, pathlib.Path]:
     """Exit code and output of a run, and its directory."""
     scenario = folder / "small.toml"
     scenario.write_text(SCENARIO)
-    code, output = running.run(folder, "run", str(scenario), *options)
+    code, output = running.called(folder, "run", str(scenario), *options)
     return code, output, running.run_directory(folder)
 
 

@@ -29,14 +29,14 @@ def test_the_correct_subject_is_valid_and_judged_alike_again(
     scenario = str(running.scenario(tmp_path))
     little = ("--set", "traffic.duration_s=0.1", "--set", "load.allocations_min=80")
     two = ("--set", "traffic.processes=2")
-    code, output = running.run(tmp_path, "run", scenario, "--seed", "7", *little, *two)
+    code, output = running.called(tmp_path, "run", scenario, "--seed", "7", *little, *two)
     assert code == 0, output
     assert output.startswith("seed 7")
     directory = running.run_directory(tmp_path)
     assert (directory / "scenario.toml").read_text() == running.SMALL_SCENARIO
     running.require_noted(directory, "embedded")
     first = (directory / "verdict.json").read_bytes()
-    code, output = running.run(tmp_path, "check", str(directory))
+    code, output = running.called(tmp_path, "check", str(directory))
     assert (code, (directory / "verdict.json").read_bytes()) == (0, first)
     code, _, complaint = flake_hunt("report", str(directory))
     assert code == 0, complaint
@@ -101,7 +101,7 @@ def test_an_interruption_keeps_the_evidence_and_leaves_nothing(tmp_path: pathlib
         command.require_alone()
     directory = running.run_directory(tmp_path)
     assert journal_reader.read(directory / "processes.jsonl").trailer is not None
-    code, _ = running.run(tmp_path, "check", str(directory))
+    code, _ = running.called(tmp_path, "check", str(directory))
     assert code == verdicts.Verdict.UNKNOWN.exit_code
 
 
@@ -111,5 +111,5 @@ def test_nothing_outlives_a_killed_run(tmp_path: pathlib.Path) -> None:
         command.process.kill()
         command.wait()
         command.require_alone()
-    code, _ = running.run(tmp_path, "check", str(running.run_directory(tmp_path)))
+    code, _ = running.called(tmp_path, "check", str(running.run_directory(tmp_path)))
     assert code == verdicts.Verdict.UNKNOWN.exit_code

@@ -18,7 +18,7 @@ TWO = ("--set", "subject.schedulers=[{kind='python'}, {kind='python'}]")
 
 def test_uncoordinated_schedulers_are_found_and_both_are_named(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
-    code, output = running.run(tmp_path, "run", scenario, *TWO, "--until-found")
+    code, output = running.called(tmp_path, "run", scenario, *TWO, "--until-found")
     assert code == verdicts.Verdict.INVALID.exit_code, output
     (line,) = [line for line in output.splitlines() if "uncoordinated schedulers" in line][:1]
     assert "kubernetes#128980" in line
@@ -32,7 +32,7 @@ def test_a_race_within_each_scheduler_is_told_apart(tmp_path: pathlib.Path) -> N
     """With devices of its own for each scheduler, a double allocation is that of one of them."""
     scenario, own = str(running.scenario(tmp_path)), ("--set", "subject.own_devices=true")
     defect = ("--defect", "gather-not-atomic", "--until-found")
-    code, output = running.run(tmp_path, "run", scenario, *TWO, *own, *defect)
+    code, output = running.called(tmp_path, "run", scenario, *TWO, *own, *defect)
     assert code == verdicts.Verdict.INVALID.exit_code, output
     judgement = judging.judge(directories.existing(running.run_directory(tmp_path)))
     assert judgement.violations_of(scheduler_exclusivity.CHECK.name) > 0
@@ -43,7 +43,7 @@ def test_with_devices_of_their_own_they_are_valid(tmp_path: pathlib.Path) -> Non
     scenario, own = str(running.scenario(tmp_path)), ("--set", "subject.own_devices=true")
     program = f"{sys.executable} -m harness.cli.main scheduler --kubeconfig {{kubeconfig}} --scheduler-name {{scheduler_name}} -n {{namespace}}"
     both = ("--subject", "python", "--subject", f"command={program}")
-    code, output = running.run(tmp_path, "run", scenario, *both, *own)
+    code, output = running.called(tmp_path, "run", scenario, *both, *own)
     assert code == 0, output
     directory = running.run_directory(tmp_path)
     verdict = json.loads((directory / "verdict.json").read_text())

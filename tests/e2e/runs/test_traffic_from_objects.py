@@ -73,7 +73,7 @@ def test_jobs_of_a_manifest_are_valid_and_a_known_defect_is_caught(tmp_path: pat
     """And the run is judged again when the manifest is gone."""
     (tmp_path / "small.toml").write_text(SCENARIO)
     (tmp_path / "job.yaml").write_text(JOB)
-    code, text = running.run(tmp_path, "run", "small.toml")
+    code, text = running.called(tmp_path, "run", "small.toml")
     assert code == 0, text
     directory = running.run_directory(tmp_path)
     started = running.text(directory / "preparations-kubelet.jsonl").splitlines()
@@ -81,9 +81,9 @@ def test_jobs_of_a_manifest_are_valid_and_a_known_defect_is_caught(tmp_path: pat
     assert names >= {"first", "beside", "work"}
 
     defect = ["--defect", "gather-not-atomic", "--until-found", "--reports", "found"]
-    code, text = running.run(tmp_path, "run", "small.toml", *defect)
+    code, text = running.called(tmp_path, "run", "small.toml", *defect)
     assert code == 10, text
     assert "device_exclusivity" in text
     (tmp_path / "job.yaml").unlink()
-    code, text = running.run(tmp_path, "check", str(directory))
+    code, text = running.called(tmp_path, "check", str(directory))
     assert code == 0, text
