@@ -18,7 +18,7 @@ from tests.histories import worlds
 from tests.model_based.allocation import drawn_pools
 
 Object = dict[str, Any]
-PROBLEMS = int(os.environ.get("FLAKE_HUNT_HISTORIES", "300"))
+PROBLEMS = int(os.environ.get("FLAKE_HUNT_HISTORIES", "200"))
 CLAIMS_MAX = 12
 """Claims that are allocated one after the other."""
 
