@@ -24,7 +24,7 @@ from harness.checks.certificate import certificate_items, certification, observa
 from harness.history import records
 from tests.histories import dense_histories
 
-EDITS = int(os.environ.get("FLAKE_HUNT_EDITS", "300"))
+EDITS = int(os.environ.get("FLAKE_HUNT_EDITS", "600"))
 """Number of doctored histories."""
 PLAN = dense_histories.plan()
 CHECK = check_registry.CHECKS[0]
