@@ -328,11 +328,13 @@ class StopEvent:
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until a signal has arrived; return False on timeout (None: no limit)."""
         deadline = None if timeout_s is None else clocks.monotonic_ns() + int(timeout_s * 1e9)
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
         while not self._is_set:
             left_s = None if deadline is None else (deadline - clocks.monotonic_ns()) / 1e9
             if left_s is not None and left_s <= 0:
                 return False
-            if select.select([self._woken], [], [], left_s)[0]:
+            if poll.poll(None if left_s is None else left_s * 1000):
                 os.read(self._woken, 4096)
         return True
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = pathlib.Path(__file__).parents[1]
-FOLDERS = ("clusters", "examples", "reports", "scenarios", "tests")
+FOLDERS = ("clusters", "examples", "examples/in-the-wild", "reports", "scenarios", "tests")
 """Folders with a README.md that is a page, beside the documents of the root and of docs."""
 STYLE = "docs/site.css"
 

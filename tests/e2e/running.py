@@ -123,11 +123,14 @@ class Command:
         one.
         """
 
-        def pids() -> list[int]:
-            return [pid for pid, line in self.others().items() if words in line]
+        found: list[int] = []
 
-        clocks.wait_until(pids, timeout_s=60, why=f"{words} to run")
-        return max(pids())
+        def look() -> list[int]:
+            found[:] = [pid for pid, line in self.others().items() if words in line]
+            return found
+
+        clocks.wait_until(look, timeout_s=60, why=f"{words} to run")
+        return max(found)
 
     def wait_for_text(self, words: str) -> None:
         """Until its output has these words."""

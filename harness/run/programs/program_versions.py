@@ -74,9 +74,11 @@ def _started(command: Sequence[str], home: str) -> Iterator["subprocess.Popen[by
 def _read(file: IO[bytes], deadline_ns: int) -> bytes:
     """Return the begin of what a program prints, up to its end or the deadline."""
     output = b""
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
     while len(output) < _BYTES_MAX:
         left_s = (deadline_ns - clocks.monotonic_ns()) / 1e9
-        if left_s <= 0 or not select.select([file], [], [], left_s)[0]:
+        if left_s <= 0 or not poll.poll(left_s * 1000):
             break
         part = os.read(file.fileno(), _BYTES_MAX)
         if not part:
