@@ -56,6 +56,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 def test_every_document_of_a_folder_that_people_use_is_a_page() -> None:
     folders = [*ROOT.glob("*.md"), *ROOT.glob("[a-z]*/*.md"), *(ROOT / "docs").rglob("*.md")]
+    folders += (ROOT / "examples").glob("*/*.md")
     found = {path.relative_to(ROOT) for path in folders}
     there = {str(path) for path in found if path.parts[0] not in READ_IN_THE_CHECKOUT}
     assert there == set(hook().PAGES)
