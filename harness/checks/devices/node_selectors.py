@@ -1,13 +1,15 @@
 """Which nodes a NodeSelector admits, and on which nodes a device can be reached.
 
-The judge's own reading of v1.NodeSelector: its terms are ORed, and the requirements of a term are
-ANDed; a term without requirements admits no node.
+Not the scheduler's reading of v1.NodeSelector: its terms are ORed, and the requirements of a term
+are ANDed; a term without requirements admits no node.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+from harness.model import node_requirements
 
 NAME_FIELD = "metadata.name"
 Labels = Mapping[str, str]
@@ -81,25 +83,8 @@ def _term(term: Mapping[str, Any], name: str, labels: Labels) -> bool:
 
 
 def _meets(requirement: Mapping[str, Any], value: str | None) -> bool:
-    values = requirement.get("values") or []
-    match requirement.get("operator"):
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt" as operator:
-            return _is_ordered(value, values, operator)
-        case operator:
-            raise UnknownSelectorError(f"expected an operator of node selectors, got {operator!r}")
-
-
-def _is_ordered(value: str | None, values: list[str], operator: str) -> bool:
-    try:
-        number, bound = int(value or ""), int(values[0])
-    except (ValueError, IndexError):
-        return False
-    return number > bound if operator == "Gt" else number < bound
+    is_met = node_requirements.is_met(requirement, value)
+    if is_met is None:
+        operator = requirement.get("operator")
+        raise UnknownSelectorError(f"expected an operator of node selectors, got {operator!r}")
+    return is_met

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.manifests import sources
+from harness.model import node_requirements
 from harness.model.objects import Object
 from harness.scenario.imported import slice_features
 
@@ -134,28 +135,6 @@ def _matches(term: Object, name: str, labels: dict[str, str]) -> bool:
     fields = {_NAME_FIELD: name}
     asked = [(labels, item) for item in term.get("matchExpressions") or ()]
     asked += [(fields, item) for item in term.get("matchFields") or ()]
-    return all(_holds(item, known) for known, item in asked)
-
-
-def _holds(requirement: Object, known: dict[str, str]) -> bool:
-    value, values = known.get(str(requirement.get("key"))), requirement.get("values") or []
-    match requirement.get("operator"):
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt" as operator:
-            return _compares(operator, value, values)
-    return False
-
-
-def _compares(operator: str, value: str | None, values: list[str]) -> bool:
-    try:
-        mine, other = int(value or ""), int(values[0])
-    except (ValueError, IndexError, TypeError):
-        return False
-    return mine > other if operator == "Gt" else mine < other
+    return all(
+        node_requirements.is_met(item, known.get(str(item.get("key")))) for known, item in asked
+    )

@@ -172,7 +172,10 @@ def _of_amounts(
 def _of_life(where: str, workload: workloads.Workload) -> Iterator[str]:
     spec = workload.shape.spec
     if spec.scheduling_gates:
-        yield f"{where}schedulingGates: expected none, got some: nobody removes them in a run"
+        yield (
+            f"{where}schedulingGates: expected none, got some; no controller of a run removes "
+            "scheduling gates: delete them from the manifest"
+        )
     if workload.completes and spec.restart_policy not in ("Never", "OnFailure"):
         yield (
             f"{where}restartPolicy: expected Never or OnFailure in a Job, got "
