@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from harness import errors, writing
-from harness.cli import interruptions, plain_values
+from harness.cli import interruptions, plain_values, run_paths
 from harness.cli.terminal import annotations, outputs
 from harness.report import escaping
 
@@ -43,6 +43,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "judging.power_command": ("power",),
         "judging.query_command": ("query", "export"),
         "judging.defects_command": ("defects",),
+        "judging.pack_command": ("pack",),
     },
     "Set up": {
         "setting_up.init_command": ("init",),
@@ -157,11 +158,13 @@ def run() -> int:
         _print_on_any_terminal()
         outputs.be_lenient()
         command = plain_values.accept(typer.main.get_command(app))
-        code = command(prog_name="flake-hunt", standalone_mode=False)
+        with run_paths.packs_removed():
+            code = command(prog_name="flake-hunt", standalone_mode=False)
         sys.stdout.flush()
     except errors.HarnessError as error:
-        annotations.error(f"flake-hunt {type(error).__name__}", str(error))
-        return _complain(str(error), type(error).exit_code)
+        message = run_paths.readable(str(error))
+        annotations.error(f"flake-hunt {type(error).__name__}", message)
+        return _complain(message, type(error).exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _complain(interruptions.MESSAGE, interruptions.EXIT_CODE)
     except typer.Exit as ending:

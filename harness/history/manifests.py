@@ -57,14 +57,14 @@ def write(directory: directories.RunDirectory, *, run_id: str) -> None:
 
     Raises StorageError or UnwritableError if it cannot be written.
     """
-    listed = {name: _entry(directory.path / name) for name in sorted(_names(directory))}
+    listed = {name: _entry(directory.path / name) for name in sorted(names(directory))}
     manifest = Manifest(
         run_id=run_id, files={name: entry for name, entry in listed.items() if entry}
     )
     writing.replace(directory.manifest, msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
 
 
-def _names(directory: directories.RunDirectory) -> Iterator[str]:
+def names(directory: directories.RunDirectory) -> Iterator[str]:
     """Yield the regular files that judging does not write, relative to the directory."""
     own = {path.name for path in (directory.manifest, directory.verdict, *directory.pages())}
     for folder, _, names in os.walk(directory.path):

@@ -160,10 +160,11 @@ def keeping_evidence(path: pathlib.Path) -> Iterator[None]:
 
 
 def document(
-    judgement: verdict_files.Judgement, directory: directories.RunDirectory
+    judgement: verdict_files.Judgement, directory: directories.RunDirectory, pack: str = ""
 ) -> dict[str, Any]:
-    """Return the JSON document of a run: verdict.json and the run directory."""
-    return {**msgspec.to_builtins(judgement), "directory": str(directory.path.resolve())}
+    """Return the JSON document of a run: verdict.json and the run directory, or where in a pack."""
+    where = pack or str(directory.path.resolve())
+    return {**msgspec.to_builtins(judgement), "directory": where}
 
 
 def show(
@@ -172,13 +173,15 @@ def show(
     *,
     out: outputs.Output = _PLAIN,
     unwritten: str = "",
+    pack: str = "",
 ) -> None:
     """Print the verdict, its violations and the path of the report.
 
     `unwritten`: the reason why verdict and report could not be written; empty if they were.
+    `pack`: the run's place in a pack, where nothing is written; empty: it is in none.
     """
     if out.is_json:
-        out.document(document(judgement, directory))
+        out.document(document(judgement, directory, pack))
     else:
         _print(judgement, directory, out)
     if unwritten:
@@ -186,12 +189,13 @@ def show(
         shown = console(stderr=out.is_json or out.is_quiet)
         shown.print(f"  {text}", markup=False, soft_wrap=True)
     elif not (out.is_json or out.is_quiet):
-        console().print(f"  {directory.report}", markup=False, soft_wrap=True)
+        where = f"report.html in {pack}" if pack else str(directory.report)
+        console().print(f"  {where}", markup=False, soft_wrap=True)
 
 
 def show_line(
     judgement: verdict_files.Judgement,
-    path: pathlib.Path,
+    path: pathlib.Path | str,
     *,
     out: outputs.Output = _PLAIN,
     unwritten: str = "",

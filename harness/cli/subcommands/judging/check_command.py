@@ -98,6 +98,9 @@ def check(
 ) -> int:
     """Judge run directories again, from their content alone, and write their reports again.
 
+    A pack is judged as it is, and nothing is written; if a byte of it was changed, the exit code
+    is 20.
+
     Several give a line each; the exit code is 10 if one is INVALID, else that of a folder that is
     no run directory, else 20 if one is UNKNOWN.
     """
@@ -115,7 +118,9 @@ def check(
         judgement, existing = examination.judgement, examination.history.directory
         if second_judge:
             out.note(said(judgement))
-        displaying.show(judgement, existing, out=out, unwritten=unwritten)
+        where = _in_pack(directory[0])
+        displaying.show(judgement, existing, out=out, unwritten=unwritten, pack=where)
+        _note_other_verdict(directory[0], judgement)
     return judgement.exit_code
 
 
@@ -142,15 +147,37 @@ def _check(path: pathlib.Path, asked: _Judging) -> "tuple[judging.Examination, s
     from harness.history import directories
     from harness.report import publishing
 
-    examination = judging.examine(directories.existing(path), witness=asked.witness)
+    examination = judging.examine(directories.existing(_run(path)), witness=asked.witness)
     if asked.is_twice:
         examination = judged_twice(examination)
+    if run_paths.pack_of(path):
+        return examination, ""
     try:
         if not (asked.witness or asked.is_twice):
             publishing.publish(examination)
     except (errors.StorageError, errors.UnwritableError) as error:
         return examination, str(error)
     return examination, ""
+
+
+def _in_pack(path: pathlib.Path) -> str:
+    """Return the place of a run in a pack; empty for any other run."""
+    return run_paths.named(path) if run_paths.pack_of(path) else ""
+
+
+def _note_other_verdict(path: pathlib.Path, judgement: "verdict_files.Judgement") -> None:
+    """Say on stderr if a run of a pack was judged otherwise when it was packed."""
+    import sys
+
+    if pack := run_paths.pack_of(path):
+        was = run_paths.packed_verdict(path)
+        if was != str(judgement.verdict):
+            print(f"flake-hunt: {pack} says {was}, by another version", file=sys.stderr)
+
+
+def _run(path: pathlib.Path) -> pathlib.Path:
+    """Return a run directory; raise PackError or UsageError for a pack that is one of several."""
+    return run_paths.only(path) if run_paths.is_pack(path) else path
 
 
 def _check_all(paths: Sequence[pathlib.Path], asked: _Judging, out: outputs.Output) -> int:
@@ -170,8 +197,10 @@ def _check_all(paths: Sequence[pathlib.Path], asked: _Judging, out: outputs.Outp
         else:
             judgement, existing = examination.judgement, examination.history.directory
             codes.append(judgement.exit_code)
-            documents.append(displaying.document(judgement, existing))
-            displaying.show_line(judgement, path, out=out, unwritten=unwritten)
+            where = _in_pack(path)
+            documents.append(displaying.document(judgement, existing, where))
+            displaying.show_line(judgement, where or path, out=out, unwritten=unwritten)
+            _note_other_verdict(path, judgement)
             if asked.is_twice:
                 out.note(f"         {said(judgement)}")
     code = min(codes, key=_RANKS.index)
@@ -208,6 +237,11 @@ def report(
     from harness import errors
     from harness.cli.terminal import displaying, indexing
 
+    for path in directory:
+        if run_paths.pack_of(path) and not issue:
+            raise errors.UsageError(
+                f"expected a run directory, got {run_paths.named(path)}, which has its report: unpack it"
+            )
     if len(directory) == 1:
         with indexing.refreshed_where_it_is([] if issue else directory):
             _report(directory[0], is_issue=issue)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli import run_paths
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ def compare(
         list[pathlib.Path],
         typer.Argument(
             metavar="RUNS",
-            help="Two or more: folders of runs, campaigns, or of a scenario's runs. The first is A.",
+            callback=run_paths.compared,
+            help="Two or more: folders of runs, campaigns, or of a scenario's runs, or packs. The first is A.",
         ),
     ],
     html: Annotated[

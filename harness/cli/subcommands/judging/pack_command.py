@@ -1,0 +1,92 @@
+"""`flake-hunt pack`: runs or a campaign as one file that others judge."""
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import run_paths
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.packing import making
+
+
+def pack(
+    directory: run_paths.PackedPaths,
+    into: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "-o",
+            "--into",
+            metavar="FILE",
+            help="File to write, FILE.zip (default: named after scenario, subject, verdict and run, in this folder).",
+        ),
+    ] = None,
+    limit_mb: Annotated[
+        int,
+        typer.Option(
+            "--limit-mb", min=1, max=2000, help="Largest size in megabytes; GitHub accepts 25."
+        ),
+    ] = 25,
+    force: Annotated[  # noqa: FBT002
+        bool, typer.Option("--force", help="Replace the file if it exists.")
+    ] = False,
+    quiet: Annotated[  # noqa: FBT002
+        bool, typer.Option("--quiet", "-q", help="Print only the file.")
+    ] = False,
+) -> int:
+    """Pack runs, or one campaign, into a file that GitHub accepts and that `check` judges as it is.
+
+    It has the record, the verdict, the report, the plan and the versions, and a README.txt that
+    says how to judge it. Of a campaign it has the page and as many runs as fit, the worst first.
+    The same runs give the same bytes.
+
+    Each run is judged again first: a run that was changed or has not ended is refused. The record
+    has the names of your nodes, users and paths.
+    """
+    from harness import writing
+
+    _require_new(into, is_forced=force)
+    with outputs.chosen(quiet=quiet) as out:
+        made = _made(directory, limit_mb)
+        target = into or pathlib.Path(f"{made.name}.zip")
+        _require_new(target, is_forced=force)
+        writing.replace(target, made.content)
+        print(target)
+        for line in _notes(made):
+            out.note(f"  {line}")
+    return 0
+
+
+def _made(paths: list[pathlib.Path], limit_mb: int) -> "making.Pack":
+    from harness.packing import making, pack_index
+
+    return making.make(paths, limit=limit_mb * pack_index.MEGABYTE)
+
+
+def _require_new(target: pathlib.Path | None, *, is_forced: bool) -> None:
+    """Raise UsageError for a file that exists, or that GitHub would not accept by its name."""
+    from harness import errors
+
+    if target is None:
+        return
+    if target.suffix.lower() != ".zip":
+        raise errors.UsageError(
+            f"expected a name that ends with .zip, which GitHub accepts, got {target}"
+        )
+    if target.is_dir() or (target.exists() and not is_forced):
+        raise errors.UsageError(
+            f"expected a new file, but {target} exists: name another one, or use --force"
+        )
+
+
+def _notes(made: "making.Pack") -> list[str]:
+    """Return the size, what is in it, and what is not."""
+    from harness.packing import pack_index
+
+    runs = outputs.counted(len(made.index.runs), "run")
+    size = f"{len(made.content) / pack_index.MEGABYTE:.2f} MB, {runs}"
+    kind = ", redacted" if made.index.redacted else ", with the names of nodes, users and paths"
+    left_out = [f"not in it: {what}" for what in made.index.left_out]
+    return [size + kind, *left_out, "judge it: flake-hunt check FILE"]

@@ -1,0 +1,194 @@
+"""Makes packs: all of the given runs, and of campaigns as many as fit, the worst first."""
+
+import dataclasses
+import hashlib
+import pathlib
+from collections.abc import Sequence
+from importlib import metadata
+
+from harness import errors
+from harness.checks import verdicts
+from harness.history import campaign_folders
+from harness.packing import contents, pack_index, readme, sealed_archives, smaller_runs
+from harness.reproduction.issue import redaction
+
+_PURPOSES = ("subject", "hazard", "remedy", "control")
+_RESERVE = 64 * 1024
+"""Bytes that a campaign's pack keeps free for its list of files."""
+_LARGEST = 4
+"""Files that are named where a run does not fit."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """A pack that was made, not yet written."""
+
+    name: str
+    """Its usual name, without `.zip`; also that of the folder in it."""
+    content: bytes
+    index: pack_index.Index
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class _Chosen:
+    """The runs and other files of a pack."""
+
+    runs: list[contents.RunContent] = dataclasses.field(default_factory=list)
+    others: dict[str, bytes] = dataclasses.field(default_factory=dict)
+    """Path in the pack -> content of files that are not of a run."""
+    campaigns: list[campaign_folders.CampaignFolder] = dataclasses.field(default_factory=list)
+    left_out: list[str] = dataclasses.field(default_factory=list)
+
+
+def make(paths: Sequence[pathlib.Path], *, limit: int) -> Pack:
+    """Return the pack of run directories or of one campaign; `limit`: its largest size in bytes.
+
+    The same bytes for the same runs. Raises UsageError if they do not fit, and as
+    `contents.of_run`.
+    """
+    campaigns = [path for path in paths if campaign_folders.is_one(path)]
+    if campaigns and len(paths) > 1:
+        raise errors.UsageError(
+            f"expected one campaign or some runs, got {len(paths)} with the campaign "
+            f"{campaigns[0]}: pack it alone"
+        )
+    chosen = _of_campaign(campaigns[0], limit) if campaigns else _of_runs(paths)
+    pack = _pack(chosen)
+    if len(pack.content) > limit:
+        chosen = smaller(chosen)
+        pack = _pack(chosen)
+    if len(pack.content) > limit:
+        raise errors.UsageError(_too_large(chosen, len(pack.content), limit))
+    return pack
+
+
+def smaller(chosen: _Chosen) -> _Chosen:
+    """Return the same without what can be made again, and compressed as far as it can be."""
+    runs = [smaller_runs.smaller(run) for run in chosen.runs]
+    without = [f"{run.path}: {smaller_runs.LEFT_OUT}" for run in runs]
+    return dataclasses.replace(chosen, runs=runs, left_out=[*chosen.left_out, *without])
+
+
+def _of_runs(paths: Sequence[pathlib.Path]) -> _Chosen:
+    runs = [contents.of_run(path) for path in paths]
+    names = [run.path for run in runs]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise errors.UsageError(f"expected different runs, got {twice} twice: leave one out")
+    return _Chosen(runs=runs)
+
+
+def _of_campaign(path: pathlib.Path, limit: int) -> _Chosen:
+    campaign = campaign_folders.read(path)
+    if campaign.problem or not campaign.runs:
+        why = campaign.problem or "it has no run"
+        raise errors.UsageError(f"expected a campaign that has ended, but {path} has not: {why}")
+    chosen = _Chosen(campaigns=[campaign], others=contents.of_campaign(campaign))
+    left = limit - _RESERVE - len(sealed_archives.content(chosen.others))
+    for result in sorted(campaign.results, key=_rank):
+        if result.directory:
+            left -= _add(chosen, campaign.directory_of(result), left)
+    if not chosen.runs:
+        raise errors.UsageError(f"expected room for a run of {path}, but none fits: pack one alone")
+    return chosen
+
+
+def _add(chosen: _Chosen, path: pathlib.Path, left: int) -> int:
+    """Add a run that fits, and return its size; note one that does not."""
+    try:
+        run = contents.of_run(path)
+    except (errors.UsageError, errors.HistoryError) as error:
+        chosen.left_out.append(f"{path.parent.name}/{path.name}: {error}")
+        return 0
+    size = len(sealed_archives.content(run.files)) + 400 * len(run.files)
+    if size <= left:
+        chosen.runs.append(run)
+        return size
+    text = f"{run.judgement.verdict}, {size / pack_index.MEGABYTE:.1f} MB, there was no room"
+    chosen.left_out.append(f"{run.path}: {text}")
+    return 0
+
+
+def _rank(result: campaign_folders.Result) -> tuple[int, int]:
+    """Return the place of a run: what counts most in the campaign's verdict comes first."""
+    order = ("INVALID", "UNKNOWN", "VALID")
+    verdict = order.index(result.verdict) if result.verdict in order else len(order)
+    purpose = _PURPOSES.index(result.purpose) if result.purpose in _PURPOSES else len(_PURPOSES)
+    return purpose, verdict
+
+
+# ------------------------------------------------------------------------------- the file
+
+
+def _pack(chosen: _Chosen) -> Pack:
+    files = dict(chosen.others)
+    for run in chosen.runs:
+        files |= {f"{run.path}/{name}": data for name, data in run.files.items()}
+    name, index = _name(chosen), _index(chosen, {})
+    text = readme.text(index, name).encode()
+    files = {pack_index.README: text, **dict(sorted(files.items()))}
+    index = _index(chosen, files)
+    entries = {f"{name}/{pack_index.NAME}": pack_index.encode(index)}
+    entries |= {f"{name}/{file}": data for file, data in files.items()}
+    return Pack(name=name, content=sealed_archives.content(entries), index=index)
+
+
+def _index(chosen: _Chosen, files: dict[str, bytes]) -> pack_index.Index:
+    return pack_index.Index(
+        flake_hunt=metadata.version("flake-hunt"),
+        runs=[_run(run) for run in chosen.runs],
+        campaigns=[name.rpartition("/")[0] for name in chosen.others if _is_plan(name)],
+        left_out=chosen.left_out,
+        files={name: _listed(data) for name, data in files.items()},
+    )
+
+
+def _is_plan(name: str) -> bool:
+    return name.rpartition("/")[2] == campaign_folders.PLAN
+
+
+def _listed(data: bytes) -> pack_index.File:
+    return pack_index.File(bytes=len(data), digest=f"sha256:{hashlib.sha256(data).hexdigest()}")
+
+
+def _run(run: contents.RunContent) -> pack_index.Run:
+    judgement = run.judgement
+    return pack_index.Run(
+        path=run.path,
+        run_id=run.plan.run_id,
+        scenario=judgement.scenario,
+        subject=judgement.subject_name,
+        verdict=str(judgement.verdict),
+        reason=judgement.reason,
+        violations=judgement.figures.violations,
+        seed=judgement.seed,
+        again=[redaction.program(word) for word in run.plan.again],
+    )
+
+
+def _name(chosen: _Chosen) -> str:
+    """Return a name that says what it is: scenario, subject, verdict and run, or the campaign."""
+    if chosen.campaigns:
+        campaign = chosen.campaigns[0]
+        return contents.plain(f"campaign-{campaign.path.resolve().name}-{campaign.verdict}")
+    first = chosen.runs[0].judgement
+    if len(chosen.runs) > 1:
+        verdict = verdicts.worst(run.judgement.verdict for run in chosen.runs)
+        return contents.plain(f"{len(chosen.runs)}-runs-{verdict}-{first.run_id}")
+    return contents.plain(f"{first.scenario}-{first.subject_name}-{first.verdict}-{first.run_id}")
+
+
+def _too_large(chosen: _Chosen, size: int, limit: int) -> str:
+    sizes = {
+        f"{run.path}/{name}": len(data) for run in chosen.runs for name, data in run.files.items()
+    }
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:_LARGEST]
+    named = ", ".join(f"{name} {_mb(sizes[name])}" for name in largest)
+    return (
+        f"expected at most {_mb(limit)}, but what the verdict needs takes {_mb(size)}, compressed as far as it "
+        f"can be ({named}, …): pack fewer runs, pack the smallest run that fails in the same way (flake-hunt "
+        "reproduce RUN_DIR), or use --limit-mb for a place that takes larger files"
+    )
+
+
+def _mb(size: int) -> str:
+    return f"{size / pack_index.MEGABYTE:.1f} MB"
