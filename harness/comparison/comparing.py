@@ -3,11 +3,13 @@
 import dataclasses
 import itertools
 import pathlib
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from harness.comparison import (
     comparison_texts,
+    controls,
     documents,
     fixes,
     rate_comparisons,
@@ -77,14 +79,19 @@ class _Whole:
 
 
 def compare(
-    paths: Sequence[pathlib.Path], *, seed: int, same_machine: bool = False
+    paths: Sequence[pathlib.Path],
+    *,
+    seed: int,
+    same_machine: bool = False,
+    labels: Sequence[str] = string.ascii_uppercase,
 ) -> documents.Comparison:
     """Compare runs, campaigns or folders of runs; `seed` is that of random resamples.
 
-    `same_machine`: all runs are of one machine, although it may have been restarted. Raises
-    UsageError if a path is none of these, has no judged runs, or shares runs with another.
+    `same_machine`: all runs are of one machine, although it may have been restarted. `labels` name
+    the sides in all texts. Raises UsageError if a path is none of these, has no judged runs, or
+    shares runs with another.
     """
-    found = sides.read_all(paths)
+    found = sides.read_all(paths, labels)
     groups = [run_groups.of_side(side) for side in found]
     wholes, not_compared = [], []
     for first, second in itertools.combinations(groups, 2):
@@ -94,19 +101,24 @@ def compare(
         wholes.append(_whole((first[0].side, second[0].side), pairs))
     answer = _decide(wholes)
     unread = [side.label for side in found if side.left_out]
-    if unread and answer is Answer.SAME:
+    documented = [side.document() for side in found]
+    fixed = [_fix(whole, unread, documented) for whole in wholes if whole.pairs]
+    doubts = list(dict.fromkeys(doubt for _, found in fixed for doubt in found))
+    if doubts or (unread and answer is Answer.SAME):
         answer = Answer.UNDECIDED
+    said = [_summary(answer, wholes, not_compared), *_unread(unread), *doubts]
     return documents.Comparison(
         answer=answer,
         exit_code=answer.exit_code,
-        summary="; ".join([_summary(answer, wholes, not_compared), *_unread(unread)]),
+        summary="; ".join(said),
         confidence=rate_comparisons.CONFIDENCE,
         seed=seed,
-        sides=[side.document() for side in found],
+        sides=documented,
         settings=list(_settings(wholes)),
         overall=[_overall(whole) for whole in wholes if whole.rate is not None],
         pairs=[_document(pair) for whole in wholes for pair in whole.pairs],
-        fixes=[_fix(whole, unread) for whole in wholes if whole.pairs],
+        fixes=[fix for fix, _ in fixed],
+        doubts=doubts,
         not_compared=not_compared,
         runs=[_run(side, run) for side in found for run in side.runs],
     )
@@ -165,8 +177,13 @@ def _document(pair: _Pair) -> documents.PairComparison:
     )
 
 
-def _fix(whole: _Whole, unread: Sequence[str]) -> documents.Fix:
-    """Return whether the second side is a fix; `unread` sides have runs that cannot be read."""
+def _fix(
+    whole: _Whole, unread: Sequence[str], documented: Sequence[documents.Side]
+) -> tuple[documents.Fix, list[str]]:
+    """Return whether the second side is a fix, and why that answer is in doubt by the controls.
+
+    `unread` sides have runs that cannot be read.
+    """
     compared = [
         fixes.Compared(
             pair.first.scenario,
@@ -184,7 +201,10 @@ def _fix(whole: _Whole, unread: Sequence[str]) -> documents.Fix:
     if whole.rate is not None and whole.rate.answer is Answer.DIFFERENT:
         overall = _is_second_worse(whole)
     unread = [label for label in unread if label in whole.labels]
-    return fixes.fix(whole.labels, compared, is_worse_overall=overall, unread=unread)
+    fix = fixes.fix(whole.labels, compared, is_worse_overall=overall, unread=unread)
+    first, second = (side for side in documented if side.label in whole.labels)
+    doubts = list(controls.doubts(first, second, {one.scenario for one in compared}, fix.answer))
+    return fixes.doubted(fix, doubts), doubts
 
 
 def _cautions(pair: _Pair) -> Iterator[str]:
@@ -201,7 +221,7 @@ def _cautions(pair: _Pair) -> Iterator[str]:
             "the runs were judged by different checks: flake-hunt check judges them again by the "
             "same ones"
         )
-    if len({run.plan.boot_id for group in groups for run in group.runs}) > 1:
+    if len({frozenset(run.plan.boot_id for run in group.runs) for group in groups}) > 1:
         yield "the machine may differ, and with it the speed at which processes race"
     if run_groups.jobs(pair.first) != run_groups.jobs(pair.second):
         yield "--jobs differs, and with it the speed at which processes race"
@@ -339,4 +359,6 @@ def _run(side: sides.Side, run: sides.Run) -> documents.ComparedRun:
         violations=run.verdict.figures.violations,
         allocations_per_s=run.verdict.figures.allocations_per_s,
         directory=str(run.path),
+        seed=run.plan.seed,
+        reason=run.verdict.reason,
     )

@@ -179,7 +179,7 @@ def _time_row(pair: documents.PairComparison, time: documents.TimeComparison) ->
         f"{time.name} ({time.unit})",
         f"{pair.first} {_spread(time.first)}",
         f"{pair.second} {_spread(time.second)}",
-        _change(time),
+        change(time),
         p_value(time.p_value),
         str(time.answer),
     )
@@ -189,7 +189,7 @@ def _spread(found: documents.Spread) -> str:
     return f"{found.median or 0:.5g} ({found.least or 0:.5g}–{found.most or 0:.5g})"
 
 
-def _change(time: documents.TimeComparison) -> str:
+def change(time: documents.TimeComparison) -> str:
     """Return the interval of the change, relative to the first side if that is not zero."""
     low, high, median = time.change_low, time.change_high, time.first.median
     if low is None or high is None:

@@ -69,6 +69,14 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Copies of runs that are counted already."""
     others: int = 0
     """Runs of controls, hazards and remedies, which are not compared with those of the subject."""
+    headline: str = ""
+    """Verdict and figures of a campaign that has ended, in a line; empty for other things."""
+    caught: list[str] = []
+    """Positive controls that were caught, each as `scenario: defect`."""
+    missed: list[str] = []
+    """Those that were not: the same runs might not show what the subject does wrong either."""
+    shown: list[str] = []
+    """Known hazards that were shown, such as `H1`."""
 
     @property
     def runs(self) -> int:
@@ -196,7 +204,10 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
     side: str
     scenario: str
     subject: str
+    seed: int = 0
     verdict: str
+    reason: str = ""
+    """The reason of the verdict."""
     violations: int
     allocations_per_s: float | None
     directory: str
@@ -222,5 +233,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     pairs: list[PairComparison]
     fixes: list[Fix]
     """One for each two sides that can be compared: is the second a fix of the first?"""
+    doubts: list[str] = []
+    """Why answers cannot be relied on: controls that a side missed, or has alone; one makes the
+    answer `cannot tell`."""
     not_compared: list[NotCompared]
     runs: list[ComparedRun]

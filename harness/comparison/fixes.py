@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
+import msgspec
+
 from harness.comparison import documents, rate_comparisons
 from harness.comparison.documents import Answer, FixAnswer
 from harness.statistics import power, rates
@@ -56,6 +58,14 @@ def fix(
         confidence=rate_comparisons.CONFIDENCE,
         text=_text(answer, labels, compared, unread) + _unknown(compared),
     )
+
+
+def doubted(fix: documents.Fix, doubts: Sequence[str]) -> documents.Fix:
+    """Return the answer with what speaks against it; with any doubt, nothing is shown."""
+    if not doubts:
+        return fix
+    text = "; ".join([f"not shown that {fix.second} fixes {fix.first}", *doubts])
+    return msgspec.structs.replace(fix, answer=FixAnswer.NOT_SHOWN, text=text)
 
 
 def _answer(compared: Sequence[Compared], *, is_worse_overall: bool | None) -> FixAnswer:

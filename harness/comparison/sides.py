@@ -46,6 +46,7 @@ class Side:
     """Runs that cannot be read, or whose copies contradict each other, each with the reason."""
     copies: int = 0
     others: int = 0
+    campaign: campaign_folders.CampaignFolder | None = None
 
     def document(self) -> documents.Side:
         """Return it with its verdicts counted."""
@@ -60,10 +61,28 @@ class Side:
             left_out=list(self.left_out),
             copies=self.copies,
             others=self.others,
+            headline=self._headline(),
+            caught=[_named(row) for row in self._rows("control") if row.caught],
+            missed=[_named(row) for row in self._rows("control") if not row.caught],
+            shown=sorted({row.hypothesis for row in self._rows("hazard") if row.caught}),
         )
 
+    def _rows(self, purpose: str) -> list[campaign_folders.Row]:
+        rows = self.campaign.rows if self.campaign else []
+        return [row for row in rows if row.purpose == purpose]
 
-def read_all(paths: Sequence[pathlib.Path]) -> list[Side]:
+    def _headline(self) -> str:
+        ended = self.campaign
+        return f"{ended.verdict} {ended.summary}" if ended and ended.verdict else ""
+
+
+def _named(row: campaign_folders.Row) -> str:
+    return f"{row.scenario}: {row.subject}"
+
+
+def read_all(
+    paths: Sequence[pathlib.Path], labels: Sequence[str] = string.ascii_uppercase
+) -> list[Side]:
     """Return the sides, labelled in their order.
 
     Raises UsageError for fewer than two or too many sides, for one without judged runs, and for
@@ -74,7 +93,7 @@ def read_all(paths: Sequence[pathlib.Path]) -> list[Side]:
             f"expected two to {SIDES_MAX} runs or campaigns to compare, got {len(paths)}"
         )
     _require_different(paths)
-    sides = [_read(label, path) for label, path in zip(string.ascii_uppercase, paths, strict=False)]
+    sides = [_read(label, path) for label, path in zip(labels, paths, strict=False)]
     for first, second in itertools.combinations(sides, 2):
         _require_disjoint(first, second)
     return sides
@@ -130,6 +149,7 @@ def _read(label: str, path: pathlib.Path) -> Side:
         left_out=left_out,
         copies=len(read) - len(once),
         others=len(once) - len(runs),
+        campaign=campaign_folders.read(path) if kind == "campaign" else None,
     )
 
 

@@ -32,6 +32,16 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The time of the campaign ended during the run, which counts nowhere."""
 
 
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a row of results.json that summaries need (`campaign_documents.Row`)."""
+
+    scenario: str
+    subject: str
+    purpose: str = "subject"
+    hypothesis: str = ""
+    caught: int = 0
+
+
 class _Profile(msgspec.Struct):
     name: str = ""
 
@@ -45,6 +55,7 @@ class _Plan(msgspec.Struct):
 class _Document(msgspec.Struct):
     verdict: str
     summary: str
+    rows: list[Row] = []
 
 
 class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +74,8 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str = ""
     """`VALID`, …, `ERROR`; empty: it has not ended, or an older version wrote it."""
     summary: str = ""
+    rows: list[Row] = []
+    """All runs of one scenario with one subject each; empty unless it has ended."""
 
     @property
     def runs(self) -> list[pathlib.Path]:
@@ -99,6 +112,7 @@ def read(path: pathlib.Path) -> CampaignFolder:
         is_cut=is_cut,
         verdict=document.verdict if document else "",
         summary=document.summary if document else "",
+        rows=document.rows if document else [],
     )
 
 

@@ -115,6 +115,36 @@ def test_the_page_has_tables_and_charts_and_loads_nothing(
     assert "href=" not in text
 
 
+def test_a_comment_for_a_pull_request(
+    flake_hunt: Any, reports: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """The exit code is that of `compare` without it."""
+    file, link = tmp_path / "comment.txt", ["--link", "https://example.com/1"]
+    paths = [str(reports / name) for name in ("one", "bad")]
+    code, out, _ = flake_hunt("compare", *paths, "--comment", str(file), *link)
+    assert code == 10
+    assert str(file) in out
+    assert "change is worse: INVALID in base 0 of 12 runs" in out
+    assert file.read_text().startswith("**Flake Hunt: worse than the base, by more than chance.**")
+    assert "[Pictures and reports](https://example.com/1)" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--comment", "comment.txt", "--link", "javascript:1"], "expected --link with https://"),
+        (["--link", "https://example.com/1"], "expected --comment FILE with --link"),
+        (["--comment", "comment.txt"], "expected two runs or campaigns with --comment"),
+    ],
+)
+def test_a_comment_that_cannot_be_made(
+    flake_hunt: Any, reports: pathlib.Path, options: list[str], said: str
+) -> None:
+    paths = [str(reports / name) for name in ("one", "bad", "two")]
+    code, _, err = flake_hunt("compare", *paths, *options)
+    assert (code, said in err) == (2, True)
+
+
 def test_hostile_names_are_shown_and_not_obeyed(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
     evil = "\x1b]0;x\x07<script>alert(1)</script>&[/red]"
     made = [

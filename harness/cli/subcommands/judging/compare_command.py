@@ -1,6 +1,7 @@
 """`flake-hunt compare`: runs and campaigns against each other."""
 
 import pathlib
+import string
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +26,17 @@ def compare(
         pathlib.Path | None,
         typer.Option("--html", metavar="FILE", help="Also write a page with tables and charts."),
     ] = None,
+    comment: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--comment",
+            metavar="FILE",
+            help="Also write a short text in Markdown for a pull request, with the first as its base.",
+        ),
+    ] = None,
+    link: Annotated[
+        str, typer.Option("--link", metavar="URL", help="With --comment: where the reports are.")
+    ] = "",
     same_machine: Annotated[  # noqa: FBT002
         bool,
         typer.Option(
@@ -64,16 +76,21 @@ def compare(
 
     20: there are too few runs to decide, some cannot be read, or none can be compared.
     """
-    from harness import errors
-    from harness.comparison import comparing, comparison_pages
+    from harness import errors, writing
+    from harness.comparison import comments, comparing, comparison_pages
 
-    if is_fix and len(paths) != 2:
+    _require_comment(link, comment)
+    if (is_fix or comment) and len(paths) != 2:
+        option = "--fix" if is_fix else "--comment"
         raise errors.UsageError(
-            f"expected two runs or campaigns with --fix, before and after it, got {len(paths)}"
+            f"expected two runs or campaigns with {option}, before and after it, got {len(paths)}"
         )
     form = output
     with outputs.chosen(form, quiet=quiet, verbose=verbose) as out:
-        comparison = comparing.compare(paths, seed=seed, same_machine=same_machine)
+        labels = comments.LABELS if comment else string.ascii_uppercase
+        comparison = comparing.compare(paths, seed=seed, same_machine=same_machine, labels=labels)
+        if comment is not None:
+            writing.replace(comment, comments.markdown(comparison, link=link).encode())
         if html is not None:
             comparison_pages.write(html, comparison)
         if out.is_json:
@@ -81,9 +98,19 @@ def compare(
         else:
             _print(comparison, out)
             _print_fix(comparison, is_asked=is_fix)
-            if html is not None:
-                out.note(f"  {html}")
+            for file in filter(None, (html, comment)):
+                out.note(f"  {file}")
     return _fix_exit_code(comparison) if is_fix else comparison.exit_code
+
+
+def _require_comment(link: str, comment: pathlib.Path | None) -> None:
+    """Raise UsageError for a link without a comment, or for one that is no address."""
+    from harness import errors
+
+    if link and not comment:
+        raise errors.UsageError(f"expected --comment FILE with --link {link:.80}")
+    if link and not link.startswith(("https://", "http://")):
+        raise errors.UsageError(f"expected --link with https:// or http://, got {link!r:.80}")
 
 
 def _fix_exit_code(comparison: "documents.Comparison") -> int:

@@ -1,0 +1,194 @@
+"""The text of a comment on a pull request: its first words are the answer, and it is honest."""
+
+import json
+import pathlib
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from harness.comparison import comments, comparing, documents
+from harness.comparison.documents import Answer
+from tests.histories import archives
+
+CONTROL = {"scenario": "churn", "subject": "gather-not-atomic", "purpose": "control"}
+CAUGHT, MISSED = CONTROL | {"caught": 1}, CONTROL | {"caught": 0}
+
+
+def campaign(
+    reports: pathlib.Path,
+    verdicts: str,
+    *,
+    scenario: str = "churn",
+    rows: Sequence[dict[str, Any]] = (CAUGHT,),
+    plan: dict[str, Any] | None = None,
+) -> pathlib.Path:
+    """A campaign with a run for each letter of `verdicts`, as in `VVI`."""
+    runs = []
+    for letter in sorted(set(verdicts)):
+        verdict = {"V": "VALID", "I": "INVALID", "U": "UNKNOWN"}[letter]
+        made = archives.run(reports, f"{reports.name}-{letter}", verdict, scenario=scenario)
+        runs += archives.repeated(
+            made, verdicts.count(letter), figures=lambda _: {}, plan=plan or {"boot_id": "one"}
+        )
+        shutil.rmtree(made.path)
+    document = {"verdict": "VALID", "summary": f"{len(runs)} runs", "rows": list(rows)}
+    return archives.campaign(reports, "c", runs, document=document)
+
+
+def compare(base: pathlib.Path, change: pathlib.Path) -> documents.Comparison:
+    return comparing.compare([base, change], seed=1, labels=comments.LABELS)
+
+
+def comment(tmp_path: pathlib.Path, base: str, change: str, **options: Any) -> str:
+    first, second = campaign(tmp_path / "a", base), campaign(tmp_path / "b", change, **options)
+    return comments.markdown(compare(first, second))
+
+
+@pytest.mark.parametrize(
+    ("base", "change", "begins"),
+    [
+        (
+            "V" * 9,
+            "I" * 9,
+            "worse than the base, by more than chance.** churn is INVALID in 9 of 9",
+        ),
+        ("I" * 9, "V" * 9, "better than the base, by more than chance.** churn is INVALID in 0 of"),
+        ("V" * 12, "V" * 12, "no difference found.** Every conclusive run is VALID"),
+        (
+            "VI" * 15,
+            "VI" * 15,
+            "no difference found.** 15 runs are INVALID with this change, and 15",
+        ),
+        ("VVV", "VVV", "nothing found, with this change or without it.** The runs are too few"),
+        ("VVV", "VVI", "cannot tell whether this change is worse.** Too few runs: churn is INV"),
+        ("VVI", "VVV", "cannot tell whether this change is better.** Too few runs: churn is INV"),
+    ],
+)
+def test_it_begins_with_the_answer(
+    tmp_path: pathlib.Path, base: str, change: str, begins: str
+) -> None:
+    text = comment(tmp_path, base, change)
+    assert text.startswith(f"**Flake Hunt: {begins}")
+    assert "\n- base: VALID" in text
+    assert text.endswith(f"{comments.MARK}\n")
+
+
+def test_a_new_failure_is_named_with_its_scenario_and_what_was_found(
+    tmp_path: pathlib.Path,
+) -> None:
+    text = comment(tmp_path, "VVVV", "VVVI")
+    assert "\nNew with this change:\n\n- churn: device\\_exclusivity" in text
+    assert "(churn/b-I-00000)" in text
+    assert "| churn | 0 of 4 (0–60 %) | 1 of 4 (0.63–81 %) | cannot tell |" in text
+    assert "New with" not in comment(tmp_path / "2", "VVVI", "VVVI"), "the base has it, too"
+
+
+@pytest.mark.parametrize(
+    ("base", "change", "missed", "answer"),
+    [
+        ("V" * 9, "I" * 9, "base", Answer.UNDECIDED),
+        ("V" * 9, "I" * 9, "change", Answer.DIFFERENT),
+        ("I" * 9, "V" * 9, "change", Answer.UNDECIDED),
+        ("I" * 9, "V" * 9, "base", Answer.DIFFERENT),
+        ("V" * 12, "V" * 12, "base", Answer.UNDECIDED),
+        ("V" * 12, "V" * 12, "change", Answer.UNDECIDED),
+    ],
+)
+def test_a_low_rate_counts_only_where_the_controls_were_caught(
+    tmp_path: pathlib.Path, base: str, change: str, missed: str, answer: Answer
+) -> None:
+    sides = [
+        campaign(tmp_path / name, found, rows=[MISSED if name == missed else CAUGHT])
+        for name, found in (("base", base), ("change", change))
+    ]
+    found = compare(*sides)
+    assert found.answer is answer
+    text = comments.markdown(found)
+    said = f"cannot tell whether this change is worse.** {missed.capitalize()} did not catch the"
+    assert text.startswith(f"**Flake Hunt: {said}") is (answer is Answer.UNDECIDED)
+
+
+def test_both_sides_need_the_same_controls(tmp_path: pathlib.Path) -> None:
+    other = CAUGHT | {"subject": "revision-bumped-late"}
+    found = compare(
+        campaign(tmp_path / "a", "V" * 12), campaign(tmp_path / "b", "V" * 12, rows=[CAUGHT, other])
+    )
+    assert (found.answer, found.exit_code) == (Answer.UNDECIDED, 20)
+    assert found.doubts == ["only change has the control churn: revision-bumped-late"]
+    assert found.fixes[0].text.endswith(found.doubts[0])
+    elsewhere = CAUGHT | {"scenario": "not-compared"}
+    pair = [
+        campaign(tmp_path / "c", "V" * 12),
+        campaign(tmp_path / "d", "V" * 12, rows=[CAUGHT, elsewhere]),
+    ]
+    assert compare(*pair).doubts == []
+
+
+def test_what_is_not_the_same_is_said(tmp_path: pathlib.Path) -> None:
+    text = comment(tmp_path, "VVVVU", "VVVV", plan={"boot_id": "two", "seed": 9})
+    assert "- the machine may differ" in text
+    assert "- the seeds differ" in text
+    assert "- 1 of 5 runs of base are UNKNOWN" in text
+    assert "positive controls" not in text
+    same = comment(tmp_path / "2", "VVVV", "VVVV")
+    assert "To know" not in same
+
+
+def test_shards_of_both_on_the_same_machines_are_of_the_same(tmp_path: pathlib.Path) -> None:
+    folders = []
+    for name in ("a", "b"):
+        runs = []
+        for boot in ("one", "two"):
+            made = archives.run(tmp_path / name, f"{name}-{boot}")
+            runs += archives.repeated(made, 4, figures=lambda _: {}, plan={"boot_id": boot})
+        folders.append(archives.campaign(tmp_path / name, "c", runs))
+    assert compare(*folders).pairs[0].cautions == []
+
+
+def test_sides_without_controls_are_said(tmp_path: pathlib.Path) -> None:
+    sides = [campaign(tmp_path / name, "VVVV", rows=[]) for name in ("a", "b")]
+    assert "- no side has positive controls" in comments.markdown(compare(*sides))
+
+
+def test_hazards_are_said_where_they_differ(tmp_path: pathlib.Path) -> None:
+    hazard = {"scenario": "lost", "subject": "s", "purpose": "hazard", "hypothesis": "H1"}
+    shown, hidden = ([CAUGHT, hazard | {"caught": number}] for number in (1, 0))
+    sides = [
+        campaign(tmp_path / "a", "VVVV", rows=shown),
+        campaign(tmp_path / "b", "VVVV", rows=hidden),
+    ]
+    assert "\n- known hazards shown: base H1; change none\n" in comments.markdown(compare(*sides))
+
+
+def test_scenarios_that_cannot_be_compared(tmp_path: pathlib.Path) -> None:
+    sides = [
+        campaign(tmp_path / "a", "VVVV"),
+        campaign(tmp_path / "b", "VVVV", scenario="other", rows=[]),
+    ]
+    text = comments.markdown(compare(*sides))
+    assert text.startswith("**Flake Hunt: cannot tell whether this change is worse.** No runs can")
+    assert "|---" not in text
+
+
+def test_names_are_not_obeyed_and_a_link_stays_one(tmp_path: pathlib.Path) -> None:
+    evil = "@all [x](http://evil) <img src=x> |"
+    sides = [
+        campaign(tmp_path / name, found, scenario="churn", plan={"scenario": evil})
+        for name, found in (("a", "V" * 9), ("b", "I" * 9))
+    ]
+    text = comments.markdown(compare(*sides), link="https://host/a b)c")
+    assert "@all" not in text
+    assert "\\<img src=x\\>" in text
+    assert "http://evil" not in text
+    assert "[Pictures and reports](https://host/a%20b%29c)\n" in text
+
+
+def test_a_damaged_row_of_an_old_campaign_is_no_row(tmp_path: pathlib.Path) -> None:
+    sides = [campaign(tmp_path / name, "VVVV") for name in ("a", "b")]
+    for side in sides:
+        document = json.loads((side / "results.json").read_text())
+        del document["rows"]
+        (side / "results.json").write_text(json.dumps(document))
+    assert compare(*sides).doubts == []
