@@ -6,7 +6,7 @@ the exception as its reason, and so is damaged evidence.
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from harness.checks import (
@@ -27,7 +27,7 @@ from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.holds import hold_history
 from harness.checks.plugin_checks import planned_checks
 from harness.checks.schedulers import scheduler_attribution
-from harness.checks.witness import audit_comparison
+from harness.checks.witness import audit_comparison, audit_history
 from harness.history import directories, histories
 
 
@@ -55,6 +55,8 @@ class Examination:
     folded: hold_history.HoldHistory
     faults: fault_records.FaultRecords
     judgement: verdict_files.Judgement
+    authors: Mapping[int, audit_history.Author] = dataclasses.field(default_factory=dict)
+    """Version -> who wrote it, according to the audit log; empty: there is none."""
 
 
 def judge(directory: directories.RunDirectory) -> verdict_files.Judgement:
@@ -82,7 +84,14 @@ def examine(
         evidence[hold_history.HoldHistory],
         evidence[fault_records.FaultRecords],
         conclusions.judgement(evidence, answers, run_figures.measure(evidence, answers)),
+        _authors(evidence),
     )
+
+
+def _authors(evidence: protocol.Evidence) -> Mapping[int, audit_history.Author]:
+    if audit_comparison.AuditLog not in evidence:
+        return {}
+    return evidence[audit_comparison.AuditLog].folded.authors
 
 
 def violations_so_far(directory: directories.RunDirectory) -> list[verdicts.Violation]:

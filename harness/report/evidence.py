@@ -3,15 +3,17 @@
 import collections
 import dataclasses
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from harness.checks import judging, verdict_files, verdicts
 from harness.checks.faults import fault_records
 from harness.checks.holds import hold_history
+from harness.checks.witness import audit_history
 from harness.history import histories, records
 from harness.report import hold_tables
+from harness.report.replay import watch_positions
 
 PREFIX = "remedy."
 """Beginning of the names of steps that a remedy takes."""
@@ -125,6 +127,10 @@ class Evidence:
     """None if no remedy was switched on."""
     missing: list[str]
     """One sentence for each file of steps that could not be read."""
+    received: dict[str, watch_positions.Received]
+    """Process -> the events of claims that it received; empty without double allocations."""
+    authors: Mapping[int, audit_history.Author]
+    """Version -> who wrote it, according to the audit log."""
 
     @property
     def double_allocations(self) -> list[verdicts.DoubleAllocation]:
@@ -132,9 +138,10 @@ class Evidence:
         return verdicts.double_allocations(self.judgement.checks)
 
     @property
-    def pod_names(self) -> dict[str, str]:
-        """uid -> name of each pod that was observed."""
-        return {uid: life.name for uid, life in self.folded.pods.items()}
+    def names(self) -> dict[str, str]:
+        """uid -> name of each claim and pod that was observed."""
+        lives = {**self.folded.claims, **self.folded.pods}
+        return {uid: life.name for uid, life in lives.items()}
 
     @property
     def seconds(self) -> float:
@@ -160,6 +167,8 @@ def collect(examination: judging.Examination) -> Evidence:
         step_counts={},
         remedy_costs=None,
         missing=[],
+        received={},
+        authors=examination.authors,
     )
     _read_steps(evidence)
     return evidence
@@ -182,6 +191,7 @@ def _read_steps(evidence: Evidence) -> None:
             if reader.damage:
                 evidence.missing.append(reader.damage)
     evidence.steps = sorter.chosen()
+    evidence.received = sorter.received
     evidence.step_counts = dict(sorted(sorter.counts.items()))
     evidence.remedy_costs = costs(
         evidence.history.plan.remedies,
@@ -208,15 +218,21 @@ class _StepSorter:
         """Process -> the steps of its gathers, in order."""
         self.counts: collections.Counter[str] = collections.Counter()
         self.remedies = RemedySteps()
+        self.received: dict[str, watch_positions.Received] = {}
 
     def sort(self, process: str, steps: Iterable[records.Body]) -> None:
         """Assign the steps of one process."""
         self._gathers[process] = []
+        received = watch_positions.Received()
+        if self._violations:
+            self.received[process] = received
         for step in steps:
             if isinstance(step, records.Step):
                 self.counts[step.name] += 1
                 self.remedies.add(step)
                 self._take(process, step)
+                if self._violations:
+                    received.add(step)
 
     def _take(self, process: str, step: records.Step) -> None:
         if step.name in GATHER_STEPS:

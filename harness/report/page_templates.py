@@ -35,10 +35,14 @@ def _finalize(value: Any) -> Any:
 
 
 @functools.cache
-def zoom_script() -> str:
-    """Return the script that zooms plots; a page shows everything without it."""
+def script(*, replays: bool = False) -> str:
+    """Return the script of a page, which zooms plots; a page shows everything without it.
+
+    `replays`: it steps through races, too.
+    """
     loader = jinja2.PackageLoader("harness.report")
-    return loader.get_source(templates(), "zoom.js")[0]
+    names = ["zoom.js", *["replay.js"] * replays]
+    return "".join(loader.get_source(templates(), name)[0] for name in names)
 
 
 def digest(script: str) -> str:

@@ -17,6 +17,7 @@ from harness.report import evidence, junit, markdown_summaries, page_templates, 
 from harness.report.causes import deciding_writes, log_causes, strips
 from harness.report.charts import run_charts, time_plots
 from harness.report.explanations import texts
+from harness.report.replay import race_events, replays, status_writes, watch_positions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ class Card:
     """The picture of a double allocation; None for every other violation."""
     writes: Sequence[deciding_writes.Write]
     """The deciding writes of a double allocation; empty if they are not known."""
+    replay: replays.Replay | None = None
+    """The moments of a double allocation; None: they are not known, or are left out."""
     log_cause: log_causes.LogCause | None = None
     """The cause of a double allocation without steps, from the schedulers' logs; None: none."""
 
@@ -169,7 +172,9 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
     history, judgement = source.history, source.judgement
     sections = list(_sections(source))
     charts = run_charts.draw(source)
-    script = page_templates.zoom_script()
+    first = sections[0].cards[0] if sections else None
+    has_replays = any(card.replay for section in sections for card in section.cards)
+    script = page_templates.script(replays=has_replays)
     return (
         page_templates.templates()
         .get_template("report.html.j2")
@@ -184,7 +189,8 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             not_needed=run_facts.NOT_NEEDED,
             why_not_needed=run_facts.WHY_NOT_NEEDED,
             sections=sections,
-            first=sections[0].cards[0] if sections else None,
+            first=first,
+            has_replays=has_replays,
             charts=charts,
             latencies=_latencies(source, charts),
             phases=_phases(source),
@@ -226,21 +232,62 @@ def _sections(source: evidence.Evidence) -> Iterator[Section]:
     steps = iter(source.steps)
     writes = deciding_writes.DecidingWrites(source.double_allocations[:CARDS_MAX])
     writes.read(source.history)
-    names = source.pod_names if source.double_allocations else {}
+    races = _Races(source, writes)
     logs = log_causes.LogCauses()
     if not all(source.steps):
         logs.read(source.history.directory)
     for check in source.judgement.checks:
         cards = []
         for number, violation in enumerate(check.violations, start=1):
-            strip, kind, deciding, log_cause = None, check.check, [], None
+            strip, kind, deciding, replay, log_cause = None, check.check, [], None, None
             if isinstance(violation, verdicts.DoubleAllocation):
-                strip, kind = strips.strip(violation, next(steps), names), "double"
-                deciding = writes.of(violation)
+                taken = next(steps)
+                strip, kind = strips.strip(violation, taken, races.names), "double"
+                deciding, replay = writes.of(violation), races.replay(violation, taken, strip)
                 log_cause = None if strip.steps else logs.of(violation)
-            cards.append(Card(f"{kind}-{number}", violation, strip, deciding, log_cause))
+            cards.append(Card(f"{kind}-{number}", violation, strip, deciding, replay, log_cause))
         if cards:
             yield Section(check, cards[:CARDS_MAX])
+
+
+class _Races:
+    """The records of the first double allocations, from which their moments are told."""
+
+    def __init__(self, source: evidence.Evidence, writes: deciding_writes.DecidingWrites) -> None:
+        found = source.double_allocations
+        self.names = source.names if found else {}
+        self._replayed = found[: replays.REPLAYS_MAX]
+        self._source, self._writes = source, writes
+        self._calls = status_writes.StatusWrites()
+        self._calls.read(source.history, self._replayed)
+        self._positions = watch_positions.WatchPositions(
+            source.received, source.faults.applications
+        )
+        self._script = script_items.steps(source.history) if found else []
+
+    def replay(
+        self,
+        violation: verdicts.DoubleAllocation,
+        steps: Sequence[records.Step],
+        strip: strips.Strip,
+    ) -> replays.Replay | None:
+        """Return the moments of a double allocation; None: it is not one of the first ones."""
+        if violation not in self._replayed:
+            return None
+        source = self._source
+        journal = source.history.processes
+        race = race_events.Race(
+            violation=violation,
+            steps=steps,
+            writes=self._writes,
+            calls=self._calls,
+            positions=self._positions,
+            processes=journal.records if journal else (),
+            script=self._script,
+            authors=source.authors,
+            names=self.names,
+        )
+        return replays.replay(race, zero_ns=strip.zero_ns)
 
 
 def _latencies(

@@ -3,6 +3,8 @@
 They are read from the observations in one pass for all double allocations of a page.
 """
 
+import array
+import bisect
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -75,6 +77,8 @@ def _shown(value: Any) -> str:
     return text if len(text) <= VALUE_MAX else f"{text[: VALUE_MAX - 1]}…"
 
 
+_OF_CLAIM = b'{"record":"observation","resource":"resourceclaims",'
+"""How the recorder begins the line of an observation of a claim."""
 BYTES_MAX = 256 * 2**20
 """Largest file of observations that is read once more for its writes."""
 _CLAIMS, _PODS = "resourceclaims", "pods"
@@ -92,10 +96,24 @@ class Write:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Version:
+class Version:
+    """One version of an object."""
+
     resource_version: int
     ts_ns: int
+    """Monotonic time at which the recorder saw it."""
     object: dict[str, Any]
+    is_gone: bool = False
+    """The object was deleted; it is in its last state."""
+
+
+class _Place(msgspec.Struct, frozen=True, tag_field="record", tag="observation", gc=False):
+    """An observation without its object."""
+
+    resource: str
+    type: str
+    resource_version: records.Int62
+    ts_ns: records.Int62
 
 
 _Key = tuple[str, str, str]
@@ -107,7 +125,8 @@ class DecidingWrites:
 
     def __init__(self, found: Sequence[verdicts.DoubleAllocation]) -> None:
         self._keys = {key for violation in found for key in _keys(violation)}
-        self._versions: dict[_Key, list[_Version]] = {}
+        self._versions: dict[_Key, list[Version]] = {}
+        self._seen_ns, self._newest = array.array("q"), array.array("q")
 
     def read(self, history: histories.History) -> None:
         """Read the versions; nothing if the observations are too large to be read again."""
@@ -115,13 +134,39 @@ class DecidingWrites:
         if not self._keys or not path.is_file() or path.stat().st_size > BYTES_MAX:
             return
         for item in history.observations(_decoder(self._keys)) or ():
-            if isinstance(item, records.Observation) and item.type != "FINAL":
-                self._add(item)
+            if isinstance(item, records.Observation | _Place) and item.type != "FINAL":
+                self._note(item)
+                if isinstance(item, records.Observation):
+                    self._add(item)
+
+    def _note(self, item: records.Observation | _Place) -> None:
+        if item.resource == _CLAIMS:
+            newest = self._newest[-1] if self._newest else 0
+            self._newest.append(max(newest, item.resource_version))
+            self._seen_ns.append(item.ts_ns)
+
+    def newest(self, ts_ns: int) -> int:
+        """Return the newest version of any claim that the recorder had seen; 0: none."""
+        count = bisect.bisect_right(self._seen_ns, ts_ns)
+        return self._newest[count - 1] if count else 0
+
+    def versions_of_claim(self, holder: verdicts.Holder) -> list[Version]:
+        """Return the versions of the claim of a holder, in order."""
+        key = _CLAIMS, holder.namespace, holder.name
+        return [item for item in self._versions.get(key, ()) if _uid(item) == holder.uid]
+
+    def binding(self, namespace: str, pod: str) -> Version | None:
+        """Return the version in which a pod was bound; None: it was not."""
+        versions = self._versions.get((_PODS, namespace, pod), ())
+        return next((item for item in versions if _is_bound(item)), None)
 
     def _add(self, item: records.Observation) -> None:
         try:
-            version = _Version(
-                item.resource_version, item.ts_ns, msgspec.json.decode(item.object, type=dict)
+            version = Version(
+                item.resource_version,
+                item.ts_ns,
+                msgspec.json.decode(item.object, type=dict),
+                is_gone=item.type == "DELETED",
             )
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return
@@ -144,7 +189,7 @@ class DecidingWrites:
                 title = f"pod {pod} of claim {letter} is bound"
                 yield from self._first((_PODS, holder.namespace, pod), title, _is_bound)
 
-    def _first(self, key: _Key, title: str, is_it: Callable[[_Version], bool]) -> Iterator[Write]:
+    def _first(self, key: _Key, title: str, is_it: Callable[[Version], bool]) -> Iterator[Write]:
         """Yield the first such version of an object, compared with the one before it."""
         before: dict[str, Any] = {}
         for version in self._versions.get(key, ()):
@@ -161,22 +206,32 @@ def _keys(violation: verdicts.DoubleAllocation) -> Iterator[_Key]:
         yield from ((_PODS, holder.namespace, pod) for pod in holder.pods)
 
 
-def _is_version(resource_version: int) -> Callable[[_Version], bool]:
+def _is_version(resource_version: int) -> Callable[[Version], bool]:
     return lambda version: version.resource_version == resource_version
 
 
-def _is_bound(version: _Version) -> bool:
+def _uid(version: Version) -> str:
+    meta = version.object.get("metadata")
+    return str(meta.get("uid", "")) if isinstance(meta, dict) else ""
+
+
+def _is_bound(version: Version) -> bool:
     spec = version.object.get("spec")
     return isinstance(spec, dict) and bool(spec.get("nodeName"))
 
 
+_decode_place = msgspec.json.Decoder(_Place).decode
+
+
 def _decoder(keys: Iterable[_Key]) -> journal_reader.Decode:
-    """Return a decoder that skips lines without any of the names."""
+    """Return a decoder that skips lines without any of the names; of claims, their objects."""
     names = sorted({name for _, _, name in keys})
     quoted = "|".join(re.escape(msgspec.json.encode(name).decode()) for name in names)
     pattern = re.compile(f'"record":"(?:header|trailer)"|"name": ?(?:{quoted})'.encode())
 
     def decode(line: bytes) -> Any:
-        return journal_reader.decode_record(line) if pattern.search(line) else None
+        if pattern.search(line):
+            return journal_reader.decode_record(line)
+        return _decode_place(line) if line.startswith(_OF_CLAIM) else None
 
     return decode

@@ -46,7 +46,7 @@ def has_sentence(name: str, fields: Fields) -> bool:
 
 def sentence(task: str, name: str, fields: Fields, names: Names) -> str:
     """Return the sentence of a step that has one."""
-    return f"{_who(task)} {_PHRASES[name].format_map(_named(fields, names))}"
+    return f"{who(task)} {_PHRASES[name].format_map(_named(fields, names))}"
 
 
 def _named(fields: Fields, names: Names) -> _Words:
@@ -57,7 +57,8 @@ def _named(fields: Fields, names: Names) -> _Words:
     return named
 
 
-def _who(task: str) -> str:
+def who(task: str) -> str:
+    """Return the name of a thread, which may have its process before it."""
     process, _, thread = task.rpartition("/")
     kind, _, number = thread.partition("-")
     within = f" of {process}" if process not in ("", _FIRST) else ""
