@@ -13,6 +13,7 @@ import msgspec
 
 from harness import clocks, errors, seeds
 from harness.campaign import campaign_plan, results
+from harness.campaign.endings import Ending
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 
@@ -26,6 +27,11 @@ ENDING_S = 5.0
 """Seconds for stopping runs and writing pages; of a short budget a tenth."""
 GRACE_S = 8.0
 """Seconds after the end in which a worker must have stopped its run; it is interrupted then."""
+_WHY_CUT = {
+    Ending.NONE: "the time budget ended during the run",
+    Ending.INTERRUPTED: "interrupted",
+    Ending.FIRST: "another run ended the campaign (--exit-first)",
+}
 _NAMED_MAX = 20
 """Runs that a sentence names."""
 
@@ -76,18 +82,17 @@ def has_ended(plan: campaign_plan.CampaignPlan, *, before_s: float = 0.0) -> boo
 
 
 def cut(
-    run: campaign_plan.PlannedRun, *, seconds: float, is_interrupted: bool
+    run: campaign_plan.PlannedRun, *, seconds: float, ending: Ending = Ending.NONE
 ) -> results.RunResult:
     """Return the result of a run that was begun and left nothing else."""
-    why = "interrupted" if is_interrupted else "the time budget ended during the run"
-    return run.result(seconds=seconds, cut=True, reason=why)
+    return run.result(seconds=seconds, cut=True, reason=_WHY_CUT[ending])
 
 
 def unexamined(
-    plan: campaign_plan.CampaignPlan, table: Iterable[results.Row]
+    plan: campaign_plan.CampaignPlan, table: Iterable[results.Row], ending: Ending
 ) -> list[campaign_plan.PlannedRun]:
-    """Return one run of each kind that had no run, of a plan with a budget."""
-    if not plan.minutes:
+    """Return one run of each kind that had no run, of a campaign that can end before them."""
+    if not (plan.minutes or ending):
         return []
     made = {(row.purpose, row.scenario, row.subject, row.hypothesis) for row in table}
     kinds = {(run.purpose, run.title, run.subject, run.hypothesis): run for run in plan.runs}
@@ -95,13 +100,18 @@ def unexamined(
 
 
 def summary(
-    left: Sequence[object], plan: campaign_plan.CampaignPlan, *, is_interrupted: bool
+    left: Sequence[object], plan: campaign_plan.CampaignPlan, *, ending: Ending, not_made: int
 ) -> Iterator[str]:
-    """Yield the sentence that says what a campaign did not come to, if there is anything."""
+    """Yield the sentence that says what a campaign did not come to, if there is anything.
+
+    `left` has a run of each kind that had none.
+    """
     kinds = {(run.purpose, run.title, run.subject, run.hypothesis) for run in plan.runs}
-    budget = f"the budget of {plan.minutes:g} minutes ended"
-    why = "it was interrupted" if is_interrupted else budget
-    if left:
+    why = ending or f"the budget of {plan.minutes:g} minutes ended"
+    if ending is Ending.FIRST:
+        count = verdicts.counted(len(plan.runs), "planned run")
+        yield f"{why}, so that {not_made} of {count} were not made"
+    elif left:
         yield f"{why} before {len(left)} of {verdicts.counted(len(kinds), 'kind')} of runs had one"
 
 

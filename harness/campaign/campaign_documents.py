@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.campaign import budgets, campaign_plan, results, sequential_stopping
+from harness.campaign import budgets, campaign_plan, endings, results, sequential_stopping
+from harness.campaign.endings import Ending
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.history import subject_names
@@ -69,7 +70,8 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     minutes: float = 0
     """Time budget; 0: there was none."""
     notes: list[str] = []
-    """Sentences that name the kinds of runs that the budget left out, and the runs that it cut."""
+    """Sentences that say which runs were left out on purpose, which kinds of runs the campaign did
+    not come to, and which runs were cut."""
     until_decided: str = ""
     """The question that ended the runs of each subject, such as `0.01@0.95`; empty: none did."""
     decisions: list[sequential_stopping.Decision] = []
@@ -101,21 +103,22 @@ def document(
     problems: Sequence[str] = (),
     *,
     cut: Sequence[results.RunResult] = (),
-    is_interrupted: bool = False,
+    ending: Ending = Ending.NONE,
 ) -> CampaignDocument:
     """Return the document of a campaign; `problems` are those of a merge.
 
-    `cut`: the runs that count nowhere. `is_interrupted`: the user ended the campaign before its
-    time budget did.
+    `cut`: the runs that count nowhere. `ending`: why it did not make all runs.
     """
     found = [run for row in table for run in row.runs]
-    left = budgets.unexamined(plan, table)
+    left = budgets.unexamined(plan, table, ending)
     needed = len(plan.runs) - len(sequential_stopping.not_needed(plan, found))
     decided = sequential_stopping.decisions(plan, found)
-    code = results.exit_code(table, 0 if plan.minutes else needed)
+    can_end = plan.minutes or ending is Ending.FIRST
+    code = results.exit_code(table, 0 if can_end else needed)
     is_broken = code in results.ERRORS
     verdict = results.verdict(table)
-    if problems or left or any(item.answer is Answer.UNDECIDED for item in decided):
+    is_partial = bool(problems or left) or ending is Ending.FIRST
+    if is_partial or any(item.answer is Answer.UNDECIDED for item in decided):
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
         code = code if is_broken else verdict.exit_code
     return CampaignDocument(
@@ -127,7 +130,9 @@ def document(
                 summary(table),
                 *_answers(decided),
                 *_counted(problems),
-                *budgets.summary(left, plan, is_interrupted=is_interrupted),
+                *budgets.summary(
+                    left, plan, ending=ending, not_made=endings.not_made(plan, found)
+                ),
             ]
         ),
         directory=str(folder.resolve()),
@@ -138,7 +143,7 @@ def document(
         jobs=plan.jobs,
         planned=len(plan.runs),
         minutes=plan.minutes,
-        notes=budgets.notes(left, cut),
+        notes=[*plan.selection, *budgets.notes(left, cut)],
         until_decided=plan.until_decided,
         decisions=decided,
         problems=list(problems),

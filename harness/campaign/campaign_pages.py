@@ -10,6 +10,7 @@ import msgspec
 
 from harness import writing
 from harness.campaign import campaign_documents, campaign_plan, results, summaries
+from harness.campaign.endings import Ending
 from harness.checks import verdicts
 from harness.history import campaign_folders, run_folders, subject_names
 from harness.report import page_templates
@@ -97,15 +98,15 @@ def publish(
     problems: Sequence[str] = (),
     *,
     cut: Sequence[results.RunResult] = (),
-    is_interrupted: bool = False,
+    ending: Ending = Ending.NONE,
 ) -> campaign_documents.CampaignDocument:
     """Write the files and return the document in results.json; `problems` are those of a merge.
 
-    `cut`, `is_interrupted`: see `campaign_documents.document`. Raises StorageError or
+    `cut`, `ending`: see `campaign_documents.document`. Raises StorageError or
     UnwritableError if they cannot be written.
     """
     document = campaign_documents.document(
-        table, plan, folder, problems, cut=cut, is_interrupted=is_interrupted
+        table, plan, folder, problems, cut=cut, ending=ending
     )
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)

@@ -114,6 +114,12 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Time budget; 0: there is none, and every run is made."""
     deadline_ns: int | None = None
     """Monotonic time of this boot at which no run goes on; None: there is none."""
+    exit_first: bool = False
+    """The first run that is not as expected ends the campaign."""
+    selection: list[str] = []
+    """Sentences that say which runs were left out of the plan on purpose."""
+    failed_in: str = ""
+    """Name of the campaign whose failed runs these are; empty: they are no such choice."""
     keep: int | None = None
     """Number of runs with the expected outcome whose evidence is kept; None: of all."""
     done: list[int] = []

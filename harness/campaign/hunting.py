@@ -16,12 +16,14 @@ from harness import clocks, errors, prepared_processes, writing
 from harness.campaign import (
     budgets,
     campaign_plan,
+    endings,
     junit_files,
     plugin,
     results,
     sequential_stopping,
     summaries,
 )
+from harness.campaign.endings import Ending
 from harness.cluster import cluster_records
 from harness.history import directories, retention
 
@@ -39,12 +41,12 @@ class RunScheduling(scheduler.LoadScheduling):  # type: ignore[misc]
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Hunted:
-    """The results of a campaign, and whether it was ended early."""
+    """The results of a campaign, and how it ended."""
 
     results: list[results.RunResult]
     """All results, in the order of the plan."""
-    is_interrupted: bool = False
-    """The user ended a campaign with a time budget before its time."""
+    ending: Ending = Ending.NONE
+    """Why it did not make all runs. Only one with a time budget has results if interrupted."""
 
 
 Listener = Callable[[results.RunResult], None]
@@ -94,10 +96,12 @@ def hunt(
         raise errors.HarnessError(
             f"expected pytest to execute the campaign, but it ended with {ended}"
         )
-    is_interrupted = is_stopped and not budgets.has_ended(plan)
-    collector.cut_begun(is_interrupted=is_interrupted)
+    ending = collector.ending
+    if is_stopped and not budgets.has_ended(plan):
+        ending = Ending.INTERRUPTED
+    collector.cut_begun(ending)
     found = results.in_plan_order([*kept, *collector.results])
-    return Hunted(results=found, is_interrupted=is_interrupted)
+    return Hunted(results=found, ending=ending if endings.not_made(plan, found) else Ending.NONE)
 
 
 _ENDS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -148,6 +152,8 @@ class _Collector:
         self._plan, self._planned = plan, {run.id: run for run in plan.runs}
         self._kept = 0
         """Number of runs with the expected outcome whose evidence is kept."""
+        self._has_ended = False
+        """A run has ended the campaign."""
         self._begun: dict[str, float] = {}
         """Names of the runs that workers have begun and not ended -> the time of the begin."""
         self._path, self._listener = path, listener
@@ -170,12 +176,17 @@ class _Collector:
         """Note that a worker begins a run."""
         self._begun[nodeid.rpartition("::")[2]] = time.monotonic()
 
-    def cut_begun(self, *, is_interrupted: bool) -> None:
+    @property
+    def ending(self) -> Ending:
+        """Whether a run ended the campaign."""
+        return Ending.FIRST if self._has_ended else Ending.NONE
+
+    def cut_begun(self, ending: Ending) -> None:
         """Add the results of the runs that workers had begun when they were stopped."""
         for name, since in self._begun.items():
             if name in self._planned:
                 seconds, run = time.monotonic() - since, self._planned[name]
-                self._add(budgets.cut(run, seconds=seconds, is_interrupted=is_interrupted))
+                self._add(budgets.cut(run, seconds=seconds, ending=ending))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the results of a test, when one of its phases has ended in a worker."""
@@ -198,11 +209,22 @@ class _Collector:
             if self._stopping.see(result) and self._scheduling is not None:
                 self._scheduling.drop(self._is_needed)
             self._retain(result)
+            self._end_at(result)
         except OSError as error:
             self.failure = writing.explain(error, self._path)
         except errors.HarnessError as error:
             self.failure = error
         self._listener(result)
+
+    def _end_at(self, result: results.RunResult) -> None:
+        """End the campaign if this is the last attempt of a run, and it is not as expected."""
+        if not self._plan.exit_first or result.is_as_expected:
+            return
+        if not (result.cut or result.is_tried_again or self._has_ended):
+            self._has_ended = True
+            endings.end(self._path.parent)
+        if self._has_ended and self._scheduling is not None:
+            self._scheduling.drop(lambda _: False)
 
     def _retain(self, result: results.RunResult) -> None:
         """Remove the evidence of a run with the expected outcome if enough others have theirs."""

@@ -22,6 +22,7 @@ from harness import bound_processes, errors, writing
 from harness.campaign import (
     budgets,
     campaign_plan,
+    endings,
     results,
     run_outcomes,
     sequential_stopping,
@@ -142,6 +143,8 @@ class RunItem(pytest.Item):
             pytest.skip(f"decided ({self._plan.until_decided}): no further run is needed")
         if budgets.has_ended(self._plan, before_s=budgets.BEGIN_S):
             pytest.skip("the time budget leaves no time for this run")
+        if self._has_ended():
+            pytest.skip("another run ended the campaign (--exit-first)")
         self._execute_attempts()
         self.user_properties.append((JUDGED, "yes"))
         self.add_report_section("call", "stdout", run_outcomes.story(self._attempts))
@@ -160,8 +163,13 @@ class RunItem(pytest.Item):
             result = self._attempt(attempt)
             self._attempts.append(result)
             self.user_properties.append((RESULT, msgspec.json.encode(result).decode()))
-            if result.error or result.is_found or budgets.has_ended(self._plan):
+            is_over = budgets.has_ended(self._plan) or self._has_ended()
+            if result.error or result.is_found or is_over:
                 return
+
+    def _has_ended(self) -> bool:
+        """Return whether another run has ended the campaign."""
+        return self._plan.exit_first and endings.has_ended(self.path.parent)
 
     def reportinfo(self) -> tuple[pathlib.Path, int | None, str]:
         """Return pytest's location of the test."""
@@ -169,7 +177,8 @@ class RunItem(pytest.Item):
 
     def _attempt(self, attempt: int) -> results.RunResult:
         """Execute one attempt; an error of the harness becomes part of its result."""
-        started, deadline = time.monotonic(), deadlines.Deadline(self._plan.deadline_ns)
+        started = time.monotonic()
+        deadline = deadlines.Deadline(self._plan.deadline_ns, has_ended=self._has_ended)
         try:
             directory, judgement = self._execute(attempt, deadline)
         except errors.HarnessError as error:
@@ -195,7 +204,8 @@ class RunItem(pytest.Item):
         )
         if not deadline.has_cut or result.is_found:
             return result
-        known = budgets.cut(self._run, seconds=result.seconds, is_interrupted=False)
+        ending = endings.Ending.FIRST if self._has_ended() else endings.Ending.NONE
+        known = budgets.cut(self._run, seconds=result.seconds, ending=ending)
         return msgspec.structs.replace(known, directory=result.directory, attempt=attempt)
 
     def _execute(

@@ -96,6 +96,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         was_made = not (self.error or self.missing or self.cut)
         return self.purpose.must_fail and was_made and not self.is_found
 
+    @property
+    def is_tried_again(self) -> bool:
+        """True if another attempt follows."""
+        return self.is_missed and self.attempt + 1 < self.purpose.attempts
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:

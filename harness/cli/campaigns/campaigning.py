@@ -49,7 +49,7 @@ def make(
     """
     import msgspec
 
-    from harness.campaign import hunting, results
+    from harness.campaign import endings, hunting, results
     from harness.cli.terminal import annotations, displaying, indexing, tables
     from harness.cli.watching import metrics_serving
 
@@ -66,14 +66,15 @@ def make(
             ) as listener,
         ):
             hunted = hunting.hunt(plan, folder, listener=listener, kept=kept)
-            found, is_interrupted = hunted.results, hunted.is_interrupted
+            found, ending = hunted.results, hunted.ending
             _link_worst(found, pathlib.Path(plan.reports))
-            document = tables.show(
-                found, plan, folder=folder, out=out, is_interrupted=is_interrupted
-            )
+            document = tables.show(found, plan, folder=folder, out=out, ending=ending)
     annotations.of_campaign(results.rows(found))
     return CampaignOutcome(
-        results=found, folder=folder, document=document, is_interrupted=is_interrupted
+        results=found,
+        folder=folder,
+        document=document,
+        is_interrupted=ending is endings.Ending.INTERRUPTED,
     )
 
 

@@ -17,6 +17,7 @@ from harness.campaign import (
     purposes,
     results,
 )
+from harness.campaign.endings import Ending
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.cli.terminal import displaying, outputs
@@ -50,7 +51,7 @@ def campaign_progress(
         task = bars.add_task("hunting", total=total)
 
         def on_result(result: results.RunResult) -> None:
-            bars.advance(task, not _is_tried_again(result))
+            bars.advance(task, not result.is_tried_again)
             word, style, text = line(result)
             about = escaping.visible(text)
             whole = rich.text.Text.assemble((f"{word:<11}", style), about)
@@ -59,11 +60,6 @@ def campaign_progress(
                 bars.console.print(f"{'':<11}{result.directory}", markup=False, soft_wrap=True)
 
         yield on_result
-
-
-def _is_tried_again(result: results.RunResult) -> bool:
-    is_last = result.attempt + 1 >= purposes.ATTEMPTS
-    return result.is_missed and not is_last
 
 
 def line(result: results.RunResult) -> tuple[str, str, str]:
@@ -75,7 +71,7 @@ def line(result: results.RunResult) -> tuple[str, str, str]:
     if result.error:
         return "ERROR", "bold red", f"{about}: {result.error.splitlines()[-1]} {took}"
     if result.is_missed:
-        then = ", trying again" if _is_tried_again(result) else ""
+        then = ", trying again" if result.is_tried_again else ""
         attempt = f"attempt {result.attempt + 1} of {purposes.ATTEMPTS}"
         word = f"not {result.purpose.found}".upper()
         return word, "bold yellow", f"{about}: {attempt}{then} {took}"
@@ -91,11 +87,11 @@ def show(
     *,
     folder: pathlib.Path,
     out: outputs.Output,
-    is_interrupted: bool = False,
+    ending: Ending = Ending.NONE,
 ) -> campaign_documents.CampaignDocument:
     """Write the campaign's files, print the closing table, and return the document."""
     table, cut = results.rows(found), [result for result in found if result.cut]
-    document = campaign_pages.publish(table, plan, folder, cut=cut, is_interrupted=is_interrupted)
+    document = campaign_pages.publish(table, plan, folder, cut=cut, ending=ending)
     if not out.is_json:
         print_campaign(table, document, folder, out)
     return document

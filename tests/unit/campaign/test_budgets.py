@@ -15,6 +15,7 @@ from harness.campaign import (
     results,
     summaries,
 )
+from harness.campaign.endings import Ending
 from harness.campaign.purposes import Purpose
 from harness.checks.verdicts import Verdict
 from harness.history import directories, retention
@@ -125,11 +126,11 @@ ALL = [result("correct", OK), result("a-defect", BAD), result("b-defect", BAD)]
 
 
 def document(
-    found: list[results.RunResult], tmp_path: pathlib.Path, *, is_interrupted: bool = False
+    found: list[results.RunResult], tmp_path: pathlib.Path, *, ending: Ending = Ending.NONE
 ) -> campaign_documents.CampaignDocument:
     cut = [run for run in found if run.cut]
     return campaign_documents.document(
-        results.rows(found), plan(0.5), tmp_path, cut=cut, is_interrupted=is_interrupted
+        results.rows(found), plan(0.5), tmp_path, cut=cut, ending=ending
     )
 
 
@@ -168,7 +169,7 @@ def test_what_the_time_did_not_suffice_for_is_named(tmp_path: pathlib.Path) -> N
 
 
 def test_an_interruption_is_named_as_one(tmp_path: pathlib.Path) -> None:
-    made = document(ALL[:2], tmp_path, is_interrupted=True)
+    made = document(ALL[:2], tmp_path, ending=Ending.INTERRUPTED)
     assert "it was interrupted before 1 of 3 kinds of runs had one" in made.summary
 
 
@@ -203,7 +204,7 @@ def hunted(
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
     made = hunting.hunt(plan(20 / 60, used_s=used_s), tmp_path, listener=lambda result: None)
-    assert not made.is_interrupted
+    assert not made.ending
     return made.results
 
 
@@ -228,7 +229,7 @@ def test_a_run_that_was_cut_is_skipped_in_junit(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def attempt(item: plugin.RunItem, number: int) -> results.RunResult:
-        return budgets.cut(item._run, seconds=1.0 + number, is_interrupted=False)
+        return budgets.cut(item._run, seconds=1.0 + number)
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
     made = hunting.hunt(first_round(repeat=1), tmp_path, listener=lambda result: None)
@@ -249,7 +250,7 @@ def test_an_interrupted_campaign_with_a_budget_keeps_what_it_has(
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
     made = hunting.hunt(plan(), tmp_path, listener=lambda result: None)
-    assert made.is_interrupted
+    assert made.ending is Ending.INTERRUPTED
     assert [(run.cut, run.reason) for run in made.results] == [(False, ""), (True, "interrupted")]
     assert (tmp_path / summaries.JUNIT_NAME).is_file()
     with pytest.raises(KeyboardInterrupt):
