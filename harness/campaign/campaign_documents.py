@@ -130,9 +130,7 @@ def document(
                 summary(table),
                 *_answers(decided),
                 *_counted(problems),
-                *budgets.summary(
-                    left, plan, ending=ending, not_made=endings.not_made(plan, found)
-                ),
+                *budgets.summary(left, plan, ending=ending, not_made=endings.not_made(plan, found)),
             ]
         ),
         directory=str(folder.resolve()),

@@ -105,9 +105,7 @@ def publish(
     `cut`, `ending`: see `campaign_documents.document`. Raises StorageError or
     UnwritableError if they cannot be written.
     """
-    document = campaign_documents.document(
-        table, plan, folder, problems, cut=cut, ending=ending
-    )
+    document = campaign_documents.document(table, plan, folder, problems, cut=cut, ending=ending)
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)
     is_one = document.verdict in list(verdicts.Verdict)  # and no harness error

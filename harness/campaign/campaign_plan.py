@@ -10,7 +10,7 @@ from harness import clocks, errors, regular_files, seeds, writing
 from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
-from harness.history import subject_names
+from harness.history import plans, subject_names
 from harness.model import naming
 from harness.run import fault_planning, run_plan
 from harness.run.defects import known_defects
@@ -288,6 +288,30 @@ def _repeated(kind: PlannedRun, times: int, random: seeds.Seeds) -> Iterator[Pla
     for number in range(times):
         seed = random.derive(kind.title, *kind.defects, *kind.remedies, number)
         yield msgspec.structs.replace(kind, repetition=number, seed=seed)
+
+
+def resolve(
+    plan: CampaignPlan, run: PlannedRun, *, attempt: int = 0
+) -> tuple[loading.Loaded, plans.Plan]:
+    """Return the scenario of a run, and the plan of an attempt; further ones get derived seeds.
+
+    Raises ScenarioError or UsageError for a run that cannot work on this machine.
+    """
+    loaded = loading.load(run.scenario, overrides=launching.override(plan.locustfile))
+    resolved = run_plan.plan(
+        loaded,
+        seed=seeds.Seeds(run.seed).derive(attempt) if attempt else run.seed,
+        defects=run.defects,
+        remedies=run.remedies,
+        release=run.release,
+        cluster=profiles.restore(plan.cluster),
+        until_found=run.purpose.must_fail,
+        chosen_subjects=run.subjects,
+        claim_controller=run.claim_controller,
+        binaries=plan.binaries,
+        fault_carrier=plan.fault_carrier,
+    )
+    return loaded, resolved
 
 
 def write(path: pathlib.Path, plan: CampaignPlan) -> None:

@@ -178,7 +178,7 @@ class _Collector:
 
     @property
     def ending(self) -> Ending:
-        """Whether a run ended the campaign."""
+        """Why it ends before all runs are made: a run ended it, or nothing."""
         return Ending.FIRST if self._has_ended else Ending.NONE
 
     def cut_begun(self, ending: Ending) -> None:

@@ -33,10 +33,8 @@ from harness.checks.schedulers import scheduler_exclusivity
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories
-from harness.run import deadlines, run_plan, runs
-from harness.scenario import loading, profiles
-from harness.seeds import Seeds
-from harness.traffic import launching
+from harness.run import deadlines, runs
+from harness.scenario import profiles
 
 RESULT = "flake-hunt-result"
 """Name of the test property with the result of one attempt, in JSON."""
@@ -211,24 +209,8 @@ class RunItem(pytest.Item):
     def _execute(
         self, attempt: int, deadline: deadlines.Deadline
     ) -> tuple[directories.RunDirectory, verdict_files.Judgement]:
-        """Plan and execute one attempt on the worker's cluster; retries get derived seeds."""
-        users = launching.override(self._plan.locustfile)
-        loaded = loading.load(self._run.scenario, overrides=users)
-        profile = profiles.restore(self._plan.cluster)
-        seed = Seeds(self._run.seed).derive(attempt) if attempt else self._run.seed
-        plan = run_plan.plan(
-            loaded,
-            seed=seed,
-            defects=self._run.defects,
-            remedies=self._run.remedies,
-            release=self._run.release,
-            cluster=profile,
-            until_found=self._run.purpose.must_fail,
-            chosen_subjects=self._run.subjects,
-            claim_controller=self._run.claim_controller,
-            binaries=self._plan.binaries,
-            fault_carrier=self._plan.fault_carrier,
-        )
+        """Plan and execute one attempt on the worker's cluster."""
+        loaded, plan = campaign_plan.resolve(self._plan, self._run, attempt=attempt)
         plan = msgspec.structs.replace(plan, campaign=self.path.parent.name, jobs=self._plan.jobs)
         directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
         name = f"flake-hunt-{plan.run_id}-{_worker(self.config)}"

@@ -31,6 +31,4 @@ class Deadline:
         """Raise TimeUpError if no time is left."""
         if self.left_s() <= 0:
             self.has_cut = True
-            raise errors.TimeUpError(
-                "expected the run to end before its campaign"
-            )
+            raise errors.TimeUpError("expected the run to end before its campaign")

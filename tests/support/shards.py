@@ -10,7 +10,8 @@ import msgspec
 
 from harness.campaign import campaign_plan, results
 from harness.campaign.purposes import Purpose
-from harness.campaign.sharding import balancing, chosen_shards, shard_folders, sharded_plans
+from harness.campaign.selection import run_durations
+from harness.campaign.sharding import chosen_shards, shard_folders, sharded_plans
 from harness.checks import verdicts
 from harness.history import campaign_folders, run_folders
 from harness.run import run_plan
@@ -56,7 +57,7 @@ def plan(
     subjects: int = 5,
     controls: int = 1,
     shards: int = 3,
-    durations: Mapping[balancing.Kind, float] | None = None,
+    durations: Mapping[run_durations.Kind, float] | None = None,
 ) -> sharded_plans.ShardedPlan:
     """The plan of such a campaign."""
     made = campaign(subjects=subjects, controls=controls)

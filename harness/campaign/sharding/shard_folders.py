@@ -22,7 +22,7 @@ from harness.campaign.purposes import Purpose
 from harness.campaign.sharding import chosen_shards, shard_reading, sharded_plans
 from harness.history import campaign_folders, directories, report_folders, subject_names
 from harness.run import run_plan
-from harness.scenario import loading, profiles
+from harness.scenario import loading
 from harness.scenario.imported import saved_objects
 
 PLAN = "sharded-plan.json"
@@ -269,7 +269,7 @@ def campaign(plan: sharded_plans.ShardedPlan, folder: ShardFolder) -> campaign_p
 def require_same_subjects(plan: campaign_plan.CampaignPlan) -> None:
     """Raise UsageError or ScenarioError for a run that this machine would make otherwise."""
     for run in _kinds(plan.runs):
-        found = _subject_name(plan, run)
+        found = subject_names.of_plan(campaign_plan.resolve(plan, run)[1])
         if found != run.tested:
             raise errors.UsageError(
                 f"expected {run.tested} on this machine, because the plan names it for "
@@ -291,19 +291,3 @@ def _kinds(runs: Iterable[campaign_plan.PlannedRun]) -> Iterable[campaign_plan.P
         ): run
         for run in named
     }.values()
-
-
-def _subject_name(plan: campaign_plan.CampaignPlan, run: campaign_plan.PlannedRun) -> str:
-    """Return the schedulers of a run for tables, as they are on this machine."""
-    resolved = run_plan.plan(
-        loading.load(run.scenario),
-        seed=run.seed,
-        remedies=run.remedies,
-        release=run.release,
-        cluster=profiles.restore(plan.cluster),
-        chosen_subjects=run.subjects,
-        claim_controller=run.claim_controller,
-        binaries=plan.binaries,
-        fault_carrier=plan.fault_carrier,
-    )
-    return subject_names.of_plan(resolved)

@@ -13,6 +13,7 @@ import msgspec
 
 from harness import errors, regular_files, writing
 from harness.campaign import campaign_plan
+from harness.campaign.selection import run_durations
 from harness.campaign.sharding import balancing
 from harness.extensions import discovery, entry_points
 from harness.history import plans
@@ -103,6 +104,8 @@ class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
     fault_carrier: fault_planning.CarrierChoice = "auto"
     again: list[str] = []
     """Arguments of `flake-hunt` that make the same campaign on one machine."""
+    selection: list[str] = []
+    """Sentences that say which runs were left out of the plan on purpose."""
     versions: dict[str, str] = {}
     """Versions where the plan was made."""
     plugins: list[plans.UsedPlugin] = []
@@ -131,7 +134,7 @@ def make(
     plan: campaign_plan.CampaignPlan,
     *,
     shards: int,
-    durations: Mapping[balancing.Kind, float],
+    durations: Mapping[run_durations.Kind, float],
 ) -> ShardedPlan:
     """Return a campaign's plan with a shard for each run.
 
@@ -142,7 +145,7 @@ def make(
             f"expected --shards to be at most {len(plan.runs)}, the number of runs, got {shards}: "
             "use fewer shards, or raise --repeat"
         )
-    expected = [durations.get(balancing.kind(run.title, run.subject)) for run in plan.runs]
+    expected = [durations.get(run_durations.kind(run.title, run.subject)) for run in plan.runs]
     numbers = balancing.assign(expected, shards)
     made = ShardedPlan(
         version=plan.versions["flake-hunt"],
@@ -153,6 +156,7 @@ def make(
         binaries=plan.binaries,
         fault_carrier=plan.fault_carrier,
         again=plan.again,
+        selection=plan.selection,
         versions=plan.versions,
         plugins=installed_plugins(),
         scenarios=[_scenario(name) for name in dict.fromkeys(run.scenario for run in plan.runs)],
@@ -268,6 +272,7 @@ def campaign(
         started=started,
         jobs=jobs,
         again=plan.again,
+        selection=plan.selection,
         versions=plan.versions,
         runs=list(runs),
     )

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from harness import errors
 from harness.cli import choosing
-from harness.cli.campaigns import campaigning
+from harness.cli.campaigns import campaigning, run_selection
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -23,21 +22,11 @@ ALLOWED = frozenset(
 
 def require_no_other_options(context: typer.Context) -> None:
     """Raise UsageError for an option that the plan has decided already."""
-    given = [
-        max(parameter.opts, key=len)
-        for parameter in context.command.params
-        if parameter.name not in ALLOWED and _is_given(context, str(parameter.name))
-    ]
-    if given:
-        raise errors.UsageError(
-            f"expected --plan alone, because it has decided all runs, got {', '.join(given)} too: "
-            "leave that out, or write another plan"
-        )
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
+    run_selection.require_no_other_options(
+        context,
+        ALLOWED,
+        "--plan alone, because it has decided all runs (`flake-hunt plan` takes options of runs)",
+    )
 
 
 def hunt(

@@ -8,7 +8,7 @@ import typer
 
 from harness import errors
 from harness.cli import choosing
-from harness.cli.campaigns import campaign_options, campaigning, planned_hunts
+from harness.cli.campaigns import campaign_options, campaigning, planned_hunts, run_selection
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def hunt(
     context_of_options: typer.Context,
     options: campaign_options.CampaignOptions,
+    selection: run_selection.SelectionOptions,
     until_decided: choosing.UntilDecided = "",
     locustfile: choosing.Locustfile = "",
     minutes: Annotated[
@@ -109,14 +110,23 @@ def hunt(
     budgets.require(minutes)
     chosen = seeds.fresh() if options.seed is None else options.seed
     again = campaigning.command(sys.argv[1:], chosen, is_given=options.seed is not None)
-    campaign = options.planned(
-        chosen, reports=reports, again=again, until_decided=until_decided, locustfile=locustfile
+    campaign = selection.chosen(
+        lambda: options.planned(
+            chosen, reports=reports, again=again, until_decided=until_decided, locustfile=locustfile
+        ),
+        context_of_options,
+        reports=reports,
     )
     at_once = choosing.jobs(jobs, profiles.restore(campaign.cluster), is_forced=options.force)
+    first = len(campaign.runs)
     if minutes is not None:
         campaign = budgets.planned(campaign, minutes, begun_ns=begun_ns, jobs=at_once)
+    if selection.dry_run:
+        return _show(campaign, first, at_once, reports, output, is_quiet=quiet)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
-        out.note(f"seed {chosen}")
+        out.note(f"seed {campaign.seed}")
+        for text in campaign.selection:
+            out.note(text)
         made = campaigning.make(
             campaign,
             reports=reports,
@@ -133,6 +143,25 @@ def hunt(
         names = ", ".join(options.subject or ["python"])
         _remember(made, campaign, reports, subject=names, seconds=seconds, summary=summary, out=out)
     return made.exit_code
+
+
+def _show(
+    campaign: "campaign_plan.CampaignPlan",
+    first: int,
+    jobs: int,
+    reports: pathlib.Path,
+    form: str,
+    *,
+    is_quiet: bool,
+) -> int:
+    """Print what a campaign would make, whose first round has `first` runs."""
+    from harness.campaign.selection import forecasts
+
+    found = forecasts.forecast(campaign, jobs=jobs, reports=reports, first=first)
+    with outputs.chosen(form, quiet=is_quiet) as out:
+        out.note(f"seed {campaign.seed}")
+        run_selection.show(found, out)
+    return 0
 
 
 def _summarize(

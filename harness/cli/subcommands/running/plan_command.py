@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import choosing
-from harness.cli.campaigns import campaign_options
+from harness.cli.campaigns import campaign_options, run_selection
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ SHARDS_MAX = 10_000
 @choosing.with_groups
 def plan(
     options: campaign_options.CampaignOptions,
+    keyword: run_selection.Keyword = "",
     shards: Annotated[
         int,
         typer.Option(min=1, max=SHARDS_MAX, help="Number of shards: as many machines can work."),
@@ -48,12 +49,14 @@ def plan(
     write the same file.
     """
     from harness import seeds
-    from harness.campaign.sharding import balancing, sharded_plans
+    from harness.campaign.selection import expressions, run_durations
+    from harness.campaign.sharding import sharded_plans
 
     chosen = seeds.fresh() if options.seed is None else options.seed
     again = same_campaign(sys.argv[1:], chosen, is_given=options.seed is not None)
     campaign = options.planned(chosen, reports=reports, again=again)
-    durations = balancing.known_durations(reports)
+    campaign = expressions.select(campaign, keyword)
+    durations = run_durations.known(reports)
     made = sharded_plans.make(campaign, shards=shards, durations=durations)
     sharded_plans.write(file, made)
     with outputs.chosen(quiet=quiet) as out:

@@ -1,11 +1,8 @@
 """Runs are divided among shards so that these take the same time."""
 
 import collections
-import json
-import pathlib
 
 import hypothesis
-import pytest
 from hypothesis import strategies
 
 from harness.campaign.sharding import balancing
@@ -42,32 +39,3 @@ def test_no_shard_is_empty_and_none_has_more_than_the_fair_share_and_one_run(
             work[number] += seconds
         known = [seconds for seconds in expected if seconds is not None]
         assert max(work.values()) <= sum(known) / shards + max(known) + 1e-9
-
-
-def write(reports: pathlib.Path, name: str, *results: dict[str, object]) -> pathlib.Path:
-    folder = reports / "campaigns" / name
-    folder.mkdir(parents=True)
-    lines = [json.dumps({"scenario": "churn", "subject": "correct"} | item) for item in results]
-    (folder / "results.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    return folder
-
-
-def test_durations_are_those_of_earlier_campaigns(tmp_path: pathlib.Path) -> None:
-    write(tmp_path, "a", {"seconds": 2.0}, {"seconds": 4.0}, {"seconds": 99.0, "error": "it died"})
-    write(tmp_path, "b", {"seconds": 6.0}, {"subject": "x", "seconds": 1.0})
-    assert balancing.known_durations(tmp_path) == {("churn", "correct"): 4.0, ("churn", "x"): 1.0}
-
-
-def test_further_attempts_count_for_their_run(tmp_path: pathlib.Path) -> None:
-    attempts = [{"seconds": 5.0, "attempt": number} for number in range(3)]
-    write(tmp_path, "a", *attempts, {"seconds": 5.0, "attempt": 0})
-    assert balancing.known_durations(tmp_path) == {("churn", "correct"): 10.0}
-
-
-@pytest.mark.parametrize("content", ["{", '{"scenario": 5}\n', "[" * 100_000, "\x00"])
-def test_damaged_campaigns_are_left_out(tmp_path: pathlib.Path, content: str) -> None:
-    write(tmp_path, "a", {"seconds": 2.0})
-    (write(tmp_path, "b") / "results.jsonl").write_text(content)
-    (tmp_path / "campaigns" / "c").mkdir()
-    assert balancing.known_durations(tmp_path) == {("churn", "correct"): 2.0}
-    assert balancing.known_durations(tmp_path / "none") == {}

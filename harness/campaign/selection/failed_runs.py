@@ -1,0 +1,133 @@
+"""The runs of the newest campaign that were not as expected, to be made again (`--last-failed`).
+
+As with pytest, a campaign in which nothing failed is made again as a whole; and a failed run stays
+failed until it was made again: one that a campaign of failed runs did not come to is among the next
+ones.
+"""
+
+import dataclasses
+import pathlib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from harness import clocks, errors
+from harness.campaign import campaign_plan, results
+from harness.history import campaign_folders, files, report_folders, subject_names
+
+_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Campaign:
+    """An earlier campaign."""
+
+    folder: pathlib.Path
+    plan: campaign_plan.CampaignPlan
+    made: list[results.RunResult]
+
+    @property
+    def failed(self) -> list[campaign_plan.PlannedRun]:
+        """The planned runs that were not as expected in their last attempt."""
+        last = {result.number: result for result in results.in_plan_order(self.made)}
+        return [run for run in self.plan.runs if self._has_failed(last.get(run.number))]
+
+    def _has_failed(self, result: results.RunResult | None) -> bool:
+        if result is None or result.cut:
+            return bool(self.plan.failed_in)
+        return not result.is_as_expected
+
+
+def newest(reports: pathlib.Path) -> Campaign:
+    """Return the newest campaign of a folder of reports.
+
+    Raises UsageError if there is none, or it is damaged.
+    """
+    folders = report_folders.folders(reports / campaign_folders.FOLDER)
+    found = max(filter(campaign_folders.is_one, folders), default=None)
+    if found is None:
+        raise errors.UsageError(
+            f"expected a campaign in {reports}, whose failed runs --last-failed makes again, but "
+            "there is none: name its folder with --reports, or leave --last-failed out"
+        )
+    try:
+        return read(found)
+    except errors.HistoryError as error:
+        raise errors.UsageError(
+            f"expected a whole campaign for --last-failed, got one that is damaged ({error}): "
+            f"remove {found}, or leave --last-failed out"
+        ) from error
+
+
+def read(folder: pathlib.Path) -> Campaign:
+    """Return a campaign with the whole lines of its results.
+
+    Raises HistoryError if it is damaged.
+    """
+    plan = campaign_plan.read(folder / campaign_folders.PLAN)
+    path, lines = folder / campaign_folders.RESULTS, b""
+    if path.exists():
+        lines = files.read_small(path).rpartition(b"\n")[0]
+    try:
+        made = [msgspec.json.decode(line, type=results.RunResult) for line in lines.splitlines()]
+    except _DECODING as error:
+        raise errors.HistoryError(f"{path}: expected a result on each line ({error})") from error
+    return Campaign(folder=folder, plan=plan, made=made)
+
+
+def planned(earlier: Campaign, reports: pathlib.Path) -> campaign_plan.CampaignPlan:
+    """Return the plan that makes the failed runs again with their seeds; all, if none failed.
+
+    Its subjects are as they are now. Raises UsageError or ScenarioError for one that is gone.
+    """
+    chosen = earlier.failed or earlier.plan.runs
+    chosen, versions = _as_they_are_now(earlier.plan, chosen)
+    return msgspec.structs.replace(
+        earlier.plan,
+        reports=str(reports.resolve()),
+        started=clocks.wall_text(),
+        until_decided="",
+        minutes=0,
+        deadline_ns=None,
+        done=[],
+        again=[],
+        exit_first=False,
+        selection=[told(earlier)],
+        failed_in=earlier.folder.name if earlier.failed else "",
+        versions=versions,
+        runs=[msgspec.structs.replace(run, number=at) for at, run in enumerate(chosen, start=1)],
+    )
+
+
+def told(earlier: Campaign) -> str:
+    """Return the sentence that says which runs are made again."""
+    made = len({result.number for result in earlier.made if not result.cut})
+    name, failed, planned = earlier.folder.name, len(earlier.failed), len(earlier.plan.runs)
+    if not failed:
+        return f"nothing failed in {made} runs of {name}, so all {planned} were to be made again"
+    return f"only what failed in {name}, {failed} of {planned} runs, was to be made again"
+
+
+def _as_they_are_now(
+    plan: campaign_plan.CampaignPlan, runs: Sequence[campaign_plan.PlannedRun]
+) -> tuple[list[campaign_plan.PlannedRun], dict[str, str]]:
+    """Return the runs with the names that their schedulers have now, and the versions."""
+    names: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    for key, run in _kinds(runs).items():
+        _, resolved = campaign_plan.resolve(plan, run)
+        versions |= resolved.versions
+        names[key] = subject_names.of_plan(resolved)
+    return [
+        msgspec.structs.replace(run, tested=names[_kind(run)] if run.tested else "") for run in runs
+    ], versions
+
+
+def _kinds(runs: Iterable[campaign_plan.PlannedRun]) -> dict[str, campaign_plan.PlannedRun]:
+    return {_kind(run): run for run in runs}
+
+
+def _kind(run: campaign_plan.PlannedRun) -> str:
+    """Return what decides the schedulers of a run, as a text."""
+    settings = (run.scenario, run.subjects, run.claim_controller, run.remedies, run.release)
+    return msgspec.json.encode(settings).decode()

@@ -1,0 +1,143 @@
+"""`--exit-first`: what ends a campaign, and what is said of the rest."""
+
+import pathlib
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from harness import clocks, errors
+from harness.campaign import (
+    campaign_documents,
+    campaign_plan,
+    endings,
+    hunting,
+    plugin,
+    results,
+    summaries,
+)
+from harness.campaign.endings import Ending
+from harness.run import deadlines
+from tests.support import shards
+
+Made = Mapping[int, list[results.RunResult]]
+
+
+def plan(**changes: object) -> campaign_plan.CampaignPlan:
+    """Four runs of the subject and two of a control."""
+    return msgspec.structs.replace(
+        shards.campaign(subjects=4, controls=2), **{"exit_first": True, **changes}
+    )
+
+
+RUNS = plan().runs
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[results.RunResult]]:
+    """Number of a run -> the results of its attempts, of which it takes the next one."""
+    made = {run.number: [shards.result(run)] for run in RUNS}
+    monkeypatch.setattr(
+        plugin.RunItem, "_attempt", lambda item, attempt: made[item._run.number][attempt]
+    )
+    return made
+
+
+def hunt(folder: pathlib.Path, **changes: object) -> hunting.Hunted:
+    return hunting.hunt(plan(**changes), folder, listener=lambda result: None)
+
+
+def document(found: hunting.Hunted, folder: pathlib.Path) -> campaign_documents.CampaignDocument:
+    return campaign_documents.document(
+        results.rows(found.results), plan(), folder, ending=found.ending
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "worse", "verdict", "code"),
+    [
+        (2, [shards.violated(RUNS[1])], "INVALID", 10),
+        (2, [shards.result(RUNS[1], verdict=shards.UNKNOWN)], "UNKNOWN", 20),
+        (2, [shards.result(RUNS[1], verdict=None, error="no engine")], "ERROR", 1),
+        (2, [shards.result(RUNS[1], verdict=None, error="x", is_usage_error=True)], "ERROR", 2),
+        (5, shards.missed(RUNS[4]), "UNKNOWN", 20),
+    ],
+)
+def test_the_first_run_that_is_not_as_expected_ends_it(
+    tmp_path: pathlib.Path,
+    made: dict[int, list[results.RunResult]],
+    number: int,
+    worse: list[results.RunResult],
+    verdict: str,
+    code: int,
+) -> None:
+    made[number] = worse
+    found = hunt(tmp_path)
+    assert {result.number for result in found.results} == set(range(1, number + 1))
+    assert found.ending is Ending.FIRST
+    said = document(found, tmp_path)
+    assert (said.verdict, said.exit_code) == (verdict, code)
+    assert (
+        "it ended at the first run that was not as expected (--exit-first), so that "
+        f"{6 - number} of 6 planned runs were not made" in said.summary
+    )
+    left = ["no run was made of: pod-churn with gather-not-atomic"] if number == 2 else []
+    assert said.notes == left
+    text = (tmp_path / summaries.JUNIT_NAME).read_text()
+    assert text.count("<skipped") == 6 - number
+    assert "another run ended the campaign (--exit-first)" in text
+
+
+def test_a_control_that_is_caught_by_its_next_attempt_ends_nothing(
+    tmp_path: pathlib.Path, made: dict[int, list[results.RunResult]]
+) -> None:
+    made[5] = [*shards.missed(RUNS[4], 2), shards.result(RUNS[4], attempt=2)]
+    found = hunt(tmp_path)
+    assert not found.ending
+    assert not endings.has_ended(tmp_path)
+    assert (document(found, tmp_path).verdict, len(found.results)) == ("VALID", 8)
+
+
+def test_all_runs_are_made_without_the_option(
+    tmp_path: pathlib.Path, made: dict[int, list[results.RunResult]]
+) -> None:
+    made[1] = [shards.violated(RUNS[0])]
+    assert len(hunt(tmp_path, exit_first=False).results) == 6
+
+
+def test_a_campaign_that_its_last_run_ends_was_whole(
+    tmp_path: pathlib.Path, made: dict[int, list[results.RunResult]]
+) -> None:
+    made[6] = shards.missed(RUNS[5])
+    found = hunt(tmp_path)
+    assert not found.ending
+    assert "--exit-first" not in document(found, tmp_path).summary
+
+
+def test_what_was_not_made_is_never_valid(tmp_path: pathlib.Path) -> None:
+    """The control was caught once and missed once: its row is as expected, the end was not."""
+    found = [*(shards.result(run) for run in RUNS[:5]), *shards.missed(RUNS[5])]
+    whole = campaign_documents.document(results.rows(found), plan(), tmp_path)
+    assert whole.verdict == "VALID"
+    ended = campaign_documents.document(results.rows(found), plan(), tmp_path, ending=Ending.FIRST)
+    assert (ended.verdict, ended.exit_code) == ("UNKNOWN", 20)
+
+
+def test_a_run_under_way_is_cut(tmp_path: pathlib.Path) -> None:
+    deadline = deadlines.Deadline(has_ended=lambda: endings.has_ended(tmp_path))
+    deadline.require_time()
+    assert deadline.left_s() > 0
+    endings.end(tmp_path)
+    with pytest.raises(errors.TimeUpError):
+        deadline.require_time()
+    assert deadline.has_cut
+    later = deadlines.Deadline(clocks.monotonic_ns() + 10**12, has_ended=lambda: True)
+    assert later.left_s() == 0
+
+
+def test_a_cut_run_says_why_and_ends_nothing(
+    tmp_path: pathlib.Path, made: dict[int, list[results.RunResult]]
+) -> None:
+    made[1] = [shards.result(RUNS[0], cut=True, verdict=None)]
+    assert not hunt(tmp_path).ending or len(made) == 6
+    assert not endings.has_ended(tmp_path)
