@@ -123,6 +123,28 @@ def checks() -> str:
     )
 
 
+def figures() -> str:
+    """Return the page of the figures that thresholds can be about."""
+    from harness.model import figures as known
+
+    rows = [
+        f"| `{figure.name}` | {figure.unit} | {cell(figure.meaning)} | {_needed(figure)} "
+        f"| {figure.over_runs or 'its own'} | `{figure.file}` |"
+        for figure in known.FIGURES.values()
+    ]
+    head = "| figure | unit | what it is | needs | over the runs of a campaign | from |\n"
+    return (
+        "# Figures\n\n"
+        "What [thresholds](../how-to/thresholds.md) can be about. Those of a run stand below "
+        "`figures` in its verdict.json, under the same names; times are those at which the recorder "
+        "saw the commits.\n\n" + head + "|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def _needed(figure: Any) -> str:
+    return f"{figure.least} {figure.needs}" if figure.least > 1 else str(figure.needs)
+
+
 def defects() -> str:
     """Return the page of the known defects, with how often and how fast each was found."""
     from harness.run.defects import defect_records

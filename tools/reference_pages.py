@@ -57,6 +57,7 @@ PAGES = {
     "docs/reference/tables.md": tables,
     "docs/reference/fault-kinds.md": catalogue_pages.fault_kinds,
     "docs/reference/checks.md": catalogue_pages.checks,
+    "docs/reference/figures.md": catalogue_pages.figures,
     "docs/reference/defects.md": catalogue_pages.defects,
     "docs/reference/worlds.md": catalogue_pages.worlds,
     "docs/reference/driver-rules.md": catalogue_pages.driver_rules,

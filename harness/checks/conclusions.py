@@ -16,6 +16,7 @@ from harness.checks import (
     protocol,
     run_figures,
     scripted_plans,
+    threshold_results,
     verdict_files,
     verdicts,
 )
@@ -50,7 +51,9 @@ def judgement(
     digests = history.digests()
     asked = evidence[used_features.UsedFeatures].asked
     unseen = [*_unseen(results, not_examined, asked)]
-    verdict, reason = conclude(items, results, measured, unseen=unseen)
+    is_certified = all(item.ok for item in items)
+    bounds = threshold_results.of_run(plan.thresholds, measured, is_certified=is_certified)
+    verdict, reason = conclude(items, results, measured, bounds, unseen=unseen)
     was_ended = was_ended_as_planned(verdict, plan, history.phases)
     return verdict_files.Judgement(
         run_id=plan.run_id,
@@ -67,6 +70,10 @@ def judgement(
         checks=results,
         not_examined=not_examined,
         unexamined=unseen,
+        thresholds=bounds,
+        campaign_figures=threshold_results.for_campaign(
+            plan.thresholds, measured, is_certified=is_certified
+        ),
         figures=measured,
         evidence=digests,
         manifest=digests.get(history.directory.manifest.name, ""),
@@ -176,24 +183,28 @@ def conclude(
     items: Iterable[certificate_items.Item],
     results: Sequence[verdicts.CheckResult],
     measured: run_figures.Figures,
+    bounds: Sequence[threshold_results.Result] = (),
     *,
     unseen: Sequence[str] = (),
 ) -> tuple[verdicts.Verdict, str]:
-    """Return the worst verdict of the checks, with its reason in one sentence.
+    """Return the worst verdict of checks and thresholds, with its reason in one sentence.
 
     An incomplete certificate turns VALID into UNKNOWN; it does not weaken INVALID. `unseen` are
     guarantees that were not examined, as the sentence names them.
     """
-    verdict = verdicts.worst(result.verdict for result in results)
+    of_checks = verdicts.worst(result.verdict for result in results)
+    verdict = verdicts.worst([of_checks, threshold_results.worst(bounds)])
     missing = [item for item in items if not item.ok]
     if verdict is verdicts.Verdict.INVALID:
-        return verdict, _violated(results)
+        broken = [_violated(results)] if of_checks is verdict else []
+        return verdict, "; ".join([*broken, *threshold_results.sentences(bounds, verdict)])
     if missing:
         told = "; ".join(f"{item.name}: {item.reason}" for item in missing)
         return verdicts.Verdict.UNKNOWN, told
     if verdict is verdicts.Verdict.UNKNOWN:
-        return verdict, "; ".join(item.reason for item in results if item.verdict is verdict)
-    return verdict, _kept(results, measured, unseen)
+        open_ones = [item.reason for item in results if item.verdict is verdict]
+        return verdict, "; ".join([*open_ones, *threshold_results.sentences(bounds, verdict)])
+    return verdict, _kept(results, measured, bounds, unseen)
 
 
 def _violated(results: Iterable[verdicts.CheckResult]) -> str:
@@ -211,6 +222,7 @@ def _times(count: int) -> str:
 def _kept(
     results: Sequence[verdicts.CheckResult],
     measured: run_figures.Figures,
+    bounds: Sequence[threshold_results.Result],
     unseen: Sequence[str],
 ) -> str:
     allocations = verdicts.counted(measured.allocations, "allocation")
@@ -219,6 +231,8 @@ def _kept(
     held = f"{verdicts.counted(len(results), 'guarantee')} hold{'s' * (len(results) == 1)}"
     claims = verdicts.counted(measured.claims, "claim")
     parts = [f"{held}: {allocations} of {devices}, {claims}, {pods} that ran"]
+    if bounds:
+        parts.append(f"{verdicts.counted(len(bounds), 'threshold')} met")
     if unseen:
         parts.append(f"not examined: {', '.join(unseen)}")
     left = [item for item in results if item.reason.endswith(verdicts.LEFT_OUT)]

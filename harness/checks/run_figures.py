@@ -1,6 +1,9 @@
-"""Figures of a run for tables and charts: counts, rates, latencies. No verdict depends on them."""
+"""Figures of a run: counts, rates, latencies, memory; `model.figures` documents their names.
 
-from collections.abc import Iterable, Sequence
+Tables, charts and comparisons show them. No verdict depends on them but by thresholds.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -12,6 +15,7 @@ from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import records
+from harness.model import naming
 
 MARKS = (1_000, 10_000, 100_000)
 """Numbers of pods at which the memory is compared."""
@@ -61,6 +65,32 @@ def memory_lines(memory: Iterable[ProcessMemory]) -> list[str]:
     ]
 
 
+class PeakMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """The largest samples of memory, in MiB; None without a sample."""
+
+    scheduler_mib: float | None = None
+    """Of several schedulers, the largest."""
+    api_server_mib: float | None = None
+    harness_mib: float | None = None
+    """Recorder, kubelets and load together, each at its largest."""
+
+
+def peaks(memory: Iterable[ProcessMemory]) -> PeakMemory:
+    """Return the largest memory of scheduler, API server and harness; restarted ones count once."""
+    most: dict[str, float] = {}
+    for item in memory:
+        name = naming.first_incarnation(item.process)
+        most[name] = max(item.most_mib, most.get(name, 0.0))
+    subject = {name for name in most if name.startswith(naming.scheduler(0))}
+    harness = most.keys() - subject - {_API_SERVER, naming.CLAIM_CONTROLLER}
+    return PeakMemory(
+        scheduler_mib=max((most[name] for name in subject), default=None),
+        api_server_mib=most.get(_API_SERVER),
+        harness_mib=round(sum(most[name] for name in sorted(harness)), 1) if harness else None,
+    )
+
+
+_API_SERVER = "api-server"
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
@@ -99,8 +129,18 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds from the first allocation to the last; None with fewer than two."""
     allocations_per_s: float | None
     """Rate over `scheduling_seconds`."""
+    pods_per_s: float | None = None
+    """Pods that became Running a second, from the first to the last."""
+    calls_per_s: float | None = None
+    """API calls a second, over `seconds`."""
+    error_rate: float | None = None
+    """Share of the API calls that failed, from 0 to 1; None without calls."""
+    conflict_rate: float | None = None
+    """Share of the API calls that met a conflict."""
     claim_to_allocation: Latency
+    pod_to_bound: Latency = Latency(count=0)
     pod_to_running: Latency
+    peak_memory: PeakMemory = PeakMemory()
     memory: list[ProcessMemory] = []
     """Memory of the processes of the run; empty if it was not recorded."""
     prepared_claims: preparations.Preparations | None = None
@@ -120,6 +160,9 @@ def measure(evidence: protocol.Evidence, answers: Sequence[verdicts.Answer]) -> 
         if isinstance(answer, verdicts.CheckResult)
     }
     span_ns = _span_ns(folded.holds.column("from_ts_ns"))
+    ran_ns = [life.ready_ns for life in folded.pods.values() if life.ready_ns is not None]
+    seconds = _seconds(_span_ns([phase.ts_ns for phase in history.phases]))
+    memory = memory_of(history.processes.records if history.processes else ())
     return Figures(
         claims=len(folded.claims),
         pods=len(folded.pods),
@@ -132,12 +175,18 @@ def measure(evidence: protocol.Evidence, answers: Sequence[verdicts.Answer]) -> 
         violations=sum(counts.values()),
         api_calls=operations.calls,
         api_errors=operations.errors,
-        seconds=_seconds(_span_ns([phase.ts_ns for phase in history.phases])),
+        seconds=seconds,
         scheduling_seconds=_seconds(span_ns),
-        allocations_per_s=round(len(folded.holds) / (span_ns / 1e9), 1) if span_ns else None,
-        claim_to_allocation=_latency(folded.claims.values()),
-        pod_to_running=_latency(folded.pods.values()),
-        memory=memory_of(history.processes.records if history.processes else ()),
+        allocations_per_s=_per_s(len(folded.holds), span_ns),
+        pods_per_s=_per_s(len(ran_ns), _span_ns(ran_ns)),
+        calls_per_s=round(operations.calls / seconds, 1) if seconds else None,
+        error_rate=_share(sum(operations.errors.values()), operations.calls),
+        conflict_rate=_share(operations.conflicts, operations.calls),
+        claim_to_allocation=_latency(folded.claims.values(), lambda life: life.waited_ns),
+        pod_to_bound=_latency(folded.pods.values(), lambda life: life.until_bound_ns),
+        pod_to_running=_latency(folded.pods.values(), lambda life: life.waited_ns),
+        peak_memory=peaks(memory),
+        memory=memory,
         prepared_claims=prepared.totals if history.plan.expected_preparations else None,
         changed_pools=changed.totals if history.plan.pool_changes else None,
     )
@@ -151,8 +200,18 @@ def _seconds(span_ns: int | None) -> float | None:
     return None if span_ns is None else round(span_ns / 1e9, 3)
 
 
-def _latency(lives: Iterable[hold_history.Life]) -> Latency:
-    waits = [life.waited_ns for life in lives if life.waited_ns is not None]
+def _per_s(count: int, span_ns: int | None) -> float | None:
+    return round(count / (span_ns / 1e9), 1) if span_ns else None
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 6) if whole else None
+
+
+def _latency(
+    lives: Iterable[hold_history.Life], wait: Callable[[hold_history.Life], int | None]
+) -> Latency:
+    waits = [waited for life in lives if (waited := wait(life)) is not None]
     if not waits:
         return Latency(count=0)
     p50, p90, p99, top = (round(float(value) / 1e6, 1) for value in np.quantile(waits, QUANTILES))

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from harness import errors, writing
-from harness.checks import run_figures, verdicts
+from harness.checks import run_figures, threshold_results, verdicts
 from harness.checks.certificate import certificate_items
 from harness.checks.progress import (
     claim_progress,
@@ -97,6 +97,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     unexamined: list[str] = msgspec.field(default_factory=list)
     """The guarantees about what the run used of which it judged nothing, or not all, in words; the
     reason of a VALID run names them."""
+    thresholds: list[threshold_results.Result] = msgspec.field(default_factory=list)
+    """The answers of the thresholds per run."""
+    campaign_figures: dict[str, float | None] = msgspec.field(default_factory=dict)
+    """Figures that thresholds per campaign ask for, by their names; None: it is missing."""
     figures: run_figures.Figures
     evidence: dict[str, str]
     """Name of every judged file -> its SHA-256."""
@@ -112,6 +116,11 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         is_excused = self.ended_by_violation and check.check in _AT_REST
         is_unknown = check.verdict is verdicts.Verdict.UNKNOWN
         return not (is_excused and is_unknown) or check.reason.startswith(CHECK_FAILED)
+
+    @property
+    def missed_thresholds(self) -> list[str]:
+        """The thresholds that were not met, each in a clause with what was measured."""
+        return threshold_results.sentences(self.thresholds, verdicts.Verdict.INVALID)
 
     def violations_of(self, check: str) -> int:
         """Return the number of violations that a check found; 0 if it did not run."""
@@ -188,7 +197,9 @@ def _is_same(document: dict[str, Any], judged: dict[str, Any]) -> bool:
     if document["schema"] != judged["schema"]:
         left_out |= judged.keys() - document.keys()
         items = [_without(_NEWER_OF_ITEMS, item) for item in judged["certificate"]]
-        judged = {**judged, "certificate": items}
+        newer = judged["figures"].keys() - document["figures"].keys()
+        measured = _without(newer, judged["figures"])
+        judged = {**judged, "certificate": items, "figures": measured}
     return _without(left_out, document) == _without(left_out, judged)
 
 

@@ -183,6 +183,15 @@ Remedies = Annotated[
         help="Give the Python scheduler or claim controller a remedy against a hazard of today's Kubernetes (may be repeated).",
     ),
 ]
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        metavar="FIGURE<=NUMBER",
+        help="Want this of the figures, in place of the scenario's own threshold: 'pod_to_running.p99_ms<=2000', "
+        "'allocations_per_s>=50', 'campaign:invalid_rate_high<=0.2' (may be repeated).",
+    ),
+]
 Release = Annotated[
     str,
     typer.Option(

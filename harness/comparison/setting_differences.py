@@ -21,6 +21,7 @@ _NO_LOAD = _ABOUT | {
     "plain_hunt",
     "load",
     "recording",
+    "thresholds",
 }
 """Keys of a scenario that do not belong to the load; a key that is not known here does."""
 _DURATION = "traffic.duration_s"

@@ -5,41 +5,35 @@ no part: their load may have been cut short.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from harness.checks import verdicts
 from harness.comparison import documents, run_groups, sides
 from harness.comparison.documents import Answer
-from harness.history import run_folders
+from harness.model import figures
 from harness.seeds import Seeds
 from harness.statistics import rank_tests, rates
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Measure:
-    """A figure that runs are compared by."""
-
-    name: str
-    unit: str
-    of: Callable[[run_folders.Figures], float | None]
-
-
-MEASURES = (
-    Measure("throughput", "allocations/s", lambda figures: figures.allocations_per_s),
-    Measure("claim to allocation, p50", "ms", lambda figures: figures.claim_to_allocation.p50_ms),
-    Measure("claim to allocation, p99", "ms", lambda figures: figures.claim_to_allocation.p99_ms),
-    Measure("pod to Running, p50", "ms", lambda figures: figures.pod_to_running.p50_ms),
-    Measure("pod to Running, p99", "ms", lambda figures: figures.pod_to_running.p99_ms),
+MEASURES = tuple(
+    figures.FIGURES[name]
+    for name in (
+        "allocations_per_s",
+        "claim_to_allocation.p50_ms",
+        "claim_to_allocation.p99_ms",
+        "pod_to_running.p50_ms",
+        "pod_to_running.p99_ms",
+    )
 )
+"""The figures that runs are compared by."""
 
 
 @dataclasses.dataclass(slots=True)
 class Test:
     """One test of a figure, whose answer needs those of all others."""
 
-    measure: Measure
+    measure: figures.Figure
     first: Sequence[float]
     second: Sequence[float]
     seed: int
@@ -63,7 +57,7 @@ class Test:
             self.first, self.second, confidence=rates.CONFIDENCE, seed=self.seed
         )
         return documents.TimeComparison(
-            name=self.measure.name,
+            name=self.measure.title,
             unit=self.measure.unit,
             first=_spread(self.first),
             second=_spread(self.second),
@@ -100,15 +94,15 @@ def tests(first: run_groups.Group, second: run_groups.Group, *, seeds: Seeds) ->
         values = _values(first.runs, measure), _values(second.runs, measure)
         if values[0] and values[1]:
             seed = seeds.derive(
-                first.side, second.side, first.scenario, first.subject, measure.name
+                first.side, second.side, first.scenario, first.subject, measure.title
             )
             p_value = rank_tests.p_value(*values, seed=seed)
             yield Test(measure, *values, seed=seed, p_value=p_value)
 
 
-def _values(runs: Iterable[sides.Run], measure: Measure) -> list[float]:
+def _values(runs: Iterable[sides.Run], measure: figures.Figure) -> list[float]:
     found = (
-        measure.of(run.verdict.figures)
+        figures.value(run.verdict.figures, measure.name)
         for run in runs
         if run.verdict.verdict is not verdicts.Verdict.UNKNOWN
     )

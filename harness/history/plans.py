@@ -25,6 +25,24 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
     """Names of checks that must have examined something."""
 
 
+class Threshold(msgspec.Struct, frozen=True, kw_only=True):
+    """A bound of a figure (`model.figures`): either `max` or `min`."""
+
+    metric: str
+    """Name of the figure: `pod_to_running.p99_ms`."""
+    max: float | None = None
+    min: float | None = None
+    per: Literal["run", "campaign"] = "run"
+    """The runs that it judges: this one, or all of a campaign with its scenario and subject."""
+
+    @property
+    def text(self) -> str:
+        """The threshold as an option takes it: `pod_to_running.p99_ms<=2000`."""
+        scope = "campaign:" * (self.per == "campaign")
+        bound = f">={self.min:.15g}" if self.max is None else f"<={self.max:.15g}"
+        return f"{scope}{self.metric}{bound}"
+
+
 class StartCondition(msgspec.Struct, frozen=True, kw_only=True):
     """A fault begins when another one has taken effect."""
 
@@ -127,6 +145,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     progress_s: float | None = None
     """Seconds without progress after which whatever could go on counts as stuck; None: progress is
     not judged."""
+    thresholds: list[Threshold] = []
+    """Bounds of figures that the run has to keep, and those that its campaign has to keep."""
     faults: list[PlannedFault] = []
     """Faults of the run, in the order of the scenario; empty: none."""
     collects_garbage: bool | None = None

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Iterable
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Schema of verdict.json, which has them."""
 
 

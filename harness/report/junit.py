@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 
-from harness.checks import verdict_files, verdicts
+from harness.checks import threshold_results, verdict_files, verdicts
 from harness.checks.certificate import certificate_items
 from harness.report import escaping, run_facts
 
@@ -20,7 +20,7 @@ def properties(judgement: verdict_files.Judgement, facts: run_facts.RunFacts) ->
 
 
 def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = None) -> str:
-    """Return junit.xml: a test case for the certificate and one for each check.
+    """Return junit.xml: a test case for the certificate, each check and each threshold.
 
     Checks that examined nothing are skipped cases. `more` properties are added to seed, run and
     verdict.
@@ -39,6 +39,8 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
     _add_certificate(certificate, judgement.certificate)
     for check in judgement.checks:
         _add_check(suite, name, check, is_needed=judgement.is_needed(check))
+    for threshold in judgement.thresholds:
+        add_threshold(suite, name, threshold, is_needed=not judgement.ended_by_violation)
     for left in judgement.not_examined:
         case = ET.SubElement(suite, "testcase", classname=name, name=left.check)
         ET.SubElement(case, "skipped", message=f"not examined: {left.reason}")
@@ -92,6 +94,23 @@ def _add_check(
         if explanation
     ]
     _add_output(case, lines)
+
+
+def add_threshold(
+    suite: ET.Element, name: str, found: threshold_results.Result, *, is_needed: bool = True
+) -> ET.Element:
+    """Add a test case that the threshold names, and return it; `name` is its class."""
+    case = ET.SubElement(suite, "testcase", classname=name, name=f"threshold {found.text}")
+    match found.verdict:
+        case verdicts.Verdict.INVALID:
+            ET.SubElement(case, "failure", message=found.reason)
+        case verdicts.Verdict.UNKNOWN if is_needed:
+            ET.SubElement(case, "error", message=found.reason)
+        case verdicts.Verdict.UNKNOWN:
+            ET.SubElement(case, "skipped", message=_not_needed(found.reason))
+        case verdicts.Verdict.VALID:
+            ET.SubElement(case, "system-out").text = found.reason
+    return case
 
 
 def _add_output(case: ET.Element, lines: Sequence[str]) -> None:

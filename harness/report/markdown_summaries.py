@@ -1,8 +1,8 @@
 """summary.md: the verdict on a run in Markdown, for a pull request or a job summary."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from harness.checks import verdict_files, verdicts
+from harness.checks import threshold_results, verdict_files, verdicts
 from harness.report import page_templates, run_facts
 from harness.report.escaping import in_markdown
 
@@ -26,6 +26,7 @@ def _lines(judgement: verdict_files.Judgement, facts: run_facts.RunFacts) -> Ite
     yield ""
     yield from _violations(judgement)
     yield from _gaps(judgement)
+    yield from threshold_lines(judgement.thresholds)
     yield "| | |"
     yield "|---|---|"
     for name, value in _facts(judgement, facts):
@@ -40,6 +41,14 @@ def _violations(judgement: verdict_files.Judgement) -> Iterator[str]:
     left = judgement.figures.violations - min(len(found), VIOLATIONS_MAX)
     if left > 0:
         yield f"- and {left} more"
+    if found:
+        yield ""
+
+
+def threshold_lines(found: Sequence[threshold_results.Result]) -> Iterator[str]:
+    """Yield a line for each threshold, and an empty one after them."""
+    for item in found:
+        yield f"- {page_templates.SYMBOLS[item.verdict]} {in_markdown(item.sentence)}"
     if found:
         yield ""
 

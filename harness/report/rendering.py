@@ -212,11 +212,12 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
 def _headline(judgement: verdict_files.Judgement) -> str:
     match judgement.verdict:
         case verdicts.Verdict.INVALID:
-            return "; ".join(
+            broken = [
                 _broken(check)
                 for check in judgement.checks
                 if check.verdict is verdicts.Verdict.INVALID
-            )
+            ]
+            return "; ".join([*broken, *judgement.missed_thresholds])
         case verdicts.Verdict.UNKNOWN:
             return "inconclusive"
         case verdicts.Verdict.VALID:

@@ -28,6 +28,7 @@ from harness.scenario import (
     profiles,
     script_specs,
     specs,
+    threshold_specs,
     traffic_specs,
 )
 from harness.scenario.object_sets import objections
@@ -234,6 +235,7 @@ def plan(
         progress_s=scenario.progress_s,
         known_to_fail=scenario.known_to_fail,
         requirements=plans.Requirements(**scenario.load.model_dump()),
+        thresholds=[plans.Threshold(**one.model_dump()) for one in scenario.thresholds],
         expected_operations=[*scenario.traffic.process_names, *faults.kubelets],
         remote_operations=(scenario.traffic.process_names if scenario.traffic.is_remote else []),
         expected_preparations=faults.kubelets,
@@ -309,6 +311,7 @@ def again(
     """Return the arguments of `flake-hunt` that repeat a run, in the folder of the first run."""
     options = [
         ("--set", loaded.overrides),
+        (threshold_specs.OPTION, loaded.thresholds),
         ("--defect", defects),
         ("--remedy", remedies),
         ("--as", [release] if release else []),

@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import Sequence
 
 from harness import errors
-from harness.scenario import pool_specs, possibility, specs
+from harness.scenario import pool_specs, possibility, specs, threshold_specs
 from harness.scenario.imported import imported_specs, importing
 from harness.scenario.object_sets import reading
 from harness.scenario.toml_files import documents
@@ -35,6 +35,8 @@ class Loaded:
     """The path or name on the command line."""
     overrides: Sequence[str] = ()
     """The `key=value` overrides."""
+    thresholds: Sequence[str] = ()
+    """The thresholds of options, such as `claims>=900`."""
     pool_objects: importing.Imported | None = None
     """The objects of `pools.from`; None without."""
 
@@ -70,10 +72,13 @@ def plain_hunt_names() -> list[str]:
     return [name for name in SHELF.names() if load(name).scenario.plain_hunt]
 
 
-def load(name: str, *, overrides: Sequence[str] = ()) -> Loaded:
+def load(
+    name: str, *, overrides: Sequence[str] = (), given_thresholds: Sequence[str] = ()
+) -> Loaded:
     """Load the scenario of this path or name, with `key=value` overrides (dotted keys).
 
-    Raises ScenarioError if it is missing, invalid, or cannot be satisfied.
+    `given_thresholds` are those of options. Raises ScenarioError if it is missing, invalid, or
+    cannot be satisfied.
     """
     path = SHELF.find(name)
     document, text = SHELF.read(path, overrides)
@@ -81,7 +86,8 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Loaded:
     _read_objects(document, path, overrides)
     scenario: specs.Scenario = SHELF.validate(document, path)
     pools, pool_objects = _with_objects(scenario.pools, _folder(path, overrides))
-    scenario = scenario.model_copy(update={"pools": pools})
+    decided = threshold_specs.with_options(scenario.thresholds, given_thresholds)
+    scenario = scenario.model_copy(update={"pools": pools, "thresholds": decided})
     _require_possible(scenario, path)
     return Loaded(
         scenario=scenario,
@@ -89,6 +95,7 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Loaded:
         path=path,
         given=name,
         overrides=tuple(overrides),
+        thresholds=tuple(given_thresholds),
         pool_objects=pool_objects,
     )
 

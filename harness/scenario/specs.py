@@ -13,6 +13,7 @@ from harness.scenario import (
     pool_specs,
     script_specs,
     subject_specs,
+    threshold_specs,
     traffic_specs,
 )
 from harness.scenario.fault_kinds import fault
@@ -109,6 +110,11 @@ class Scenario(Spec):
     """Known defects that campaigns use as positive controls of this scenario."""
     faults: Annotated[list[fault_kinds.AnyFault], pydantic.Field(max_length=fault.FAULTS_MAX)] = []
     """Faults; all are healed when the load has ended, and progress is judged from then on."""
+    thresholds: Annotated[
+        list[threshold_specs.ThresholdSpec],
+        pydantic.Field(max_length=threshold_specs.THRESHOLDS_MAX),
+    ] = []
+    """Bounds of latencies, rates, memory and numbers, which decide like checks."""
     plain_hunt: bool = False
     """`flake-hunt hunt` without names includes it; `hunt --all` runs every shipped scenario."""
     known_to_fail: str = ""
@@ -190,6 +196,11 @@ class Scenario(Spec):
     @pydantic.model_validator(mode="after")
     def _require_consistent_faults(self) -> Self:
         fault_kinds.require_consistent(self.faults)
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _require_consistent_thresholds(self) -> Self:
+        threshold_specs.require_consistent(self.thresholds)
         return self
 
     @pydantic.model_validator(mode="after")

@@ -42,6 +42,7 @@ GENERATED = {
     "defects.md",
     "fault-kinds.md",
     "packages.md",
+    "figures.md",
     "scenario-keys.md",
     "scenarios.md",
     "tables.md",

@@ -38,6 +38,12 @@ class Operations:
         return read(evidence.history)
 
     @property
+    def conflicts(self) -> int:
+        """The number of calls that met a conflict."""
+        answers = ((what.split(" "), count) for what, count in self.errors.items())
+        return sum(count for words, count in answers if str(CONFLICT) in words[2:3])
+
+    @property
     def most_frequent_error(self) -> str:
         """The most frequent error with its count; empty if all calls succeeded."""
         if not self.errors:

@@ -78,6 +78,8 @@ class Life:
     seen_ns: int
     ready_ns: int | None = None
     """First allocation of a claim, first `Running` of a pod; None: never."""
+    bound_ns: int | None = None
+    """First version of a pod with a node; None: never, or it is a claim."""
     gone_ns: int | None = None
     namespace: str = ""
     number: int = 0
@@ -93,9 +95,15 @@ class Life:
     @property
     def waited_ns(self) -> int | None:
         """Nanoseconds until ready; None if never ready or if the clock went back."""
-        if self.ready_ns is None or self.ready_ns < self.seen_ns:
-            return None
-        return self.ready_ns - self.seen_ns
+        return self._until(self.ready_ns)
+
+    @property
+    def until_bound_ns(self) -> int | None:
+        """Nanoseconds until bound; None if never bound or if the clock went back."""
+        return self._until(self.bound_ns)
+
+    def _until(self, ts_ns: int | None) -> int | None:
+        return None if ts_ns is None or ts_ns < self.seen_ns else ts_ns - self.seen_ns
 
 
 class HoldColumns(Sequence[Hold]):

@@ -223,6 +223,8 @@ class HoldHistory(folders.Folder):
     def _fold_pod(self, seen: observations.SeenPod) -> None:
         meta, phase = seen.object.metadata, seen.object.status.phase
         life = self.pods.get(meta.uid) or _begun(self.pods, meta, seen.ts_ns)
+        if life.bound_ns is None and seen.object.spec.node_name:
+            life.bound_ns = seen.ts_ns
         if seen.is_gone:
             life.gone_ns = seen.ts_ns
         elif phase == "Running" and life.ready_ns is None:

@@ -253,6 +253,7 @@ def _details(
     if judgement.verdict is verdicts.Verdict.UNKNOWN:
         yield from _unanswered(judgement)
     if is_verbose:
+        yield from (item.sentence for item in judgement.thresholds)
         for left in judgement.not_examined:
             yield f"not examined: {left.check} ({left.reason})"
     yield _amounts(judgement.figures)
@@ -274,10 +275,13 @@ def _certificate(judgement: verdict_files.Judgement, *, is_verbose: bool) -> Ite
 
 
 def _unanswered(judgement: verdict_files.Judgement) -> Iterator[str]:
-    """Yield the checks that have no answer, such as one whose plug-in is not installed."""
+    """Yield the checks and thresholds without an answer, such as one whose plug-in is missing."""
     for check in judgement.checks:
         if check.verdict is verdicts.Verdict.UNKNOWN:
             yield f"no answer: {check.check}: {check.reason.removeprefix(f'{check.check}: ')}"
+    for item in judgement.thresholds:
+        if item.verdict is verdicts.Verdict.UNKNOWN:
+            yield f"no answer: {item.sentence}"
 
 
 def _describe(violation: verdicts.Violation) -> Iterator[str]:

@@ -44,7 +44,7 @@ def test_these_schemas_are_read(directory: directories.RunDirectory, schema: int
 @pytest.mark.parametrize("schema", [4, verdicts.SCHEMA_VERSION + 1])
 def test_others_are_not(directory: directories.RunDirectory, schema: int) -> None:
     _change(directory, lambda document: document.update(schema=schema))
-    with pytest.raises(errors.VerdictError, match=f"expected schema 5 to 7, got {schema}"):
+    with pytest.raises(errors.VerdictError, match=f"expected schema 5 to 8, got {schema}"):
         verdict_files.read(directory)
 
 

@@ -49,7 +49,7 @@ DAMAGES: dict[str, tuple[Change, str]] = {
         lambda made: made.verdict.write_bytes(b'{"schema":7,"x":' + b"[" * 100_000),
         "damaged",
     ),
-    "a newer schema": (_edited(schema=99), "has schema 99, expected 4 to 7"),
+    "a newer schema": (_edited(schema=99), "has schema 99, expected 4 to 8"),
     "of another run": (_edited(run_id="other"), "is about run 'other', not 'one'"),
     "without figures": (_edited(figures={}), "is damaged"),
     "a made-up verdict": (_edited(verdict="FINE"), "is damaged"),

@@ -92,8 +92,8 @@ FOREIGN: dict[str, tuple[damages.Damage, str]] = {
     "edited by hand": (_edited(verdict="INVALID"), "it was edited, or written by another version"),
     "a reason edited": (_edited(reason="trust me"), "it was edited"),
     "a certificate emptied": (_edited(certificate=[]), "it was edited"),
-    "of another schema": (_edited(schema=1), "expected schema 5 to 7, got 1"),
-    "of a schema to come": (_edited(schema=99), "expected schema 5 to 7, got 99"),
+    "of another schema": (_edited(schema=1), "expected schema 5 to 8, got 1"),
+    "of a schema to come": (_edited(schema=99), "expected schema 5 to 8, got 99"),
     "of another run": (_of_another_run, "expected the verdict on run f00dfeed, got that on 'another'"),
     "of other records": (_from_elsewhere, "the evidence has changed since (observations.jsonl, operat"),
     "of other evidence": (

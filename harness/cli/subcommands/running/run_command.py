@@ -30,6 +30,7 @@ def run(
             "--set", help="Change a key of the scenario: --set traffic.users=8 (may be repeated)."
         ),
     ] = None,
+    threshold: choosing.Thresholds = None,
     locustfile: choosing.Locustfile = "",
     workers: Annotated[
         Literal["local", "remote"] | None,
@@ -85,7 +86,7 @@ def run(
         changes.append(f"traffic.bind={json.dumps(traffic_bind)}")
     if i_know_it_is_open:
         changes.append("traffic.bind_is_open=true")
-    loaded = loading.load(scenario, overrides=changes)
+    loaded = loading.load(scenario, overrides=changes, given_thresholds=threshold or ())
     held_clusters.prepare()
     traffic = loaded.scenario.traffic
     if not traffic.is_remote:

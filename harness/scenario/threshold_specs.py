@@ -1,0 +1,123 @@
+"""`[[thresholds]]` of scenarios: what figures of runs and campaigns have to be for VALID."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal, Self
+
+import pydantic
+
+from harness import errors, suggestions
+from harness.model import figures
+from harness.scenario.fields import Spec
+from harness.scenario.toml_files import wording
+
+THRESHOLDS_MAX = 64
+OPTION = "--threshold"
+_EXPRESSION = re.compile(r"\s*(campaign:)?\s*([\w.]+)\s*(<=|>=)\s*(\S+)\s*")
+
+
+def _known(name: str) -> str:
+    """Return the name of a figure; raise ValueError for an unknown one."""
+    if name in figures.FIGURES:
+        return name
+    below = [known for known in figures.FIGURES if known.startswith(f"{name}.")]
+    near = "" if below else suggestions.did_you_mean(name, figures.FIGURES)
+    listed = f" The figures are: {', '.join(below or figures.FIGURES)}"
+    raise ValueError(f"expected the name of a figure, with its unit, got {name!r}.{near or listed}")
+
+
+Metric = Annotated[
+    str,
+    pydantic.AfterValidator(_known),
+    pydantic.Field(json_schema_extra={"enum": list(figures.FIGURES)}),
+]
+Bound = Annotated[float, pydantic.Field(allow_inf_nan=False)]
+
+
+class ThresholdSpec(Spec):
+    """A bound of a figure. A run whose figure is beyond it is INVALID; one without it, UNKNOWN."""
+
+    metric: Metric
+    """Name of the figure, such as `pod_to_running.p99_ms`; the name ends with the unit."""
+    max: Bound | None = None
+    """The largest value that is good; a threshold has either `max` or `min`."""
+    min: Bound | None = None
+    """The smallest value that is good."""
+    per: Literal["run", "campaign"] = "run"
+    """`run`: each run is judged. `campaign`: all runs of the scenario with the tested subject are
+    judged together, by the median of a time, rate or share, by the sum of a number, and by the
+    largest memory."""
+
+    @pydantic.model_validator(mode="after")
+    def _require_one_bound(self) -> Self:
+        if (self.max is None) == (self.min is None):
+            got = "neither" if self.max is None else "both: two thresholds can share a metric"
+            raise ValueError(f"{self.metric}: expected either max or min, got {got}")
+        if self.per == "run" and not figures.FIGURES[self.metric].is_of_runs:
+            raise ValueError(
+                f"{self.metric}: expected per = 'campaign' (as an option, campaign:{self.metric}), "
+                "since no single run has it, got 'run'"
+            )
+        return self
+
+
+def require_consistent(found: Iterable[ThresholdSpec]) -> None:
+    """Raise ValueError for two bounds of one kind, and for bounds that nothing can meet."""
+    bounds: dict[tuple[str, str], dict[str, float]] = {}
+    for item in found:
+        name = "min" if item.max is None else "max"
+        mine = bounds.setdefault((item.metric, item.per), {})
+        if name in mine:
+            raise ValueError(
+                f"thresholds: expected one {name} of {item.metric}, got two: remove one"
+            )
+        mine[name] = item.max if item.max is not None else item.min or 0.0
+        if mine.get("min", mine[name]) > mine.get("max", mine[name]):
+            raise ValueError(
+                f"thresholds: expected a min of {item.metric} that is at most its max, got "
+                f"{mine['min']:g} and {mine['max']:g}"
+            )
+
+
+def with_options(own: Sequence[ThresholdSpec], expressions: Sequence[str]) -> list[ThresholdSpec]:
+    """Return the thresholds of a scenario, with those of options in place of its own on a figure.
+
+    An option is `pod_to_running.p99_ms<=2000`, or `campaign:claims>=900`. Raises UsageError if it
+    is neither, or if two contradict each other.
+    """
+    given = [_parsed(expression) for expression in expressions]
+    replaced = {(item.metric, item.per) for item in given}
+    found = [*(item for item in own if (item.metric, item.per) not in replaced), *given]
+    try:
+        require_consistent(found)
+    except ValueError as error:
+        raise errors.UsageError(f"{OPTION}: {error}") from error
+    return found
+
+
+def _parsed(expression: str) -> ThresholdSpec:
+    match = _EXPRESSION.fullmatch(expression)
+    if match is None:
+        raise errors.UsageError(
+            f"expected {OPTION} FIGURE<=NUMBER or FIGURE>=NUMBER, as in "
+            f"'pod_to_running.p99_ms<=2000', got {expression!r:.80}"
+        )
+    scope, metric, comparison, number = match.groups()
+    bound = {"max" if comparison == "<=" else "min": _number(number)}
+    per = "campaign" if scope else "run"
+    try:
+        return ThresholdSpec.model_validate({"metric": metric, "per": per, **bound})
+    except pydantic.ValidationError as error:
+        details = error.errors(include_url=False)[0]
+        known = details.get("ctx", {}).get("error")
+        raise errors.UsageError(
+            f"{OPTION} {expression!r:.80}: {known or wording.expectation(details)}"
+        ) from error
+
+
+def _number(text: str) -> float | str:
+    """Return a number, or the text, which is refused where its place is known."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
