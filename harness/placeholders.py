@@ -1,9 +1,20 @@
 """Placeholders in the words of commands that users give: `{kubeconfig}`."""
 
+import shlex
 import string
 from collections.abc import Collection
 
 from harness import errors
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a command line in shell syntax. Raises UsageError if it is none."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise errors.UsageError(
+            f"expected a command line in shell syntax, got {text!r} ({error})"
+        ) from error
 
 
 def names(word: str, *, of: str) -> list[str]:

@@ -5,11 +5,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.campaign import budgets, campaign_plan, endings, results, sequential_stopping
+from harness.campaign import (
+    budgets,
+    campaign_plan,
+    endings,
+    results,
+    sentences,
+    sequential_stopping,
+)
 from harness.campaign.endings import Ending
+from harness.campaign.programs import tested_programs
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
-from harness.history import subject_names
 from harness.statistics import rates
 from harness.statistics.confidence_sequences import Answer
 
@@ -50,6 +57,9 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     """`VALID`, `INVALID`, `UNKNOWN`, or `ERROR` for a harness error."""
     exit_code: int
     summary: str
+    """One sentence: what was found of the tested program, in how many runs."""
+    program: tested_programs.TestedProgram | None = None
+    """The program of a test; None: a hunt."""
     directory: str
     started: str
     """Time in UTC, `2026-01-31T23:59:59Z`; empty if it is not known."""
@@ -87,8 +97,9 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentences(self) -> list[str]:
-        """The answers and notes."""
-        return [*self.answers, *self.notes]
+        """The answers and notes, and what a test left out and did not try."""
+        program = self.program
+        return [*self.answers, *self.notes, *(program.sentences if program else ())]
 
     @property
     def headline(self) -> str:
@@ -127,12 +138,14 @@ def document(
         exit_code=code,
         summary="; ".join(
             [
-                summary(table),
+                sentences.of_table(table, plan.program.title if plan.program else ""),
                 *_answers(decided),
                 *_counted(problems),
+                *(plan.program.counted if plan.program else ()),
                 *budgets.summary(left, plan, ending=ending, not_made=endings.not_made(plan, found)),
             ]
         ),
+        program=plan.program,
         directory=str(folder.resolve()),
         started=plan.started,
         command=plan.again,
@@ -190,37 +203,3 @@ def _row(row: results.Row) -> Row:
         high=high,
         runs=list(row.runs),
     )
-
-
-def summary(table: Sequence[results.Row]) -> str:
-    """Return the figures of a campaign in one line."""
-    tested = results.of_purpose(table, Purpose.SUBJECT)
-    runs = sum(len(row.runs) - row.missing for row in tested)
-    doubles = sum(row.double_allocations for row in tested)
-    stuck = sum(row.stuck for row in tested)
-    what = verdicts.counted(doubles, "double allocation") + f", {stuck} STUCK" * (stuck > 0)
-    parts = [f"{what} in {verdicts.counted(runs, 'run')} of {_subject(tested)}"]
-    for purpose, words in (
-        (Purpose.CONTROL, "positive controls caught"),
-        (Purpose.HAZARD, "known hazards shown"),
-        (Purpose.REMEDY, "remedies VALID"),
-    ):
-        group = results.of_purpose(table, purpose)
-        if group:
-            good = sum(row.is_as_expected for row in group)
-            parts.append(f"{good} of {len(group)} {words}")
-    if unexamined := sorted(
-        {name for row in tested for run in row.runs for name in run.unexamined}
-    ):
-        parts.append(f"not examined in every run: {', '.join(unexamined)}")
-    if missing := sum(row.missing for row in table):
-        parts.append(f"{verdicts.counted(missing, 'planned run')} without a result")
-    return "; ".join(parts)
-
-
-def _subject(tested: Sequence[results.Row]) -> str:
-    """Return the tested subjects; only ours without defects is called correct."""
-    names = dict.fromkeys(row.subject for row in tested)
-    if all(map(subject_names.is_correct, names)):
-        return "the correct subject"
-    return ", ".join(names)

@@ -8,6 +8,7 @@ import msgspec
 
 from harness import clocks, errors, regular_files, seeds, writing
 from harness.campaign import results
+from harness.campaign.programs import fitting, tested_programs
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.history import plans, subject_names
@@ -128,6 +129,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of `flake-hunt` that repeat the campaign; empty if no command does."""
     versions: dict[str, str] = {}
     """Versions of Flake Hunt, its libraries and the schedulers."""
+    program: tested_programs.TestedProgram | None = None
+    """The program of a test; None: a hunt."""
     runs: list[PlannedRun]
 
 
@@ -149,6 +152,7 @@ def plan(
     again: Sequence[str] = (),
     until_decided: str = "",
     locustfile: str = "",
+    program: tested_programs.TestedProgram | None = None,
 ) -> CampaignPlan:
     """Return the plan of a campaign.
 
@@ -157,8 +161,8 @@ def plan(
     `remedies`
     change the Python scheduler in these runs, and `release` makes it like that one. `again` are
     the arguments of `flake-hunt` that repeat the campaign. With `until_decided`, `repeat` is the
-    most runs of each subject. `locustfile` has the users of all runs. Raises ScenarioError or
-    UsageError for runs that cannot work.
+    most runs of each subject. `locustfile` has the users of all runs. `program` takes the place of
+    `subjects`. Raises ScenarioError or UsageError for runs that cannot work.
     """
     known_defects.require_known(defects or ())
     profile = cluster or profiles.load("embedded")
@@ -167,6 +171,8 @@ def plan(
     versions: dict[str, str] = {}
     for name in scenarios:
         loaded = loading.load(name, overrides=launching.override(locustfile))
+        if program is not None:
+            subjects = subjects_of(program, loaded.scenario)
         resolved = run_plan.plan(
             loaded,
             seed=seed,
@@ -182,13 +188,14 @@ def plan(
         kinds = _kinds(
             name,
             loaded.scenario,
-            defects=defects,
+            defects=fitting.controls(program, loaded.scenario) if program else defects,
             remedies=remedies,
             subjects=subjects,
             claim_controller=claim_controller,
             release=release,
             tested=subject_names.of_plan(resolved),
             on=providers.of(profile).capabilities,
+            program=program,
         )
         for kind in kinds:
             times = repeat_controls if kind.purpose is Purpose.CONTROL else repeat
@@ -207,6 +214,7 @@ def plan(
         locustfile=locustfile,
         again=list(again),
         versions=versions,
+        program=program,
         runs=[
             msgspec.structs.replace(run, number=number)
             for number, run in enumerate(longest_first, start=1)
@@ -224,6 +232,7 @@ def _kinds(
     claim_controller: str,
     release: str,
     tested: str,
+    program: tested_programs.TestedProgram | None,
     on: interfaces.Capabilities,
 ) -> Iterator[PlannedRun]:
     """Yield one run of each kind that a scenario needs; they still lack repetition and seed.
@@ -241,7 +250,8 @@ def _kinds(
     own = _controller_of_controls(scenario, claim_controller)
     is_mended = bool(scenario.remedies) and set(scenario.remedies) <= set(remedies)
     is_hazard = hazards.fails_correct_subject(scenario.known_to_fail)
-    purpose = Purpose.HAZARD if is_hazard else Purpose.SUBJECT
+    is_theirs = program is not None and program.kind != PYTHON
+    purpose = _of_hazard(scenario, program) if is_hazard else Purpose.SUBJECT
     is_other = bool(subjects or claim_controller or release)
     if scenario.known_to_fail or is_other or is_mended or not scenario.remedies:
         yield msgspec.structs.replace(
@@ -254,7 +264,7 @@ def _kinds(
             tested=tested,
         )
     ours = msgspec.structs.replace(base, subjects=[PYTHON], claim_controller=own)
-    if scenario.remedies and not is_mended:
+    if scenario.remedies and not is_mended and not is_theirs:
         yield msgspec.structs.replace(ours, purpose=Purpose.REMEDY, remedies=scenario.remedies)
     chosen = controls(scenario, on, own) if defects is None else defects
     known_defects.require_known(chosen)
@@ -262,6 +272,23 @@ def _kinds(
         yield msgspec.structs.replace(
             ours, purpose=Purpose.CONTROL, hypothesis="", defects=[defect]
         )
+
+
+def subjects_of(program: tested_programs.TestedProgram, scenario: specs.Scenario) -> list[str]:
+    """Return the schedulers of a test: the program, as often as the scenario has schedulers."""
+    if program.kind == PYTHON:
+        return []
+    return [program.subject] * len(scenario.subject.schedulers)
+
+
+def _of_hazard(scenario: specs.Scenario, program: tested_programs.TestedProgram | None) -> Purpose:
+    """Return the purpose of the runs of a known hazard."""
+    if program is None:
+        return Purpose.HAZARD
+    must_survive = {"all", scenario.known_to_fail} & {*program.must_survive}
+    if must_survive:
+        return Purpose.SUBJECT
+    return Purpose.HAZARD if program.kind == PYTHON else Purpose.ASKED
 
 
 def _controller_of_controls(scenario: specs.Scenario, chosen: str) -> str:
@@ -305,7 +332,7 @@ def resolve(
         remedies=run.remedies,
         release=run.release,
         cluster=profiles.restore(plan.cluster),
-        until_found=run.purpose.must_fail,
+        until_found=run.purpose.ends_at_first,
         chosen_subjects=run.subjects,
         claim_controller=run.claim_controller,
         binaries=plan.binaries,

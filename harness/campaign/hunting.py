@@ -199,6 +199,8 @@ class _Collector:
                 if name == plugin.RESULT:
                     self._add(msgspec.json.decode(str(value), type=results.RunResult))
         if report.failed and plugin.JUDGED not in dict(report.user_properties):
+            if budgets.has_ended(self._plan):  # the worker was interrupted: the run is cut
+                return
             self._add(_broken(report, self._planned))
 
     def _add(self, result: results.RunResult) -> None:

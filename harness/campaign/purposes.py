@@ -17,13 +17,25 @@ class Purpose(enum.StrEnum):
     """A known defect is enabled, and must be found."""
     HAZARD = "hazard"
     """The scenario is known to fail with the correct subject, as upstream, and must still fail."""
+    ASKED = "asked"
+    """A known hazard, and a program that may have it: either answer is one."""
     REMEDY = "remedy"
     """The remedies of a hazard are enabled, and the subject is expected to be VALID."""
 
     @property
     def must_fail(self) -> bool:
-        """True if a violation is expected, so that a run ends at the first one."""
+        """True if a violation is expected."""
         return self in (Purpose.CONTROL, Purpose.HAZARD)
+
+    @property
+    def is_of_hazard(self) -> bool:
+        """True if violations in the way of a known hazard do not speak against the subject."""
+        return self in (Purpose.HAZARD, Purpose.ASKED)
+
+    @property
+    def ends_at_first(self) -> bool:
+        """True if a run ends at the first violation, and has the longest time for one."""
+        return self.must_fail or self is Purpose.ASKED
 
     @property
     def expected(self) -> verdicts.Verdict:
@@ -43,7 +55,7 @@ class Purpose(enum.StrEnum):
     @property
     def found(self) -> str:
         """The word for a run that found what it must find."""
-        return "shown" if self is Purpose.HAZARD else "caught"
+        return "shown" if self.is_of_hazard else "caught"
 
     @property
     def missed(self) -> str:
@@ -55,5 +67,6 @@ _HEADINGS = {
     Purpose.SUBJECT: "tested subject",
     Purpose.CONTROL: "positive controls",
     Purpose.HAZARD: "known upstream hazards",
+    Purpose.ASKED: "known hazards that the program may have",
     Purpose.REMEDY: "remedies",
 }

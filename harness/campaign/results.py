@@ -68,26 +68,38 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         A run that must fail is known for its double allocations, of devices or of what devices
         share; to be stuck is another failure, unless its defects show in other ways.
         """
-        if self.purpose.must_fail and self.shows_otherwise:
+        if self.purpose.ends_at_first and self.shows_otherwise:
             return self.others + self.stuck > 0
-        if self.purpose.must_fail:
+        if self.purpose.ends_at_first:
             return self.double_allocations + self.consumed_twice > 0
         return self.verdict is verdicts.Verdict.INVALID
 
     @property
     def is_regression(self) -> bool:
-        """True if a hazard of uncoordinated schedulers shows what one of them does by itself."""
-        return (
-            self.purpose is Purpose.HAZARD
-            and self.by_one_scheduler > 0
-            and not hazards.is_of_one_scheduler(self.hypothesis)
-        )
+        """True if a known hazard does not explain what was found.
+
+        A hazard of uncoordinated schedulers does not explain what one of them does by itself, and
+        of a program that may have it, none explains violations of another kind.
+        """
+        if not self.purpose.is_of_hazard:
+            return False
+        by_itself = self.by_one_scheduler > 0 and not hazards.is_of_one_scheduler(self.hypothesis)
+        return by_itself or (self.purpose is Purpose.ASKED and self._of_other_kinds > 0)
+
+    @property
+    def _of_other_kinds(self) -> int:
+        """The number of violations that are not of the kind of its hazard."""
+        if self.shows_otherwise:
+            return self.double_allocations
+        return self.others - self.consumed_twice - self.by_one_scheduler + self.stuck
 
     @property
     def is_as_expected(self) -> bool:
         """True if it is VALID as it should be, or found what it must find and nothing else."""
         if self.purpose.must_fail:
             return self.is_found and not self.is_regression
+        if self.purpose is Purpose.ASKED and self.is_found:
+            return not self.is_regression
         return self.verdict is verdicts.Verdict.VALID
 
     @property
@@ -169,6 +181,8 @@ class Row:
         is_found = self.caught > 0 or not self.purpose.must_fail
         is_known = is_found and not self.has_regression
         is_whole = not self.errors and not self.missing
+        if self.purpose is Purpose.ASKED and self.caught:
+            return is_known and is_whole
         return self.verdict is self.purpose.expected and is_known and is_whole
 
 
@@ -225,7 +239,11 @@ def verdict(table: Sequence[Row]) -> verdicts.Verdict:
     caught or a hazard not shown: it is not known then whether other defects would have been found;
     and without any run.
     """
-    of_subject = [row.verdict for row in table if not row.purpose.must_fail or row.has_regression]
+    of_subject = [
+        row.verdict
+        for row in table
+        if row.has_regression or not (row.purpose.must_fail or row.purpose.is_of_hazard)
+    ]
     missed = [
         verdicts.Verdict.UNKNOWN
         for row in table

@@ -14,11 +14,8 @@ def failure(attempts: Sequence[results.RunResult]) -> str:
     """
     last = attempts[-1]
     if last.is_regression:
-        return (
-            f"INVALID: {last.by_one_scheduler} double allocations of one scheduler by itself, which "
-            f"{last.hypothesis} does not explain: {last.reason}"
-        )
-    if last.is_found and not last.purpose.must_fail:
+        return f"INVALID: {_unexplained(last)}, which {last.hypothesis} does not explain: {last.reason}"
+    if last.is_found and not last.purpose.ends_at_first:
         return f"INVALID: {last.reason}"
     if last.is_missed:
         return (
@@ -26,6 +23,12 @@ def failure(attempts: Sequence[results.RunResult]) -> str:
             f"the last one was {last.verdict}: {last.reason}"
         )
     return ""
+
+
+def _unexplained(run: results.RunResult) -> str:
+    if run.by_one_scheduler:
+        return f"{run.by_one_scheduler} double allocations of one scheduler by itself"
+    return "violations of another kind"
 
 
 def inconclusive(attempts: Sequence[results.RunResult]) -> str:
@@ -40,7 +43,7 @@ def inconclusive(attempts: Sequence[results.RunResult]) -> str:
         return f"UNKNOWN: {last.reason}"
     if last.error:
         return f"ERROR: the run could not be executed: {last.error}"
-    if not last.purpose.must_fail and not last.is_found:
+    if not last.purpose.ends_at_first and not last.is_found:
         return "" if last.verdict is verdicts.Verdict.VALID else f"UNKNOWN: {last.reason}"
     return ""
 
@@ -64,6 +67,6 @@ def _line(run: results.RunResult) -> str:
 
 
 def _mark(run: results.RunResult) -> str:
-    if not run.purpose.must_fail:
+    if not run.purpose.ends_at_first:
         return ""
     return f" ({run.purpose.found})" if run.is_found else f" (not {run.purpose.found})"

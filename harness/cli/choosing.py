@@ -302,12 +302,18 @@ class ProfileOptions:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOptions(ProfileOptions):
+class PlaceOptions(ProfileOptions):
+    """The options about the cluster of runs, and what works on it beside the subject."""
+
+    claim_controller: ClaimController = ""
+    fault_carrier: FaultCarrier = "auto"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions(PlaceOptions):
     """The options about the cluster of runs, and the subject on it."""
 
     subject: Subject = None
-    claim_controller: ClaimController = ""
-    fault_carrier: FaultCarrier = "auto"
 
 
 def with_groups(command: Callable[..., int]) -> Callable[..., int]:

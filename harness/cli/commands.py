@@ -24,6 +24,7 @@ EPILOG = (
 
 PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Run": {
+        "running.test_command": ("test",),
         "running.hunt_command": ("hunt",),
         "running.run_command": ("run",),
         "running.explore_command": ("explore",),

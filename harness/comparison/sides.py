@@ -18,7 +18,7 @@ from harness.history import campaign_folders, report_folders, run_folders
 
 SIDES_MAX = 8
 """Every two are compared: eight have 28 comparisons."""
-_PURPOSES = ("subject", "hazard", "remedy", "control")
+_PURPOSES = ("subject", "hazard", "asked", "remedy", "control")
 """Purposes of runs; of a side only those of the first one that it has are compared."""
 _REASON_MAX = 300
 """Characters of a reason within an error message."""

@@ -7,10 +7,9 @@ command lines.
 
 import dataclasses
 import pathlib
-import shlex
 from collections.abc import Sequence
 
-from harness import errors, suggestions
+from harness import errors, placeholders, suggestions
 from harness.cluster import interfaces
 from harness.cluster.local import binaries
 from harness.extensions import descriptions, discovery
@@ -42,7 +41,7 @@ OWNED = (
 KINDS = ("python", "kube-scheduler", "cluster", "external", "command")
 """The words with which `--subject` begins; anything else is the name of a plug-in."""
 FORMS = (
-    "python, kube-scheduler[=PATH|VERSION], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …', "
+    "python, kube-scheduler[=PATH|VERSION [FLAGS]], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …', "
     "or a plug-in's name"
 )
 """The forms of `--subject`, for error messages and help."""
@@ -72,7 +71,7 @@ def parse(text: str) -> subject_specs.AnyScheduler:
         case "python", "":
             return subject_specs.PythonScheduler()
         case "kube-scheduler", _:
-            return subject_specs.KubeScheduler(kind="kube-scheduler", binary=value)
+            return scheduler_commands.kube_scheduler(value)
         case "cluster", "":
             return subject_specs.ClusterScheduler(kind="cluster")
         case "cluster", _:
@@ -80,7 +79,7 @@ def parse(text: str) -> subject_specs.AnyScheduler:
         case "external", value if value:
             return subject_specs.ExternalScheduler(kind="external", scheduler_name=value)
         case "command", value if value.strip():
-            return subject_specs.CommandScheduler(kind="command", command=_words(value))
+            return subject_specs.CommandScheduler(kind="command", command=placeholders.words(value))
     if plugin := discovery.named("subjects", text, shipped=KINDS):
         described = descriptions.subject(plugin)
         return subject_specs.CommandScheduler(
@@ -263,11 +262,11 @@ def _resolved(
     default = SCHEDULER_NAME if number == 0 else f"{SCHEDULER_NAME}-{number + 1}"
     changes: dict[str, object] = {"scheduler_name": scheduler.scheduler_name or default}
     if isinstance(scheduler, subject_specs.KubeScheduler):
-        changes["binary"] = str(_kube_scheduler(scheduler.binary, folder))
+        changes["binary"] = str(kube_scheduler(scheduler.binary, folder))
     return scheduler.model_copy(update=changes)
 
 
-def _kube_scheduler(chosen: str, folder: str) -> pathlib.Path:
+def kube_scheduler(chosen: str, folder: str) -> pathlib.Path:
     """Return the kube-scheduler of a path or a version; empty: the newest one."""
     if not chosen or binaries.is_version(chosen):
         return binaries.find("kube-scheduler", folder, version=chosen)
@@ -347,12 +346,3 @@ def owned_controllers(subject: subject_specs.SubjectSpec) -> list[str]:
     """Return the process name of the claim controller that the run starts; empty: none."""
     starts = subject.claim_controller not in ("cluster", "external")
     return [naming.CLAIM_CONTROLLER] if starts else []
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise errors.UsageError(
-            f"expected a command line in shell syntax, got {text!r} ({error})"
-        ) from error

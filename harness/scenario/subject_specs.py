@@ -48,6 +48,9 @@ class KubeScheduler(SchedulerSpec):
     """Burst above qps, in requests; 5000 as in upstream's tests."""
     feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
     """--feature-gates."""
+    flags: list[str] = pydantic.Field(default_factory=list)
+    """Further flags, each as one word: --v=4. Those of the generated configuration have no
+    effect."""
 
 
 class ClusterScheduler(SchedulerSpec):

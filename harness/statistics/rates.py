@@ -35,6 +35,11 @@ class Rate:
         """
         return _interval(self.failed, self.runs, CONFIDENCE)
 
+    @property
+    def most(self) -> float:
+        """The exact one-sided bound: the true rate is lower with the confidence; 1 without runs."""
+        return _interval(self.failed, self.runs, 2 * CONFIDENCE - 1)[1]
+
     def __str__(self) -> str:
         """Return `failed in 14 of 20 runs (95 % confidence: 46 % to 88 %)`."""
         low, high = self.interval

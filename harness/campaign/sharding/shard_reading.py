@@ -83,7 +83,7 @@ def rank(attempts: Attempts) -> Rank:
     last = attempts[-1]
     if last.error:
         return Rank.ERROR
-    if last.is_regression or last.is_missed or (last.is_found and not last.purpose.must_fail):
+    if last.is_regression or last.is_missed or (last.is_found and not last.purpose.ends_at_first):
         return Rank.UNEXPECTED
     return Rank.UNKNOWN if last.verdict is verdicts.Verdict.UNKNOWN else Rank.EXPECTED
 

@@ -13,6 +13,7 @@ import msgspec
 
 from harness import errors, regular_files, writing
 from harness.campaign import campaign_plan
+from harness.campaign.programs import tested_programs
 from harness.campaign.selection import run_durations
 from harness.campaign.sharding import balancing
 from harness.extensions import discovery, entry_points
@@ -110,6 +111,8 @@ class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Versions where the plan was made."""
     plugins: list[plans.UsedPlugin] = []
     """Plug-ins where the plan was made."""
+    program: tested_programs.TestedProgram | None = None
+    """The program of a test; None: a hunt."""
     scenarios: list[PlannedScenario]
     runs: list[ShardedRun]
 
@@ -159,6 +162,7 @@ def make(
         selection=plan.selection,
         versions=plan.versions,
         plugins=installed_plugins(),
+        program=plan.program,
         scenarios=[_scenario(name) for name in dict.fromkeys(run.scenario for run in plan.runs)],
         runs=[
             ShardedRun(**msgspec.structs.asdict(run), shard=shard, expected_s=seconds)
@@ -274,5 +278,6 @@ def campaign(
         again=plan.again,
         selection=plan.selection,
         versions=plan.versions,
+        program=plan.program,
         runs=list(runs),
     )

@@ -90,7 +90,25 @@ def _link_worst(found: "Sequence[results.RunResult]", reports: pathlib.Path) -> 
 
 def command(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:
     """Return the arguments of `flake-hunt` that repeat a campaign with its seed."""
-    return [*arguments, *([] if is_given else ["--seed", str(seed)])]
+    if is_given:
+        return [*arguments]
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [*arguments[:end], "--seed", str(seed), *arguments[end:]]
+
+
+def summarize_campaign(
+    path: pathlib.Path | None, made: CampaignOutcome, plan: "campaign_plan.CampaignPlan"
+) -> None:
+    """Append the summary of a campaign to a file; do nothing if `path` is None."""
+    from harness.campaign import results, summaries
+
+    text = summaries.campaign(
+        results.rows(made.results),
+        headline=made.document.headline,
+        seed=plan.seed,
+        answers=made.document.sentences,
+    )
+    summarize(path, text)
 
 
 def summarize(path: pathlib.Path | None, text: str) -> None:

@@ -75,6 +75,8 @@ def line(result: results.RunResult) -> tuple[str, str, str]:
         attempt = f"attempt {result.attempt + 1} of {purposes.ATTEMPTS}"
         word = f"not {result.purpose.found}".upper()
         return word, "bold yellow", f"{about}: {attempt}{then} {took}"
+    if result.purpose.is_of_hazard and result.is_found and not result.is_regression:
+        return result.purpose.found.upper(), "green", f"{about}: {result.reason} {took}"
     if result.purpose.must_fail:
         return result.purpose.found.upper(), "green", f"{about}: {result.reason} {took}"
     style = displaying.STYLES[result.verdict or verdicts.Verdict.UNKNOWN]
@@ -107,15 +109,15 @@ def print_campaign(
     console = displaying.console()
     if not out.is_quiet:
         console.print(_table(table))
-    is_broken = document.exit_code in results.ERRORS
-    style = "bold red" if is_broken else displaying.STYLES[verdicts.Verdict(document.verdict)]
-    shown = rich.markup.escape(escaping.visible(document.summary))
-    console.print(f"[{style}]{document.verdict}[/] {shown}", soft_wrap=True)
     for text in [*document.sentences, *_problems(document.problems)]:
         console.print(f"  {escaping.visible(text)}", markup=False, soft_wrap=True)
     for row in table:
         for error in row.errors:
             console.print(f"  {row.scenario}, {row.subject}: {error}", markup=False, soft_wrap=True)
+    is_broken = document.exit_code in results.ERRORS
+    style = "bold red" if is_broken else displaying.STYLES[verdicts.Verdict(document.verdict)]
+    shown = rich.markup.escape(escaping.visible(document.summary))
+    console.print(f"[{style}]{document.verdict}[/] {shown}", soft_wrap=True)
     if not out.is_quiet:
         console.print(f"  {folder / campaign_folders.INDEX}", markup=False, soft_wrap=True)
 

@@ -31,36 +31,48 @@ def of_command(command: Sequence[str]) -> str:
         program = str(binaries.program(words[0]))
     except errors.UsageError:
         return ""
-    return _asked((program, *words[1:], "--version"))
+    ended, lines = said((program, *words[1:], "--version"))
+    found = _VERSION.search(lines[0]) if lines and ended == 0 else None
+    return found[0] if found else ""
 
 
 @functools.lru_cache(64)
-def _asked(command: tuple[str, ...]) -> str:
+def said(command: tuple[str, ...]) -> tuple[int | None, tuple[str, ...]]:
+    """Return the exit code of a command and the lines that it prints, the first 4 KB of them.
+
+    The code is None if it does not end within TIMEOUT_S, or prints more. Raises UsageError if it
+    cannot be started.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="flake-hunt-version-") as home,
         _started(command, home) as process,
     ):
         deadline_ns = clocks.monotonic_ns() + int(TIMEOUT_S * 1e9)
         output = _read(process.stdout, deadline_ns) if process.stdout else b""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(max(deadline_ns - clocks.monotonic_ns(), 0) / 1e9)
+        if len(output) < _BYTES_MAX:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(deadline_ns - clocks.monotonic_ns(), 0) / 1e9)
         lines = output.decode(errors="replace").strip().splitlines()
-        found = _VERSION.search(lines[0]) if lines and process.returncode == 0 else None
-        return found[0] if found else ""
+        return process.returncode, tuple(lines)
 
 
 @contextlib.contextmanager
 def _started(command: Sequence[str], home: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Start a program that ends with all its children when this is left."""
     known = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
-    process = bound_processes.popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**known, "HOME": home},
-        start_new_session=True,
-    )
+    try:
+        process = bound_processes.popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**known, "HOME": home},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise errors.UsageError(
+            f"expected a program that starts, but {command[0]} does not ({error.strerror})"
+        ) from error
     try:
         yield process
     finally:

@@ -3,12 +3,12 @@
 import dataclasses
 import math
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from harness import placeholders
+from harness import errors, placeholders
 from harness.cluster.local import binaries
 from harness.scenario import subject_specs
 
@@ -169,7 +169,44 @@ def _kube_scheduler_command(
     ]
     if scheduler.feature_gates:
         arguments.append(f"--feature-gates={gates(scheduler.feature_gates)}")
-    return arguments
+    return [*arguments, *scheduler.flags]
+
+
+def kube_scheduler(text: str) -> subject_specs.KubeScheduler:
+    """Return the kube-scheduler of a path or version, which flags may follow in shell syntax.
+
+    Its feature gates become keys of their own, because scenarios need some of them.
+    """
+    words = [text] if not text or pathlib.Path(text).exists() else placeholders.words(text)
+    binary, flags = ("", words) if words[:1] and words[0].startswith("-") else (words[0], words[1:])
+    chosen, others = _feature_gates(flags)
+    return subject_specs.KubeScheduler(
+        kind="kube-scheduler", binary=binary, feature_gates=chosen, flags=others
+    )
+
+
+_GATES = "--feature-gates"
+_SWITCHES = {"true": True, "false": False}
+
+
+def _feature_gates(flags: Sequence[str]) -> tuple[dict[str, bool], list[str]]:
+    """Return the feature gates among flags, and the other flags."""
+    chosen: dict[str, bool] = {}
+    others: list[str] = []
+    left = iter(flags)
+    for flag in left:
+        name, equals, value = flag.partition("=")
+        if name != _GATES:
+            others.append(flag)
+            continue
+        for item in (value if equals else next(left, "")).split(","):
+            gate, _, switch = item.partition("=")
+            if switch.lower() not in _SWITCHES:
+                raise errors.UsageError(
+                    f"expected {_GATES}=NAME=true or NAME=false, got {item!r}: correct it"
+                )
+            chosen[gate] = _SWITCHES[switch.lower()]
+    return chosen, others
 
 
 def _filled(name: str, scheduler: subject_specs.CommandScheduler, context: RunContext) -> list[str]:

@@ -54,9 +54,15 @@ def test_a_campaign(tmp_path: pathlib.Path) -> None:
     of_control = pathlib.Path(control["runs"][-1]["directory"])
     assert (of_control / "verdict.json").is_file()
     assert found["jobs"] == json.loads((of_control / "plan.json").read_bytes())["jobs"] == 2
-    assert "0 double allocations in 1 run of the correct subject" in found["summary"]
-    assert "1 of 1 positive controls caught" in found["summary"]
-    assert "## VALID 0 double allocations in 1 run of" in (tmp_path / "summary.md").read_text()
+    assert (
+        "the correct subject: no double allocation in 1 run (95 %: under 95 % of runs)"
+        in found["summary"]
+    )
+    assert "1 of 1 controls caught" in found["summary"]
+    assert (
+        "## VALID the correct subject: no double allocation in 1 run"
+        in (tmp_path / "summary.md").read_text()
+    )
     require_pages(tmp_path / found["directory"])
     assert found == json.loads((tmp_path / found["directory"] / "results.json").read_bytes())
     index = (tmp_path / "reports" / "index.html").read_text()

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from harness.campaign import campaign_documents, results
+from harness.campaign import results, sentences
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 
@@ -208,14 +208,14 @@ def test_a_planned_run_without_a_result_makes_the_campaign_unknown(
     assert results.exit_code(table, planned=len(found)) == expected
     assert sum(row.missing for row in table) == 1
     assert not any(row.is_as_expected for row in table if row.missing)
-    assert "1 planned run without a result" in campaign_documents.summary(table)
+    assert "1 planned run without a result" in sentences.of_table(table)
 
 
 def test_the_summary_names_what_runs_used_and_did_not_examine() -> None:
     partly = msgspec.structs.replace(run(VALID), unexamined=["granted_shares"])
-    text = campaign_documents.summary(results.rows([run(VALID), partly]))
+    text = sentences.of_table(results.rows([run(VALID), partly]))
     assert text.endswith("; not examined in every run: granted_shares")
-    assert "not examined" not in campaign_documents.summary(results.rows([run(VALID)]))
+    assert "not examined" not in sentences.of_table(results.rows([run(VALID)]))
 
 
 def test_further_attempts_do_not_stand_for_runs_that_were_not_made() -> None:

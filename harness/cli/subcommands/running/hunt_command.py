@@ -137,7 +137,7 @@ def hunt(
         )
         if out.is_json:
             out.document(made.document)
-    _summarize(summary, made, campaign)
+    campaigning.summarize_campaign(summary, made, campaign)
     if minutes is not None:
         seconds = (clocks.monotonic_ns() - begun_ns) / 1e9
         names = ", ".join(options.subject or ["python"])
@@ -162,23 +162,6 @@ def _show(
         out.note(f"seed {campaign.seed}")
         run_selection.show(found, out)
     return 0
-
-
-def _summarize(
-    path: pathlib.Path | None,
-    made: "campaigning.CampaignOutcome",
-    plan: "campaign_plan.CampaignPlan",
-) -> None:
-    """Append the summary of a campaign to a file; None: to none."""
-    from harness.campaign import results, summaries
-
-    text = summaries.campaign(
-        results.rows(made.results),
-        headline=made.document.headline,
-        seed=plan.seed,
-        answers=made.document.sentences,
-    )
-    campaigning.summarize(path, text)
 
 
 def _remember(

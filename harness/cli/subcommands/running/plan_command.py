@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import choosing
-from harness.cli.campaigns import campaign_options, run_selection
+from harness.cli.campaigns import campaign_options, program_options, run_selection
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -21,6 +21,16 @@ SHARDS_MAX = 10_000
 @choosing.with_groups
 def plan(
     options: campaign_options.CampaignOptions,
+    of_program: program_options.ProgramOptions,
+    program: Annotated[
+        str,
+        typer.Option(
+            "--program",
+            metavar="PROGRAM",
+            help="Plan the test of this program, as `flake-hunt test` takes it, with its scenarios, hazards and "
+            "controls; flags for it come after --.",
+        ),
+    ] = "",
     keyword: run_selection.Keyword = "",
     shards: Annotated[
         int,
@@ -54,7 +64,19 @@ def plan(
 
     chosen = seeds.fresh() if options.seed is None else options.seed
     again = same_campaign(sys.argv[1:], chosen, is_given=options.seed is not None)
-    campaign = options.planned(chosen, reports=reports, again=again)
+    if program:
+        campaign = of_program.planned(
+            program,
+            options.scenario or (),
+            place=options,
+            is_whole=options.is_whole,
+            seed=chosen,
+            repeat=campaign_options.REPEAT if options.repeat is None else options.repeat,
+            reports=reports,
+            again=again,
+        )
+    else:
+        campaign = options.planned(chosen, reports=reports, again=again)
     campaign = expressions.select(campaign, keyword)
     durations = run_durations.known(reports)
     made = sharded_plans.make(campaign, shards=shards, durations=durations)

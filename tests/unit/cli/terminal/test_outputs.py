@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import rich.console
 
-from harness.campaign import campaign_documents, campaign_plan, results
+from harness.campaign import campaign_documents, campaign_plan, results, sentences
 from harness.cli.terminal import displaying, outputs, tables
 from harness.cluster import cluster_records
 from harness.cluster.lifecycle import held_clusters
@@ -343,8 +343,8 @@ def test_one_run_is_one_run() -> None:
     table = results.rows(
         [result(purpose="subject", subject="correct", verdict="VALID"), result(**MISSED)]
     )
-    assert campaign_documents.summary(table) == (
-        "0 double allocations in 1 run of the correct subject; 0 of 1 positive controls caught"
+    assert sentences.of_table(table) == (
+        "the correct subject: no double allocation in 1 run (95 %: under 95 % of runs); 0 of 1 controls caught"
     )
 
 
@@ -374,9 +374,11 @@ def _document(table: list[results.Row], folder: pathlib.Path) -> dict[str, Any]:
 
 def test_a_foreign_scheduler_is_never_called_correct() -> None:
     kube = "kube-scheduler v1.36.2"
-    table = results.rows([result(purpose="subject", subject=kube, verdict="INVALID")])
-    assert f"in 1 run of {kube}" in campaign_documents.summary(table)
-    assert "correct" not in campaign_documents.summary(table)
+    table = results.rows(
+        [result(purpose="subject", subject=kube, verdict="INVALID", double_allocations=2)]
+    )
+    assert sentences.of_table(table).startswith(f"{kube}: 2 double allocations in 1 of 1 run")
+    assert "correct" not in sentences.of_table(table)
 
 
 # ---------------------------------------------------------------- progress

@@ -27,7 +27,7 @@ ANSWERS = {
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    program_versions._asked.cache_clear()
+    program_versions.said.cache_clear()
     monkeypatch.setattr(program_versions, "TIMEOUT_S", 0.5)
     monkeypatch.setenv("KUBECONFIG", "/etc/9.9.9")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "9.9.9")

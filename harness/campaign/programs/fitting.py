@@ -1,0 +1,111 @@
+"""Chooses the scenarios that fit a program, and says of the others why they do not."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from harness import errors
+from harness.campaign.programs import features, tested_programs
+from harness.run.defects import known_defects
+from harness.scenario import hazards, loading, specs
+
+QUICK = ("pod-churn", "uses-all-resources", "answer-lost", "failover")
+"""Scenarios of `--quick`."""
+DEFAULT = (
+    *QUICK,
+    "shared-claims",
+    "watch-lag",
+    "throttled",
+    "conflict-storm",
+    "pools-change",
+    "unreserve-gap",
+    "reallocated-unseen",
+    "stale-list",
+)
+"""Scenarios of a test that asks for nothing else."""
+RACES = "kubernetes#136269"
+"""The finding whose two races are the controls of `--quick`."""
+Planner = Callable[[str], object]
+"""Plans a run of a scenario; raises UsageError or ScenarioError for one that cannot work."""
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """The scenarios of a test."""
+
+    names: list[str]
+    left_out: list[tested_programs.LeftOut]
+    not_tried: list[str]
+
+
+def choose(program: tested_programs.TestedProgram, plan: Planner) -> Chosen:
+    """Return the scenarios of the program's choice that fit it.
+
+    Raises the error of the first scenario if none fits.
+    """
+    left_out: list[tested_programs.LeftOut] = []
+    names: list[str] = []
+    first: errors.HarnessError | None = None
+    for name in _of_choice(program):
+        reason = _misfit(program, loading.load(name).scenario)
+        try:
+            _ = reason or plan(name)
+        except (errors.UsageError, errors.ScenarioError) as error:
+            first, reason = first or error, str(error)
+        if reason:
+            left_out.append(tested_programs.LeftOut(scenario=name, reason=reason))
+        else:
+            names.append(name)
+    if not names and first is not None:
+        raise first
+    return Chosen(names=names, left_out=left_out, not_tried=_not_tried(names))
+
+
+def _of_choice(program: tested_programs.TestedProgram) -> Sequence[str]:
+    """Return the names of the choice; all: those that say something about a scheduler."""
+    if program.choice == "quick":
+        names: Sequence[str] = QUICK
+    elif program.choice == "default":
+        names = DEFAULT
+    else:
+        return list(_about_schedulers())
+    if program.kind == "command":  # a stranger's program need not know more
+        return [name for name in names if not features.needed(loading.load(name).scenario)]
+    return names
+
+
+def _about_schedulers() -> Iterator[str]:
+    for name in loading.shipped_names():
+        scenario = loading.load(name).scenario
+        of_scheduler = known_defects.of_part(scenario.controls, "scheduler")
+        page = hazards.find(scenario.known_to_fail)
+        is_of_hazard = page is not None and "kube-scheduler" in page.hazard.parts
+        if of_scheduler or is_of_hazard or not (scenario.controls or page):
+            yield name
+
+
+def _misfit(program: tested_programs.TestedProgram, scenario: specs.Scenario) -> str:
+    """Return why a scenario says nothing of a program; empty: it does."""
+    if program.kind == "python":
+        return ""
+    if scenario.remedies and not scenario.known_to_fail:
+        return "its faults include known hazards, of which scenarios of their own ask"
+    if len(scenario.subject.schedulers) > 1 and program.kind != "kube-scheduler":
+        return "it has several schedulers, which elect a leader as kube-scheduler does"
+    return ""
+
+
+def _not_tried(names: Sequence[str]) -> list[str]:
+    every = (loading.load(name).scenario for name in _about_schedulers())
+    chosen = (loading.load(name).scenario for name in names)
+    return features.missing(chosen, every)
+
+
+def controls(
+    program: tested_programs.TestedProgram, scenario: specs.Scenario
+) -> Sequence[str] | None:
+    """Return the known defects that a quick test uses as controls; None: those of the scenario."""
+    if program.choice != "quick":
+        return None
+    page = hazards.find(RACES)
+    races = page.hazard.defects if page is not None else []
+    return [name for name in races if name in scenario.controls and scenario.name == QUICK[0]]

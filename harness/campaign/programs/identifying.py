@@ -1,0 +1,100 @@
+"""Finds out what a program is that a user names: kube-scheduler, a stranger's, or ours."""
+
+import pathlib
+import shlex
+from collections.abc import Sequence
+
+from harness import errors, placeholders
+from harness.campaign.programs import executables, tested_programs
+from harness.cluster.local import binaries
+from harness.extensions import discovery
+from harness.history import subject_names
+from harness.run import subjects
+from harness.run.programs import program_versions, scheduler_commands
+from harness.scenario import subject_specs
+
+OURS = "our Python scheduler"
+KUBE_SCHEDULER = "kube-scheduler"
+FORMS = (
+    "./kube-scheduler, a version such as 1.36.3, 'python scheduler.py {kubeconfig} {scheduler_name}', python (ours), "
+    "cluster, or a plug-in's name"
+)
+
+
+def identify(text: str, flags: Sequence[str], folder: str) -> tested_programs.TestedProgram:
+    """Return what a program is, with its version if it says one.
+
+    `folder` has binaries of Kubernetes (empty: where they usually are). Raises UsageError for what
+    cannot be tested, with what to do.
+    """
+    subject = _subject(text, flags)
+    scheduler = subjects.parse(subject)
+    if flags and scheduler.kind not in (KUBE_SCHEDULER, subject_names.COMMAND):
+        raise errors.UsageError(
+            f"expected flags only for a program that the test starts, got {' '.join(flags)} for "
+            f"{text}: leave them out"
+        )
+    name, version = _named(scheduler, folder)
+    return tested_programs.TestedProgram(
+        kind=scheduler.kind, name=name, version=version, subject=subject, flags=list(flags)
+    )
+
+
+def _subject(text: str, flags: Sequence[str]) -> str:
+    """Return the program as `--subject` takes it, with its flags."""
+    kind, equals, value = text.partition("=")
+    more = "".join(f" {shlex.quote(flag)}" for flag in flags)
+    if kind == KUBE_SCHEDULER and (equals or kind == text):
+        return _of_kube_scheduler(value, more)
+    if binaries.is_version(text):
+        return _of_kube_scheduler(text, more)
+    if kind in subjects.KINDS and (equals or kind == text):
+        return _of_command(_words(value), more) if kind == "command" else text
+    if discovery.named("subjects", text, shipped=subjects.KINDS):
+        return text
+    words = _words(text)
+    if executables.is_kube_scheduler(executables.require(words[0])):
+        return _of_kube_scheduler(text, more)
+    return _of_command(words, more)
+
+
+def _of_kube_scheduler(words: str, more: str) -> str:
+    return f"{KUBE_SCHEDULER}={words}{more}" if words or more else KUBE_SCHEDULER
+
+
+def _of_command(words: Sequence[str], more: str) -> str:
+    """Return a stranger's command. Raises UsageError if it cannot learn whose pods are its own."""
+    executables.require(words[0])
+    found = {name for word in words for name in placeholders.names(word, of="the program's")}
+    if "scheduler_name" not in found:
+        raise errors.UsageError(
+            f"expected {{scheduler_name}} among the words of {shlex.join(words)!r}, so that it schedules the pods of the "
+            f"test: flake-hunt test '{shlex.join(words)} --kubeconfig {{kubeconfig}} --name {{scheduler_name}}', with the "
+            "flags that it has for them"
+        )
+    for word in words:
+        scheduler_commands.check_placeholders(word)
+    return f"command={shlex.join(words)}{more}"
+
+
+def _words(text: str) -> list[str]:
+    words = placeholders.words(text)
+    if not words:
+        raise errors.UsageError(f"expected a program to test ({FORMS}), got nothing")
+    return words
+
+
+def _named(scheduler: subject_specs.AnyScheduler, folder: str) -> tuple[str, str]:
+    """Return the name of a scheduler for sentences, and its version; empty: not known."""
+    if isinstance(scheduler, subject_specs.PythonScheduler):
+        return OURS, ""
+    if isinstance(scheduler, subject_specs.KubeScheduler):
+        path = subjects.kube_scheduler(scheduler.binary, folder)
+        executables.require(str(path))
+        version = binaries.version(path)
+        binaries.require_new_enough(path, version, name=KUBE_SCHEDULER)
+        return KUBE_SCHEDULER, version.removeprefix("v")
+    if isinstance(scheduler, subject_specs.CommandScheduler):
+        words = subject_names.words_of_program(scheduler.command)
+        return pathlib.PurePath(words[-1]).name, program_versions.of_command(scheduler.command)
+    return f"the kube-scheduler {scheduler.scheduler_name!r}", ""

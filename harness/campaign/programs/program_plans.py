@@ -1,0 +1,89 @@
+"""Makes the plan of a campaign that tests one program."""
+
+import pathlib
+from collections.abc import Sequence
+
+import msgspec
+
+from harness import errors
+from harness.campaign import campaign_plan
+from harness.campaign.programs import fitting, tested_programs
+from harness.run import fault_planning, run_plan
+from harness.scenario import hazards, loading, profiles
+
+ALL = "all"
+"""`--must-survive all`: every hazard counts."""
+
+
+def plan(
+    program: tested_programs.TestedProgram,
+    scenarios: Sequence[str],
+    *,
+    seed: int,
+    repeat: int,
+    reports: pathlib.Path,
+    cluster: profiles.Profile,
+    claim_controller: str = "",
+    binaries: str = "",
+    fault_carrier: fault_planning.CarrierChoice = "auto",
+    again: Sequence[str] = (),
+) -> campaign_plan.CampaignPlan:
+    """Return the plan of a test.
+
+    `scenarios`: those that the user names; empty: those of the program's choice that fit it.
+    `repeat` is the number of runs of each, without controls. Raises UsageError or ScenarioError for
+    a test that cannot work.
+    """
+    if scenarios:
+        program = msgspec.structs.replace(program, choice="chosen")
+        names = [*scenarios]
+    else:
+
+        def planned(name: str) -> object:
+            return run_plan.plan(
+                loading.load(name),
+                seed=seed,
+                cluster=cluster,
+                chosen_subjects=campaign_plan.subjects_of(program, loading.load(name).scenario),
+                claim_controller=claim_controller,
+                binaries=binaries,
+                fault_carrier=fault_carrier,
+            )
+
+        chosen = fitting.choose(program, planned)
+        names = chosen.names
+        program = msgspec.structs.replace(
+            program, left_out=chosen.left_out, not_tried=chosen.not_tried
+        )
+    return campaign_plan.plan(
+        names,
+        program=program,
+        seed=seed,
+        repeat=repeat,
+        repeat_controls=1,
+        reports=reports,
+        cluster=cluster,
+        claim_controller=claim_controller,
+        binaries=binaries,
+        fault_carrier=fault_carrier,
+        again=again,
+    )
+
+
+def require_hazards(names: Sequence[str]) -> list[str]:
+    """Return the names of hazards as their pages write them; of `all`, that word alone.
+
+    Raises UsageError for an unknown one.
+    """
+    if ALL in names:
+        return [ALL]
+    found = []
+    for name in names:
+        page = hazards.find(name)
+        if page is None:
+            known = ", ".join(hazards.pages())
+            raise errors.UsageError(
+                f"--must-survive: expected a known hazard or `all`, got {name!r}. Known: {known}"
+            )
+        found.append(page.hazard.id)
+    return found

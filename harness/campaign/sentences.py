@@ -1,0 +1,115 @@
+"""The one sentence of a campaign: what it says of the tested program, in figures that are true.
+
+A rate without any failure has its exact one-sided bound, any other one its exact interval.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from harness.campaign import results
+from harness.campaign.purposes import Purpose
+from harness.checks import verdicts
+from harness.history import subject_names
+from harness.statistics import rates
+
+
+def of_table(table: Sequence[results.Row], title: str = "") -> str:
+    """Return the figures of a campaign; `title` names the program, empty: the subjects do."""
+    tested = results.of_purpose(table, Purpose.SUBJECT)
+    parts = [f"{title or _subjects(tested)}: {_found(tested)}", *_others(table)]
+    return "; ".join(parts)
+
+
+def _subjects(tested: Sequence[results.Row]) -> str:
+    """Return the tested subjects; only ours without defects is called correct."""
+    names = dict.fromkeys(row.subject for row in tested)
+    if all(map(subject_names.is_correct, names)):
+        return "the correct subject" if names else "no subject"
+    return ", ".join(names)
+
+
+def _found(tested: Sequence[results.Row]) -> str:
+    """Return what was violated in how many runs, and where first."""
+    runs = [run for row in tested for run in row.runs if run.verdict in _CONCLUSIVE]
+    bad = [run for run in runs if run.verdict is verdicts.Verdict.INVALID]
+    rate = rates.Rate(len(bad), len(runs))
+    if not runs:
+        return "no run was conclusive"
+    if not bad:
+        under = _percent(rate.most)
+        made = verdicts.counted(len(runs), "run")
+        return f"no double allocation in {made} (95 %: under {under} % of runs)"
+    low, high = map(_percent, rate.interval)
+    share = f"in {len(bad)} of {verdicts.counted(len(runs), 'run')}"
+    return f"{_violations(bad)} {share} (95 %: {low} to {high} % of runs), first in {_first(bad)}"
+
+
+_CONCLUSIVE = (verdicts.Verdict.VALID, verdicts.Verdict.INVALID)
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f}" if share >= 0.01 else f"{share * 100:.1g}"
+
+
+def _first(bad: Sequence[results.RunResult]) -> str:
+    return min(bad, key=lambda run: (not run.double_allocations, run.number)).scenario
+
+
+def _violations(bad: Sequence[results.RunResult]) -> str:
+    """Return the violations of runs, double allocations first."""
+    doubles = sum(run.double_allocations for run in bad)
+    stuck = sum(run.stuck for run in bad)
+    others = sum(run.others for run in bad)
+    parts = [
+        verdicts.counted(count, noun)
+        for count, noun in (
+            (doubles, "double allocation"),
+            (stuck, "stuck object"),
+            (others, "other violation"),
+        )
+        if count
+    ]
+    head = "" if doubles else "no double allocation, but "
+    return head + " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+
+
+def _others(table: Sequence[results.Row]) -> Iterator[str]:
+    """Yield what is said of hazards, remedies, controls, and of what is missing."""
+    yield from _asked(results.of_purpose(table, Purpose.ASKED))
+    for purpose, words in (
+        (Purpose.HAZARD, "known hazards shown"),
+        (Purpose.REMEDY, "remedies VALID"),
+        (Purpose.CONTROL, "controls caught"),
+    ):
+        if group := results.of_purpose(table, purpose):
+            yield f"{sum(row.is_as_expected for row in group)} of {len(group)} {words}"
+    names = {
+        name for row in table for run in row.runs for name in run.unexamined if _is_tested(row)
+    }
+    if names:
+        yield f"not examined in every run: {', '.join(sorted(names))}"
+    tested = results.of_purpose(table, Purpose.SUBJECT)
+    if unknown := sum(
+        run.verdict is verdicts.Verdict.UNKNOWN for row in tested for run in row.runs
+    ):
+        yield f"{verdicts.counted(unknown, 'run')} inconclusive"
+    if missing := sum(row.missing for row in table):
+        yield f"{verdicts.counted(missing, 'planned run')} without a result"
+
+
+def _is_tested(row: results.Row) -> bool:
+    return row.purpose is Purpose.SUBJECT
+
+
+def _asked(asked: Sequence[results.Row]) -> Iterator[str]:
+    """Yield which known hazards the program has shown, and which it has not."""
+    shown = {row.hypothesis for row in asked if row.caught}
+    answered = {row.hypothesis for row in asked if row.verdict is not verdicts.Verdict.UNKNOWN}
+    names = list(dict.fromkeys(row.hypothesis for row in asked))
+    groups = (
+        ("shown", [name for name in names if name in shown]),
+        ("not shown", [name for name in names if name in answered - shown]),
+        ("without an answer", [name for name in names if name not in answered | shown]),
+    )
+    for words, group in groups:
+        if group:
+            yield f"{verdicts.counted(len(group), 'known hazard')} {words} ({', '.join(group)})"
