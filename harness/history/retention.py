@@ -38,11 +38,12 @@ def remove(directory: directories.RunDirectory, *, reason: str) -> None:
     writing.replace(directory.path / NOTE, content)
     with writing.explained(directory.path):
         for path in directory.path.iterdir():
-            if path.name not in _kept(directory):
+            if path.name not in kept(directory):
                 _unlink(path)
 
 
-def _kept(directory: directories.RunDirectory) -> set[str]:
+def kept(directory: directories.RunDirectory) -> set[str]:
+    """Return the names of the files that stay in a run directory."""
     evidence = (directory.scenario, directory.plan, directory.cluster, directory.manifest)
     judged = (directory.verdict, directory.report, directory.junit, directory.summary)
     return {NOTE, *(path.name for path in (*evidence, *judged))}
