@@ -100,3 +100,36 @@ def test_a_subject_that_ends_at_once_is_an_error_of_usage(
     code, output = running.run(tmp_path, command, *arguments)
     assert code == 2, output
     assert "ended at once (exit code 1): correct the subject's command" in output
+
+
+def test_the_first_failure_ends_the_others_and_is_made_again(tmp_path: pathlib.Path) -> None:
+    """One user alone proves nothing; a run of minutes is under way beside it, and is cut."""
+    long, text = running.scenario(tmp_path), running.scenario(tmp_path).read_text()
+    alone = text.replace('name = "small"', 'name = "alone"').replace("users = 16", "users = 1")
+    long.with_name("alone.toml").write_text(alone)
+    long.write_text(text.replace("duration_s = 0.3", "duration_s = 300.0\nhold_s = 2.0"))
+    options = ("--repeat-controls", "0", "--repeat", "1", "--jobs", "2", "-x")
+    code, output = running.run(tmp_path, "hunt", str(long), "alone.toml", *options)
+    document = _campaign(tmp_path)
+    assert (code, document["verdict"]) == (20, "UNKNOWN"), output
+    assert "so that 1 of 2 planned runs were not made" in document["summary"]
+    assert document["notes"] == [
+        "no run was made of: small with correct",
+        "cut, and not counted: small with correct",
+    ]
+    assert "another run ended the campaign (--exit-first)" in output
+    (seed,) = (run.read_text() for run in tmp_path.glob("reports/alone/*/plan.json"))
+    code, output = running.run(tmp_path, "hunt", "--last-failed", "--jobs", "1")
+    again = _campaign(tmp_path)
+    assert (code, [row["scenario"] for row in again["rows"]]) == (20, ["alone"]), output
+    assert again["notes"][0].startswith("only what failed in ")
+    plans = [run.read_text() for run in tmp_path.glob("reports/alone/*/plan.json")]
+    assert {json.loads(plan)["seed"] for plan in plans} == {json.loads(seed)["seed"]}
+    assert len(plans) == 2
+
+
+def _campaign(folder: pathlib.Path) -> dict[str, Any]:
+    """The result of the newest campaign."""
+    newest = max((folder / "reports" / "campaigns").iterdir())
+    document: dict[str, Any] = json.loads((newest / "results.json").read_text())
+    return document

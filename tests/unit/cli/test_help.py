@@ -5,7 +5,6 @@ enough for a terminal.
 from collections.abc import Iterator
 from typing import Any
 
-import click
 import pytest
 import typer.main
 
@@ -109,20 +108,48 @@ def test_a_missing_argument_is_answered_with_the_order_of_all(flake_hunt: Any) -
     assert "Try: flake-hunt query --help" in complaint
 
 
-def _options(command: click.Command) -> Iterator[tuple[str, list[str]]]:
-    for parameter in command.params:
-        yield str(parameter.name), [*parameter.opts]
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from ((f"{name} {found}", opts) for found, opts in _options(inner))
+SHORT = {
+    "-h": "--help",
+    "-k": "",
+    "-n": "--namespace",
+    "-o": "--into",
+    "-q": "--quiet",
+    "-v": "--verbose",
+    "-x": "--exit-first",
+}
+"""Short option -> the long one that it stands for in every command; empty: it has none."""
+AS_IN_KUBERNETES = {("scheduler", "-v"): "", ("claim-controller", "-v"): ""}
+"""Parts that take the flags of the programs that they stand for: `-v` is klog's verbosity."""
 
 
-def test_o_is_always_what_is_written_and_output_always_a_form() -> None:
-    found = dict(_options(typer.main.get_command(commands.make_app())))
-    written = {name: opts for name, opts in found.items() if "-o" in opts}
-    assert written
-    assert all(opts == ["-o", "--into"] for opts in written.values())
-    assert not [name for name, opts in found.items() if "--output" in opts and len(opts) > 1]
-    assert not [name for name, opts in found.items() if "--json" in opts]
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_a_short_option_means_one_thing_everywhere(path: tuple[str, ...]) -> None:
+    for parameter in COMMANDS[path].params:
+        long = [name for name in parameter.opts if name.startswith("--")]
+        for name in (name for name in parameter.opts if name.startswith("-") and name not in long):
+            known = AS_IN_KUBERNETES.get((*path, name), SHORT[name])
+            assert long[:1] == ([known] if known else []), f"{name} of {path}"
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_a_long_option_with_a_short_one_has_it_everywhere(path: tuple[str, ...]) -> None:
+    """--output is a form, --into is what is written, and there is no --json."""
+    shorts = {long: short for short, long in SHORT.items() if long}
+    for parameter in COMMANDS[path].params:
+        wanted = {shorts[name] for name in parameter.opts if name in shorts}
+        assert wanted <= {*parameter.opts}, f"{path} {parameter.name}"
+        assert "--json" not in parameter.opts
+        assert "--output" not in parameter.opts or len(parameter.opts) == 1
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_h_is_help_everywhere(path: tuple[str, ...]) -> None:
+    context, command = None, COMMANDS[()]
+    for name in ((), *(path[: length + 1] for length in range(len(path)))):
+        command = COMMANDS[name]
+        context = command.make_context("flake-hunt", [], parent=context, resilient_parsing=True)
+    assert context is not None
+    assert "-h" in command.get_help_option(context).opts
 
 
 @pytest.mark.parametrize("words", [[], ["hunt"], ["cluster", "up"], ["trends", "page"]])

@@ -47,7 +47,11 @@ def reproduce(
     ] = 20,
     into: Annotated[
         pathlib.Path | None,
-        typer.Option(help="Folder to write, new or empty (default: one in reports/reproductions)."),
+        typer.Option(
+            "-o",
+            "--into",
+            help="Folder to write, new or empty (default: one in reports/reproductions).",
+        ),
     ] = None,
     cluster: Annotated[
         str | None,
