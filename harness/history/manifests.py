@@ -57,14 +57,27 @@ def write(directory: directories.RunDirectory, *, run_id: str) -> None:
 
     Raises StorageError or UnwritableError if it cannot be written.
     """
-    listed = {name: _entry(directory.path / name) for name in sorted(names(directory))}
+    listed = {name: _entry(directory.path / name) for name in sorted(_names(directory))}
     manifest = Manifest(
         run_id=run_id, files={name: entry for name, entry in listed.items() if entry}
     )
     writing.replace(directory.manifest, msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
 
 
-def names(directory: directories.RunDirectory) -> Iterator[str]:
+def written(directory: directories.RunDirectory, plan: plans.Plan) -> list[str]:
+    """Return the files of the evidence: those in the manifest, and other journals and audit logs.
+
+    Of a run without a manifest, all files that judging does not write. Raises HistoryError if the
+    manifest is damaged.
+    """
+    if not os.path.lexists(directory.manifest):
+        return sorted(_names(directory))
+    found = [*directory.journals(), *directory.audit_logs()]
+    evidence = {path.relative_to(directory.path).as_posix() for path in found}
+    return sorted({*_read(directory, plan).files, *evidence})
+
+
+def _names(directory: directories.RunDirectory) -> Iterator[str]:
     """Yield the regular files that judging does not write, relative to the directory."""
     own = {path.name for path in (directory.manifest, directory.verdict, *directory.pages())}
     for folder, _, names in os.walk(directory.path):

@@ -32,7 +32,8 @@ _IN_PARTS = re.compile(
     re.VERBOSE,
 )
 """An attribute of whose text a selector looks at parts."""
-_QUOTED = re.compile(r"'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
+QUOTED = re.compile(r"'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
+"""A quoted text in CEL."""
 _TOPOLOGY = re.compile(r"(zone|region)$")
 _TYPE_KEYS = ("apiVersion", "kind")
 REDACTED = "redacted"
@@ -93,7 +94,7 @@ class Redaction:
 
     def _expression(self, text: str) -> str:
         """Return CEL in which each quoted text is replaced as the attributes are."""
-        return _QUOTED.sub(self._literal, text)
+        return QUOTED.sub(self._literal, text)
 
     def _literal(self, found: re.Match[str]) -> str:
         quote = found[0][0]
@@ -366,6 +367,11 @@ def _keys(terms: list[Object]) -> Iterator[str]:
     for term in terms:
         for wanted in term.get("matchExpressions") or []:
             yield wanted["key"]
+
+
+def tells_identity(name: str, value: str) -> bool:
+    """Return whether the text of an attribute of this name could tell whose device it is."""
+    return bool(_TELLING.search(name) or _IDENTITY.search(value))
 
 
 def without_values(value: Any) -> Any:

@@ -48,7 +48,7 @@ def of_run(path: pathlib.Path) -> RunContent:
     _require_ended(directory, plan)
     verdict_files.require_own(directory, judgement)
     name = f"{plain(plan.scenario)}/{plain(path.resolve().name)}"
-    return RunContent(plan=plan, judgement=judgement, path=name, files=files_of(directory))
+    return RunContent(plan=plan, judgement=judgement, path=name, files=files_of(directory, plan))
 
 
 def _require_ended(directory: directories.RunDirectory, plan: plans.Plan) -> None:
@@ -65,10 +65,13 @@ def _require_ended(directory: directories.RunDirectory, plan: plans.Plan) -> Non
         )
 
 
-def files_of(directory: directories.RunDirectory) -> dict[str, bytes]:
-    """Return what the run and its judging wrote: path in the run directory -> content."""
-    written = [path.name for path in (directory.manifest, directory.verdict, *directory.pages())]
-    found = sorted(manifests.names(directory)) + written
+def files_of(directory: directories.RunDirectory, plan: plans.Plan) -> dict[str, bytes]:
+    """Return what the run and its judging wrote: path in the run directory -> content.
+
+    Other files in the folder stay there. Raises HistoryError if one cannot be read.
+    """
+    judged = (directory.manifest, directory.verdict, *directory.pages())
+    found = [*manifests.written(directory, plan), *(path.name for path in judged)]
     paths = {name: directory.path / name for name in found}
     return {name: _content(path) for name, path in paths.items() if path.is_file()}
 
@@ -84,6 +87,11 @@ def _content(path: pathlib.Path) -> bytes:
 def with_files(run: RunContent, found: dict[str, bytes]) -> RunContent:
     """Return the run with other files."""
     return dataclasses.replace(run, files=found)
+
+
+def moved(run: RunContent, path: str) -> RunContent:
+    """Return the run with another folder in the pack."""
+    return dataclasses.replace(run, path=path)
 
 
 def of_campaign(campaign: campaign_folders.CampaignFolder) -> dict[str, bytes]:

@@ -10,6 +10,7 @@ from harness import errors
 from harness.checks import verdicts
 from harness.history import campaign_folders
 from harness.packing import contents, pack_index, readme, sealed_archives, smaller_runs
+from harness.packing.redaction import run_redaction
 from harness.reproduction.issue import redaction
 
 _PURPOSES = ("subject", "hazard", "remedy", "control")
@@ -38,13 +39,14 @@ class _Chosen:
     """Path in the pack -> content of files that are not of a run."""
     campaigns: list[campaign_folders.CampaignFolder] = dataclasses.field(default_factory=list)
     left_out: list[str] = dataclasses.field(default_factory=list)
+    is_redacted: bool = False
 
 
-def make(paths: Sequence[pathlib.Path], *, limit: int) -> Pack:
+def make(paths: Sequence[pathlib.Path], *, limit: int, is_redacted: bool = False) -> Pack:
     """Return the pack of run directories or of one campaign; `limit`: its largest size in bytes.
 
     The same bytes for the same runs. Raises UsageError if they do not fit, and as
-    `contents.of_run`.
+    `contents.of_run` and `run_redaction.redacted`.
     """
     campaigns = [path for path in paths if campaign_folders.is_one(path)]
     if campaigns and len(paths) > 1:
@@ -52,7 +54,13 @@ def make(paths: Sequence[pathlib.Path], *, limit: int) -> Pack:
             f"expected one campaign or some runs, got {len(paths)} with the campaign "
             f"{campaigns[0]}: pack it alone"
         )
+    if campaigns and is_redacted:
+        raise errors.UsageError(
+            f"expected runs with --redact, got the campaign {campaigns[0]}: name some of its runs"
+        )
     chosen = _of_campaign(campaigns[0], limit) if campaigns else _of_runs(paths)
+    if is_redacted:
+        chosen = _redacted(chosen)
     pack = _pack(chosen)
     if len(pack.content) > limit:
         chosen = smaller(chosen)
@@ -67,6 +75,13 @@ def smaller(chosen: _Chosen) -> _Chosen:
     runs = [smaller_runs.smaller(run) for run in chosen.runs]
     without = [f"{run.path}: {smaller_runs.LEFT_OUT}" for run in runs]
     return dataclasses.replace(chosen, runs=runs, left_out=[*chosen.left_out, *without])
+
+
+def _redacted(chosen: _Chosen) -> _Chosen:
+    found = [run_redaction.redacted(run) for run in chosen.runs]
+    left_out = [text for one in found for text in one.left_out]
+    runs = [one.run for one in found]
+    return dataclasses.replace(chosen, runs=runs, left_out=left_out, is_redacted=True)
 
 
 def _of_runs(paths: Sequence[pathlib.Path]) -> _Chosen:
@@ -135,6 +150,7 @@ def _pack(chosen: _Chosen) -> Pack:
 def _index(chosen: _Chosen, files: dict[str, bytes]) -> pack_index.Index:
     return pack_index.Index(
         flake_hunt=metadata.version("flake-hunt"),
+        redacted=chosen.is_redacted,
         runs=[_run(run) for run in chosen.runs],
         campaigns=[name.rpartition("/")[0] for name in chosen.others if _is_plan(name)],
         left_out=chosen.left_out,

@@ -41,7 +41,7 @@ def sealed(run: contents.RunContent, directory: directories.RunDirectory) -> con
             f"{examination.judgement.figures.violations}: pack it as it is, and tell the makers of Flake Hunt"
         )
     publishing.publish(examination)
-    found = contents.files_of(directory)
+    found = contents.files_of(directory, examination.history.plan)
     return contents.RunContent(
         plan=examination.history.plan,
         judgement=examination.judgement,

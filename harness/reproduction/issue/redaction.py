@@ -15,17 +15,23 @@ _SECRETS = (
     re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/]{64,}={0,2}(?![\w+/=-])"),
 )
 """PEM blocks, JSON web tokens, Authorization headers, keys of kubeconfigs, long base64."""
-_PATH = re.compile(r"(?<![\w.:/~$}-])(?:~|[A-Za-z]:)?(?:/[\w.@%+,=-]+){2,}/?|file://\S+")
+PATH = re.compile(r"(?<![\w.:/~$}-])(?:~|[A-Za-z]:)?(?:/[\w.@%+,=-]+){2,}/?|file://\S+")
 """Absolute paths of at least two names, also below `~`."""
-_API = re.compile(r"/(?:apis?|openapi|healthz|readyz|livez|version|flake-hunt)/")
+API = re.compile(r"/(?:apis?|openapi|healthz|readyz|livez|version|flake-hunt)/")
 """Beginnings of request paths, which stay."""
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without tokens, keys and passwords."""
+    for pattern in _SECRETS:
+        text = pattern.sub(HIDDEN, text)
+    return text
 
 
 def clean(text: str) -> str:
     """Return a text without secrets; absolute paths keep their last name only."""
-    for pattern in _SECRETS:
-        text = pattern.sub(HIDDEN, text)
-    return _PATH.sub(lambda match: _shortened(match[0]), text)
+    text = without_secrets(text)
+    return PATH.sub(lambda match: _shortened(match[0]), text)
 
 
 def program(word: str) -> str:
@@ -41,6 +47,6 @@ def program(word: str) -> str:
 
 
 def _shortened(path: str) -> str:
-    if _API.match(path):
+    if API.match(path):
         return path
     return f"…/{path.rstrip('/').rpartition('/')[2]}"

@@ -23,6 +23,13 @@ def pack(
             help="File to write, FILE.zip (default: named after scenario, subject, verdict and run, in this folder).",
         ),
     ] = None,
+    redact: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--redact",
+            help="Replace the names of nodes, pods, claims, devices, drivers, images, hosts, paths and users, the same by the same.",
+        ),
+    ] = False,
     limit_mb: Annotated[
         int,
         typer.Option(
@@ -42,14 +49,15 @@ def pack(
     says how to judge it. Of a campaign it has the page and as many runs as fit, the worst first.
     The same runs give the same bytes.
 
-    Each run is judged again first: a run that was changed or has not ended is refused. The record
-    has the names of your nodes, users and paths.
+    Each run is judged again first: a run that was changed or has not ended is refused. Without
+    --redact, the record has the names of your nodes, users and paths. A redacted copy is judged,
+    too: it is packed only if its verdict and its violations are those of the run.
     """
     from harness import writing
 
     _require_new(into, is_forced=force)
     with outputs.chosen(quiet=quiet) as out:
-        made = _made(directory, limit_mb)
+        made = _made(directory, limit_mb, is_redacted=redact)
         target = into or pathlib.Path(f"{made.name}.zip")
         _require_new(target, is_forced=force)
         writing.replace(target, made.content)
@@ -59,10 +67,11 @@ def pack(
     return 0
 
 
-def _made(paths: list[pathlib.Path], limit_mb: int) -> "making.Pack":
+def _made(paths: list[pathlib.Path], limit_mb: int, *, is_redacted: bool) -> "making.Pack":
     from harness.packing import making, pack_index
 
-    return making.make(paths, limit=limit_mb * pack_index.MEGABYTE)
+    limit = limit_mb * pack_index.MEGABYTE
+    return making.make(paths, limit=limit, is_redacted=is_redacted)
 
 
 def _require_new(target: pathlib.Path | None, *, is_forced: bool) -> None:

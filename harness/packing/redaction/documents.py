@@ -1,0 +1,179 @@
+"""Replaces names in documents of JSON: everywhere but in words of the API and of Flake Hunt."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from harness.importing import redaction as imported
+from harness.packing.redaction import names, texts
+
+_FIXED = frozenset(
+    # records
+    {"record", "verb", "resource", "outcome", "purpose", "process", "client", "carrier", "call"}
+    | {
+        "subresource",
+        "event_type",
+        "goal",
+        "run_id",
+        "boot_id",
+        "digest",
+        "thread",
+        "fault",
+        "informer",
+    }
+    | {"handler", "drawn_by", "resource_version", "version", "user", "environment_name"}
+    # objects
+    | {"kind", "apiVersion", "apiGroup", "apiVersionGroup", "type", "uid", "claim_uid", "pod_uid"}
+    | {
+        "auditID",
+        "resourceVersion",
+        "fieldsType",
+        "operation",
+        "operator",
+        "effect",
+        "phase",
+        "level",
+    }
+    | {"stage", "restartPolicy", "dnsPolicy", "imagePullPolicy", "terminationMessagePolicy"}
+    | {"terminationMessagePath", "protocol", "allocationMode", "time", "timestamp"}
+)
+"""Keys of texts that are words of ours or of the API, or that tell nothing."""
+_WHOLE = frozenset(
+    {"manager", "userAgent", "reportingController", "reportingComponent", "component", "finalizers"}
+)
+"""Keys of texts that are replaced as a whole or not at all: programs, and finalizers."""
+_SILENCED = frozenset({"env", "command", "args"})
+"""Keys of containers whose values nothing needs."""
+_OF_PLANS = frozenset(
+    {"resources", "expected_operations", "expected_steps", "expected_writes", "expected_processes"}
+    | {"expected_preparations", "expected_pool_changes", "remote_operations", "clients", "examined"}
+    | {
+        "controls",
+        "defects",
+        "remedies",
+        "subject",
+        "provider",
+        "cluster",
+        "profile",
+        "start",
+        "carrier",
+    }
+    | {"published_by", "compression", "reserve_by", "claim_controller", "packages", "known_to_fail"}
+    | {"versions", "overrides", "resource_kinds", "allocation_mode", "verbs", "verb", "fault"}
+)
+"""Keys of a plan whose texts are chosen from a few, or are programs."""
+_OF_STEPS = ("step", "phase")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
+"""A version of the API, after which a path has the resource."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+_QUOTED = imported.QUOTED
+_KEYED = ("labels", "annotations", "matchLabels", "nodeSelector", "environment")
+_LARGE = 10**8
+"""Numbers in opaque parameters from which on they may be those of an account."""
+
+
+class Documents:
+    """Replaces names in decoded JSON."""
+
+    def __init__(self, found: names.Names, replaced: texts.Texts) -> None:
+        self._names, self._texts = found, replaced
+
+    def of(self, value: Any, key: str = "") -> Any:
+        """Return a value without names; `key`: that under which it stands."""
+        match value:
+            case str():
+                return self._text(value, key)
+            case list():
+                return [self.of(item, key) for item in value]
+            case Mapping():
+                return self._table(value, key)
+        return value
+
+    def plan(self, value: Any, key: str = "") -> Any:
+        """Return a plan, or a scenario, without names; its own words are not taken for names."""
+        match value:
+            case Mapping() if key != "versions":
+                return {name: self.plan(item, name) for name, item in value.items()}
+            case list():
+                return [self.plan(item, key) for item in value]
+            case str() if key in ("name", "scenario"):
+                return self._names.of(value)
+        is_word = key in _OF_PLANS and not isinstance(value, Mapping)
+        return value if is_word else self.of(value, key)
+
+    def _text(self, text: str, key: str) -> str:
+        if key in _FIXED or _TIME.fullmatch(text):
+            return text
+        if key == "requestURI":
+            return self._uri(text)
+        if key == "expression":
+            return str(_QUOTED.sub(self._quoted, text))
+        if key in _WHOLE:
+            return self._texts.paths(self._names.of(text))
+        return self._texts.of(text)
+
+    def _uri(self, uri: str) -> str:
+        """Return a request's path without the names in it, but with its resources."""
+        path, mark, query = uri.partition("?")
+        parts = path.split("/")
+        at = next(
+            (place for place, part in enumerate(parts, 1) if _VERSION.fullmatch(part)), len(parts)
+        )
+        names_at = (at + 1, at + 3) if parts[at : at + 1] == ["namespaces"] else (at + 1,)
+        found = [
+            self._names.of(part) if place in names_at else part for place, part in enumerate(parts)
+        ]
+        return "/".join(found) + mark + self._texts.of(query)
+
+    def _quoted(self, found: re.Match[str]) -> str:
+        quote, inner = found[0][0], found[0][1:-1]
+        return f"{quote}{self._names.within(inner)}{quote}"
+
+    def _table(self, table: Mapping[str, Any], key: str) -> dict[str, Any]:
+        if key == "fieldsV1":
+            return {self._field(name): self._table(item, key) for name, item in table.items()}
+        if key == "parameters":
+            return {name: self._parameter(name, item) for name, item in table.items()}
+        is_fixed = table.get("record") in _OF_STEPS
+        return {
+            self._key(name, key): item
+            if is_fixed and name == "name"
+            else imported.blank(item)
+            if name in _SILENCED
+            else self.of(item, name)
+            for name, item in table.items()
+        }
+
+    def _key(self, name: str, parent: str) -> str:
+        """Return a key; one that is a plain word is a name only where users choose the keys."""
+        if not _PLAIN.fullmatch(name):
+            return self._names.within(name)
+        return self._names.of(name) if parent in _KEYED else name
+
+    def _field(self, name: str) -> str:
+        """Return a key of managed fields: `f:labels`, `k:{"name":"x"}`, `v:"x"`."""
+        kind, _, rest = name.partition(":")
+        if kind == "f":
+            return f"f:{self._key(rest, '')}"
+        if kind in ("k", "v"):
+            try:
+                decoded = self.of(msgspec.json.decode(rest))
+            except msgspec.DecodeError:
+                return self._names.within(name)
+            return f"{kind}:{msgspec.json.encode(decoded).decode()}"
+        return name
+
+    def _parameter(self, key: str, value: Any) -> Any:
+        match value:
+            case str():
+                return value if key == "kind" else self._texts.of(value)
+            case list():
+                return [self._parameter("", item) for item in value]
+            case Mapping():
+                return {name: self._parameter(name, item) for name, item in value.items()}
+            case int() | float() if not isinstance(value, bool) and abs(value) >= _LARGE:
+                return 0
+        return value

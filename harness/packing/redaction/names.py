@@ -1,0 +1,111 @@
+"""Names, and what stands for each of them."""
+
+import re
+from collections import Counter
+
+OWN = frozenset(
+    {"flake-hunt", "default-scheduler", "default", "kube-system", "kube-public", "kube-node-lease"}
+    | {
+        "device",
+        "devices",
+        "work",
+        "template",
+        "scheduler",
+        "kubelet",
+        "claim-controller",
+        "recorder",
+    }
+    | {"run", "api-server", "kube-scheduler", "kube-controller-manager", "root", "localhost"}
+)
+"""Names that Flake Hunt and Kubernetes give, which tell nothing."""
+_PUBLIC = re.compile(
+    r"(?:^|\.)(?:kubernetes\.io|k8s\.io|flake-hunt\.example|flake-hunt)$|^system:|^(?:true|false|none|null|[\d.]+)?$",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*")
+"""A name, or a word of a text."""
+_CUTS = re.compile(r"([._-]+)")
+
+
+class Names:
+    """Replacements of names; a name has one, whatever it names."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, str] = {}
+        """Name -> kind, in the order in which they were found."""
+        self._replacements: dict[str, str] = {}
+        self._words: dict[str, str] = {}
+        """Word -> the word without names: computed before."""
+        self._phrases: re.Pattern[str] | None = None
+
+    def add(self, kind: str, name: object) -> None:
+        """Note a name of a kind; one that tells nothing is left out, as are numbers."""
+        if not isinstance(name, str) or name in OWN or is_public(name):
+            return
+        if self._kinds.setdefault(name, kind) == "pool":
+            self._kinds[name] = kind
+
+    def number(self) -> None:
+        """Give each name its replacement: kind and number in one word, which is no name itself."""
+        counts: Counter[str] = Counter()
+        for name, kind in self._kinds.items():
+            counts[kind] += 1
+            while f"{kind}{counts[kind]}" in self._kinds:
+                counts[kind] += 1
+            self._replacements[name] = f"{kind}{counts[kind]}"
+        phrases = [name for name in self._kinds if not _WORD.fullmatch(name)]
+        phrases.sort(key=len, reverse=True)
+        if phrases:
+            self._phrases = re.compile("|".join(map(re.escape, phrases)))
+
+    @property
+    def replacements(self) -> dict[str, str]:
+        """Name -> its replacement."""
+        return self._replacements
+
+    def of(self, text: str) -> str:
+        """Return a whole text that is a name, or several with slashes; any other as it is."""
+        if text in self._replacements:
+            return self._replacements[text]
+        if "/" not in text or " " in text:
+            return text
+        return "/".join(self._replacements.get(part, part) for part in text.split("/"))
+
+    def within(self, text: str) -> str:
+        """Return a text in which each name that stands as a word of its own is replaced."""
+        if text in self._replacements:
+            return self._replacements[text]
+        if self._phrases is not None:
+            text = self._phrases.sub(lambda found: self._replacements[found[0]], text)
+        return _WORD.sub(self._word, self.of(text))
+
+    def _word(self, found: re.Match[str]) -> str:
+        word = found[0]
+        if word not in self._words:
+            self._words[word] = self._without(word)
+        return self._words[word]
+
+    def _without(self, word: str) -> str:
+        """Return a word without the names that its parts make, the longest ones first."""
+        parts = _CUTS.split(word)
+        if word in self._replacements:
+            return self._replacements[word]
+        done, at = [], 0
+        while at < len(parts):
+            end = next(
+                (
+                    end
+                    for end in range(len(parts), at, -2)
+                    if "".join(parts[at:end]) in self._replacements
+                ),
+                0,
+            )
+            done.append(self._replacements["".join(parts[at:end])] if end else parts[at])
+            done.append(parts[(end or at + 1)] if (end or at + 1) < len(parts) else "")
+            at = (end or at + 1) + 1
+        return "".join(done)
+
+
+def is_public(name: str) -> bool:
+    """Return whether a name, or the domain of one, is that of Kubernetes, a number or a truth."""
+    return bool(_PUBLIC.search(name))
