@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,39 +58,35 @@ DryRun = Annotated[
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionOptions:
-    """The options that choose among the runs of a campaign that is made here."""
+    """The options that choose among the runs of a campaign, end it early, or only show it."""
 
     keyword: Keyword = ""
-    last_failed: LastFailed = False
     exit_first: ExitFirst = False
     dry_run: DryRun = False
 
-    def chosen(
-        self,
-        plan: "Callable[[], campaign_plan.CampaignPlan]",
-        context: typer.Context,
-        *,
-        reports: pathlib.Path,
-    ) -> "campaign_plan.CampaignPlan":
-        """Return the plan with the chosen runs: `plan` makes that of the command's other options.
-
-        Raises UsageError if nothing is chosen, or an option has no effect beside --last-failed.
-        """
+    def chosen(self, plan: "campaign_plan.CampaignPlan") -> "campaign_plan.CampaignPlan":
+        """Return the plan with the chosen runs; raise UsageError if nothing is chosen."""
         import msgspec
 
-        from harness.campaign.selection import expressions, failed_runs
+        from harness.campaign.selection import expressions
 
-        if self.last_failed:
-            require_no_other_options(
-                context,
-                WITH_LAST_FAILED,
-                "--last-failed alone, because it takes all other options from that campaign",
-            )
-            made = failed_runs.planned(failed_runs.newest(reports), reports)
-        else:
-            made = plan()
-        made = expressions.select(made, self.keyword)
-        return msgspec.structs.replace(made, exit_first=self.exit_first)
+        chosen = expressions.select(plan, self.keyword)
+        return msgspec.structs.replace(chosen, exit_first=self.exit_first)
+
+
+def failed_again(context: typer.Context, reports: pathlib.Path) -> "campaign_plan.CampaignPlan":
+    """Return the plan that makes again what failed in the newest campaign of a folder.
+
+    Raises UsageError if there is none, or an option is given that has no effect beside it.
+    """
+    from harness.campaign.selection import failed_runs
+
+    require_no_other_options(
+        context,
+        WITH_LAST_FAILED,
+        "--last-failed alone, because it takes all other options from that campaign",
+    )
+    return failed_runs.planned(failed_runs.newest(reports), reports)
 
 
 WITH_LAST_FAILED = frozenset(
@@ -116,15 +112,28 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def show(found: "forecasts.Forecast", out: outputs.Output) -> None:
-    """Print what a campaign would make."""
-    if out.is_json:
-        out.document(found)
-        return
-    if not out.is_quiet:
+def show(
+    plan: "campaign_plan.CampaignPlan",
+    *,
+    first: int,
+    jobs: int,
+    reports: pathlib.Path,
+    form: str,
+    is_quiet: bool,
+) -> int:
+    """Print what a campaign would make, whose first round has `first` runs; return 0."""
+    from harness.campaign.selection import forecasts
+
+    found = forecasts.forecast(plan, jobs=jobs, reports=reports, first=first)
+    with outputs.chosen(form, quiet=is_quiet) as out:
+        if out.is_json:
+            out.document(found)
+            return 0
+        out.note(f"seed {plan.seed}")
         for line in _lines(found):
-            print(line)
-    print(_total(found))
+            out.note(line)
+        print(_total(found))
+    return 0
 
 
 def _lines(found: "forecasts.Forecast") -> list[str]:

@@ -110,3 +110,11 @@ def test_a_plan_for_many_machines_has_the_chosen_runs(flake_hunt: Any, here: pat
     made = sharded_plans.read(here / "p.json")
     assert (code, [run.purpose for run in made.runs]) == (0, ["remedy"] * 2)
     assert made.selection == ["only 2 of 4 planned runs were to be made: -k 'remedy'"]
+
+
+def test_a_test_of_a_program_takes_the_same_options(flake_hunt: Any, here: pathlib.Path) -> None:
+    code, out, _ = flake_hunt("test", "python", "--quick", "--dry-run", "-x", "-k", "control")
+    assert code == 0
+    assert {line.split()[2] for line in out.splitlines()[1:-2]} == {"control"}
+    assert "until 2 minutes are used" in out
+    assert [*here.iterdir()] == []

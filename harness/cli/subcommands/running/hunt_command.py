@@ -20,6 +20,7 @@ def hunt(
     context_of_options: typer.Context,
     options: campaign_options.CampaignOptions,
     selection: run_selection.SelectionOptions,
+    last_failed: run_selection.LastFailed = False,  # noqa: FBT002
     until_decided: choosing.UntilDecided = "",
     locustfile: choosing.Locustfile = "",
     minutes: Annotated[
@@ -110,19 +111,21 @@ def hunt(
     budgets.require(minutes)
     chosen = seeds.fresh() if options.seed is None else options.seed
     again = campaigning.command(sys.argv[1:], chosen, is_given=options.seed is not None)
-    campaign = selection.chosen(
-        lambda: options.planned(
+    if last_failed:
+        campaign = run_selection.failed_again(context_of_options, reports)
+    else:
+        campaign = options.planned(
             chosen, reports=reports, again=again, until_decided=until_decided, locustfile=locustfile
-        ),
-        context_of_options,
-        reports=reports,
-    )
+        )
+    campaign = selection.chosen(campaign)
     at_once = choosing.jobs(jobs, profiles.restore(campaign.cluster), is_forced=options.force)
     first = len(campaign.runs)
     if minutes is not None:
         campaign = budgets.planned(campaign, minutes, begun_ns=begun_ns, jobs=at_once)
     if selection.dry_run:
-        return _show(campaign, first, at_once, reports, output, is_quiet=quiet)
+        return run_selection.show(
+            campaign, first=first, jobs=at_once, reports=reports, form=output, is_quiet=quiet
+        )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {campaign.seed}")
         for text in campaign.selection:
@@ -143,25 +146,6 @@ def hunt(
         names = ", ".join(options.subject or ["python"])
         _remember(made, campaign, reports, subject=names, seconds=seconds, summary=summary, out=out)
     return made.exit_code
-
-
-def _show(
-    campaign: "campaign_plan.CampaignPlan",
-    first: int,
-    jobs: int,
-    reports: pathlib.Path,
-    form: str,
-    *,
-    is_quiet: bool,
-) -> int:
-    """Print what a campaign would make, whose first round has `first` runs."""
-    from harness.campaign.selection import forecasts
-
-    found = forecasts.forecast(campaign, jobs=jobs, reports=reports, first=first)
-    with outputs.chosen(form, quiet=is_quiet) as out:
-        out.note(f"seed {campaign.seed}")
-        run_selection.show(found, out)
-    return 0
 
 
 def _remember(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import choosing
-from harness.cli.campaigns import campaigning, program_options
+from harness.cli.campaigns import campaigning, program_options, run_selection
 from harness.cli.terminal import outputs
 
 MINUTES = {"quick": 2.0, "default": 10.0}
@@ -23,6 +23,7 @@ Whole = Annotated[
 def test(
     options: program_options.ProgramOptions,
     place: choosing.PlaceOptions,
+    selection: run_selection.SelectionOptions,
     program: Annotated[
         str,
         typer.Argument(
@@ -99,10 +100,16 @@ def test(
         reports=reports,
         again=again,
     )
+    plan = selection.chosen(plan)
+    first = len(plan.runs)
     at_once = choosing.jobs(jobs, profiles.restore(plan.cluster), is_forced=force)
     budget = minutes or MINUTES.get(plan.program.choice if plan.program else "", 0)
     if budget:
         plan = budgets.planned(plan, budget, begun_ns=begun_ns, jobs=at_once)
+    if selection.dry_run:
+        return run_selection.show(
+            plan, first=first, jobs=at_once, reports=reports, form=output, is_quiet=quiet
+        )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
         made = campaigning.make(
