@@ -13,7 +13,7 @@ from harness.packing import contents, pack_index, readme, sealed_archives, small
 from harness.packing.redaction import run_redaction
 from harness.reproduction.issue import redaction
 
-_PURPOSES = ("subject", "hazard", "remedy", "control")
+_PURPOSES = ("subject", "asked", "hazard", "remedy", "control")
 _RESERVE = 64 * 1024
 """Bytes that a campaign's pack keeps free for its list of files."""
 _LARGEST = 4

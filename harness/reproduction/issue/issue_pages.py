@@ -42,15 +42,16 @@ def _parts(found: Findings) -> Iterator[str]:
     yield f"# {_title(found)}"
     yield from _what_happened(found)
     yield from _how_often(found)
-    yield from specimen_sections.versions(found.specimen)
+    yield from specimen_sections.versions(found.specimen.plan, found.specimen.cluster_versions)
     yield from _how_to_run(found)
     yield from specimen_sections.strip(found.specimen, picture=PICTURE)
+    yield from specimen_sections.steps_section(found.specimen)
     yield from specimen_sections.writes(found.specimen)
     yield from specimen_sections.logs(found.specimen)
 
 
 def _title(found: Findings) -> str:
-    scheduler = specimen_sections.scheduler(found.specimen)
+    scheduler = specimen_sections.scheduler(found.specimen.plan)
     if isinstance(found.specimen.violation, verdicts.DoubleAllocation):
         return f"{scheduler} allocates one device to two ResourceClaims"
     return f"{scheduler} breaks the guarantee “{markdown.text(found.specimen.check.promise)}”"

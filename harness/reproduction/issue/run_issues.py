@@ -1,6 +1,5 @@
 """One text about one run to paste into an issue: `flake-hunt report --issue`."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from harness import errors
@@ -9,9 +8,10 @@ from harness.report import evidence, run_facts
 from harness.report.causes import deciding_writes, log_causes
 from harness.reproduction.issue import (
     markdown,
-    redaction,
+    repeating,
     specimen_sections,
     specimens,
+    stored_objects,
 )
 
 SIZE_MAX = 60_000
@@ -23,19 +23,21 @@ _STORY_MAX = 60
 def text(examination: judging.Examination) -> str:
     """Return the text, in Markdown without secrets and without paths of the machine.
 
-    Parts that do not fit are left out, the last ones first. Raises UsageError for a run that is
-    not INVALID.
+    It begins at the moment of the violation. Parts that do not fit are left out, the last ones
+    first. Raises UsageError for a run that is not INVALID.
     """
     judgement = examination.judgement
-    broken = [item for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
-    if not broken or not broken[0].violations:
+    broken = [item for item in judgement.checks if item.violations]
+    source = evidence.collect(examination)
+    if broken:
+        specimen = specimens.of(source, broken[0].check)
+        return _joined(list(_parts(source, specimen, broken)))
+    if not judgement.missed_thresholds:
         raise errors.UsageError(
             f"expected an INVALID run for --issue, got one that is {judgement.verdict}: "
             "there is no violation to report"
         )
-    source = evidence.collect(examination)
-    specimen = specimens.of(source, broken[0].check)
-    return _joined(list(_parts(source, specimen, broken)))
+    return _joined(list(_of_thresholds(source)))
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -57,31 +59,42 @@ def _parts(
     broken: Sequence[verdicts.CheckResult],
 ) -> Iterator[str]:
     yield f"# {_title(specimen)}"
-    yield from _what_happened(source, specimen, broken)
-    yield from specimen_sections.versions(specimen)
-    yield from _how_to_run(source)
+    yield from _moment(source, specimen)
+    yield from _objects(source, specimen)
+    yield from _expected(broken)
+    yield from specimen_sections.versions(source.history.plan, specimen.cluster_versions)
+    yield from repeating.section(source.history.plan)
     yield from _figures(source)
-    yield from specimen_sections.strip(specimen)
+    yield from specimen_sections.steps_section(specimen)
     yield from _story(specimen)
     yield from _deciding_writes(source, specimen)
     yield from specimen_sections.writes(specimen)
     yield from specimen_sections.logs(specimen)
 
 
+def _of_thresholds(source: evidence.Evidence) -> Iterator[str]:
+    """Yield the parts of a run whose figures are beyond its bounds, without a violation."""
+    plan, missed = source.history.plan, source.judgement.missed_thresholds
+    yield f"# {specimen_sections.scheduler(plan)} misses a threshold"
+    yield "\n".join(f"- {markdown.text(clause)}" for clause in missed)
+    cluster_versions = run_facts.cluster_versions(source.history.directory)
+    yield from specimen_sections.versions(plan, cluster_versions)
+    yield from repeating.section(plan)
+    yield from _figures(source)
+
+
 def _title(specimen: specimens.Specimen) -> str:
-    scheduler = specimen_sections.scheduler(specimen)
+    scheduler = specimen_sections.scheduler(specimen.plan)
     if isinstance(specimen.violation, verdicts.DoubleAllocation):
         return f"{scheduler} allocates one device to two ResourceClaims"
     return f"{scheduler} breaks the guarantee “{markdown.text(specimen.check.promise)}”"
 
 
-def _what_happened(
-    source: evidence.Evidence,
-    specimen: specimens.Specimen,
-    broken: Sequence[verdicts.CheckResult],
-) -> Iterator[str]:
-    yield "## What happened"
+def _moment(source: evidence.Evidence, specimen: specimens.Specimen) -> Iterator[str]:
+    """Yield the moment of the violation: in a sentence, over time, why, and by which faults."""
+    yield "## The moment"
     yield markdown.text(specimen.violation.text)
+    yield from specimen_sections.strip(specimen, heading="")
     if why := _why(source, specimen):
         yield markdown.text(why)
     if specimen.violation.attribution:
@@ -92,6 +105,24 @@ def _what_happened(
             f"- {markdown.code(item.name)}: {markdown.text(item.text)}"
             for item in specimen.plan.faults
         )
+
+
+def _objects(source: evidence.Evidence, specimen: specimens.Specimen) -> Iterator[str]:
+    """Yield the claims, or the objects of another violation, as they were stored then."""
+    wanted = stored_objects.wanted(specimen.violation)
+    observations = source.history.observations() if wanted.keys else None
+    found = stored_objects.of(observations or (), wanted)
+    if not found:
+        return
+    is_double = isinstance(specimen.violation, verdicts.DoubleAllocation)
+    version = wanted.resource_version
+    then = f"at resourceVersion {version}" if version is not None else "at the end"
+    yield "## The two claims" if is_double else "## The objects"
+    yield f"As they were stored {then}, shortened:"
+    yield markdown.block("\n---\n".join("\n".join(lines) for lines in found).splitlines(), "yaml")
+
+
+def _expected(broken: Sequence[verdicts.CheckResult]) -> Iterator[str]:
     yield "Expected, and violated:"
     yield "\n".join(
         f"- {markdown.text(check.promise)} ({verdicts.counted(check.violation_count, 'violation')})"
@@ -110,18 +141,6 @@ def _why(source: evidence.Evidence, specimen: specimens.Specimen) -> str:
             return found.text
     window = specimen.strip.window
     return " ".join([specimen.strip.explanation, *([window.text] if window else [])])
-
-
-def _how_to_run(source: evidence.Evidence) -> Iterator[str]:
-    plan = source.history.plan
-    token = str(plan.settings.get("token") or "")
-    words = ["replay", token] if token else plan.again
-    if not words:
-        return
-    yield "## How to run it"
-    yield f"Scenario {markdown.code(plan.scenario)}, seed {plan.seed}; exit code 10 means that the violation was found."
-    command = shlex.join(["flake-hunt", *(redaction.program(word) for word in words)])
-    yield markdown.block([command], "sh")
 
 
 def _figures(source: evidence.Evidence) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """Sections of a text for an issue that are about one failed run: versions, moment, writes, logs."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness.checks import verdicts
-from harness.history import records, subject_names
+from harness.history import plans, records, subject_names
 from harness.model import naming
 from harness.report.causes import strip_pictures, strips
 from harness.reproduction.issue import markdown, specimens
@@ -92,9 +92,8 @@ def _drawn(bar: _Bar, begin: int, end: int) -> str:
     return f"{' ' * left}{bar.sign * (right - left + 1)}".ljust(COLUMNS)
 
 
-def scheduler(specimen: specimens.Specimen) -> str:
+def scheduler(plan: plans.Plan) -> str:
     """Return the scheduler with its version; ours in words that need no knowledge of Flake Hunt."""
-    plan = specimen.plan
     if not subject_names.is_ours(plan):
         return markdown.text(subject_names.of_plan(plan))
     changes = [f"defect {name}" for name in plan.defects]
@@ -106,29 +105,44 @@ def scheduler(specimen: specimens.Specimen) -> str:
     return markdown.text(f"Flake Hunt's Python port of kube-scheduler{which}{added}")
 
 
-def versions(specimen: specimens.Specimen) -> Iterator[str]:
-    """Yield the versions of everything that ran."""
+_API_SERVERS = {
+    "embedded": "embedded: Flake Hunt's own",
+    "local": "kube-apiserver on etcd, without nodes",
+    "kind": "kube-apiserver of kind",
+    "kubeconfig": "that of an existing cluster",
+}
+
+
+def versions(plan: plans.Plan, of_cluster: Mapping[str, str]) -> Iterator[str]:
+    """Yield the versions of everything that ran; `of_cluster`: component -> version."""
     yield "## Versions"
-    plan = specimen.plan
     own = ("flake-hunt", "commit", "python", "platform")
-    rows = {"cluster": plan.cluster, **specimen.cluster_versions}
-    rows |= subject_names.versions(plan.versions)
-    rows |= {name: plan.versions[name] for name in own if name in plan.versions}
-    yield markdown.table(
-        ("component", "version"),
-        [[markdown.text(name), markdown.text(version)] for name, version in rows.items()],
-    )
+    rows = {"scheduler": scheduler(plan)} if subject_names.is_ours(plan) else {}
+    rows |= {"API server": markdown.text(_API_SERVERS.get(plan.cluster, plan.cluster))}
+    found = dict(of_cluster) | subject_names.versions(plan.versions)
+    found |= {name: plan.versions[name] for name in own if name in plan.versions}
+    rows |= {markdown.text(name): markdown.text(version) for name, version in found.items()}
+    yield markdown.table(("component", "version"), [[*row] for row in rows.items()])
 
 
-def strip(specimen: specimens.Specimen, *, picture: str = "") -> Iterator[str]:
+def strip(
+    specimen: specimens.Specimen, *, heading: str = "## The moment", picture: str = ""
+) -> Iterator[str]:
     """Yield a double allocation over time; `picture` is the file of a picture, if there is one."""
     if specimen.strip is None or not isinstance(specimen.violation, verdicts.DoubleAllocation):
         return
-    yield "## The moment"
+    if heading:
+        yield heading
     if picture:
         yield f"![Both claims, the faults and the scheduler's steps over time]({picture})"
-    yield f"Times are relative to the moment at which {specimen.strip.zero_meaning}."
     yield markdown.block(bars(specimen.violation, specimen.zero_ns), "text")
+    yield f"Times are relative to the moment at which {specimen.strip.zero_meaning}."
+
+
+def steps_section(specimen: specimens.Specimen) -> Iterator[str]:
+    """Yield the scheduler's steps around a double allocation, folded; nothing if there are none."""
+    if specimen.strip is None or not isinstance(specimen.violation, verdicts.DoubleAllocation):
+        return
     if lines := steps(specimen.violation, specimen.steps, specimen.zero_ns):
         yield markdown.folded("The scheduler's steps", markdown.block(lines, "text"))
 

@@ -2,17 +2,19 @@
 
 import json
 import pathlib
+import re
 from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from harness import errors
 from harness.checks import judging
 from harness.cli.subcommands.judging import check_command
 from harness.history import directories, plans, records
-from harness.reproduction.issue import run_issues
-from tests.histories import building, language
+from harness.reproduction.issue import run_issues, stored_objects
+from tests.histories import building, language, recording
 
 TEXT = "p:a q:b a+D1 a^p p>n b+D1 b^q q>n"
 DEVICE = language.device_id("D1")
@@ -52,11 +54,11 @@ def test_it_tells_everything(tmp_path: pathlib.Path) -> None:
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == [
         "# Flake Hunt's Python port of kube-scheduler allocates one device to two ResourceClaims",
-        "## What happened",
-        "## Versions",
-        "## How to run it",
-        "## Figures",
         "## The moment",
+        "## The two claims",
+        "## Versions",
+        "## Repeat it",
+        "## Figures",
         "## The deciding writes",
         "## The writes of the claims",
         "## The scheduler's log",
@@ -68,6 +70,76 @@ def test_it_tells_everything(tmp_path: pathlib.Path) -> None:
     assert '+ spec.nodeName: "n"' in text
     assert "the scheduler copies the allocated devices (0)" in text
     assert text.endswith("\n")
+
+
+def _claims(text: str) -> list[dict[str, Any]]:
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [*yaml.safe_load_all(block)]
+
+
+def test_the_two_claims_are_shown_as_they_were_stored_then(tmp_path: pathlib.Path) -> None:
+    first, second = _claims(_text(_run(tmp_path, f"{TEXT} a~ b~")))
+    for claim, name in ((first, "a"), (second, "b")):
+        assert (claim["kind"], claim["metadata"]["uid"]) == ("ResourceClaim", f"uid-{name}")
+        (result,) = claim["status"]["allocation"]["devices"]["results"]
+        assert "/".join((result["driver"], result["pool"], result["device"])) == DEVICE
+    assert [item["name"] for item in first["status"]["reservedFor"]] == ["p"]
+    assert "reservedFor" not in second["status"]
+
+
+def test_of_another_violation_the_objects_are_shown() -> None:
+    golden = pathlib.Path(__file__).parents[2] / "golden" / "bound_pods" / "INVALID"
+    text = _text(directories.existing(golden))
+    assert "## The objects" in text
+    assert {"Pod"} <= {item["kind"] for item in _claims(text)}
+
+
+def test_opaque_parameters_are_not_shown() -> None:
+    secret = {"config": [{"opaque": {"parameters": {"key": "secret"}}}], "requests": []}
+    claim = {
+        "metadata": {"name": "a", "namespace": "n", "managedFields": [{"manager": "m"}]},
+        "spec": {"devices": secret},
+        "status": {"allocation": {"devices": secret | {"results": [{"device": "d"}]}}},
+    }
+    wanted = stored_objects.Wanted({("ResourceClaim", "n", "a"): 0}, None)
+    (lines,) = stored_objects.of(
+        recording.record([recording.claim(claim | {"metadata": claim["metadata"] | {"uid": "u"}})]),
+        wanted,
+    )
+    assert yaml.safe_load("\n".join(lines)) == {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "1"},
+        "spec": {"devices": {"requests": []}},
+        "status": {"allocation": {"devices": {"requests": [], "results": [{"device": "d"}]}}},
+    }
+
+
+AGAIN = ["run", "answer-lost", "--subject", "kube-scheduler=/opt/kube/kube-scheduler"]
+CONFIRM = "flake-hunt confirm H1 --subject kube-scheduler=kube-scheduler"
+
+
+@pytest.mark.parametrize(
+    ("hazard", "settings", "confirms"),
+    [("H1", {}, True), ("H1", {"traffic": {"profile": "script"}}, False), ("", {}, False)],
+)
+def test_a_known_hazard_is_confirmed_without_luck(
+    tmp_path: pathlib.Path, hazard: str, settings: dict[str, Any], *, confirms: bool
+) -> None:
+    changes = {"again": AGAIN, "known_to_fail": hazard, "settings": settings}
+    text = _text(_run(tmp_path, changes=changes))
+    assert "flake-hunt run answer-lost --subject kube-scheduler=kube-scheduler" in text
+    assert (CONFIRM in text) == confirms
+
+
+def test_a_run_beyond_a_threshold_has_a_text_too(tmp_path: pathlib.Path) -> None:
+    threshold = plans.Threshold(metric="claims", max=1)
+    text = _text(
+        _run(tmp_path, "p:a q:b a+D1 a^p a~ b+D1 b^q", changes={"thresholds": [threshold]})
+    )
+    assert text.startswith("# Flake Hunt's Python port of kube-scheduler misses a threshold\n")
+    assert "- threshold claims: 2, wanted at most 1" in text
+    assert "## Repeat it" in text
 
 
 TITLES: dict[str, dict[str, Any]] = {
@@ -112,7 +184,7 @@ def test_another_guarantee_can_be_broken() -> None:
     golden = pathlib.Path(__file__).parents[2] / "golden" / "allocation_stability" / "INVALID"
     text = _text(directories.existing(golden))
     assert text.startswith("# Flake Hunt's Python port of kube-scheduler breaks the guarantee “")
-    assert "## The moment" not in text
+    assert "## The two claims" not in text
 
 
 def test_a_text_that_is_too_long_is_cut_between_its_parts(
