@@ -43,6 +43,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "judging.trends_command": ("trends",),
         "judging.power_command": ("power",),
         "judging.query_command": ("query", "export"),
+        "judging.serve_command": ("serve",),
         "judging.defects_command": ("defects",),
         "judging.pack_command": ("pack",),
     },

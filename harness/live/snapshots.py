@@ -7,6 +7,8 @@ import msgspec
 SCHEMA_VERSION = 1
 State: TypeAlias = Literal["starting", "running", "judging", "ended", "gone", "damaged"]
 """`ended`: with a verdict; `gone`: without one, since the process that made it lives no more."""
+AT_END = ("ended", "gone", "damaged")
+"""States after which nothing comes."""
 
 
 class Quantiles(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,15 @@ from harness.checks.certificate import script_items
 from harness.checks.faults import fault_records
 from harness.checks.progress import claim_progress
 from harness.history import directories, histories, plans, records
-from harness.report import evidence, junit, markdown_summaries, page_templates, run_facts, traces
+from harness.report import (
+    evidence,
+    junit,
+    markdown_summaries,
+    page_templates,
+    run_facts,
+    run_files,
+    traces,
+)
 from harness.report.causes import deciding_writes, log_causes, strips
 from harness.report.charts import run_charts, time_plots
 from harness.report.explanations import texts
@@ -184,7 +192,7 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             symbol=page_templates.SYMBOLS[judgement.verdict],
             headline=_headline(judgement),
             facts=run_facts.collect(history),
-            trace=run_facts.trace_link(trace or history.directory.trace),
+            trace=run_files.trace_link(trace or history.directory.trace),
             certificate=run_facts.certificate(judgement),
             not_needed=run_facts.NOT_NEEDED,
             why_not_needed=run_facts.WHY_NOT_NEEDED,

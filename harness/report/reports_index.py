@@ -14,7 +14,7 @@ from harness.history import campaign_folders, report_folders, run_folders
 from harness.report import page_templates
 
 NAME = "index.html"
-_HEADINGS = {
+HEADINGS = {
     "subject": "tested subject",
     "control": "positive controls",
     "hazard": "known upstream hazards",
@@ -87,18 +87,21 @@ def _locked(reports: pathlib.Path) -> Iterator[None]:
 def page(reports: pathlib.Path) -> str:
     """Return the index as one self-contained page; the same bytes for the same folder."""
     folder = report_folders.ReportFolder(reports)
-    runs = [_run(reports, run) for run in folder.runs()]
+    runs = [run_row(run, link=_run_link(reports, run)) for run in folder.runs()]
     runs.sort(key=lambda row: row.started, reverse=True)
-    runs.sort(key=lambda row: list(_HEADINGS).index(row.purpose))
+    runs.sort(key=lambda row: list(HEADINGS).index(row.purpose))
     subjects = sorted({run.subject for run in runs if run.subject})
     return (
         page_templates.templates()
         .get_template("reports.html.j2")
         .render(
             runs=runs,
-            headings=_HEADINGS,
+            headings=HEADINGS,
             counted=verdicts.counted,
-            campaigns=[_campaign(reports, campaign) for campaign in folder.campaigns()],
+            campaigns=[
+                campaign_row(campaign, link=_campaign_link(reports, campaign))
+                for campaign in folder.campaigns()
+            ],
             runs_left_out=folder.runs_left_out,
             campaigns_left_out=folder.campaigns_left_out,
             verdicts=sorted({run.verdict for run in runs}),
@@ -108,9 +111,9 @@ def page(reports: pathlib.Path) -> str:
     )
 
 
-def _run(reports: pathlib.Path, run: run_folders.RunFolder) -> RunRow:
+def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
+    """Return the row of a run."""
     plan, verdict = run.plan, run.verdict
-    page = run.path / "report.html"
     purpose = plan.purpose if plan else "subject"
     look, expected = _expected(purpose, plan, verdict.verdict if verdict else None)
     return RunRow(
@@ -123,8 +126,13 @@ def _run(reports: pathlib.Path, run: run_folders.RunFolder) -> RunRow:
         subject=plan.subject_name if plan else "",
         cluster=_cluster(plan) if plan else "",
         reason=_shortened(verdict.reason if verdict else run.problem),
-        link=_link(page if page.is_file() else run.path, reports),
+        link=link,
     )
+
+
+def _run_link(reports: pathlib.Path, run: run_folders.RunFolder) -> str:
+    page = run.path / "report.html"
+    return _link(page if page.is_file() else run.path, reports)
 
 
 def _expected(
@@ -150,8 +158,8 @@ def _date(nanoseconds: int) -> str:
         return ""  # no calendar has the time of this plan
 
 
-def _campaign(reports: pathlib.Path, campaign: campaign_folders.CampaignFolder) -> CampaignRow:
-    page = campaign.path / campaign_folders.INDEX
+def campaign_row(campaign: campaign_folders.CampaignFolder, *, link: str) -> CampaignRow:
+    """Return the row of a campaign."""
     ended = len(campaign.results)
     return CampaignRow(
         verdict=campaign.verdict,
@@ -160,8 +168,13 @@ def _campaign(reports: pathlib.Path, campaign: campaign_folders.CampaignFolder) 
         seed=str(campaign.seed or ""),
         cluster=campaign.cluster,
         summary=_shortened(campaign.problem or campaign.summary or _counted(campaign)),
-        link=_link(page if page.is_file() else campaign.path, reports),
+        link=link,
     )
+
+
+def _campaign_link(reports: pathlib.Path, campaign: campaign_folders.CampaignFolder) -> str:
+    page = campaign.path / campaign_folders.INDEX
+    return _link(page if page.is_file() else campaign.path, reports)
 
 
 def _counted(campaign: campaign_folders.CampaignFolder) -> str:
@@ -189,4 +202,4 @@ def _shortened(text: str) -> str:
 
 
 def _link(path: pathlib.Path, reports: pathlib.Path) -> str:
-    return urllib.parse.quote(os.path.relpath(path, reports))
+    return urllib.parse.quote(os.fsencode(os.path.relpath(path, reports)))

@@ -1,6 +1,7 @@
 """A DuckDB database with the tables of runs and exports as views; a query reads them alone."""
 
 import contextlib
+import dataclasses
 import importlib
 import os
 import re
@@ -26,6 +27,8 @@ THREADS_MAX = 4
 EXCLUSIVITY = "exclusivity"
 """The view that counts double allocations among the table `holds`."""
 _BEHIND_EXCLUSIVITY = ("holds", "devices")
+_ROWS_AT_ONCE = 10_000
+"""Rows of an answer that are in memory at once as Python's objects."""
 _AGAIN_S = 0.05
 """Seconds after which an interruption is repeated that came before DuckDB had begun."""
 _LOCK = """
@@ -129,8 +132,25 @@ def registered(connection: Any, table: definitions.Table, rows: reading.Rows) ->
         connection.unregister("batch")
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query finds; the rows are fetched as they are asked for."""
+
+    columns: list[str]
+    rows: Iterator[list[Any]]
+
+
 def query(paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB) -> QueryResult:
-    """Return what a query finds in run directories and exports.
+    """Return what a query finds in run directories and exports; raises as `answered` does."""
+    with answered(paths, statement, memory_mib=memory_mib) as found:
+        return QueryResult(columns=found.columns, rows=list(found.rows))
+
+
+@contextlib.contextmanager
+def answered(
+    paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB
+) -> Iterator[Answer]:
+    """Yield what a query finds in run directories and exports.
 
     It reads no file but those of the exports, and cannot change settings. Raises UsageError if it
     is not a single SELECT, if DuckDB cannot execute it, or if a journal is damaged, and
@@ -145,7 +165,8 @@ def query(paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB
             for run in runs:
                 fill(connection, run, tables)
             _lock(connection, exported)
-            return interruptible(connection, lambda: _found(connection, statement))
+            found = interruptible(connection, lambda: connection.execute(statement))
+            yield Answer([item[0] for item in found.description], _fetched(connection, found))
     except duckdb.OutOfMemoryException as error:
         raise errors.UsageError(
             f"the query needs more than {memory_mib} MiB of memory: allow more with --memory"
@@ -168,11 +189,9 @@ def _lock(connection: Any, exported: Sequence[exports.Export]) -> None:
     connection.execute(_LOCK)
 
 
-def _found(connection: Any, statement: str) -> QueryResult:
-    found = connection.execute(statement)
-    names = [item[0] for item in found.description]
-    rows = [[_plain(value) for value in row] for row in found.fetchall()]
-    return QueryResult(columns=names, rows=rows)
+def _fetched(connection: Any, found: Any) -> Iterator[list[Any]]:
+    while rows := interruptible(connection, lambda: found.fetchmany(_ROWS_AT_ONCE)):
+        yield from ([_plain(value) for value in row] for row in rows)
 
 
 def first_paragraph(error: Exception) -> str:

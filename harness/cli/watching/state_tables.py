@@ -8,7 +8,7 @@ import rich.text
 
 from harness.checks import verdicts
 from harness.cli.terminal import displaying, outputs
-from harness.live import snapshots
+from harness.live import figure_texts, snapshots
 from harness.report import escaping
 
 
@@ -19,34 +19,12 @@ def line(snapshot: snapshots.Snapshot) -> str:
     return "  ".join(filter(None, [*parts, ending, snapshot.problem]))
 
 
-def elapsed(seconds: float | None) -> str:
-    """Return `7.0 s`, `2 min 5 s`, …; `?` if it is not known."""
-    if seconds is None:
-        return "?"
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
-
-
-def milliseconds(value: float | None) -> str:
-    """Return `0.12`, `3.4`, `1240`; `-` if nothing was measured."""
-    if value is None:
-        return "-"
-    return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
-
-
-def verdict_counts(counts: dict[str, int]) -> str:
-    """Return `3 VALID, 1 INVALID`."""
-    return ", ".join(f"{count} {word}" for word, count in sorted(counts.items())) or "none"
-
-
 def _run_line(run: snapshots.Run) -> list[str]:
     calls = run.api_calls
     outcomes = f"{calls.ok} ok, {calls.fail} fail, {calls.unknown} unknown"
-    latency = f"p50 {milliseconds(calls.p50_ms)} ms, p99 {milliseconds(calls.p99_ms)} ms"
+    latency = f"p50 {figure_texts.milliseconds(calls.p50_ms)} ms, p99 {figure_texts.milliseconds(calls.p99_ms)} ms"
     return [
-        f"{elapsed(run.elapsed_s):>8}",
+        f"{figure_texts.elapsed(run.elapsed_s):>8}",
         run.phase or run.state,
         f"pods {run.pods_created} created, {run.pods_ran} ran",
         f"claims {run.claims_created} created, {run.claims_allocated} allocated",
@@ -58,9 +36,9 @@ def _run_line(run: snapshots.Run) -> list[str]:
 
 def _campaign_line(campaign: snapshots.Campaign) -> list[str]:
     parts = [
-        f"{elapsed(campaign.elapsed_s):>8}",
+        f"{figure_texts.elapsed(campaign.elapsed_s):>8}",
         f"{campaign.done} of {outputs.counted(campaign.planned, 'run')} done",
-        verdict_counts(campaign.by_verdict),
+        figure_texts.verdict_counts(campaign.by_verdict),
     ]
     if campaign.controls_planned:
         parts.append(f"{campaign.controls_caught} of {campaign.controls_planned} controls caught")
@@ -97,7 +75,7 @@ def _head(snapshot: snapshots.Snapshot, name: str) -> Iterator[rich.console.Rend
     word = snapshot.verdict or snapshot.state
     line = rich.text.Text.assemble(
         (word, _STYLES.get(word, "bold cyan")),
-        f"  {escaping.visible(name)}  {elapsed(snapshot.elapsed_s)}",
+        f"  {escaping.visible(name)}  {figure_texts.elapsed(snapshot.elapsed_s)}",
     )
     yield line
     yield _text(f"  {snapshot.directory}", "dim")
@@ -134,7 +112,7 @@ def _objects(run: snapshots.Run) -> rich.table.Table:
             run.claim_to_allocation,
         ),
     ):
-        quantiles = map(milliseconds, (waits.p50_ms, waits.p99_ms))
+        quantiles = map(figure_texts.milliseconds, (waits.p50_ms, waits.p99_ms))
         table.add_row(name, str(now), str(created), f"{reached} {word}", *quantiles)
     table.add_row("holds", str(run.holds_open), str(run.allocations))
     doubles = str(run.double_allocations)
@@ -164,7 +142,7 @@ def _numbers(calls: snapshots.Calls) -> Iterator[str | rich.text.Text]:
     yield from map(str, (calls.calls, calls.ok))
     yield rich.text.Text(str(calls.fail), style="yellow" if calls.fail else "")
     yield rich.text.Text(str(calls.unknown), style="yellow" if calls.unknown else "")
-    yield from map(milliseconds, (calls.p50_ms, calls.p99_ms))
+    yield from map(figure_texts.milliseconds, (calls.p50_ms, calls.p99_ms))
 
 
 def _of_campaign(
@@ -172,7 +150,7 @@ def _of_campaign(
 ) -> Iterator[rich.console.RenderableType]:
     amount = f"{campaign.done} of {campaign.planned} runs done"
     yield from _head(campaign, f"campaign, seed {campaign.seed}, {amount}")
-    yield _text(f"  runs      {verdict_counts(campaign.by_verdict)}")
+    yield _text(f"  runs      {figure_texts.verdict_counts(campaign.by_verdict)}")
     for name, found, planned, word in (
         ("controls", campaign.controls_caught, campaign.controls_planned, "caught"),
         ("hazards", campaign.hazards_shown, campaign.hazards_planned, "shown"),
@@ -195,9 +173,9 @@ def _running(campaign: snapshots.Campaign) -> rich.table.Table:
     for run in campaign.running:
         table.add_row(
             *map(_text, (run.scenario, run.subject, run.phase)),
-            elapsed(run.elapsed_s),
+            figure_texts.elapsed(run.elapsed_s),
             f"{run.api_calls_per_s:g}",
-            milliseconds(run.api_calls.p99_ms),
+            figure_texts.milliseconds(run.api_calls.p99_ms),
             str(run.holds_open),
             str(run.double_allocations),
         )

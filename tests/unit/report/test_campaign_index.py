@@ -10,7 +10,7 @@ from harness.campaign import campaign_documents, campaign_pages, results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.statistics import rates
-from tests.unit.report import pages
+from tests.support import page_markup as pages
 
 INVALID, VALID, UNKNOWN = (
     verdicts.Verdict.INVALID,

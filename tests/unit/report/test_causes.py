@@ -10,7 +10,8 @@ from harness.history import directories, records
 from harness.report import evidence, publishing, rendering
 from harness.report.causes import deciding_writes, step_sentences, strip_pictures, strips
 from tests.histories import building
-from tests.unit.report import pages, races
+from tests.support import page_markup as pages
+from tests.support import races
 
 
 def _source(directory: directories.RunDirectory) -> evidence.Evidence:

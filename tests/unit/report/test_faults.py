@@ -12,7 +12,7 @@ from harness.cli.terminal import displaying, outputs
 from harness.history import directories, records
 from harness.report import publishing
 from tests.histories import building, damages, language
-from tests.unit.report import pages
+from tests.support import page_markup as pages
 
 TEXT = "a+D1 /lose-response:a /delay-events:a>215 a^p .29 b+D1 b^q"
 ATTRIBUTION = (

@@ -20,7 +20,7 @@ from harness.cli.terminal import annotations, displaying, outputs, tables
 from harness.history import directories
 from harness.report import publishing
 from tests.histories import hostile_names
-from tests.unit.report import pages
+from tests.support import page_markup as pages
 
 EVIL, MARKUP, OBEYED = hostile_names.EVIL, hostile_names.MARKUP, hostile_names.OBEYED
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

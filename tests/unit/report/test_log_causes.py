@@ -12,7 +12,7 @@ from harness.report import publishing
 from harness.report.causes import log_causes
 from tests.histories import building
 from tests.support import log_lines
-from tests.unit.report import pages
+from tests.support import page_markup as pages
 
 TEXT = "a+D1 b+D1"
 

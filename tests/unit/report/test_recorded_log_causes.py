@@ -8,7 +8,7 @@ from harness.history import directories
 from harness.report import rendering
 from tests.histories import building, language
 from tests.support import log_lines
-from tests.unit.report import pages
+from tests.support import page_markup as pages
 
 TEXT = "a+D1 a^p p* b+D1 b^q q* a~ b~"
 RECORDED = "hunt-1795221190"

@@ -17,7 +17,8 @@ from harness.checks import judging, verdict_files, verdicts
 from harness.history import directories, plans, records
 from harness.report import page_templates, publishing, rendering, traces
 from tests.histories import building, damages, language
-from tests.unit.report import pages, races
+from tests.support import page_markup as pages
+from tests.support import races
 
 VALID = "a+D1 a^p p* a~ b+D2 b^q q* c+D1"
 Line = races.Line

@@ -10,7 +10,7 @@ from harness.checks import judging
 from harness.history import report_folders
 from harness.report import publishing, reports_index
 from tests.histories import archives
-from tests.unit.report import pages
+from tests.support import page_markup as pages
 
 
 def _page(reports: pathlib.Path) -> pages.Page:

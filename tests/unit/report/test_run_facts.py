@@ -14,7 +14,7 @@ from harness.cli.terminal import displaying, outputs
 from harness.history import directories, plans, records
 from harness.report import publishing, run_facts
 from tests.histories import building, damages, language
-from tests.unit.report import pages
+from tests.support import page_markup as pages
 
 
 def _built(path: pathlib.Path, **changes: Any) -> directories.RunDirectory:

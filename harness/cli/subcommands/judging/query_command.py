@@ -60,10 +60,12 @@ def query(
     memory: Memory = database.MEMORY_MIB,
 ) -> int:
     """Print what a SELECT finds in run directories and exports."""
-    found = database.query(run_paths.with_evidence(directory), statement, memory_mib=memory)
+    runs = run_paths.with_evidence(directory)
     if output == "csv":
-        _print_csv(found)
+        with database.answered(runs, statement, memory_mib=memory) as answer:
+            _print_csv(answer)
         return 0
+    found = database.query(runs, statement, memory_mib=memory)
     with outputs.chosen("json" if output == "json" else "text") as out:
         if out.is_json:
             out.document(found)
@@ -100,7 +102,7 @@ def export(
     return 0
 
 
-def _print_csv(found: database.QueryResult) -> None:
+def _print_csv(found: database.Answer) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(found.columns)
     writer.writerows(found.rows)

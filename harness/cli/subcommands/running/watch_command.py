@@ -25,7 +25,6 @@ REFRESH_S = 0.5
 """Seconds between two states on a terminal."""
 READ_S = 0.4
 """Most seconds that are spent on reading before the next state is shown."""
-_AT_END = ("ended", "gone", "damaged")
 _CODES = {"VALID": 0, "INVALID": 10, "UNKNOWN": 20, "ERROR": 1}
 
 
@@ -87,11 +86,13 @@ def _live(path: pathlib.Path) -> "Live":
 
 def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
     """Show the state again and again until the end, or without a reader; return the exit code."""
+    from harness.live import snapshots
+
     shown_s = -every_s
     while outputs.has_reader():
         is_read = live.read(at_most_s=READ_S)
         state = live.snapshot()
-        if state.state in _AT_END:
+        if state.state in snapshots.AT_END:
             return _show_end(live, show)
         if time.monotonic() - shown_s >= every_s:
             show(state)

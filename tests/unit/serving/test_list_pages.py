@@ -1,0 +1,128 @@
+"""Lists of runs and campaigns: rows, filters, pages, and hostile names in all of them."""
+
+import pathlib
+import re
+import urllib.parse
+
+import pytest
+
+from harness.serving import choices, listings
+from tests.histories import archives
+from tests.support import page_markup
+from tests.unit.serving import conftest, serving
+
+
+def links(text: str) -> list[str]:
+    return re.findall(r'<td class="verdict [^"]*"><a href="([^"]*)"', text)
+
+
+def test_all_runs_are_listed_newest_first(client: serving.Client) -> None:
+    found = [urllib.parse.unquote(link).rpartition("/")[2] for link in links(client.ask("/").text)]
+    assert [name[15:].lstrip("-") or name for name in found if "good" in name] == ["Z-good"]
+    assert len(found) == 8
+    assert "20260110T000000Z-linked" not in found
+    assert found.index("20260107T000000Z-unfinished") < found.index("20260103T000000Z-caught")
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("expected=no", ["bad"]),
+        ("expected=none", ["damaged", "unfinished"]),
+        ("verdict=INVALID&expected=yes", ["caught"]),
+        ("purpose=control", ["caught"]),
+        ("scenario=nothing", []),
+        ("text=unfinished", ["unfinished"]),
+        ("text=%3CIMG", ["<i>'"]),
+        ("verdict=%22%3E%3Cscript%3E", []),
+        ("page=99999999999999999999&scenario=written-by-hand", ["caught"]),
+    ],
+)
+def test_filters(query: str, names: list[str], client: serving.Client) -> None:
+    text = client.ask(f"/?{query}").text
+    found = [urllib.parse.unquote(link) for link in links(text)]
+    assert len(found) >= len(names)
+    for name in names:
+        assert any(link.endswith(name) for link in found), (name, found)
+    if query.startswith(("text", "purpose", "verdict", "scenario")):
+        assert len(found) == len(names)
+
+
+def test_the_campaign_of_runs_can_be_chosen(client: serving.Client) -> None:
+    shown = urllib.parse.quote('"><img src=x onerror=alert(1)>\n\\u202eRTL</script><b>&amp;')
+    assert len(links(client.ask(f"/?campaign={shown}").text)) == 1
+
+
+@pytest.mark.parametrize("path", ["/", "/campaigns", "/running", "/sql", "/?text=<script>&page=x"])
+def test_hostile_names_are_text(path: str, client: serving.Client) -> None:
+    text = client.ask(path.replace("<", "%3C")).text
+    assert "<img" not in text
+    assert "<b>&amp" not in text
+    assert "\u202e" not in text
+    page = page_markup.read(text)
+    assert page.unbalanced == []
+    assert page.tags.count("script") == 1
+
+
+def test_campaigns(client: serving.Client) -> None:
+    page = page_markup.read(client.ask("/campaigns").text)
+    assert "it is under way, or was interrupted" in page.texts
+    assert "1 of 9" in page.texts
+    assert conftest.EVIL.partition("\n")[0] in page.text
+    one = client.ask("/campaigns/20260104T000000Z-7")
+    assert one.status == 200
+    assert client.ask("/campaigns/nothing").status == 404
+    assert client.ask("/campaigns/..").status == 404
+
+
+def test_pages_of_a_list() -> None:
+    items = list(range(250))
+    for number, first, count in [("1", 1, 100), ("3", 201, 50), ("9", 201, 50), ("-1", 1, 100)]:
+        page = choices.page(items, number)
+        assert (page.first, len(page.items), page.pages, page.count) == (first, count, 3, 250)
+        assert page.items[0] == first - 1
+    assert choices.page([], "2") == choices.Page([], 1, 1, 0, 0)
+
+
+def test_only_what_has_changed_is_read_again(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listings, "FRESH_S", 0.0)
+    made = [archives.run(tmp_path, f"run-{number}") for number in range(4)]
+    listing, read = listings.Listing(tmp_path), []
+    run_of = listings._run
+    monkeypatch.setattr(
+        listings, "_run", lambda folder, place: read.append(place) or run_of(folder, place)
+    )
+
+    def names() -> list[str]:
+        read.clear()
+        return sorted(run.name for run in listing.listed(at_most_s=60).runs)
+
+    assert names() == ["run-0", "run-1", "run-2", "run-3"]
+    assert len(read) == 4
+    assert names() == ["run-0", "run-1", "run-2", "run-3"]
+    assert read == []
+    made[1].verdict.unlink()
+    assert names() == ["run-0", "run-1", "run-2", "run-3"]
+    assert read == ["written-by-hand/run-1"]
+    assert [run.is_open for run in listing.listed(at_most_s=60).runs if run.name == "run-1"] == [
+        False
+    ]
+    made[2].path.rename(tmp_path / "elsewhere")
+    made[3].plan.unlink()
+    assert names() == ["run-0", "run-1"]
+
+
+def test_without_time_the_newest_come_first_and_the_others_are_counted(
+    tmp_path: pathlib.Path,
+) -> None:
+    for day in range(1, 4):
+        archives.run(tmp_path, f"2026010{day}T000000Z-x")
+    listing = listings.Listing(tmp_path)
+    assert (listing.listed(at_most_s=-1).runs, listing.listed(at_most_s=-1).unread) == ((), 3)
+    found = listing.listed(at_most_s=60)
+    assert ([run.name[:8] for run in found.runs], found.unread) == (
+        ["20260103", "20260102", "20260101"],
+        0,
+    )

@@ -1,0 +1,115 @@
+"""What goes on is shown until it ends."""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import threading
+
+from harness import clocks
+from harness.history import directories
+from harness.serving import followers, listings, served_folders
+from tests.histories import archives
+from tests.unit.serving import serving
+
+
+def going_on(folder: pathlib.Path, name: str = "run", **changes) -> directories.RunDirectory:
+    """A run that this process makes, without an end so far."""
+    own = {"pid": os.getpid(), "boot_id": clocks.boot_id(), "created_wall_ns": clocks.wall_ns()}
+    return archives.run(folder, name, "INVALID", changes={**own, **changes})
+
+
+def unfinished(run: directories.RunDirectory) -> dict[str, bytes]:
+    """Take away what the end of a run writes, and return it."""
+    paths = (run.verdict, run.manifest)
+    content = {path.name: path.read_bytes() for path in paths}
+    for path in paths:
+        path.unlink()
+    return content
+
+
+def events(client: serving.Client, path: str):
+    """Yield the names and contents of the events of a stream."""
+    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
+    with contextlib.closing(connection):
+        connection.request("GET", path, headers={"Cookie": client.cookie})
+        answer = connection.getresponse()
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
+        name = ""
+        while line := answer.readline().decode():
+            if line.startswith("event: "):
+                name = line.removeprefix("event: ").strip()
+            elif line.startswith("data: "):
+                yield name, json.loads(line.removeprefix("data: "))
+
+
+def test_a_run_is_followed_until_it_ends(tmp_path: pathlib.Path) -> None:
+    run = going_on(tmp_path)
+    end = unfinished(run)
+    with serving.serving(tmp_path) as client:
+        path = f"/runs/{run.path.parent.name}/run"
+        assert f'data-events="{path}/events"' in client.ask(path).text
+        stream = events(client, f"{path}/events")
+        name, content = next(stream)
+        assert name == "state"
+        assert "running" in content
+        assert "double allocations" in content
+        for file, text in sorted(end.items()):
+            (run.path / file).write_bytes(text)
+        rest = list(stream)
+        assert rest[-1] == ("end", "")
+        assert "INVALID" in rest[-2][1]
+        assert "data-events" not in client.ask(path).text
+
+
+def test_all_that_goes_on_is_shown_and_nothing_else(tmp_path: pathlib.Path) -> None:
+    ended = archives.run(tmp_path, "ended")
+    killed = archives.run(tmp_path, "killed", changes={"boot_id": "another", "pid": 1})
+    unfinished(killed)
+    for path in killed.path.rglob("*"):
+        os.utime(path, (0, 0))
+    os.utime(killed.path, (0, 0))
+    run = going_on(tmp_path)
+    unfinished(run)
+    folder = served_folders.ServedFolder(tmp_path)
+    follower = followers.AllFollower(folder, listings.Listing(folder.path))
+    with contextlib.closing(follower):
+        assert [state.directory for state in follower.look()] == [str(run.path)]
+        assert [state.directory for state in follower.look()] == [str(run.path)]
+        shutil.rmtree(run.path)
+        assert follower.look() == []
+    assert follower.look() == []
+    assert ended.verdict.exists()
+
+
+def test_campaigns_that_name_other_folders_are_not_followed(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "campaigns" / "20260101T000000Z-1"
+    folder.mkdir(parents=True)
+    for title in ("../../etc", "/etc", "..", ""):
+        planned = {"scenario": "x", "title": title, "repetition": 1, "seed": 1}
+        plan = {"schema": 2, "seed": 1, "runs": [planned]}
+        (folder / "campaign.json").write_text(json.dumps(plan))
+        with serving.serving(tmp_path) as client:
+            page = client.ask("/campaigns/20260101T000000Z-1")
+            assert page.status == 200
+            assert client.ask("/campaigns/20260101T000000Z-1/events").status == 422
+
+
+def test_the_server_ends_while_a_page_follows(tmp_path: pathlib.Path) -> None:
+    run = going_on(tmp_path)
+    unfinished(run)
+    seen = threading.Event()
+
+    def read(client: serving.Client) -> None:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            for _ in events(client, "/running/events"):
+                seen.set()
+
+    with serving.serving(tmp_path) as client:
+        thread = threading.Thread(target=read, args=(client,))
+        thread.start()
+        assert seen.wait(60)
+    thread.join(60)
+    assert not thread.is_alive()

@@ -1,0 +1,78 @@
+"""Files that are served are those of the folder, and nothing else is read."""
+
+import pathlib
+
+import pytest
+
+from harness import errors
+from harness.serving import served_folders
+from tests.unit.serving import serving
+
+GOOD = "pods/20260101T000000Z-good"
+
+
+def test_a_file_is_served_as_it_is(client: serving.Client, key: str, reports: pathlib.Path) -> None:
+    answer = client.ask(f"/files/{key}/{GOOD}/verdict.json", {})
+    assert answer.body == (reports / GOOD / "verdict.json").read_bytes()
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Content-Length"] == str(len(answer.body))
+    head = client.ask(f"/files/{key}/{GOOD}/verdict.json", {}, method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../../../../etc/passwd",
+        "%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        f"{GOOD}/..%2f..%2f..%2f..%2f..%2fetc%2fpasswd",
+        "%2fetc%2fpasswd",
+        "/etc/passwd",
+        "pods/20260111T000000Z-link-inside/secret.json",
+        "pods/20260110T000000Z-linked/plan.json",
+        f"{GOOD}/pipe.log",
+        GOOD,
+        f"{GOOD}/",
+        f"{GOOD}/plan.json%00.html",
+        f"{GOOD}/nothing",
+        f"{GOOD}/{'a' * 300}",
+        "%ff%fe",
+    ],
+)
+def test_anything_else_is_missing(path: str, client: serving.Client, key: str) -> None:
+    answer = client.ask(f"/files/{key}/{path}", {})
+    assert answer.status == 404
+    assert "root:" not in answer.text
+
+
+def test_what_browsers_would_run_is_text_or_a_download(client: serving.Client, key: str) -> None:
+    assert client.ask(f"/files/{key}/stray.txt").headers["Content-Disposition"]
+    xml = client.ask(f"/files/{key}/{GOOD}/junit.xml").headers
+    assert xml["Content-Type"] == "text/plain; charset=utf-8"
+    trace = client.ask(f"/files/{key}/{GOOD}/trace.json").headers
+    assert trace["Content-Disposition"] == 'attachment; filename="trace.json"'
+
+
+@pytest.mark.parametrize(
+    "place", ["pods/20260110T000000Z-linked", "pods/20260111T000000Z-link-inside", "pods/..", "a/b"]
+)
+def test_runs_behind_links_are_none(place: str, client: serving.Client) -> None:
+    for rest in ("", "/tables/claims", "/events"):
+        assert client.ask(f"/runs/{place}{rest}").status == 404
+
+
+def test_names_come_back_from_their_addresses() -> None:
+    class Request:
+        def __init__(self, path: str) -> None:
+            self.rel_url = type("Url", (), {"raw_path": path})
+
+    names = ["a/b", "..", "%2f", "\n\u202e", "\udcff", "x y?#&"]
+    assert served_folders.names(Request(served_folders.address(*names))) == names
+
+
+def test_what_is_no_folder_is_one_error(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name in ("file", "nothing", "loop"):
+        with pytest.raises(errors.UsageError, match="expected a folder of reports"):
+            served_folders.ServedFolder(tmp_path / name)
