@@ -10,7 +10,7 @@ from harness.campaign import campaign_documents, campaign_pages, results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.statistics import rates
-from tests.support import page_markup as pages
+from tests.support import page_markup
 
 INVALID, VALID, UNKNOWN = (
     verdicts.Verdict.INVALID,
@@ -67,7 +67,7 @@ ROWS = [
 ]
 
 
-def _page(path: pathlib.Path, **options: object) -> pages.Page:
+def _page(path: pathlib.Path, **options: object) -> page_markup.Page:
     file = path / "index.html"
     verdict = options.get("verdict", verdicts.Verdict.INVALID)
     assert isinstance(verdict, verdicts.Verdict)
@@ -95,7 +95,7 @@ def _page(path: pathlib.Path, **options: object) -> pages.Page:
         rows=rows,
     )
     file.write_text(campaign_pages.page(document, path, verdict=verdict), encoding="utf-8")
-    return pages.read(file.read_text(encoding="utf-8"))
+    return page_markup.read(file.read_text(encoding="utf-8"))
 
 
 def test_rows_and_runs_are_shown(tmp_path: pathlib.Path) -> None:

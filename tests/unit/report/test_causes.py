@@ -10,8 +10,8 @@ from harness.history import directories, records
 from harness.report import evidence, publishing, rendering
 from harness.report.causes import deciding_writes, step_sentences, strip_pictures, strips
 from tests.histories import building
-from tests.support import page_markup as pages
-from tests.support import races
+from tests.support import page_markup
+from tests.unit.report import races
 
 
 def _source(directory: directories.RunDirectory) -> evidence.Evidence:
@@ -58,7 +58,7 @@ def test_a_time_is_not_that_of_a_choice_that_was_not_recorded(
     strip = strips.strip(_violation(source), source.steps[0])
     was_chosen = lines == races.NOT_ATOMIC
     assert strip.zero_meaning == (strips.CHOSEN if was_chosen else strips.COMMITTED)
-    text = pages.read(directory.report.read_text()).text
+    text = page_markup.read(directory.report.read_text()).text
     assert (strips.CHOSEN in text, strips.COMMITTED in text) == (was_chosen, not was_chosen)
 
 
@@ -68,7 +68,7 @@ def test_the_page_shades_it_in_the_strip(tmp_path: pathlib.Path) -> None:
     publishing.publish(judging.examine(directory))
     text = directory.report.read_text()
     assert text.count('class="window"') == 1
-    assert "The window was " in pages.read(text).text
+    assert "The window was " in page_markup.read(text).text
 
 
 # ------------------------------------------------------------------------------------- the story
@@ -147,8 +147,8 @@ def test_observations_that_are_too_large_are_not_read_again(
 def test_hostile_values_of_writes_are_escaped(tmp_path: pathlib.Path) -> None:
     names = {"a": "<script>alert(1)</script>", "D1": '"><img src=x>', "p": "</pre>"}
     directory = building.build(tmp_path / "run", races.TEXT, names=names)
-    page = pages.read(rendering.page(_source(directory)))
-    assert pages.has_only_own_script(page)
+    page = page_markup.read(rendering.page(_source(directory)))
+    assert page_markup.has_only_own_script(page)
     assert "img" not in page.tags
     assert page.unbalanced == []
     assert "ins" in page.tags

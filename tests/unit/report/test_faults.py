@@ -12,7 +12,7 @@ from harness.cli.terminal import displaying, outputs
 from harness.history import directories, records
 from harness.report import publishing
 from tests.histories import building, damages, language
-from tests.support import page_markup as pages
+from tests.support import page_markup
 
 TEXT = "a+D1 /lose-response:a /delay-events:a>215 a^p .29 b+D1 b^q"
 ATTRIBUTION = (
@@ -33,11 +33,11 @@ def _published(
     return directory
 
 
-def _page(directory: directories.RunDirectory) -> pages.Page:
-    return pages.read(directory.report.read_text(encoding="utf-8"))
+def _page(directory: directories.RunDirectory) -> page_markup.Page:
+    return page_markup.read(directory.report.read_text(encoding="utf-8"))
 
 
-def _heading(page: pages.Page, text: str) -> int:
+def _heading(page: page_markup.Page, text: str) -> int:
     """Return where a part of the page begins; links to it come before."""
     return len(page.texts) - 1 - page.texts[::-1].index(text)
 
@@ -203,7 +203,7 @@ def test_hostile_names_of_faults_are_escaped(tmp_path: pathlib.Path) -> None:
     fault = building.fault("reject", name=hostile, text=hostile, required=False)
     directory = _published(tmp_path, "a+D1", faults=[fault])
     page = _page(directory)
-    assert pages.has_only_own_script(page)
+    assert page_markup.has_only_own_script(page)
     plots = len(_plots(directory))
     assert page.texts.count(hostile) == plots + 2, "in each plot and twice in the table"
 

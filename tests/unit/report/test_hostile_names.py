@@ -20,7 +20,7 @@ from harness.cli.terminal import annotations, displaying, outputs, tables
 from harness.history import directories
 from harness.report import publishing
 from tests.histories import hostile_names
-from tests.support import page_markup as pages
+from tests.support import page_markup
 
 EVIL, MARKUP, OBEYED = hostile_names.EVIL, hostile_names.MARKUP, hostile_names.OBEYED
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -34,7 +34,7 @@ def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
 def test_the_files_of_a_report(directory: directories.RunDirectory) -> None:
     publishing.publish(judging.examine(directory))
     text = directory.report.read_text(encoding="utf-8")
-    page = pages.read(text)
+    page = page_markup.read(text)
     assert "img" not in page.tags
     assert page.unbalanced == []
     assert MARKUP in page.text
@@ -97,7 +97,7 @@ def test_the_table_and_the_index_of_a_campaign(
     assert OBEYED.findall(printed) == []
     assert "[red]red[/red][/]" in re.sub(r"\s+", "", printed)
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
-    page = pages.read(text)
+    page = page_markup.read(text)
     assert "img" not in page.tags
     assert OBEYED.findall(text) == []
     links = [value for tag, name, value in page.attributes if (tag, name) == ("a", "href")]

@@ -11,8 +11,7 @@ from harness.history import directories, plans
 from harness.report import publishing
 from harness.report.causes import log_causes
 from tests.histories import building
-from tests.support import log_lines
-from tests.support import page_markup as pages
+from tests.support import log_lines, page_markup
 
 TEXT = "a+D1 b+D1"
 
@@ -38,9 +37,9 @@ def _run(path: pathlib.Path, log: str | None, **changes: Any) -> directories.Run
     return directory
 
 
-def _page(directory: directories.RunDirectory) -> pages.Page:
+def _page(directory: directories.RunDirectory) -> page_markup.Page:
     publishing.publish(judging.examine(directory))
-    return pages.read(directory.report.read_text())
+    return page_markup.read(directory.report.read_text())
 
 
 def test_the_race_is_named_with_the_lines_of_the_log(tmp_path: pathlib.Path) -> None:

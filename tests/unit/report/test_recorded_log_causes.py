@@ -7,8 +7,7 @@ from harness.checks import judging, verdict_files
 from harness.history import directories
 from harness.report import rendering
 from tests.histories import building, language
-from tests.support import log_lines
-from tests.support import page_markup as pages
+from tests.support import log_lines, page_markup
 
 TEXT = "a+D1 a^p p* b+D1 b^q q* a~ b~"
 RECORDED = "hunt-1795221190"
@@ -43,7 +42,7 @@ def recorded_as_this_run() -> str:
 def rendered(directory: directories.RunDirectory) -> str:
     verdict_files.write(directory, judging.judge(directory))
     rendering.render(directory)
-    return pages.read(directory.report.read_text(encoding="utf-8")).text
+    return page_markup.read(directory.report.read_text(encoding="utf-8")).text
 
 
 def test_the_log_of_kube_scheduler_explains_the_violation(tmp_path: pathlib.Path) -> None:

@@ -17,8 +17,8 @@ from harness.checks import judging, verdict_files, verdicts
 from harness.history import directories, plans, records
 from harness.report import page_templates, publishing, rendering, traces
 from tests.histories import building, damages, language
-from tests.support import page_markup as pages
-from tests.support import races
+from tests.support import page_markup
+from tests.unit.report import races
 
 VALID = "a+D1 a^p p* a~ b+D2 b^q q* c+D1"
 Line = races.Line
@@ -39,8 +39,8 @@ def _render(
     return directory
 
 
-def _page(directory: directories.RunDirectory) -> pages.Page:
-    return pages.read(directory.report.read_text(encoding="utf-8"))
+def _page(directory: directories.RunDirectory) -> page_markup.Page:
+    return page_markup.read(directory.report.read_text(encoding="utf-8"))
 
 
 def _suite(directory: directories.RunDirectory) -> ET.Element:
@@ -229,14 +229,14 @@ def _every_page(tmp_path: pathlib.Path) -> list[str]:
 
 def test_pages_are_balanced(tmp_path: pathlib.Path) -> None:
     for text in _every_page(tmp_path):
-        assert pages.read(text).unbalanced == []
+        assert page_markup.read(text).unbalanced == []
         assert text.lstrip().startswith("<!doctype html>")
 
 
 def test_nothing_is_loaded_from_anywhere(tmp_path: pathlib.Path) -> None:
     for text in _every_page(tmp_path):
-        page = pages.read(text)
-        assert pages.has_only_own_script(page)
+        page = page_markup.read(text)
+        assert page_markup.has_only_own_script(page)
         assert not {"link", "img", "iframe", "object", "embed", "base"} & set(page.tags)
         loading = ("src", "srcset", "href", "xlink:href", "data", "action", "poster", "background")
         loaded = [item for item in page.attributes if item[1] in loading]
@@ -314,8 +314,8 @@ def _hostile(tmp_path: pathlib.Path) -> directories.RunDirectory:
 
 def test_hostile_names_are_escaped(tmp_path: pathlib.Path) -> None:
     text = _hostile(tmp_path).report.read_text(encoding="utf-8")
-    page = pages.read(text)
-    assert pages.has_only_own_script(page)
+    page = page_markup.read(text)
+    assert page_markup.has_only_own_script(page)
     assert not {"img", "b>pods"} & set(page.tags)
     assert page.tags.count("b") == 7  # the facts in the banner
     assert page.unbalanced == []

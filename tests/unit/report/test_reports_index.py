@@ -10,14 +10,14 @@ from harness.checks import judging
 from harness.history import report_folders
 from harness.report import publishing, reports_index
 from tests.histories import archives
-from tests.support import page_markup as pages
+from tests.support import page_markup
 
 
-def _page(reports: pathlib.Path) -> pages.Page:
-    return pages.read(reports_index.write(reports).read_text(encoding="utf-8"))
+def _page(reports: pathlib.Path) -> page_markup.Page:
+    return page_markup.read(reports_index.write(reports).read_text(encoding="utf-8"))
 
 
-def _links(page: pages.Page) -> list[str]:
+def _links(page: page_markup.Page) -> list[str]:
     return [value for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
 
 
@@ -96,7 +96,7 @@ def test_what_is_not_as_expected_is_not_green(tmp_path: pathlib.Path) -> None:
     assert {"✗ VALID", "✗ INVALID, not caught"} <= set(page.texts)
 
 
-def _classes(page: pages.Page) -> list[str]:
+def _classes(page: page_markup.Page) -> list[str]:
     return [value for tag, name, value in page.attributes if (tag, name) == ("td", "class")]
 
 
@@ -145,7 +145,7 @@ def test_commands_at_once_lose_no_run(tmp_path: pathlib.Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    page = pages.read((tmp_path / "index.html").read_text())
+    page = page_markup.read((tmp_path / "index.html").read_text())
     assert len(_links(page)) == 1 + 4 * 5
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 

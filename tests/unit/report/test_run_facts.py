@@ -14,7 +14,7 @@ from harness.cli.terminal import displaying, outputs
 from harness.history import directories, plans, records
 from harness.report import publishing, run_facts
 from tests.histories import building, damages, language
-from tests.support import page_markup as pages
+from tests.support import page_markup
 
 
 def _built(path: pathlib.Path, **changes: Any) -> directories.RunDirectory:
@@ -24,9 +24,9 @@ def _built(path: pathlib.Path, **changes: Any) -> directories.RunDirectory:
     return directory
 
 
-def _page(directory: directories.RunDirectory) -> pages.Page:
+def _page(directory: directories.RunDirectory) -> page_markup.Page:
     publishing.publish(judging.examine(directory))
-    return pages.read(directory.report.read_text())
+    return page_markup.read(directory.report.read_text())
 
 
 def test_the_page_tells_date_and_versions(tmp_path: pathlib.Path) -> None:
@@ -88,7 +88,7 @@ def test_every_file_of_the_run_is_linked(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_run_of_a_campaign_links_to_it(tmp_path: pathlib.Path) -> None:
-    def link(page: pages.Page) -> list[str]:
+    def link(page: page_markup.Page) -> list[str]:
         return [value for _, name, value in page.attributes if name == "href" and "camp" in value]
 
     assert link(_page(_built(tmp_path / "1", campaign="2026-7"))) == [
