@@ -10,8 +10,8 @@ from harness.history import directories, records
 from harness.report import evidence, publishing, rendering
 from harness.report.replay import replays
 from tests.histories import building, damages, language
-from tests.support import real_runs
-from tests.unit.report import pages, races
+from tests.support import page_markup, real_runs
+from tests.unit.report import races
 
 BOTH, WATCH = "the device is held by", "watch of claims"
 PLANNED, BOOK = "planned, in flight", "in the scheduler's allocated devices"
@@ -188,8 +188,8 @@ def test_a_run_without_double_allocations_has_no_player(tmp_path: pathlib.Path) 
 def test_the_page_has_the_list_without_its_script(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", races.TEXT, steps=races.steps(races.NOT_ATOMIC))
     publishing.publish(judging.examine(directory))
-    page = pages.read(directory.report.read_text())
-    assert pages.has_only_own_script(page)
+    page = page_markup.read(directory.report.read_text())
+    assert page_markup.has_only_own_script(page)
     assert "claims A and B" in page.text
     assert "The race, moment by moment (" in page.text
 
@@ -198,8 +198,8 @@ def test_names_of_any_kind_stay_text(tmp_path: pathlib.Path) -> None:
     names = {"a": "<b>a", "p": '"><img src=x>', "q": "</td></table><script>alert(1)</script>"}
     directory = building.build(tmp_path / "run", races.TEXT, names=names, audited=True)
     publishing.publish(judging.examine(directory))
-    page = pages.read(directory.report.read_text())
-    assert pages.has_only_own_script(page)
+    page = page_markup.read(directory.report.read_text())
+    assert page_markup.has_only_own_script(page)
     assert "img" not in page.tags
     assert page.unbalanced == []
     assert f"for {names['q']}" in page.text
