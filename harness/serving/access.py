@@ -1,4 +1,4 @@
-"""Who may ask: a browser of this machine that was given the address, and no page of another site.
+"""Admits requests of a browser that was given the address, and none of another site's pages.
 
 The address has a token, as Jupyter's has; then a cookie takes its place. A report is a page with
 scripts, which may come from anywhere: files are served below a key of their own, without the cookie

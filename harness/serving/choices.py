@@ -1,4 +1,4 @@
-"""Which runs are shown: the filters of an address, and the page of what they leave."""
+"""The filters of an address, and the page of the runs that they leave."""
 
 import dataclasses
 import math
@@ -26,7 +26,7 @@ _WORDS = {True: "yes", False: "no", None: "none"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Filters:
-    """What the runs of a list have in common; an empty value means all."""
+    """The values that the runs of a list have in common; an empty one means all."""
 
     verdict: str = ""
     expected: str = ""
@@ -93,7 +93,7 @@ def page_number(text: str) -> int:
 
 
 def paged(count: int, number: int) -> Page[T]:
-    """Return the page of a list of so many items, without the items."""
+    """Return the page of a list with this number of items, without the items."""
     pages = max(math.ceil(count / PAGE_ROWS), 1)
     number = min(max(number, 1), pages)
     return Page((), number, pages, (number - 1) * PAGE_ROWS + 1 if count else 0, count)

@@ -24,7 +24,7 @@ _TYPES = {
     ".md": "text/plain; charset=utf-8",
     ".toml": "text/plain; charset=utf-8",
 }
-"""What a browser shows; everything else is downloaded. XML as text: it could have a script."""
+"""Files that a browser shows; others are downloaded. XML as text: it could have a script."""
 _DOWNLOADED = ("trace.json", "junit.xml")
 
 

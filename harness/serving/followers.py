@@ -1,4 +1,4 @@
-"""What goes on now: states of runs and campaigns under way, again and again.
+"""States of runs and campaigns under way, again and again.
 
 A follower belongs to one request, and is used by one thread at a time.
 """

@@ -54,7 +54,7 @@ class Campaign:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listed:
-    """What a folder has, newest first."""
+    """The runs and campaigns of a folder, newest first."""
 
     runs: Sequence[Run] = ()
     campaigns: Sequence[Campaign] = ()

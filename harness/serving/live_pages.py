@@ -1,4 +1,4 @@
-"""What goes on now: a page, and streams of events that bring it up to date."""
+"""Runs and campaigns under way: a page, and streams of events that bring it up to date."""
 
 import asyncio
 import contextlib

@@ -38,7 +38,7 @@ class AskTable(msgspec.Struct, frozen=True, kw_only=True, tag="table"):
     """Name of a column; empty: the order of the record."""
     descending: bool = False
     text: str = ""
-    """What a row must contain in any of its cells, in lower case."""
+    """A text that a row must contain in any of its cells, in lower case."""
     first: int = 0
     """Number of the first row, from 0."""
     size: int

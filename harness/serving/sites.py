@@ -1,4 +1,4 @@
-"""What all handlers share: folder, rows, readers and secrets, and how pages are answered."""
+"""The folder, rows, readers and secrets that all handlers share, and the answers with pages."""
 
 import asyncio
 import dataclasses

@@ -134,7 +134,7 @@ def registered(connection: Any, table: definitions.Table, rows: reading.Rows) ->
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """What a query finds; the rows are fetched as they are asked for."""
+    """The answer to a query; its rows are fetched as they are asked for."""
 
     columns: list[str]
     rows: Iterator[list[Any]]

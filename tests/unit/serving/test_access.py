@@ -1,4 +1,4 @@
-"""Who is let in, and what every answer says to the browser."""
+"""Requests that are admitted or refused, and the headers of every answer."""
 
 import pytest
 

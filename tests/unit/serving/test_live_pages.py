@@ -1,4 +1,4 @@
-"""What goes on is shown until it ends."""
+"""Runs and campaigns under way are shown until they end."""
 
 import contextlib
 import http.client
