@@ -142,15 +142,21 @@ def _index() -> str:
 def _row(page: hazards.Page) -> str:
     hazard = page.hazard
     name = "" if "#" in hazard.id else f"{hazard.id}: "
-    command = next((command for command, _ in _shown(page)), "")
+    shown = command(page)
     cells = (
         f"[{name}{hazard.title}]({page.path.name})",
         ", ".join(hazard.kinds),
         hazards.seen(hazard),
-        f"`{command}`" if command else "",
+        f"`{shown}`" if shown else "",
         hazard.status,
     )
     return f"| {' | '.join(cells)} |\n"
+
+
+def command(page: hazards.Page, *, whole: bool = False) -> str:
+    """Return the command that shows a finding, `whole`: with its options; empty: there is none."""
+    lines = _lines(page.hazard) if whole else ()
+    return next((found for found, _ in (*lines, *_shown(page))), "")
 
 
 def _shown(page: hazards.Page) -> Iterator[tuple[str, str]]:

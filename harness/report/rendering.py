@@ -178,7 +178,7 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
     `trace` is the file of the trace; None: `trace.json`.
     """
     history, judgement = source.history, source.judgement
-    sections = list(_sections(source))
+    sections = list(sections_of(source))
     charts = run_charts.draw(source)
     first = sections[0].cards[0] if sections else None
     has_replays = any(card.replay for section in sections for card in section.cards)
@@ -207,7 +207,7 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             costs=source.remedy_costs,
             missing=source.missing,
             step_counts=source.step_counts,
-            again=_commands(source),
+            again=commands(source),
             signature=texts.signature,
             stale_read=texts.stale_read,
             window=texts.window,
@@ -237,7 +237,8 @@ def _broken(check: verdicts.CheckResult) -> str:
     return f"STUCK: {text}" if check.check == claim_progress.CHECK.name else text
 
 
-def _sections(source: evidence.Evidence) -> Iterator[Section]:
+def sections_of(source: evidence.Evidence) -> Iterator[Section]:
+    """Yield the violations by their checks, each with what explains it."""
     steps = iter(source.steps)
     writes = deciding_writes.DecidingWrites(source.double_allocations[:CARDS_MAX])
     writes.read(source.history)
@@ -324,7 +325,7 @@ def _script(history: histories.History) -> Iterator[tuple[records.ScriptStep, st
         yield step, f"{(step.ended_ns - played[0].begun_ns) / 1e6:,.0f}"
 
 
-def _commands(source: evidence.Evidence) -> list[str]:
+def commands(source: evidence.Evidence) -> list[str]:
     """Return the commands that repeat the run and that judge it again."""
     plan = source.history.plan
     token = plan.settings.get("token")

@@ -31,6 +31,7 @@ PROGRAMS = sorted(
 NO_ARGUMENTS = {
     "-m tests.fuzzing.costs",
     "-m tests.histories.golden",
+    "-m tools.gallery",
     "tools/collect_changes.py",
     "tools/finding_pictures.py",
     "tools/findings_index.py",
@@ -58,6 +59,7 @@ def test_the_programs_are_named() -> None:
         "-m tests.histories.doctor",
         "-m tests.histories.golden",
         "-m tests.model_based.allocation.campaign",
+        "-m tools.gallery",
         "tools/collect_changes.py",
         "tools/eight_nights.py",
         "tools/finding_pictures.py",

@@ -25,7 +25,7 @@ def _received(version: int) -> races.Line:
 
 def _replays(directory: directories.RunDirectory) -> list[replays.Replay]:
     source = evidence.collect(judging.examine(directory))
-    cards = [card for section in rendering._sections(source) for card in section.cards]
+    cards = [card for section in rendering.sections_of(source) for card in section.cards]
     return [card.replay for card in cards if card.replay is not None]
 
 
