@@ -7,6 +7,7 @@ machines has them in the order of its plan, also those of runs without a result.
 import itertools
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
@@ -17,12 +18,23 @@ from harness.campaign import campaign_plan, results, run_outcomes, summaries
 from harness.report import escaping
 
 SUITE = "flake-hunt"
+_VERSION = re.compile(r"(?<! as) v?\d[\w.+-]*")
 _PACKAGE = pathlib.Path(__file__).parents[2]
 
 
 def classname(run: campaign_plan.PlannedRun) -> str:
     """Return scenario and subject, as junit.xml of a single run names its cases."""
     return f"{run.title} ({run.subject})"
+
+
+def case_name(run: campaign_plan.PlannedRun) -> str:
+    """Return the id of a run without the version of a tested program.
+
+    TestGrid makes a row of each name, which must go on when the program changes.
+    """
+    if not run.tested:
+        return run.id
+    return f"{run.title}[{_VERSION.sub('', run.tested)}-{run.repetition}]"
 
 
 def portable(text: str, folder: pathlib.Path) -> str:
@@ -44,9 +56,11 @@ def rename(path: pathlib.Path, planned: Iterable[campaign_plan.PlannedRun]) -> N
         return
     root = ET.parse(path).getroot()  # noqa: S314 - our own file
     root.set("name", SUITE)
-    classes = {run.id: classname(run) for run in planned}
+    runs = {run.id: run for run in planned}
     for case in root.iter("testcase"):
-        case.set("classname", classes.get(case.get("name", ""), SUITE))
+        run = runs.get(case.get("name", ""))
+        case.set("classname", classname(run) if run else SUITE)
+        case.set("name", case_name(run) if run else case.get("name", ""))
         for part in list(case):
             if part.tag == "properties":
                 case.remove(part)
@@ -97,7 +111,9 @@ def render(
 
 def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) -> ET.Element:
     seconds = sum(result.seconds for result in attempts)
-    case = ET.Element("testcase", classname=classname(run), name=run.id, time=f"{seconds:.3f}")
+    case = ET.Element(
+        "testcase", classname=classname(run), name=case_name(run), time=f"{seconds:.3f}"
+    )
     if text := run_outcomes.failure(attempts):
         ET.SubElement(case, "failure", message=text)
     elif text := run_outcomes.inconclusive(attempts):

@@ -64,12 +64,12 @@ class Side:
             headline=self._headline(),
             caught=[_named(row) for row in self._rows("control") if row.caught],
             missed=[_named(row) for row in self._rows("control") if not row.caught],
-            shown=sorted({row.hypothesis for row in self._rows("hazard") if row.caught}),
+            shown=sorted({row.hypothesis for row in self._rows("hazard", "asked") if row.caught}),
         )
 
-    def _rows(self, purpose: str) -> list[campaign_folders.Row]:
+    def _rows(self, *purposes: str) -> list[campaign_folders.Row]:
         rows = self.campaign.rows if self.campaign else []
-        return [row for row in rows if row.purpose == purpose]
+        return [row for row in rows if row.purpose in purposes]
 
     def _headline(self) -> str:
         ended = self.campaign

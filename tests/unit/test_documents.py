@@ -50,7 +50,7 @@ GENERATED = {
     "driver-rules.md",
 }
 """Pages of the site that tools/reference_pages.py writes."""
-WRITTEN_BY_COMMANDS = {"nightly.md", "summary.md", *GENERATED}
+WRITTEN_BY_COMMANDS = {"comment.md", "nightly.md", "summary.md", *GENERATED}
 PATH = re.compile(r"\b(?:harness|tests|tools|clusters|scenarios|bench)/[\w./-]*[\w/]")
 FOREIGN = re.compile(r"house (?:rule|style|plan)|found by use|\.\./shared|/tmp/wt", re.IGNORECASE)
 ROOT_COMMAND: Any = typer.main.get_command(commands.make_app())

@@ -3,6 +3,7 @@
 import pathlib
 import xml.etree.ElementTree as ET
 
+import msgspec
 import pytest
 
 from harness.campaign import campaign_plan, hunting, junit_files, plugin, results
@@ -99,3 +100,27 @@ def test_cases_are_named_by_scenario_and_subject(tmp_path: pathlib.Path) -> None
     assert "attempt 1: VALID run 1 pod-churn/20260101T000000Z-aa" in text
     assert "no pod-churn/x" in text
     assert str(tmp_path) not in text
+
+
+@pytest.mark.parametrize(
+    ("tested", "name"),
+    [
+        ("kube-scheduler v1.36.3", "pod-churn[kube-scheduler-0]"),
+        ("kube-scheduler v1.37.0-alpha.0.12+f00", "pod-churn[kube-scheduler-0]"),
+        ("kube-scheduler v1.36.3, mine 2.0", "pod-churn[kube-scheduler, mine-0]"),
+        ("python as 1.36.2", "pod-churn[python as 1.36.2-0]"),
+        ("", "pod-churn[correct-0]"),
+    ],
+)
+def test_a_new_version_is_the_same_case_and_another_class(
+    tmp_path: pathlib.Path, tested: str, name: str
+) -> None:
+    run = msgspec.structs.replace(SUBJECT, tested=tested, repetition=0)
+    (case,) = ET.fromstring(junit_files.render([run], OUTCOMES[1])).iter("testcase")
+    assert case.get("name") == name
+    assert case.get("classname") == f"pod-churn ({tested or 'correct'})"
+    file = tmp_path / "junit.xml"
+    file.write_text(f'<testsuite><testcase name="{run.id}" classname="x"/></testsuite>')
+    junit_files.rename(file, [run])
+    (renamed,) = ET.parse(file).getroot().iter("testcase")
+    assert renamed.attrib == {"name": name, "classname": case.get("classname")}

@@ -6,14 +6,13 @@ import random
 from typing import Any
 
 import pytest
-import typer.main
 import yaml
 
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import strict_decoding
-from harness.cli import commands
 from harness.scenario import loading
+from tests.support import called_scripts
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
 DOCUMENTS = list(yaml.safe_load_all((EXAMPLES / "traffic-workers.yaml").read_text()))
@@ -22,11 +21,7 @@ SERVICE, POLICY, RUN, WORKERS = DOCUMENTS
 
 def options(job: dict[str, Any]) -> dict[str, Any]:
     container = job["spec"]["template"]["spec"]["containers"][0]
-    program, name, *rest = [*container["command"], *container["args"]]
-    assert program == "flake-hunt"
-    command = typer.main.get_command(commands.make_app([name]))
-    context = command.commands[name].make_context(name, rest, resilient_parsing=True)  # type: ignore[attr-defined]
-    return dict(context.params)
+    return called_scripts.parsed([*container["command"], *container["args"]])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda item: item["metadata"]["name"])

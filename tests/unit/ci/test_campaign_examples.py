@@ -5,27 +5,27 @@ whose validation is compared with Kubernetes'. The other rules of Jobs are tests
 """
 
 import copy
-import os
+import gzip
 import pathlib
 import random
-import subprocess
+import tarfile
 from typing import Any
 
 import pytest
-import typer.main
 import yaml
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import strict_decoding
-from harness.cli import commands
+from tests.support import called_scripts
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
 CLAIM, JOB = yaml.safe_load_all((EXAMPLES / "campaign-job.yaml").read_text())
 WORKFLOW = yaml.safe_load((EXAMPLES / "campaign.yml").read_text())
+BOTH = {"SIDES": "base change"}
 SBATCH = EXAMPLES / "campaign.sbatch"
-PRINTS_ARGUMENTS = '#!/bin/sh\necho "$0 $*" >> "$CALLS"\nexit ${CODE:-0}\n'
+EMPTY_TAR = gzip.compress(bytes(10240))
 
 
 def problems(document: dict[str, Any]) -> list[str]:
@@ -73,39 +73,15 @@ def test_it_is_an_indexed_job_that_retries_what_another_start_can_heal() -> None
     assert evicted["action"] == "Ignore"
 
 
-def parsed(words: list[str]) -> dict[str, Any]:
-    program, name, *rest = words
-    assert program == "flake-hunt"
-    command = typer.main.get_command(commands.make_app([name]))
-    context = command.commands[name].make_context(name, rest, resilient_parsing=True)  # type: ignore[attr-defined]
-    return dict(context.params)
-
-
 def test_its_command_reads_the_plan_and_writes_to_the_volume() -> None:
     container = JOB["spec"]["template"]["spec"]["containers"][0]
-    options = parsed(container["command"])
+    options = called_scripts.parsed(container["command"])
     assert str(options["jobs"]) == container["resources"]["requests"]["cpu"]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     assert options["plan"] == pathlib.Path(mounts["plan"], "plan.json")
     assert (options["reports"], options["shard"]) == (pathlib.Path(mounts["reports"]), None)
     claim = JOB["spec"]["template"]["spec"]["volumes"][1]["persistentVolumeClaim"]["claimName"]
     assert claim == CLAIM["metadata"]["name"]
-
-
-def ran(tmp_path: pathlib.Path, script: str, **variables: str) -> tuple[int, list[list[str]]]:
-    """Run a script; return its exit code, and the arguments of each `flake-hunt`."""
-    program, calls = tmp_path / "flake-hunt", tmp_path / "calls"
-    program.write_text(PRINTS_ARGUMENTS)
-    program.chmod(0o755)
-    done = subprocess.run(
-        ["bash", "-e", "-c", script],
-        cwd=tmp_path,
-        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "CALLS": str(calls), **variables},
-        check=False,
-    )
-    return done.returncode, [
-        ["flake-hunt", *line.split()[1:]] for line in calls.read_text().splitlines()
-    ]
 
 
 def script(job: str, word: str) -> str:
@@ -115,16 +91,41 @@ def script(job: str, word: str) -> str:
     return str(found)
 
 
+def test_base_and_change_are_built_alike_and_only_what_is_needed_goes_on(
+    tmp_path: pathlib.Path,
+) -> None:
+    for side in ("base", "change"):
+        (tmp_path / side / ".git").mkdir(parents=True)
+    given = {"BUILD": "pwd > program; touch object", "FILES": "program"} | BOTH
+    code, calls = called_scripts.ran(tmp_path, script("plan", "BUILD"), others=["git"], **given)
+    assert (code, calls) == (0, [["git", "-C", "change", "worktree", "add", "../base", "HEAD^1"]])
+    for side in ("base", "change"):
+        with tarfile.open(tmp_path / f"{side}.tgz") as packed:
+            assert packed.getnames() == ["program"]
+            assert packed.extractfile("program").read() == f"{tmp_path / side}\n".encode()  # type: ignore[union-attr]
+
+
 def test_the_workflow_plans_one_shard_for_each_machine_of_the_matrix(
     tmp_path: pathlib.Path,
 ) -> None:
-    text, output = script("plan", "flake-hunt plan"), tmp_path / "output"
-    code, ((*words,),) = ran(
-        tmp_path, text, SHARDS="3", ARGUMENTS="--all --repeat 9", GITHUB_OUTPUT=str(output)
+    output = tmp_path / "output"
+    for side in ("base", "change"):
+        (tmp_path / side).mkdir()
+    given = {"SHARDS": "3", "ARGUMENTS": "--all --repeat 9", "GITHUB_RUN_ID": "17"} | BOTH
+    program = "python mine.py {kubeconfig}; echo $(id)"
+    code, calls = called_scripts.ran(
+        tmp_path,
+        script("plan", "flake-hunt plan"),
+        GITHUB_OUTPUT=str(output),
+        PROGRAM=program,
+        **given,
     )
-    options = parsed(words)
-    assert (code, options["shards"], options["repeat"], options["is_whole"]) == (0, 3, 9, True)
-    assert output.read_text() == "shards=[1,2,3]\n"
+    plans = [called_scripts.parsed(words) for words in calls]
+    assert (code, output.read_text()) == (0, "shards=[1,2,3]\n")
+    assert [str(plan["file"]) for plan in plans] == ["../base.json", "../change.json"]
+    for plan in plans:
+        assert (plan["program"], plan["shards"], plan["seed"]) == (program, 3, 17)
+        assert (plan["repeat"], plan["is_whole"]) == (9, True)
     assert WORKFLOW["jobs"]["hunt"]["strategy"]["matrix"]["shard"] == (
         "${{ fromJSON(needs.plan.outputs.shards) }}"
     )
@@ -134,28 +135,46 @@ def test_the_workflow_plans_one_shard_for_each_machine_of_the_matrix(
 def test_a_shard_fails_only_for_errors_because_the_merge_tells_the_rest(
     tmp_path: pathlib.Path, code: int, expected: int
 ) -> None:
-    text = script("hunt", "--shard")
-    ended, ((*words,),) = ran(tmp_path, text, SHARD="2", SHARDS="3", CODE=str(code))
+    for side in ("base", "change"):
+        (tmp_path / f"{side}.tgz").write_bytes(EMPTY_TAR)
+    given = {"SHARD": "2", "SHARDS": "3", "CODE": str(code)} | BOTH
+    ended, calls = called_scripts.ran(tmp_path, script("hunt", "--shard"), **given)
     assert ended == expected
-    assert (parsed(words)["shard"], parsed(words)["plan"]) == ("2/3", pathlib.Path("plan.json"))
+    assert len(calls) == (1 if expected else 2), "an error ends the job"
+    for side, words in zip(("base", "change"), calls, strict=False):
+        options = called_scripts.parsed(words)
+        assert (options["shard"], options["plan"]) == ("2/3", pathlib.Path(f"../{side}.json"))
+        assert options["reports"] == pathlib.Path(f"../reports/{side}")
 
 
-def test_the_merge_takes_every_shard_and_its_exit_code_is_the_workflows(
+def test_the_merge_takes_every_shard_compares_and_ends_as_the_change(
     tmp_path: pathlib.Path,
 ) -> None:
-    for name in ("shard-1", "shard-2"):
-        (tmp_path / "shards" / name).mkdir(parents=True)
-    text = script("merge", "flake-hunt merge")
-    code, ((*words,),) = ran(tmp_path, text, GITHUB_STEP_SUMMARY="summary.md", CODE="20")
+    for side in ("base", "change"):
+        (tmp_path / "merged" / side).mkdir(parents=True)
+        (tmp_path / "merged" / side / "junit.xml").write_text(side)
+        for name in ("shard-1", "shard-2"):
+            (tmp_path / "shards" / name / side).mkdir(parents=True)
+    summary = {"GITHUB_STEP_SUMMARY": "summary.md", "LINK": "https://h/1"}
+    code, calls = called_scripts.ran(
+        tmp_path, script("merge", "flake-hunt merge"), CODE="20", **summary, **BOTH
+    )
     assert code == 20
-    assert parsed(words)["shards"] == ["shards/shard-1", "shards/shard-2"]
+    assert [words[1] for words in calls] == ["merge", "pack", "merge", "pack", "compare"]
+    assert called_scripts.parsed(calls[2])["shards"] == [
+        f"shards/shard-{number}/change" for number in (1, 2)
+    ]
+    compared = called_scripts.parsed(calls[-1])
+    assert [str(path) for path in compared["paths"]] == ["merged/base", "merged/change"]
+    assert (str(compared["comment"]), compared["link"]) == ("comment/comment.md", "https://h/1")
+    assert (tmp_path / "result" / "junit.xml").read_text() == "change"
     assert WORKFLOW["jobs"]["merge"]["if"].startswith("always()")
 
 
 def test_the_array_begins_with_one(tmp_path: pathlib.Path) -> None:
     text = SBATCH.read_text()
     assert "#SBATCH --array=1-20\n" in text
-    code, ((*words,),) = ran(tmp_path, text, SLURM_CPUS_PER_TASK="4")
-    options = parsed(words)
+    code, (words,) = called_scripts.ran(tmp_path, text, SLURM_CPUS_PER_TASK="4")
+    options = called_scripts.parsed(words)
     assert (code, options["jobs"], options["shard"]) == (0, 4, None)
     assert options["plan"] == pathlib.Path("plan.json")
