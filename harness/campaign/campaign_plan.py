@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from harness import clocks, errors, regular_files, seeds, writing
-from harness.campaign import results
+from harness.campaign import bisection, results
 from harness.campaign.programs import fitting, tested_programs
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
@@ -111,6 +111,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Locustfile or traffic plug-in of all runs; empty: those of the scenarios."""
     until_decided: str = ""
     """The question that ends the runs of a subject, such as `0.01@0.95`; empty: all are made."""
+    bisect_step: bisection.Step | None = None
+    """The step of a bisection that the campaign decides; None: it is none."""
     minutes: float = 0
     """Time budget; 0: there is none, and every run is made."""
     deadline_ns: int | None = None

@@ -3,17 +3,21 @@
 Runs count in the order of the plan, not in the order in which they end: a run that fails may end
 sooner, and whatever ends first must not count first. Runs that are UNKNOWN or could not be executed
 count as neither. Controls take no part.
+
+A step of a bisection ends its runs by a rule of its own: one INVALID run decides at once, in
+whatever order it came.
 """
 
 import collections
 import dataclasses
+import itertools
 import pathlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from harness import errors, regular_files, writing
-from harness.campaign import campaign_plan, results
+from harness.campaign import bisection, campaign_plan, results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.statistics import confidence_sequences, power, rates
@@ -86,7 +90,7 @@ def decisions(
     plan: campaign_plan.CampaignPlan, found: Iterable[results.RunResult]
 ) -> list[Decision]:
     """Return the decision about each subject of a plan with a question, in the plan's order."""
-    asked = question(plan.until_decided)
+    asked = _asked(plan)
     if asked is None:
         return []
     made = _by_number(found)
@@ -95,9 +99,11 @@ def decisions(
 
 def not_needed(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResult]) -> set[int]:
     """Return the numbers of planned runs that were not made because their subject was decided."""
-    groups, made = _groups(plan), _by_number(found)
-    decided = [_key(item) for item in decisions(plan, found) if item.answer is not Answer.UNDECIDED]
-    return {run.number for key in decided for run in groups[key]} - made.keys()
+    asked, made = _asked(plan), _by_number(found)
+    if asked is None:
+        return set()
+    groups = [runs for runs in _groups(plan).values() if _count(asked, runs, made).is_over]
+    return {run.number for runs in groups for run in runs} - made.keys()
 
 
 def is_needed(folder: pathlib.Path, run: campaign_plan.PlannedRun) -> bool:
@@ -113,7 +119,7 @@ class Stopping:
     """Writes, result by result, for the workers of a campaign which subjects are decided."""
 
     def __init__(self, plan: campaign_plan.CampaignPlan, folder: pathlib.Path) -> None:
-        self._asked, self._path = question(plan.until_decided), folder / DECIDED
+        self._asked, self._path = _asked(plan), folder / DECIDED
         self._groups = _groups(plan) if self._asked else {}
         self._made: dict[int, list[results.RunResult]] = collections.defaultdict(list)
         self._decided: list[Key] = []
@@ -127,8 +133,7 @@ class Stopping:
         key = _key(result)
         if self._asked is None or key not in self._groups or key in self._decided:
             return False
-        count = _count(self._asked, self._groups[key], self._made)
-        if count.answer is Answer.UNDECIDED:
+        if not _count(self._asked, self._groups[key], self._made).is_over:
             return False
         self._decided.append(key)
         writing.replace(self._path, msgspec.json.encode(self._decided))
@@ -137,6 +142,13 @@ class Stopping:
     def is_needed(self, run: campaign_plan.PlannedRun) -> bool:
         """Return whether the subject of a run is not decided."""
         return _key_of_plan(run) not in self._decided
+
+
+_Asked = Question | bisection.Step
+
+
+def _asked(plan: campaign_plan.CampaignPlan) -> _Asked | None:
+    return plan.bisect_step or question(plan.until_decided)
 
 
 def _groups(plan: campaign_plan.CampaignPlan) -> dict[Key, list[campaign_plan.PlannedRun]]:
@@ -169,34 +181,47 @@ class _Count:
     rate: rates.Rate
     inconclusive: int
     answer: Answer
+    is_over: bool
+    """No further run is needed."""
 
 
 def _count(
-    asked: Question,
+    asked: _Asked,
     planned: Sequence[campaign_plan.PlannedRun],
     made: Mapping[int, Sequence[results.RunResult]],
 ) -> _Count:
-    rate, inconclusive, answer = rates.Rate(0, 0), 0, Answer.UNDECIDED
-    for run in _in_order(planned, made):
-        if run.verdict not in (verdicts.Verdict.VALID, verdicts.Verdict.INVALID):
+    rate, inconclusive, answer, is_over = rates.Rate(0, 0), 0, Answer.UNDECIDED, False
+    for run in _in_order(asked, planned, made):
+        if run.verdict in (verdicts.Verdict.VALID, verdicts.Verdict.INVALID):
+            rate = rates.Rate(rate.failed + _is_invalid(run), rate.runs + 1)
+            answer = _answer(asked, rate)
+        else:
             inconclusive += 1
-            continue
-        has_failed = run.verdict is verdicts.Verdict.INVALID
-        rate = rates.Rate(rate.failed + has_failed, rate.runs + 1)
-        answer = confidence_sequences.answer_now(asked, rate)
-        if answer is not Answer.UNDECIDED:
+        is_over = answer is not Answer.UNDECIDED or _gives_up(asked, rate, inconclusive)
+        if is_over:
             break
-    return _Count(rate, inconclusive, answer)
+    return _Count(rate, inconclusive, answer, is_over)
+
+
+def _answer(asked: _Asked, rate: rates.Rate) -> Answer:
+    if isinstance(asked, Question):
+        return confidence_sequences.answer_now(asked, rate)
+    return asked.answer(rate)
+
+
+def _gives_up(asked: _Asked, rate: rates.Rate, inconclusive: int) -> bool:
+    return isinstance(asked, bisection.Step) and asked.gives_up(rate, inconclusive)
 
 
 def _decision(
-    asked: Question,
+    asked: _Asked,
     key: Key,
     planned: Sequence[campaign_plan.PlannedRun],
     made: Mapping[int, Sequence[results.RunResult]],
 ) -> Decision:
     count = _count(asked, planned, made)
     rate, inconclusive, answer = count.rate, count.inconclusive, count.answer
+    limit = asked.limit if isinstance(asked, Question) else asked.rate
     low, high = confidence_sequences.interval(rate, asked.confidence)
     purpose, scenario, subject, hypothesis = key
     return Decision(
@@ -205,7 +230,7 @@ def _decision(
         purpose=Purpose(purpose),
         hypothesis=hypothesis,
         answer=answer,
-        limit=asked.limit,
+        limit=limit,
         confidence=asked.confidence,
         invalid=rate.failed,
         conclusive=rate.runs,
@@ -217,19 +242,31 @@ def _decision(
 
 
 def _in_order(
-    planned: Sequence[campaign_plan.PlannedRun], made: Mapping[int, Sequence[results.RunResult]]
-) -> Iterator[results.RunResult]:
-    """Yield the results in the order of the plan, up to the first run that has none."""
-    for run in planned:
-        if run.number not in made:
-            return
-        yield from made[run.number]
+    asked: _Asked,
+    planned: Sequence[campaign_plan.PlannedRun],
+    made: Mapping[int, Sequence[results.RunResult]],
+) -> list[results.RunResult]:
+    """Return the results in the order of the plan, up to the first run that has none.
+
+    In a bisection, an INVALID run decides although runs before it go on; then it is the last one.
+    """
+    every = [run for item in planned for run in made.get(item.number, ())]
+    if isinstance(asked, bisection.Step) and any(map(_is_invalid, every)):
+        return sorted(every, key=_is_invalid)
+    whole = itertools.takewhile(lambda item: item.number in made, planned)
+    return [run for item in whole for run in made[item.number]]
 
 
-def _text(asked: Question, answer: Answer, rate: rates.Rate, inconclusive: int) -> str:
+def _is_invalid(run: results.RunResult) -> bool:
+    return run.verdict is verdicts.Verdict.INVALID
+
+
+def _text(asked: _Asked, answer: Answer, rate: rates.Rate, inconclusive: int) -> str:
     uncounted = f"; {verdicts.counted(inconclusive, 'run')} more UNKNOWN or not executed"
     runs = f"{verdicts.counted(rate.runs, 'run')}, {rate.failed} of them INVALID"
     runs += uncounted * (inconclusive > 0)
+    if not isinstance(asked, Question):
+        return f"{asked.runs} VALID runs without an INVALID one are needed; {runs}"
     if answer is not Answer.UNDECIDED:
         return f"{answer} {_percent(asked.limit)} ({_percent(asked.confidence)}) after {runs}"
     return f"not decided after {runs} ({_power(asked, rate.runs)})"

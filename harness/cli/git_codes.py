@@ -1,0 +1,33 @@
+"""Exit codes as `git bisect run` wants them: `flake-hunt test … --bisect` ends with no other.
+
+git takes every code from 1 to 127, except 125, for bad. So one of a mistake would name a revision
+that is not to blame. An error of the harness says that nothing can be said; only a command line
+that cannot be read ends the search, because it would be the same at every revision.
+"""
+
+import traceback
+from collections.abc import Callable, Sequence
+
+from harness.cli import interruptions
+
+BISECT, FIX = "--bisect", "--bisect-fix"
+OLD, NEW, SKIP, ABORT = 0, 1, 125, 255
+"""As the term for older revisions, and for newer ones; neither; end the search."""
+_VALID, _INVALID = 0, 10
+
+
+def run(command: Callable[[int], int], arguments: Sequence[str]) -> int:
+    """Return the exit code of a command, which is given the code for a wrong command line."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    given = {BISECT, FIX} & {*options}
+    if arguments[:1] != ["test"] or not given:
+        return command(2)
+    try:
+        code = command(ABORT)
+    except Exception:  # noqa: BLE001 - git would take Python's exit code 1 for a bad revision
+        traceback.print_exc()
+        return SKIP
+    if code in (ABORT, interruptions.EXIT_CODE):
+        return code
+    good, bad = (NEW, OLD) if FIX in given else (OLD, NEW)
+    return {_VALID: good, _INVALID: bad}.get(code, SKIP)
