@@ -30,7 +30,7 @@ VALID, INVALID = 0, 10
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What a step must find out, and its part of the whole search."""
+    """The question of a step, and its part of the whole search."""
 
     rate: float
     """Share of the runs in which the defect shows, at least."""

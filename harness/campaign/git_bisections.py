@@ -1,4 +1,4 @@
-"""What git says of the bisection that is under way in the current folder."""
+"""Reads from git the bisection that is under way in the current folder."""
 
 import dataclasses
 import hashlib

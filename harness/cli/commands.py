@@ -149,8 +149,11 @@ def _options(
     del version
 
 
-def run() -> int:
-    """Run the command; report an error or interruption on stderr; return the exit code."""
+def run(misuse: int = USAGE) -> int:
+    """Run the command; report an error or interruption on stderr; return the exit code.
+
+    It is `misuse` for a command line that cannot be read.
+    """
     if sys.argv[1:] and sys.argv[1] in REMOVED:
         return _complain(
             f"{sys.argv[1]} is no command any more: {REMOVED[sys.argv[1]]} does it", USAGE
@@ -179,7 +182,7 @@ def run() -> int:
             raise
         if type(error).__name__ == "NoArgsIsHelpError":  # the help is printed already
             return USAGE
-        return _complain(_message(error) + _hint(error), USAGE)
+        return _complain(_message(error) + _hint(error), misuse)
     if code == interruptions.EXIT_CODE:  # typer's translation of KeyboardInterrupt
         return _complain(interruptions.MESSAGE, code)
     return code if isinstance(code, int) else 0

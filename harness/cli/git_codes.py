@@ -1,4 +1,4 @@
-"""Exit codes as `git bisect run` wants them: `flake-hunt test … --bisect` ends with no other.
+"""Exit codes as `git bisect run` wants them, for tests with `--bisect`.
 
 git takes every code from 1 to 127, except 125, for bad. So one of a mistake would name a revision
 that is not to blame. An error of the harness says that nothing can be said; only a command line

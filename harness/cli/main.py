@@ -16,9 +16,9 @@ def main() -> None:
     gc.set_threshold(GARBAGE_THRESHOLD)
     # numpy multiplies nothing large here, and threads for it take as long as its own import.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from harness.cli import commands
+    from harness.cli import commands, git_codes
 
-    sys.exit(commands.run())
+    sys.exit(git_codes.run(commands.run, sys.argv[1:]))
 
 
 if __name__ == "__main__":

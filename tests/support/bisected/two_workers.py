@@ -1,6 +1,6 @@
 """A scheduler of two workers for DRA, of the standard library alone.
 
-    flake-hunt test 'python two_workers.py {kubeconfig} {scheduler_name}'
+    flake-hunt run few-pods.toml --subject 'command=python FILE {kubeconfig} {scheduler_name}'
 
 It knows whole devices, and pods with one claim each. Which devices are free is decided under a
 lock: nobody chooses between the end of another one's write and the list that shows it.
