@@ -16,7 +16,7 @@ from harness import errors
 from harness.statistics import power, rates
 from harness.statistics.confidence_sequences import Answer, Question
 
-QUESTION = "0.3@0.95"
+QUESTION = Question(limit=0.3, confidence=0.95)
 """A defect that shows in three of ten runs is found with this confidence of the whole search."""
 STEPS = 10
 """Steps of a search in 1,024 revisions, where neither git nor the user says how many there are."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from harness.campaign import (
+    bisection,
     budgets,
     campaign_plan,
     endings,
@@ -121,6 +122,8 @@ def document(
     `cut`: the runs that count nowhere. `ending`: why it did not make all runs.
     """
     found = [run for row in table for run in row.runs]
+    if plan.bisect_step is not None:
+        ending, cut = Ending.NONE, ()  # a step ends when it is decided, so nothing is missing
     left = budgets.unexamined(plan, table, ending)
     needed = len(plan.runs) - len(sequential_stopping.not_needed(plan, found))
     decided = sequential_stopping.decisions(plan, found)
@@ -132,6 +135,9 @@ def document(
     if is_partial or any(item.answer is Answer.UNDECIDED for item in decided):
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
         code = code if is_broken else verdict.exit_code
+    if plan.bisect_step is not None:
+        verdict, is_broken = _of_step(plan, table, decided), False
+        code = verdict.exit_code
     return CampaignDocument(
         seed=plan.seed,
         verdict="ERROR" if is_broken else str(verdict),
@@ -139,7 +145,7 @@ def document(
         summary="; ".join(
             [
                 sentences.of_table(table, plan.program.title if plan.program else ""),
-                *_answers(decided),
+                *(_answers(decided) if plan.until_decided else ()),
                 *_counted(problems),
                 *(plan.program.counted if plan.program else ()),
                 *budgets.summary(left, plan, ending=ending, not_made=endings.not_made(plan, found)),
@@ -154,12 +160,47 @@ def document(
         jobs=plan.jobs,
         planned=len(plan.runs),
         minutes=plan.minutes,
-        notes=[*plan.selection, *budgets.notes(left, cut)],
+        notes=[*plan.selection, *_step(plan, table, decided, code), *budgets.notes(left, cut)],
         until_decided=plan.until_decided,
-        decisions=decided,
+        decisions=decided if plan.until_decided else [],
         problems=list(problems),
         rows=[_row(row) for row in table],
     )
+
+
+def _of_step(
+    plan: campaign_plan.CampaignPlan,
+    table: Sequence[results.Row],
+    decided: Sequence[sequential_stopping.Decision],
+) -> verdicts.Verdict:
+    """Return the verdict of a step of a bisection, in which UNKNOWN runs do not count."""
+    if any(item.answer is Answer.AT_LEAST for item in decided):
+        return verdicts.Verdict.INVALID
+    planned = {(run.title, run.subject) for run in plan.runs if run.purpose.must_fail}
+    rows = [row for row in table if row.purpose.must_fail and row.is_as_expected]
+    are_caught = planned == {(row.scenario, row.subject) for row in rows}
+    is_good = are_caught and all(item.answer is Answer.BELOW for item in decided)
+    return verdicts.Verdict.VALID if is_good and decided else verdicts.Verdict.UNKNOWN
+
+
+def _step(
+    plan: campaign_plan.CampaignPlan,
+    table: Sequence[results.Row],
+    decided: Sequence[sequential_stopping.Decision],
+    code: int,
+) -> list[str]:
+    """Return the line about a step of a bisection; nothing in another campaign."""
+    if plan.bisect_step is None:
+        return []
+    counted = [
+        bisection.Counted(
+            rate=rates.Rate(item.invalid, item.conclusive), inconclusive=item.inconclusive
+        )
+        for item in decided
+    ]
+    tested = (run for row in table if not row.purpose.must_fail for run in row.runs)
+    bad = [run.directory for run in tested if run.verdict is verdicts.Verdict.INVALID]
+    return [bisection.sentence(plan.bisect_step, counted, code, evidence=next(iter(bad), ""))]
 
 
 def _answers(decided: Sequence[sequential_stopping.Decision]) -> list[str]:

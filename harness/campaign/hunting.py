@@ -219,13 +219,18 @@ class _Collector:
         self._listener(result)
 
     def _end_at(self, result: results.RunResult) -> None:
-        """End the campaign if this is the last attempt of a run, and it is not as expected."""
-        if not self._plan.exit_first or result.is_as_expected:
+        """End the campaign if this is the last attempt of a run, and it is not as expected.
+
+        A step of a bisection ends when it is decided.
+        """
+        if not self._plan.exit_first or self._has_ended:
             return
-        if not (result.cut or result.is_tried_again or self._has_ended):
-            self._has_ended = True
-            endings.end(self._path.parent)
-        if self._has_ended and self._scheduling is not None:
+        is_last = not (result.is_as_expected or result.cut or result.is_tried_again)
+        if not (self._stopping.ends_all if self._plan.bisect_step else is_last):
+            return
+        self._has_ended = True
+        endings.end(self._path.parent)
+        if self._scheduling is not None:
             self._scheduling.drop(lambda _: False)
 
     def _retain(self, result: results.RunResult) -> None:

@@ -52,7 +52,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """Interval of the rate that is right after every run; that of the row is not, for it supposes a
     number of runs chosen before the first."""
     text: str
-    """The answer in a sentence."""
+    """The answer in a sentence; empty in a step of a bisection, which has its own."""
 
 
 def question(text: str) -> Question | None:
@@ -121,8 +121,18 @@ class Stopping:
     def __init__(self, plan: campaign_plan.CampaignPlan, folder: pathlib.Path) -> None:
         self._asked, self._path = _asked(plan), folder / DECIDED
         self._groups = _groups(plan) if self._asked else {}
+        self._count_planned = len(plan.runs)
         self._made: dict[int, list[results.RunResult]] = collections.defaultdict(list)
         self._decided: list[Key] = []
+        self._answers = set[Answer]()
+
+    @property
+    def ends_all(self) -> bool:
+        """True if a step of a bisection needs no further run: one subject is enough for a no."""
+        if self._answers - {Answer.BELOW}:
+            return True
+        is_whole = len(self._decided) == len(self._groups) > 0
+        return is_whole and sum(map(len, self._groups.values())) == self._count_planned
 
     def see(self, result: results.RunResult) -> bool:
         """Take a result; write the file and return True if it decides.
@@ -133,8 +143,10 @@ class Stopping:
         key = _key(result)
         if self._asked is None or key not in self._groups or key in self._decided:
             return False
-        if not _count(self._asked, self._groups[key], self._made).is_over:
+        count = _count(self._asked, self._groups[key], self._made)
+        if not count.is_over:
             return False
+        self._answers.add(count.answer)
         self._decided.append(key)
         writing.replace(self._path, msgspec.json.encode(self._decided))
         return True
@@ -237,7 +249,7 @@ def _decision(
         inconclusive=inconclusive,
         low=low,
         high=high,
-        text=_text(asked, answer, rate, inconclusive),
+        text=_text(asked, answer, rate, inconclusive) if isinstance(asked, Question) else "",
     )
 
 
@@ -261,12 +273,10 @@ def _is_invalid(run: results.RunResult) -> bool:
     return run.verdict is verdicts.Verdict.INVALID
 
 
-def _text(asked: _Asked, answer: Answer, rate: rates.Rate, inconclusive: int) -> str:
+def _text(asked: Question, answer: Answer, rate: rates.Rate, inconclusive: int) -> str:
     uncounted = f"; {verdicts.counted(inconclusive, 'run')} more UNKNOWN or not executed"
     runs = f"{verdicts.counted(rate.runs, 'run')}, {rate.failed} of them INVALID"
     runs += uncounted * (inconclusive > 0)
-    if not isinstance(asked, Question):
-        return f"{asked.runs} VALID runs without an INVALID one are needed; {runs}"
     if answer is not Answer.UNDECIDED:
         return f"{answer} {_percent(asked.limit)} ({_percent(asked.confidence)}) after {runs}"
     return f"not decided after {runs} ({_power(asked, rate.runs)})"

@@ -1,8 +1,8 @@
 """A repository of twelve commits of a small scheduler, one of which brings a race.
 
 The race is none of chance inside the program: claims are listed before the lock is taken, so that a
-worker may choose from a list that is older than the end of another worker's write. Whether that
-happens in a run is up to the machine.
+worker may choose from a list that is older than the end of another worker's write. It is up to the
+machine whether that happens in a run.
 """
 
 import pathlib

@@ -3,7 +3,7 @@
     flake-hunt run few-pods.toml --subject 'command=python FILE {kubeconfig} {scheduler_name}'
 
 It knows whole devices, and pods with one claim each. Which devices are free is decided under a
-lock: nobody chooses between the end of another one's write and the list that shows it.
+lock: no worker chooses between the end of another one's write and the list that shows it.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""What is read of a bisection is what git itself does in it."""
+"""The bisection that is read is the one that git itself makes."""
 
 import pathlib
 import subprocess

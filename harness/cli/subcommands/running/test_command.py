@@ -1,5 +1,6 @@
 """`flake-hunt test`: is this program safe? A campaign, and one sentence."""
 
+import dataclasses
 import pathlib
 import sys
 from typing import Annotated
@@ -7,7 +8,12 @@ from typing import Annotated
 import typer
 
 from harness.cli import choosing
-from harness.cli.campaigns import campaigning, program_options, run_selection
+from harness.cli.campaigns import (
+    bisect_options,
+    campaigning,
+    program_options,
+    run_selection,
+)
 from harness.cli.terminal import outputs
 
 MINUTES = {"quick": 2.0, "default": 10.0}
@@ -24,6 +30,7 @@ def test(
     options: program_options.ProgramOptions,
     place: choosing.PlaceOptions,
     selection: run_selection.SelectionOptions,
+    bisecting: bisect_options.BisectOptions,
     program: Annotated[
         str,
         typer.Argument(
@@ -83,24 +90,30 @@ def test(
         flake-hunt test ./kube-scheduler -- --feature-gates=DRAExtendedResource=true
     """
     from harness import clocks, seeds
-    from harness.campaign import budgets
+    from harness.campaign import bisect_controls, budgets
     from harness.scenario import profiles
 
     begun_ns = clocks.monotonic_ns()
     budgets.require(minutes)
+    beside = {"--minutes": minutes, "--quick": options.is_quick, "--all": is_whole}
+    beside |= {"--dry-run": selection.dry_run}
+    step = bisecting.step(words or (), beside=beside)
     chosen = seeds.fresh() if seed is None else seed
     again = campaigning.command(sys.argv[1:], chosen, is_given=seed is not None)
-    plan = options.planned(
+    chosen_options = dataclasses.replace(options, must_survive=["all"]) if step else options
+    plan = chosen_options.planned(
         program,
         words or (),
         place=place,
         is_whole=is_whole,
         seed=chosen,
-        repeat=1 if minutes else repeat,
+        repeat=step.runs_max if step else 1 if minutes else repeat,
         reports=reports,
         again=again,
     )
     plan = selection.chosen(plan)
+    if step is not None:
+        plan = bisect_options.planned(plan, step, reports)
     first = len(plan.runs)
     at_once = choosing.jobs(jobs, profiles.restore(plan.cluster), is_forced=force)
     budget = minutes or MINUTES.get(plan.program.choice if plan.program else "", 0)
@@ -118,4 +131,6 @@ def test(
         if out.is_json:
             out.document(made.document)
     campaigning.summarize_campaign(summary, made, plan)
+    if made.exit_code == 0:
+        bisect_controls.remember(reports, plan)
     return made.exit_code
