@@ -126,7 +126,10 @@ def sentence(step: Step, counted: Sequence[Counted], code: int, evidence: str = 
     of_runs = f"{valid} of {runs} runs VALID"
     if code == VALID:
         return f"{_place(step)}: {good}: {of_runs}; {_promise(step)}{_doubt(step)}"
-    return f"{_place(step)}: cannot tell: {of_runs}, {step.runs * len(counted)} needed"
+    is_enough = all(item.rate.runs >= step.runs for item in counted)
+    needed = f"{step.runs * len(counted)} needed"
+    why = "but a control was not caught" if is_enough else needed
+    return f"{_place(step)}: cannot tell: {of_runs}, {why}"
 
 
 def _place(step: Step) -> str:

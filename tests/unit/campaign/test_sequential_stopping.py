@@ -9,6 +9,7 @@ import pytest
 
 from harness import errors
 from harness.campaign import (
+    bisection,
     campaign_documents,
     campaign_plan,
     hunting,
@@ -202,3 +203,75 @@ def test_a_hunt_makes_the_runs_that_are_needed_and_skips_the_others(
     assert skipped == 8
     document = campaign_documents.document(results.rows(found), planned, tmp_path)
     assert (document.verdict, document.exit_code, document.planned) == ("VALID", 0, 24)
+
+
+STEP = bisection.Step(rate=0.5, confidence=0.9, steps=1, start="x")
+"""Five VALID runs make a revision good."""
+
+
+def step(*outcomes: Verdict | None, runs: int = 10) -> sequential_stopping.Decision:
+    stepped = msgspec.structs.replace(plan(runs=runs, question=""), bisect_step=STEP)
+    (found,) = sequential_stopping.decisions(stepped, in_order(outcomes))
+    return found
+
+
+def test_in_a_bisection_one_failure_decides_and_only_so_many_clean_runs_do() -> None:
+    assert STEP.runs == 5
+    assert step(V, V, V, V).answer is Answer.UNDECIDED
+    assert step(V, V, U, V, V, V).answer is Answer.BELOW
+    found = step(V, V, X)
+    assert (found.answer, found.invalid, found.conclusive) == (Answer.AT_LEAST, 1, 3)
+
+
+def test_a_failure_decides_although_runs_before_it_go_on() -> None:
+    stepped = msgspec.structs.replace(plan(runs=10, question=""), bisect_step=STEP)
+    (found,) = sequential_stopping.decisions(stepped, [made(3, X)])
+    assert found.answer is Answer.AT_LEAST
+    (found,) = sequential_stopping.decisions(stepped, [made(number, V) for number in range(1, 9)])
+    assert found.answer is Answer.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "has_controls", "ends"),
+    [
+        ([V, V, X], True, True),
+        ([V, V, V, V, V], False, True),
+        ([V, V, V, V, V], True, False),  # the controls are still to be caught
+        ([None, None, None], True, True),
+        ([V, V, V, U], False, False),
+    ],
+)
+def test_a_step_ends_the_campaign(
+    tmp_path: pathlib.Path, outcomes: list[Verdict | None], has_controls: bool, ends: bool
+) -> None:
+    whole = plan(runs=10, question="")
+    runs = [run for run in whole.runs if has_controls or run.purpose is Purpose.SUBJECT]
+    stepped = msgspec.structs.replace(whole, bisect_step=STEP, runs=runs)
+    stopping = sequential_stopping.Stopping(stepped, tmp_path)
+    for result in in_order(outcomes):
+        stopping.see(result)
+    assert stopping.ends_all is ends
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "caught", "code", "words"),
+    [
+        ([V, V, V, V, V], 10, 0, "step 1: good: 5 of 5 runs VALID"),
+        ([V, U, V, V, V, V], 10, 0, "step 1: good: 5 of 6 runs VALID"),
+        ([V, V, V, V, V], 0, 20, "step 1: cannot tell: 5 of 5 runs VALID, but a control"),
+        ([V, X], 0, 10, "step 1: bad: run 2 is INVALID"),
+        ([None, None, None], 0, 20, "step 1: cannot tell: 0 of 3 runs VALID, 5 needed"),
+    ],
+)
+def test_a_step_has_an_exit_code_and_a_line(
+    tmp_path: pathlib.Path, outcomes: list[Verdict | None], caught: int, code: int, words: str
+) -> None:
+    stepped = msgspec.structs.replace(plan(runs=10, question=""), bisect_step=STEP)
+    found = [*in_order(outcomes), *controls(10)[:caught]]
+    found += [
+        msgspec.structs.replace(run, verdict=V, double_allocations=0)
+        for run in controls(10)[caught:]
+    ]
+    document = campaign_documents.document(results.rows(found), stepped, tmp_path)
+    assert document.exit_code == code
+    assert document.notes[0].startswith(words)
