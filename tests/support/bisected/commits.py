@@ -7,6 +7,7 @@ machine whether that happens in a run.
 
 import pathlib
 import subprocess
+from collections.abc import Iterable
 
 FOLDER = pathlib.Path(__file__).parent
 PROGRAM, SCENARIO = "two_workers.py", "few-pods.toml"
@@ -43,9 +44,16 @@ def repository(folder: pathlib.Path, *, defect_at: int) -> list[str]:
 
     `defect_at`: the commit with the defect, counted from 1; the first one has no change.
     """
-    _git(folder.parent, "init", "--quiet", str(folder))
     changes = [*_HARMLESS]
     changes.insert(defect_at - 2, (DEFECT, _UNDER_THE_LOCK, _BEFORE_THE_LOCK))
+    return of_changes(folder, changes)
+
+
+def of_changes(folder: pathlib.Path, changes: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Make a repository with a commit for the program, and one for each change: its subject, and
+    the text that it replaces by another. Return the commits from the first to the last.
+    """
+    _git(folder.parent, "init", "--quiet", str(folder))
     text = (FOLDER / PROGRAM).read_text()
     (folder / SCENARIO).write_bytes((FOLDER / SCENARIO).read_bytes())
     commits = [_commit(folder, text, "schedule pods by two workers")]

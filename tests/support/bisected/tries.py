@@ -25,11 +25,10 @@ _NAMED = re.compile(r"^([0-9a-f]{40}) is the first bad commit", re.MULTILINE)
 _STEP = re.compile(r"step \d+ of about \d+: .*")
 
 
-def bisect(folder: pathlib.Path, defect_at: int, *options: str) -> tuple[str, str, str]:
-    """Bisect a new repository in a folder; return the commit to blame, the one that git names (or
-    nothing), and what was printed.
+def bisect(folder: pathlib.Path, made: Sequence[str], *options: str) -> tuple[str, str]:
+    """Bisect a repository with these commits; return the one that git names, or nothing, and the
+    output.
     """
-    made = commits.repository(folder, defect_at=defect_at)
     git = ("git", "-C", str(folder), "bisect")
     subprocess.run([*git, "start", made[-1], made[0]], check=True, capture_output=True)
     ended = subprocess.run(
@@ -40,7 +39,7 @@ def bisect(folder: pathlib.Path, defect_at: int, *options: str) -> tuple[str, st
         check=False,
     )
     named = _NAMED.search(ended.stdout)
-    return made[defect_at - 1], named[1] if named else "", ended.stdout + ended.stderr
+    return named[1] if named else "", ended.stdout + ended.stderr
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -54,7 +53,10 @@ def main(arguments: Sequence[str]) -> int:
     for number in range(1, asked.count + 1):
         place, began = stream.randint(2, commits.COMMITS), time.monotonic()
         with tempfile.TemporaryDirectory() as name:
-            wanted, named, text = bisect(pathlib.Path(name) / "twelve", place, "--jobs", asked.jobs)
+            folder = pathlib.Path(name) / "twelve"
+            made = commits.repository(folder, defect_at=place)
+            named, text = bisect(folder, made, "--jobs", asked.jobs)
+        wanted = made[place - 1]
         right += wanted == named
         word = "right" if wanted == named else f"WRONG ({named or 'no name'})"
         steps = "\n".join(f"  {line}" for line in _STEP.findall(text)) or text
