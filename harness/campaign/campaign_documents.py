@@ -1,7 +1,7 @@
 """The result of a campaign as one document: results.json, and what `hunt --output json` prints."""
 
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -9,6 +9,7 @@ from harness.campaign import (
     bisection,
     budgets,
     campaign_plan,
+    campaign_thresholds,
     endings,
     results,
     sentences,
@@ -17,8 +18,7 @@ from harness.campaign import (
 from harness.campaign.endings import Ending
 from harness.campaign.programs import tested_programs
 from harness.campaign.purposes import Purpose
-from harness.checks import verdicts
-from harness.statistics import rates
+from harness.checks import threshold_results, verdicts
 from harness.statistics.confidence_sequences import Answer
 
 SCHEMA_VERSION = 2
@@ -41,6 +41,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     stuck: int
     seconds: float
     invalid: int
+    """Runs with a violation; those that only did not meet thresholds are not counted."""
     conclusive: int
     """Runs that are VALID or INVALID."""
     low: float
@@ -87,6 +88,8 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The question that ended the runs of each subject, such as `0.01@0.95`; empty: none did."""
     decisions: list[sequential_stopping.Decision] = []
     """Its answers; one that is not decided makes a VALID campaign UNKNOWN."""
+    thresholds: list[campaign_thresholds.Result] = []
+    """The answers of the thresholds per campaign."""
     problems: list[str] = []
     """All that a merge of shards could not count; one makes a VALID campaign UNKNOWN."""
     rows: list[Row]
@@ -98,9 +101,10 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentences(self) -> list[str]:
-        """The answers and notes, and what a test left out and did not try."""
+        """The answers, also those of thresholds, the notes, and what a test left out."""
         program = self.program
-        return [*self.answers, *self.notes, *(program.sentences if program else ())]
+        bounds = (item.told for item in self.thresholds)
+        return [*self.answers, *bounds, *self.notes, *(program.sentences if program else ())]
 
     @property
     def headline(self) -> str:
@@ -129,12 +133,14 @@ def document(
     decided = sequential_stopping.decisions(plan, found)
     can_end = plan.minutes or ending is Ending.FIRST
     code = results.exit_code(table, 0 if can_end else needed)
-    is_broken = code in results.ERRORS
-    verdict = results.verdict(table)
+    bounds = campaign_thresholds.judged(plan, table)
+    of_bounds = threshold_results.worst(bounds)
+    is_broken = code in results.ERRORS and of_bounds is not verdicts.Verdict.INVALID
+    verdict = verdicts.worst([results.verdict(table), of_bounds])
     is_partial = bool(problems or left) or ending is Ending.FIRST
     if is_partial or any(item.answer is Answer.UNDECIDED for item in decided):
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
-        code = code if is_broken else verdict.exit_code
+    code = code if is_broken else verdict.exit_code
     if plan.bisect_step is not None:
         verdict, is_broken = _of_step(plan, table, decided), False
         code = verdict.exit_code
@@ -145,6 +151,7 @@ def document(
         summary="; ".join(
             [
                 sentences.of_table(table, plan.program.title if plan.program else ""),
+                *_bounds(table, bounds),
                 *(_answers(decided) if plan.until_decided else ()),
                 *_counted(problems),
                 *(plan.program.counted if plan.program else ()),
@@ -163,6 +170,7 @@ def document(
         notes=[*plan.selection, *_step(plan, table, decided, code), *budgets.notes(left, cut)],
         until_decided=plan.until_decided,
         decisions=decided if plan.until_decided else [],
+        thresholds=bounds,
         problems=list(problems),
         rows=[_row(row) for row in table],
     )
@@ -203,6 +211,26 @@ def _step(
     return [bisection.sentence(plan.bisect_step, counted, code, evidence=next(iter(bad), ""))]
 
 
+def _bounds(
+    table: Sequence[results.Row], found: Sequence[campaign_thresholds.Result]
+) -> Iterator[str]:
+    """Yield in how many runs thresholds were not met, and those of the campaign that were not."""
+    tested = [run for row in table if not row.purpose.must_fail for run in row.runs]
+    if missed := sum(bool(run.thresholds) for run in tested):
+        yield f"thresholds not met in {missed} of {verdicts.counted(len(tested), 'run')}"
+    for verdict, words in _MET.items():
+        of_it = [item.metric for item in found if item.verdict is verdict]
+        if of_it:
+            yield f"{words}: {', '.join(dict.fromkeys(of_it))}"
+
+
+_MET = {
+    verdicts.Verdict.INVALID: "thresholds of the campaign not met",
+    verdicts.Verdict.UNKNOWN: "thresholds of the campaign without an answer",
+    verdicts.Verdict.VALID: "thresholds of the campaign met",
+}
+
+
 def _answers(decided: Sequence[sequential_stopping.Decision]) -> list[str]:
     """Return in one text how many subjects have which answer; nothing without a question."""
     if not decided:
@@ -222,9 +250,7 @@ def _counted(problems: Sequence[str]) -> list[str]:
 
 
 def _row(row: results.Row) -> Row:
-    made = [run.verdict for run in row.runs]
-    invalid = made.count(verdicts.Verdict.INVALID)
-    found = rates.Rate(invalid, invalid + made.count(verdicts.Verdict.VALID))
+    found = results.rate(row.runs)
     low, high = found.interval
     return Row(
         scenario=row.scenario,

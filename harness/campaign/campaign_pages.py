@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from harness import writing
-from harness.campaign import campaign_documents, campaign_plan, results, summaries
+from harness.campaign import campaign_documents, campaign_plan, junit_files, results, summaries
 from harness.campaign.endings import Ending
 from harness.checks import verdicts
 from harness.history import campaign_folders, run_folders, subject_names
@@ -108,6 +108,7 @@ def publish(
     document = campaign_documents.document(table, plan, folder, problems, cut=cut, ending=ending)
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)
+    junit_files.add_thresholds(folder, document.thresholds)
     is_one = document.verdict in list(verdicts.Verdict)  # and no harness error
     verdict = verdicts.Verdict(document.verdict) if is_one else results.verdict(table)
     index = page(document, folder, verdict=verdict)

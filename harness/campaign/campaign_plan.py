@@ -15,7 +15,7 @@ from harness.history import plans, subject_names
 from harness.model import naming
 from harness.run import fault_planning, run_plan
 from harness.run.defects import known_defects
-from harness.scenario import hazards, loading, profiles, specs
+from harness.scenario import hazards, loading, profiles, specs, threshold_specs
 from harness.traffic import launching
 
 SCHEMA_VERSION = 2
@@ -48,6 +48,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Claim controller that replaces the scenario's; empty: the scenario's own."""
     tested: str = ""
     """Name of the schedulers for tables, with their versions; empty: the Python subject."""
+    thresholds: list[str] = []
+    """Thresholds as options take them, in place of the scenario's own, with those per campaign."""
     repetition: int
     seed: int
 
@@ -123,6 +125,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Sentences that say which runs were left out of the plan on purpose."""
     failed_in: str = ""
     """Name of the campaign whose failed runs these are; empty: they are no such choice."""
+    is_part: bool = False
+    """It is a shard: the merge of all judges the thresholds per campaign."""
     keep: int | None = None
     """Number of runs with the expected outcome whose evidence is kept; None: of all."""
     done: list[int] = []
@@ -155,6 +159,7 @@ def plan(
     until_decided: str = "",
     locustfile: str = "",
     program: tested_programs.TestedProgram | None = None,
+    thresholds: Sequence[str] = (),
 ) -> CampaignPlan:
     """Return the plan of a campaign.
 
@@ -164,7 +169,8 @@ def plan(
     change the Python scheduler in these runs, and `release` makes it like that one. `again` are
     the arguments of `flake-hunt` that repeat the campaign. With `until_decided`, `repeat` is the
     most runs of each subject. `locustfile` has the users of all runs. `program` takes the place of
-    `subjects`. Raises ScenarioError or UsageError for runs that cannot work.
+    `subjects`. `thresholds` are options, in place of the scenarios' own. Raises ScenarioError or
+    UsageError for runs that cannot work.
     """
     known_defects.require_known(defects or ())
     profile = cluster or profiles.load("embedded")
@@ -172,7 +178,8 @@ def plan(
     runs: list[PlannedRun] = []
     versions: dict[str, str] = {}
     for name in scenarios:
-        loaded = loading.load(name, overrides=launching.override(locustfile))
+        users = launching.override(locustfile)
+        loaded = loading.load(name, overrides=users, given_thresholds=thresholds)
         if program is not None:
             subjects = subjects_of(program, loaded.scenario)
         resolved = run_plan.plan(
@@ -196,6 +203,7 @@ def plan(
             claim_controller=claim_controller,
             release=release,
             tested=subject_names.of_plan(resolved),
+            thresholds=_thresholds(resolved, thresholds),
             on=providers.of(profile).capabilities,
             program=program,
         )
@@ -234,6 +242,7 @@ def _kinds(
     claim_controller: str,
     release: str,
     tested: str,
+    thresholds: list[str],
     program: tested_programs.TestedProgram | None,
     on: interfaces.Capabilities,
 ) -> Iterator[PlannedRun]:
@@ -246,6 +255,7 @@ def _kinds(
         scenario=name,
         title=scenario.name,
         hypothesis=scenario.known_to_fail,
+        thresholds=thresholds,
         repetition=0,
         seed=0,
     )
@@ -293,6 +303,16 @@ def _of_hazard(scenario: specs.Scenario, program: tested_programs.TestedProgram 
     return Purpose.HAZARD if program.kind == PYTHON else Purpose.ASKED
 
 
+def _thresholds(resolved: plans.Plan, given: Sequence[str]) -> list[str]:
+    """Return the options, and the thresholds per campaign, also those of the scenario."""
+    options = {(spec.metric, spec.per) for spec in threshold_specs.with_options((), given)}
+    return [
+        threshold.text
+        for threshold in resolved.thresholds
+        if threshold.per == "campaign" or (threshold.metric, threshold.per) in options
+    ]
+
+
 def _controller_of_controls(scenario: specs.Scenario, chosen: str) -> str:
     """Return the claim controller of controls and remedies: ours, unless one works already."""
     setting = scenario.subject.claim_controller
@@ -326,7 +346,8 @@ def resolve(
 
     Raises ScenarioError or UsageError for a run that cannot work on this machine.
     """
-    loaded = loading.load(run.scenario, overrides=launching.override(plan.locustfile))
+    users = launching.override(plan.locustfile)
+    loaded = loading.load(run.scenario, overrides=users, given_thresholds=run.thresholds)
     resolved = run_plan.plan(
         loaded,
         seed=seeds.Seeds(run.seed).derive(attempt) if attempt else run.seed,

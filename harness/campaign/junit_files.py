@@ -14,8 +14,14 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 
 from harness import writing
-from harness.campaign import campaign_plan, results, run_outcomes, summaries
-from harness.report import escaping
+from harness.campaign import (
+    campaign_plan,
+    campaign_thresholds,
+    results,
+    run_outcomes,
+    summaries,
+)
+from harness.report import escaping, junit
 
 SUITE = "flake-hunt"
 _VERSION = re.compile(r"(?<! as) v?\d[\w.+-]*")
@@ -69,6 +75,22 @@ def rename(path: pathlib.Path, planned: Iterable[campaign_plan.PlannedRun]) -> N
             if "message" in part.attrib:
                 part.set("message", portable(part.attrib["message"], path.parent))
     writing.replace(path, ET.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def add_thresholds(folder: pathlib.Path, found: Sequence[campaign_thresholds.Result]) -> None:
+    """Add the thresholds per campaign to the file in a campaign's folder, if there is one."""
+    path = folder / summaries.JUNIT_NAME
+    if not (found and path.is_file()):
+        return
+    root = ET.parse(path).getroot()  # noqa: S314 - our own file
+    suite = root if root.tag == "testsuite" else root[0]
+    cases = [junit.add_threshold(suite, item.place, item) for item in found]
+    for name, kind in (("tests", "."), ("failures", "failure"), ("errors", "error")):
+        added = sum(case.find(kind) is not None for case in cases)
+        suite.set(name, str(int(suite.get(name, "0")) + added))
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    writing.replace(path, escaping.visible(text).encode())
 
 
 def write(

@@ -198,6 +198,8 @@ class RunItem(pytest.Item):
             others=_others(judgement),
             consumed_twice=judgement.violations_of(device_consumption.CHECK.name),
             unexamined=[told.partition(" ")[0] for told in judgement.unexamined],
+            thresholds=judgement.missed_thresholds,
+            figures=judgement.campaign_figures,
             by_one_scheduler=judgement.violations_of(scheduler_exclusivity.CHECK.name),
         )
         if not deadline.has_cut or result.is_found:

@@ -10,6 +10,7 @@ from harness import errors
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.scenario import hazards
+from harness.statistics import rates
 
 HARNESS_ERROR = 1
 """Exit code for an internal error."""
@@ -47,6 +48,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     the kubelets and of the slice tracker."""
     unexamined: list[str] = msgspec.field(default_factory=list)
     """Checks about what the run used that examined nothing, or not all."""
+    thresholds: list[str] = msgspec.field(default_factory=list)
+    """The thresholds that it did not meet, each in a clause; they are no violations."""
+    figures: dict[str, float | None] = msgspec.field(default_factory=dict)
+    """Figures that thresholds per campaign ask for, by their names; None: the run cannot say it."""
     by_one_scheduler: int = 0
     """Double allocations of one scheduler by itself, in runs with several schedulers."""
     error: str = ""
@@ -62,8 +67,20 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Number of earlier attempts that missed the same control or hazard."""
 
     @property
+    def is_violated(self) -> bool:
+        """True if a guarantee is violated, and not only thresholds are not met."""
+        has_violations = self.double_allocations + self.stuck + self.others > 0
+        is_invalid = self.verdict is verdicts.Verdict.INVALID
+        return is_invalid and (has_violations or not self.thresholds)
+
+    @property
+    def is_against_subject(self) -> bool:
+        """True if it is INVALID and should not be."""
+        return self.verdict is verdicts.Verdict.INVALID and not self.purpose.ends_at_first
+
+    @property
     def is_found(self) -> bool:
-        """True if a violation was found.
+        """True if a violation was found; a threshold that was not met is none.
 
         A run that must fail is known for its double allocations, of devices or of what devices
         share; to be stuck is another failure, unless its defects show in other ways.
@@ -72,19 +89,21 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             return self.others + self.stuck > 0
         if self.purpose.ends_at_first:
             return self.double_allocations + self.consumed_twice > 0
-        return self.verdict is verdicts.Verdict.INVALID
+        return self.is_violated
 
     @property
     def is_regression(self) -> bool:
         """True if a known hazard does not explain what was found.
 
         A hazard of uncoordinated schedulers does not explain what one of them does by itself, and
-        of a program that may have it, none explains violations of another kind.
+        of a program that may have it, none explains violations of another kind, or thresholds that
+        were not met.
         """
         if not self.purpose.is_of_hazard:
             return False
         by_itself = self.by_one_scheduler > 0 and not hazards.is_of_one_scheduler(self.hypothesis)
-        return by_itself or (self.purpose is Purpose.ASKED and self._of_other_kinds > 0)
+        is_other = self._of_other_kinds > 0 or bool(self.thresholds)
+        return by_itself or (self.purpose is Purpose.ASKED and is_other)
 
     @property
     def _of_other_kinds(self) -> int:
@@ -211,6 +230,14 @@ def rows(results: Iterable[RunResult]) -> list[Row]:
 def _row_key(result: RunResult) -> tuple[int, str, str, str]:
     order = list(Purpose).index(result.purpose)
     return order, result.scenario, result.subject, result.hypothesis
+
+
+def rate(runs: Iterable[RunResult]) -> rates.Rate:
+    """Return the rate of runs with a violation among those that are VALID or INVALID."""
+    made = [
+        run for run in runs if run.verdict in (verdicts.Verdict.VALID, verdicts.Verdict.INVALID)
+    ]
+    return rates.Rate(sum(run.is_violated for run in made), len(made))
 
 
 def worst_of_subject(results: Iterable[RunResult]) -> RunResult | None:

@@ -15,7 +15,7 @@ def failure(attempts: Sequence[results.RunResult]) -> str:
     last = attempts[-1]
     if last.is_regression:
         return f"INVALID: {_unexplained(last)}, which {last.hypothesis} does not explain: {last.reason}"
-    if last.is_found and not last.purpose.ends_at_first:
+    if last.is_against_subject:
         return f"INVALID: {last.reason}"
     if last.is_missed:
         return (
@@ -28,7 +28,7 @@ def failure(attempts: Sequence[results.RunResult]) -> str:
 def _unexplained(run: results.RunResult) -> str:
     if run.by_one_scheduler:
         return f"{run.by_one_scheduler} double allocations of one scheduler by itself"
-    return "violations of another kind"
+    return "violations of another kind" if run.is_violated else "a threshold that was not met"
 
 
 def inconclusive(attempts: Sequence[results.RunResult]) -> str:
@@ -43,7 +43,7 @@ def inconclusive(attempts: Sequence[results.RunResult]) -> str:
         return f"UNKNOWN: {last.reason}"
     if last.error:
         return f"ERROR: the run could not be executed: {last.error}"
-    if not last.purpose.ends_at_first and not last.is_found:
+    if not (last.purpose.ends_at_first or last.is_against_subject):
         return "" if last.verdict is verdicts.Verdict.VALID else f"UNKNOWN: {last.reason}"
     return ""
 

@@ -30,7 +30,7 @@ def _subjects(tested: Sequence[results.Row]) -> str:
 def _found(tested: Sequence[results.Row]) -> str:
     """Return what was violated in how many runs, and where first."""
     runs = [run for row in tested for run in row.runs if run.verdict in _CONCLUSIVE]
-    bad = [run for run in runs if run.verdict is verdicts.Verdict.INVALID]
+    bad = [run for run in runs if run.is_violated]
     rate = rates.Rate(len(bad), len(runs))
     if not runs:
         return "no run was conclusive"

@@ -216,6 +216,9 @@ def _cautions(pair: _Pair) -> Iterator[str]:
                 f"{unknown} of {len(group.runs)} runs of {group.side} are UNKNOWN: neither VALID "
                 "nor INVALID"
             )
+        if missed := [text for run in group.runs for text in run.verdict.missed_thresholds]:
+            names = ", ".join(dict.fromkeys(text.partition(":")[0] for text in missed))
+            yield f"of {group.side}, the rate leaves out what was not met: {names}"
     if len({run.verdict.judges.get("digest") for group in groups for run in group.runs}) > 1:
         yield (
             "the runs were judged by different checks: flake-hunt check judges them again by the "

@@ -58,10 +58,13 @@ def outcomes(group: run_groups.Group) -> documents.Outcomes:
 
 
 def rate_of(group: run_groups.Group) -> rates.Rate:
-    """Return the rate of INVALID among the runs that are VALID or INVALID."""
-    found = [run.verdict.verdict for run in group.runs]
-    invalid = found.count(verdicts.Verdict.INVALID)
-    return rates.Rate(invalid, invalid + found.count(verdicts.Verdict.VALID))
+    """Return the rate of INVALID among the runs that are VALID or INVALID.
+
+    Thresholds that were not met are no part of it: they are about times, which `times` compares.
+    """
+    conclusive = (verdicts.Verdict.VALID, verdicts.Verdict.INVALID)
+    made = [run.verdict for run in group.runs if run.verdict.verdict in conclusive]
+    return rates.Rate(sum(verdict.is_violated for verdict in made), len(made))
 
 
 def one(first: rates.Rate, second: rates.Rate) -> Test:

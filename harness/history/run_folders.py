@@ -112,6 +112,14 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     violation_count: int
 
 
+class Threshold(msgspec.Struct, frozen=True, kw_only=True):
+    """The part that summaries need of a threshold's answer (`threshold_results.Result`)."""
+
+    metric: str
+    verdict: answers.Verdict
+    reason: str
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The part that summaries need of verdict.json (`verdict_files.Judgement`)."""
 
@@ -121,6 +129,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     figures: Figures
     evidence: dict[str, str]
     checks: list[Check] = []
+    thresholds: list[Threshold] = []
+    campaign_figures: dict[str, float | None] = {}
     judges: dict[str, str] = {}
     """Version of Flake Hunt, and digest of its checks; empty in verdicts of older versions."""
 
@@ -128,6 +138,21 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     def violations(self) -> int:
         """The number of violations; 0 of a VALID run."""
         return max(self.figures.violations, sum(item.violation_count for item in self.checks))
+
+    @property
+    def missed_thresholds(self) -> list[str]:
+        """The thresholds that were not met, each in a clause."""
+        return [
+            f"threshold {item.metric}: {item.reason}"
+            for item in self.thresholds
+            if item.verdict is answers.Verdict.INVALID
+        ]
+
+    @property
+    def is_violated(self) -> bool:
+        """True if it is INVALID, and not only because of thresholds."""
+        is_invalid = self.verdict is answers.Verdict.INVALID
+        return is_invalid and bool(self.violations or not self.missed_thresholds)
 
     def violations_of(self, check: str) -> int:
         """Return the number of violations that a check found; 0 if it did not run."""
@@ -212,6 +237,8 @@ def verdict_of(document: bytes, plan: Plan, content: bytes) -> Verdict:
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if verdict.evidence.get(_PLAN) != digest:
         raise errors.HistoryError("is about another plan.json")
+    if verdict.verdict is answers.Verdict.VALID and verdict.missed_thresholds:
+        raise errors.HistoryError("says VALID, and has thresholds that are not met")
     if verdict.verdict is answers.Verdict.VALID and verdict.violations:
         raise errors.HistoryError(f"says VALID, and has {verdict.violations} violations")
     return verdict

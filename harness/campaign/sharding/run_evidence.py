@@ -108,5 +108,7 @@ def _said(verdict: run_folders.Verdict) -> dict[str, object]:
         "stuck": found.stuck,
         "others": found.violations - found.double_allocations - found.stuck,
         "consumed_twice": verdict.violations_of(device_consumption.CHECK.name),
+        "thresholds": verdict.missed_thresholds,
+        "figures": verdict.campaign_figures,
         "by_one_scheduler": verdict.violations_of(scheduler_exclusivity.CHECK.name),
     }

@@ -263,7 +263,8 @@ def campaign(plan: sharded_plans.ShardedPlan, folder: ShardFolder) -> campaign_p
         started=folder.record.started,
         jobs=folder.record.jobs,
     )
-    return msgspec.structs.replace(made, done=sorted({result.number for result in folder.kept}))
+    done = sorted({result.number for result in folder.kept})
+    return msgspec.structs.replace(made, done=done, is_part=folder.record.shard is not None)
 
 
 def require_same_subjects(plan: campaign_plan.CampaignPlan) -> None:

@@ -83,7 +83,7 @@ def rank(attempts: Attempts) -> Rank:
     last = attempts[-1]
     if last.error:
         return Rank.ERROR
-    if last.is_regression or last.is_missed or (last.is_found and not last.purpose.ends_at_first):
+    if last.is_regression or last.is_missed or last.is_against_subject:
         return Rank.UNEXPECTED
     return Rank.UNKNOWN if last.verdict is verdicts.Verdict.UNKNOWN else Rank.EXPECTED
 
@@ -121,6 +121,8 @@ def contradiction(result: results.RunResult) -> str:
         return f"expected attempt 0 to {result.purpose.attempts - 1}, got {result.attempt}"
     if result.verdict is verdicts.Verdict.VALID and any((*counts, result.by_one_scheduler)):
         return "it says VALID, and has violations"
+    if result.verdict is verdicts.Verdict.VALID and result.thresholds:
+        return "it says VALID, and did not meet thresholds"
     return ""
 
 

@@ -67,6 +67,7 @@ class CampaignOptions(choosing.ClusterOptions):
     defect: Controls = None
     remedy: Remedies = None
     release: choosing.Release = ""
+    threshold: choosing.Thresholds = None
     seed: choosing.Seed = None
     force: choosing.Force = False
 
@@ -107,6 +108,7 @@ class CampaignOptions(choosing.ClusterOptions):
             again=again,
             until_decided=until_decided,
             locustfile=locustfile,
+            thresholds=self.threshold or (),
         )
 
 
