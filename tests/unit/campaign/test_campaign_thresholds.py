@@ -67,7 +67,8 @@ def test_a_run_that_only_missed_a_threshold_fails_and_violates_nothing() -> None
     made = document([missed, run(2)])
     assert (made.verdict, made.exit_code) == ("INVALID", 10)
     assert made.summary == (
-        "0 double allocations in 2 runs of the correct subject; thresholds not met in 1 of 2 runs"
+        "the correct subject: no double allocation in 2 runs (95 %: under 78 % of runs); "
+        "thresholds not met in 1 of 2 runs"
     )
     assert [(row.invalid, row.conclusive) for row in made.rows] == [(0, 2)]
 
@@ -92,6 +93,17 @@ def test_no_control_and_no_hazard_is_found_by_a_threshold(
     assert (made.verdict, made.rows[0].caught) == ("UNKNOWN", 0)
     found = run(1, INVALID, thresholds=[MISSED], double_allocations=1, others=1, **said)
     assert document([found], purpose=purpose).verdict == "VALID"
+
+
+def test_a_hazard_that_is_asked_is_not_shown_by_a_threshold_and_does_not_explain_it() -> None:
+    missed = run(1, INVALID, thresholds=[MISSED], purpose=Purpose.ASKED, hypothesis="H1")
+    assert not missed.is_found
+    assert missed.is_regression
+    made = document([missed], purpose=Purpose.ASKED)
+    assert (made.verdict, made.rows[0].caught) == ("INVALID", 0)
+    assert run_outcomes.failure([missed]).startswith(
+        "INVALID: a threshold that was not met, which H1"
+    )
 
 
 def test_a_remedied_run_can_fail_by_a_threshold() -> None:
@@ -124,7 +136,7 @@ def test_each_figure_has_its_own_way_over_the_runs(
 def test_one_that_is_not_met_is_named() -> None:
     made = document(measured(10, 30, 20), f"campaign:{P99}<=15", f"{P99}<=1")
     assert made.summary == (
-        "0 double allocations in 3 runs of the correct subject; "
+        "the correct subject: no double allocation in 3 runs (95 %: under 63 % of runs); "
         f"thresholds of the campaign not met: {P99}"
     )
     assert made.sentences == [f"churn, correct: threshold {P99}: 20 ms, wanted at most 15 ms"]
