@@ -19,6 +19,7 @@ from harness.campaign.endings import Ending
 from harness.campaign.programs import tested_programs
 from harness.campaign.purposes import Purpose
 from harness.checks import threshold_results, verdicts
+from harness.statistics import rates
 from harness.statistics.confidence_sequences import Answer
 
 SCHEMA_VERSION = 2

@@ -111,7 +111,7 @@ def test_a_remedied_run_can_fail_by_a_threshold() -> None:
     assert document([missed], purpose=Purpose.REMEDY).exit_code == 10
 
 
-# ------------------------------------------------------------------ thresholds of the whole campaign
+# ----------------------------------------------------------------- thresholds of the whole campaign
 
 
 def measured(*values: float | None, metric: str = P99) -> list[results.RunResult]:
