@@ -296,7 +296,14 @@ def _of_pod(
 
 # ------------------------------------------------------------------------------ the pictures
 
-_RULES = (":root", "@media screen and (prefers-color-scheme", "svg ", ".axis", ".hold0", ".window")
+_RULES: tuple[str, ...] = (
+    ":root",
+    "@media screen and (prefers-color-scheme",
+    "svg ",
+    ".axis",
+    ".hold0",
+    ".window",
+)
 _RULES += (".step", ".fault-shade")
 
 

@@ -249,6 +249,8 @@ def _held(race: Race, effect: verdicts.FaultEffect) -> str:
     match fault_kinds.of(effect.kind).effect:
         case Effect.LATE_EVENT:
             return f"the event of version {effect.resource_version} of {named} is held back"
+        case Effect.ENDED_WATCH:
+            return f"events from version {effect.resource_version} on are held back"
         case Effect.LATE_WRITE:
             return f"the status write of {named} is held on its way to the API server"
         case Effect.LOST_ANSWER:

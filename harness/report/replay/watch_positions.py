@@ -1,7 +1,8 @@
 """How far the schedulers' watches of claims were at a time.
 
-Our scheduler records each event that it receives. For others, the record of the faults shows which
-events were held back, and when they were sent; what it shows of no event is not known.
+Our scheduler records each event that it receives, but no version of what it lists. For others, the
+record of the faults shows which events were held back, and when they were sent. From the end of a
+watch on nothing is known until it shows another one: the scheduler may list the claims.
 """
 
 import array
@@ -10,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from harness.checks.holds import hold_history
 from harness.history import records
+from harness.scenario import fault_kinds
+from harness.scenario.fault_kinds.fault import Effect
 
 SCHEDULER = "scheduler"
 """Name of the first scheduler, and prefix of the names of others."""
@@ -20,11 +23,12 @@ def is_scheduler(process: str) -> bool:
     return process.startswith(SCHEDULER)
 
 
-_RECEIVED, _INFORMER = "informer.event.received", "informer-resourceclaims"
+_RECEIVED, _LISTED = "informer.event.received", "informer.listed"
+_INFORMER = "informer-resourceclaims"
 
 
 class Received:
-    """The events of claims that one process has received, in order."""
+    """The events of claims that one process has received, in order; 0 stands for a list."""
 
     def __init__(self) -> None:
         self._times = array.array("q")
@@ -32,22 +36,23 @@ class Received:
         self._newest = array.array("q")
 
     def add(self, step: records.Step) -> None:
-        """Note a step, if it is the receipt of an event of a claim."""
-        if step.name != _RECEIVED or step.fields.get("informer") != _INFORMER:
+        """Note a step, if it is the receipt of an event of a claim, or a list of claims."""
+        if step.name not in (_RECEIVED, _LISTED) or step.fields.get("informer") != _INFORMER:
             return
-        version = str(step.fields.get("version"))
+        version = str(step.fields.get("version", 0))
         if version.isdecimal() and len(version) < 19:
+            before = self._newest[-1] if self._newest else 0
             self._times.append(step.ts_ns)
             self._versions.append(int(version))
-            self._newest.append(max(int(version), self._newest[-1] if self._newest else 0))
+            self._newest.append(max(int(version), before) if step.name == _RECEIVED else 0)
 
     def __bool__(self) -> bool:
         return bool(self._times)
 
     def at(self, ts_ns: int) -> int | None:
-        """Return the newest version that had been received; None: nothing had."""
+        """Return the newest version that had been received; None: it is not known."""
         count = bisect.bisect_right(self._times, ts_ns)
-        return self._newest[count - 1] if count else None
+        return (self._newest[count - 1] or None) if count else None
 
     def time_of(self, version: int) -> int | None:
         """Return when a version was received first; None: never."""
@@ -91,10 +96,21 @@ class WatchPositions:
             process: found for process, found in received.items() if found and is_scheduler(process)
         }
         self._held: dict[str, list[records.FaultApplied]] = {}
+        self._ends: dict[str, list[int]] = {}
+        """Client -> the times at which faults ended its watch; empty: those of all clients."""
         for item in applications:
-            is_event = bool(item.event_type) and item.resource == hold_history.CLAIMS
-            if is_event and is_scheduler(item.client):
-                self._held.setdefault(item.client, []).append(item)
+            if item.resource == hold_history.CLAIMS and is_scheduler(item.client):
+                self._note(item)
+            elif fault_kinds.of(item.kind).effect is Effect.API_SERVER:
+                self._ends.setdefault("", []).append(item.begun_ns)
+
+    def _note(self, item: records.FaultApplied) -> None:
+        effect = fault_kinds.of(item.kind).effect
+        if item.event_type and effect in (Effect.LATE_EVENT, Effect.ENDED_WATCH):
+            self._held.setdefault(item.client, []).append(item)
+        if effect is Effect.ENDED_WATCH:
+            ended_ns = item.begun_ns if item.ended_ns is None else item.ended_ns
+            self._ends.setdefault(item.client, []).append(ended_ns)
 
     @property
     def processes(self) -> list[str]:
@@ -106,13 +122,19 @@ class WatchPositions:
         if process in self._received:
             seen = self._received[process].at(ts_ns)
             return UNKNOWN if seen is None else Position(seen, seen + 1)
-        held = self._held.get(process, ())
-        sent = [item for item in held if item.ended_ns is not None and item.ended_ns <= ts_ns]
-        waiting = [item for item in held if item.begun_ns <= ts_ns and item not in sent]
+        held = [item for item in self._held.get(process, ()) if item.begun_ns <= ts_ns]
+        over = [item for item in held if item.ended_ns is not None and item.ended_ns <= ts_ns]
+        sent = [item for item in over if not self._has_ended(item, item.ended_ns or 0)]
+        waiting = [item for item in held if item not in over and not self._has_ended(item, ts_ns)]
         return Position(
             max((item.resource_version for item in sent), default=None),
             min((item.resource_version for item in waiting), default=None),
         )
+
+    def _has_ended(self, item: records.FaultApplied, until_ns: int) -> bool:
+        """Return whether the watch of an event had ended, so that another one began."""
+        ends = [*self._ends.get(item.client, ()), *self._ends.get("", ())]
+        return any(item.begun_ns <= ended_ns <= until_ns for ended_ns in ends)
 
     def newest(self, ts_ns: int) -> int:
         """Return the newest version that any watch had delivered; 0: none is known."""

@@ -131,11 +131,12 @@ def test_a_scheduler_that_was_killed_has_no_plans(tmp_path: pathlib.Path) -> Non
 
 
 def test_the_watch_of_a_stale_read_is_behind(tmp_path: pathlib.Path) -> None:
-    late = [*races.EARLY_RETURN, _received(1)]
-    replay = _replay(tmp_path, lines=[_received(0), *late])
+    late = [*races.EARLY_RETURN, _received(2)]
+    steps = races.steps([_received(1), *late], first_ns=language.at(2))
+    [replay] = _replays(building.build(tmp_path / "run", f"c+D2 {races.TEXT}", steps=steps))
     part = _at(replay, "copies the allocated devices", WATCH)
-    assert (part.text, part.kind) == ("up to version 0 of 1: not the allocation of claim A", "no")
-    assert _at(replay, "delivers version 1 of claim A", WATCH).kind == ""
+    assert (part.text, part.kind) == ("up to version 1 of 2: not the allocation of claim A", "no")
+    assert _at(replay, "delivers version 2 of claim A", WATCH).kind == ""
 
 
 def test_the_watch_of_a_read_in_time_is_not(tmp_path: pathlib.Path) -> None:
@@ -152,6 +153,27 @@ def test_without_steps_the_record_of_faults_tells_how_far_it_was(tmp_path: pathl
     part = _at(replay, "claim B is created and gets the device", WATCH)
     assert (part.text, part.kind) == (stale, "no")
     assert _states(replay, WATCH)[-1].text.startswith("at least version 1 of ")
+
+
+def test_the_event_before_which_a_watch_ended_was_never_received(tmp_path: pathlib.Path) -> None:
+    replay = _replay(tmp_path, "a+D1 /expire-watch:a>6 a^p p* b+D1 b^q . q* a~ b~")
+    part = _at(replay, "claim B is created and gets the device", WATCH)
+    assert (part.text, part.kind) == ("before version 1 of 4: not the allocation of claim A", "no")
+    assert _states(replay, WATCH)[-1].text == "not recorded"
+
+
+def test_an_event_that_was_held_when_the_watch_ended_shows_nothing(tmp_path: pathlib.Path) -> None:
+    text = "a+D1 /delay-events:a>9 a^p /drop-watch:a p* b+D1 b^q q* . a~ b~"
+    replay = _replay(tmp_path, text)
+    part = _at(replay, "claim B is created and gets the device", WATCH)
+    assert (part.text, part.kind) == ("not recorded", ""), "the scheduler may have listed"
+
+
+def test_after_a_list_of_our_scheduler_its_version_is_not_known(tmp_path: pathlib.Path) -> None:
+    fields: dict[str, object] = {"informer": "informer-resourceclaims", "count": 1}
+    listed = "informer-resourceclaims", "informer.listed", fields
+    replay = _replay(tmp_path, lines=[_received(1), listed, *races.EARLY_RETURN])
+    assert _at(replay, "copies the allocated devices", WATCH).text == "not recorded"
 
 
 def test_what_is_not_recorded_is_said_and_not_made_up(tmp_path: pathlib.Path) -> None:
