@@ -121,8 +121,8 @@ Subject = Annotated[
     of_cluster(
         "--subject",
         metavar="SUBJECT",
-        help="Test this scheduler instead of the scenario's (may be repeated): python, kube-scheduler[=PATH|VERSION], "
-        "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
+        help="Test this scheduler instead of the scenario's (may be repeated): python, "
+        "kube-scheduler (or =PATH, =VERSION), cluster (or =NAME), external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
     ),
 ]
 ClaimController = Annotated[
@@ -131,7 +131,7 @@ ClaimController = Annotated[
         "--claim-controller",
         metavar="CONTROLLER",
         help="Use this ResourceClaim controller instead of the scenario's: python, "
-        "kube-controller-manager[=PATH|VERSION] (only its resourceclaim-controller runs), cluster, or external "
+        "kube-controller-manager (or =PATH, =VERSION; only its resourceclaim-controller runs), cluster, or external "
         "(one that is already running).",
     ),
 ]
@@ -188,8 +188,8 @@ Thresholds = Annotated[
     typer.Option(
         "--threshold",
         metavar="FIGURE<=NUMBER",
-        help="Want this of the figures, in place of the scenario's own threshold: 'pod_to_running.p99_ms<=2000', "
-        "'allocations_per_s>=50', 'campaign:invalid_rate_high<=0.2' (may be repeated).",
+        help="Want this of the figures, in place of the scenario's own threshold: 'allocations_per_s>=50', "
+        "'stuck<=0'; of a whole campaign 'campaign:FIGURE<=NUMBER' (may be repeated).",
     ),
 ]
 Release = Annotated[

@@ -11,19 +11,15 @@ from harness.scenario import driver_specs
 S = TypeVar("S", bound=pydantic.BaseModel)
 
 
-def read(path: pathlib.Path | None, *, exclusivity: bool | None = None) -> driver_specs.DriverSpec:
+def read(path: pathlib.Path | None) -> driver_specs.DriverSpec:
     """Return the settings of a file in JSON; None: the defaults of a driver that is run alone.
 
-    `exclusivity` replaces that of the file. A driver that is run alone refuses a device that
-    another claim holds. Raises UsageError if the file cannot be read, or has unknown keys or
-    values.
+    A driver that is run alone refuses a device that another claim holds. Raises UsageError if the
+    file cannot be read, or has unknown keys or values.
     """
-    spec = (
-        driver_specs.DriverSpec(exclusivity=True)
-        if path is None
-        else decode(path, driver_specs.DriverSpec)
-    )
-    return spec if exclusivity is None else spec.model_copy(update={"exclusivity": exclusivity})
+    if path is None:
+        return driver_specs.DriverSpec(exclusivity=True)
+    return decode(path, driver_specs.DriverSpec)
 
 
 def decode(path: pathlib.Path, kind: type[S]) -> S:

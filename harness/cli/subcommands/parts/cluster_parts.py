@@ -49,11 +49,16 @@ Release = Annotated[
 ]
 MetricsPort = Annotated[
     int | None,
-    typer.Option(min=1, max=65535, help="Serve /metrics and /healthz on this port of loopback."),
+    typer.Option(
+        min=1,
+        max=65535,
+        metavar="PORT",
+        help="Serve /metrics and /healthz on this port of loopback.",
+    ),
 ]
 Settings = Annotated[
     pathlib.Path | None,
-    typer.Option("--settings", help="JSON: seed, switch_interval_s, binders, backoff_…, pauses."),
+    typer.Option("--settings", help="JSON: seed, binders, times of back-offs, pauses."),
 ]
 Steps = Annotated[
     pathlib.Path | None, typer.Option("--steps", help="Record every named step in this file.")
@@ -90,13 +95,20 @@ def apiserver(
         typer.Option("--i-know-it-is-open", help="Accept other hosts at --host (TLS only)."),
     ] = False,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for plain HTTP; 0 takes a free one.")
+        int,
+        typer.Option(
+            min=0, max=65535, metavar="N", help="Port for plain HTTP; 0 takes a free one."
+        ),
     ] = 0,
     tls_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for TLS; 0 takes a free one.")
+        int,
+        typer.Option(min=0, max=65535, metavar="N", help="Port for TLS; 0 takes a free one."),
     ] = 0,
     watch_history: Annotated[
-        int, typer.Option(min=1, help="Commits of each resource that a watch can resume from.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Commits of each resource that a watch can resume from."
+        ),
     ] = 100_000,
     data_dir: Annotated[
         pathlib.Path | None,
@@ -107,8 +119,9 @@ def apiserver(
     fsync: Annotated[
         Literal["always", "interval", "never"] | None,
         typer.Option(
+            metavar="WHEN",
             help="With --data-dir: what a power failure can lose: nothing (always), about one second (interval, the "
-            "default), more (never). A kill loses nothing."
+            "default), more (never). A kill loses nothing.",
         ),
     ] = None,
     log_bytes_max: Annotated[int, typer.Option(min=1, hidden=True)] = 64 * 1024 * 1024,
@@ -126,25 +139,28 @@ def apiserver(
     runtime_config: Annotated[
         list[str] | None,
         typer.Option(
-            help="Serve an API version that is off by default, e.g. resource.k8s.io/v1beta1=true."
+            help="GROUP/VERSION=true: serve an API version that is off by default (may be repeated)."
         ),
     ] = None,
     feature_gates: Annotated[
         str,
-        typer.Option(help="Switch a feature gate on, e.g. DRAListTypeAttributes=true."),
+        typer.Option(help="NAME=true: switch a feature gate on, such as DRAListTypeAttributes."),
     ] = "",
-    empty_namespaces: Annotated[
+    no_empty_namespaces: Annotated[
         bool,
-        typer.Option(help="Delete the objects of a deleted namespace, as the controller does."),
-    ] = True,
+        typer.Option(
+            "--no-empty-namespaces",
+            help="Leave the objects of a deleted namespace to another controller.",
+        ),
+    ] = False,
     faults: Annotated[
-        bool, typer.Option("--faults", help="Serve the fault API at /flake-hunt/v1/faults.")
+        bool, typer.Option("--faults", help="Serve the API of faults, below /flake-hunt/.")
     ] = False,
     connections_max: Annotated[
-        int, typer.Option(min=1, help="Maximum connections; further ones get 503.")
+        int, typer.Option(min=1, metavar="N", help="Maximum connections; further ones get 503.")
     ] = 4096,
     watches_max: Annotated[
-        int, typer.Option(min=1, help="Maximum watches; further ones get 429.")
+        int, typer.Option(min=1, metavar="N", help="Maximum watches; further ones get 429.")
     ] = 2048,
     ready_file: ReadyFile = None,
 ) -> int:
@@ -171,7 +187,7 @@ def apiserver(
             audit_log=audit_log,
             audit_writes_of=tuple(audit_writes_of or ()),
             runtime_config=tuple(runtime_config or ()),
-            empties_namespaces=empty_namespaces,
+            empties_namespaces=not no_empty_namespaces,
             feature_gates=feature_gates,
             serves_faults=faults,
             limits=server_limits.Limits(connections_max=connections_max, watches_max=watches_max),
@@ -243,15 +259,16 @@ class SubjectPart:
 def scheduler(
     of_part: SubjectPart,
     scheduler_name: Annotated[
-        str, typer.Option(help="Schedule the pods with this spec.schedulerName.")
+        str, typer.Option(help="Schedule the pods with this schedulerName.")
     ] = "flake-hunt",
     *,
-    events: Annotated[
+    no_events: Annotated[
         bool,
         typer.Option(
-            help="Write Events and the condition PodScheduled of pods that wait, and Events of bound ones."
+            "--no-events",
+            help="Write no Events, and no condition PodScheduled of pods that wait.",
         ),
-    ] = True,
+    ] = False,
     leader_elect: Annotated[
         bool,
         typer.Option(
@@ -261,20 +278,24 @@ def scheduler(
     reserve_by: Annotated[
         Literal["update", "patch"] | None,
         typer.Option(
-            help="How to reserve a claim that has an allocation for one more pod (default: update)."
+            metavar="VERB",
+            help="How to reserve a claim that has an allocation for one more pod (default: update).",
         ),
     ] = None,
     filter_timeout: Annotated[
         float | None,
         typer.Option(
             min=0,
+            metavar="TIME",
             help="Seconds for the search for devices on one node; 0: no limit (default: 10).",
         ),
     ] = None,
     binding_timeout: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Seconds in which allocated devices have to be ready (default: 600)."
+            min=0,
+            metavar="TIME",
+            help="Seconds in which allocated devices have to be ready (default: 600).",
         ),
     ] = None,
 ) -> int:
@@ -285,7 +306,7 @@ def scheduler(
         subject_process.SubjectOptions(
             **of_part.settled("scheduler"),
             scheduler_name=scheduler_name,
-            reports=events,
+            reports=not no_events,
             leader_elect=leader_elect,
             reserve_by=reserve_by,
             filter_timeout_s=filter_timeout,
@@ -302,7 +323,9 @@ def claim_controller(
     ] = 4,
     feature_gates: Annotated[
         str,
-        typer.Option(help="DRAAdminAccess=false,DRAPrioritizedList=false (default: both true)."),
+        typer.Option(
+            help="NAME=false: switch a feature gate off, DRAAdminAccess or DRAPrioritizedList."
+        ),
     ] = "",
 ) -> int:
     """Run the Python ResourceClaim controller against any kubeconfig."""

@@ -38,7 +38,9 @@ def driver(
     registry_dir: Annotated[
         str,
         typer.Option(
-            metavar="DIR", help="Register on DIR/DRIVER-reg.sock: a kubelet watches this folder."
+            metavar="DIR",
+            show_default="plugins_registry of /var/lib/kubelet",
+            help="Register on DIR/DRIVER-reg.sock: a kubelet watches this folder.",
         ),
     ] = "/var/lib/kubelet/plugins_registry",
     cdi_dir: Annotated[

@@ -22,12 +22,6 @@ def kubelet(
     ] = None,
     defect: cluster_parts.Defects = None,
     *,
-    exclusivity: Annotated[
-        bool | None,
-        typer.Option(
-            help="Refuse to prepare a device that another claim holds prepared (default: as the settings say, or else yes)."
-        ),
-    ] = None,
     settings: Annotated[
         pathlib.Path | None,
         typer.Option(
@@ -42,7 +36,7 @@ def kubelet(
         str,
         typer.Option(
             metavar="DIR",
-            help="Call the DRA drivers that register in this folder, as a real kubelet does in /var/lib/kubelet/plugins_registry; {node}: one folder a node (default: the test driver in this process).",
+            help="Call the DRA drivers that register in this folder, as a real kubelet does in its plugins_registry; {node}: one folder a node (default: the test driver in this process).",
         ),
     ] = "",
     cdi_dir: Annotated[
@@ -102,7 +96,7 @@ def kubelet(
             note=cluster_parts.note,
             only_nodes=tuple(node or ()),
             claims=node_claims.NodeClaimsOptions(
-                driver=driver_settings.read(settings, exclusivity=exclusivity),
+                driver=driver_settings.read(settings),
                 cdi=(cdi_dir or CDI_FOLDER) if plugins_registry else "",
                 state=state,
                 journal=preparations,

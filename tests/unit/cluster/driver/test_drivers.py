@@ -197,9 +197,8 @@ def test_there_is_one_cdi_file_for_each_request(tmp_path: pathlib.Path) -> None:
 def test_settings_are_read(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text('{"termination_s": 2, "prepare": {"delay_s": 1}}')
-    read = driver_settings.read(path, exclusivity=True)
-    assert (read.termination_s, read.prepare.delay_s, read.exclusivity) == (2, 1, True)
-    assert not driver_settings.read(path).exclusivity
+    read = driver_settings.read(path)
+    assert (read.termination_s, read.prepare.delay_s, read.exclusivity) == (2, 1, False)
     assert driver_settings.read(None).exclusivity
 
 
