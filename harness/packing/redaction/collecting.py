@@ -58,7 +58,6 @@ _KEPT_LABELS = re.compile(
     r"^(?:(?:beta\.)?kubernetes\.io/(?:os|arch)|node-role\.kubernetes\.io/.*|flake-hunt/.*)$"
 )
 _PLACES = re.compile(r"(?:hostname|zone|region)$")
-_UID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _HOME = re.compile(r"/(?:home|Users)/([\w.-]+)")
 _HOST = re.compile(r"\] (\S+?)/(?:INFO|WARNING|ERROR|DEBUG)/")
 """The host in a line of Locust's log."""
@@ -88,11 +87,11 @@ class Collector:
 
     def _of_plan(self, plan: Mapping[str, Any]) -> None:
         scenario = plan.get("settings", plan)
-        self._add("namespace", plan.get("namespace"))
-        self._add("scenario", _own_scenario(scenario.get("name")))
+        self._found.add("namespace", plan.get("namespace"))
+        self._found.add("scenario", _own_scenario(scenario.get("name")))
         pools = scenario.get("pools") or {}
         for part in (pools, *(pools.get("more") or [])):
-            self._add("driver", part.get("driver"))
+            self._found.add("driver", part.get("driver"))
             self._prefix(part.get("node_prefix"))
             self._prefix(part.get("owner"))
             self._of_keyed("attributes", part.get("attributes") or {})
@@ -102,7 +101,7 @@ class Collector:
     def _prefix(self, prefix: object) -> None:
         """Collect what the names of nodes begin with, unless it is Flake Hunt's own `worker-`."""
         if isinstance(prefix, str) and prefix.strip("-") != "worker":
-            self._add("prefix", prefix.strip("-"))
+            self._found.add("prefix", prefix.strip("-"))
 
     def walk(self, value: Any) -> None:
         """Collect the names in a document of JSON."""
@@ -134,16 +133,17 @@ class Collector:
         """Collect the name of an object, of a reference to one, and of a record about one."""
         kind, metadata = table.get("kind"), table.get("metadata")
         if table.get("record") == "observation" and isinstance(table.get("object"), Mapping):
-            found = table["object"].get("metadata")
-            self._add(_kind(table.get("resource")), (found or {}).get("name"))
+            found = table["object"].get("metadata") or {}
+            self._found.add(_kind(table.get("resource")), found.get("name"))
         if isinstance(metadata, Mapping):
-            self._add(_kind(kind), metadata.get("name"))
+            self._found.keep(metadata.get("uid"))
+            self._found.add(_kind(kind), metadata.get("name"))
         elif isinstance(kind, str) and "name" in table and "uid" in table:
-            self._add(_kind(kind), table["name"])
+            self._found.add(_kind(kind), table["name"])
         if isinstance(pool := table.get("pool"), Mapping):
-            self._add("pool", pool.get("name"))
+            self._found.add("pool", pool.get("name"))
         if "resource" in table and "verb" in table:
-            self._add(_kind(str(table["resource"])), table.get("name"))
+            self._found.add(_kind(str(table["resource"])), table.get("name"))
         for key in ("key", "extendedResourceName"):
             if isinstance(table.get(key), str):
                 self._domain(table[key])
@@ -153,7 +153,7 @@ class Collector:
     def _of_list(self, kind: str, items: list[Any]) -> None:
         for item in items:
             if isinstance(item, Mapping):
-                self._add(kind, item.get("name"))
+                self._found.add(kind, item.get("name"))
             elif isinstance(item, str):
                 self._identified(kind, item)
 
@@ -162,10 +162,10 @@ class Collector:
         parts = text.split("/")
         kinds = {1: (kind,), 2: ("namespace", kind), 3: ("driver", "pool", "device")}
         if kind in ("image", "parameter") or len(parts) not in kinds:
-            self._add(kind, text)
+            self._found.add(kind, text)
             return
         for part_kind, part in zip(kinds[len(parts)], parts, strict=True):
-            self._add(part_kind, part)
+            self._found.add(part_kind, part)
 
     def _of_keyed(self, key: str, table: Mapping[str, Any]) -> None:
         self._domains(table)
@@ -174,7 +174,7 @@ class Collector:
             if not isinstance(text, str) or _KEPT_LABELS.match(name) or _is_word(name, text):
                 continue
             if key not in ("attributes", "capacity") or imported.tells_identity(name, text):
-                self._add("value", text)
+                self._found.add("value", text)
 
     def _domains(self, table: object) -> None:
         for name in table if isinstance(table, Mapping) else ():
@@ -183,13 +183,13 @@ class Collector:
     def _domain(self, qualified: str) -> None:
         domain, slash, _ = qualified.partition("/")
         if slash:
-            self._add("domain", domain)
+            self._found.add("domain", domain)
 
     def _leaves(self, value: Any) -> None:
         """Collect the texts in opaque parameters, but for what a driver knows them by."""
         match value:
             case str() if len(value) >= _LEAST:
-                self._add("parameter", value)
+                self._found.add("parameter", value)
             case list():
                 for item in value:
                     self._leaves(item)
@@ -199,10 +199,6 @@ class Collector:
                         self._domain(item)
                     elif key != "kind":
                         self._leaves(item)
-
-    def _add(self, kind: str, name: object) -> None:
-        if isinstance(name, str) and not _UID.fullmatch(name):
-            self._found.add(kind, name)
 
 
 def _is_word(name: str, value: str) -> bool:

@@ -70,7 +70,7 @@ _VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
 """A version of the API, after which a path has the resource."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _QUOTED = imported.QUOTED
-_KEYED = ("labels", "annotations", "matchLabels", "nodeSelector", "environment")
+_KEYED = ("labels", "annotations", "matchLabels", "nodeSelector")
 _LARGE = 10**8
 """Numbers in opaque parameters from which on they may be those of an account."""
 
@@ -149,6 +149,8 @@ class Documents:
 
     def _key(self, name: str, parent: str) -> str:
         """Return a key; one that is a plain word is a name only where users choose the keys."""
+        if parent == "environment":
+            return self._names.variable(name)
         if not _PLAIN.fullmatch(name):
             return self._names.within(name)
         return self._names.of(name) if parent in _KEYED else name

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 
 OWN = frozenset(
     {"flake-hunt", "default-scheduler", "default", "kube-system", "kube-public", "kube-node-lease"}
@@ -24,6 +25,8 @@ _PUBLIC = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*")
 """A name, or a word of a text."""
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_NO_VARIABLE = re.compile(r"\W", re.ASCII)
 _CUTS = re.compile(r"([._-]+)")
 
 
@@ -37,22 +40,34 @@ class Names:
         self._words: dict[str, str] = {}
         """Word -> the word without names: computed before."""
         self._phrases: re.Pattern[str] | None = None
+        self._variables: dict[str, str] = {}
+        self._uids: set[str] = set()
 
     def add(self, kind: str, name: object) -> None:
         """Note a name of a kind; one that tells nothing is left out, as are numbers."""
-        if not isinstance(name, str) or name in OWN or is_public(name):
+        if not isinstance(name, str) or name in OWN or is_public(name) or _UUID.fullmatch(name):
             return
-        if self._kinds.setdefault(name, kind) == "pool":
+        if self._kinds.setdefault(name, kind) in ("pool", "object"):
             self._kinds[name] = kind
+
+    def keep(self, uid: object) -> None:
+        """Note the uid of an object, which stays."""
+        if isinstance(uid, str):
+            self._uids.add(uid)
 
     def number(self) -> None:
         """Give each name its replacement: kind and number in one word, which is no name itself."""
         counts: Counter[str] = Counter()
+        for uid in self._uids:
+            self._kinds.pop(uid, None)
         for name, kind in self._kinds.items():
             counts[kind] += 1
             while f"{kind}{counts[kind]}" in self._kinds:
                 counts[kind] += 1
             self._replacements[name] = f"{kind}{counts[kind]}"
+        self._variables = {
+            _NO_VARIABLE.sub("_", name): new for name, new in self._replacements.items()
+        }
         phrases = [name for name in self._kinds if not _WORD.fullmatch(name)]
         phrases.sort(key=len, reverse=True)
         if phrases:
@@ -81,29 +96,32 @@ class Names:
 
     def _word(self, found: re.Match[str]) -> str:
         word = found[0]
+        if word in self._uids or _UUID.fullmatch(word):
+            return word
         if word not in self._words:
-            self._words[word] = self._without(word)
+            self._words[word] = _without(word, self._replacements)
         return self._words[word]
 
-    def _without(self, word: str) -> str:
-        """Return a word without the names that its parts make, the longest ones first."""
-        parts = _CUTS.split(word)
-        if word in self._replacements:
-            return self._replacements[word]
-        done, at = [], 0
-        while at < len(parts):
-            end = next(
-                (
-                    end
-                    for end in range(len(parts), at, -2)
-                    if "".join(parts[at:end]) in self._replacements
-                ),
-                0,
-            )
-            done.append(self._replacements["".join(parts[at:end])] if end else parts[at])
-            done.append(parts[(end or at + 1)] if (end or at + 1) < len(parts) else "")
-            at = (end or at + 1) + 1
-        return "".join(done)
+    def variable(self, name: str) -> str:
+        """Return the name of a variable of a container's environment without names.
+
+        A `_` stands in it for each character that such a name cannot have.
+        """
+        return _without(name, self._variables)
+
+
+def _without(word: str, replacements: Mapping[str, str]) -> str:
+    """Return a word without the names that its parts make, the longest ones first."""
+    if word in replacements:
+        return replacements[word]
+    parts, done, at = _CUTS.split(word), [], 0
+    while at < len(parts):
+        ends = range(len(parts), at, -2)
+        end = next((end for end in ends if "".join(parts[at:end]) in replacements), at + 1)
+        part = "".join(parts[at:end])
+        done += [replacements.get(part, part), *parts[end : end + 1]]
+        at = end + 1
+    return "".join(done)
 
 
 def is_public(name: str) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from harness import errors
 from harness.packing import making, pack_index
+from harness.report import publishing
 from tests.histories import archives
 from tests.support.called_commands import FlakeHunt
 from tests.unit.packing import packed
@@ -103,6 +104,24 @@ def test_nothing_is_left_of_what_was_unpacked(
     monkeypatch.setattr(judging, "examine", interrupted)
     assert flake_hunt("check", pack)[0] == 130
     assert list(folder.iterdir()) == []
+
+
+def test_an_interrupted_pack_leaves_nothing(
+    flake_hunt: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = packed.run(tmp_path / "runs")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    before = sorted(tmp_path.rglob("*"))
+
+    def interrupted(*_: object, **__: object) -> None:
+        assert any((tmp_path / "temporary").iterdir())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publishing, "publish", interrupted)
+    code, out, _ = flake_hunt("pack", made.path, "--redact", "-o", tmp_path / "x.zip")
+    assert (code, out) == (130, "")
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_of_a_campaign_the_worst_runs_that_fit(flake_hunt: Any, tmp_path: pathlib.Path) -> None:

@@ -17,7 +17,7 @@ from harness import errors
 from harness.checks import judging
 from harness.history import directories, journal_reader, manifests, plans
 from harness.packing import making, opening
-from harness.packing.redaction import texts
+from harness.packing.redaction import names, texts
 from harness.report import publishing
 from tests.histories import building, recording
 from tests.support import real_runs
@@ -165,6 +165,17 @@ def test_words_of_the_api_and_parts_of_each_other_may_be_names(tmp_path: pathlib
         for name, called in (("plain", plain), ("words", words), ("inside", inside))
     ]
     assert found[0] == found[1] == found[2]
+
+
+def test_names_in_variables_and_beside_uids() -> None:
+    found = names.Names()
+    for name in ("my-claim", "claim", "beef"):
+        found.add("claim", name)
+    found.keep("uid-beef")
+    found.number()
+    assert found.variable("claim_my_claim_device") == "claim2_claim1_device"
+    uid = "0b1e7f34-beef-4d5f-9fcc-6d8a2cb1a47c"
+    assert found.within(f"beef {uid} uid-beef beef-1") == f"claim3 {uid} uid-beef claim3-1"
 
 
 def test_images_users_hosts_paths_addresses_and_parameters(tmp_path: pathlib.Path) -> None:
