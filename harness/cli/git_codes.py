@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 
 from harness.cli import interruptions
 
-BISECT, FIX = "--bisect", "--bisect-fix"
+FIX = "--bisect-fix"
+_BEGIN = "--bis"
+"""All options of a bisection begin so, and most mistakes in them: none of these is a bad code."""
 OLD, NEW, SKIP, ABORT = 0, 1, 125, 255
 """As the term for older revisions, and for newer ones; neither; end the search."""
 _VALID, _INVALID = 0, 10
@@ -19,8 +21,7 @@ _VALID, _INVALID = 0, 10
 def run(command: Callable[[int], int], arguments: Sequence[str]) -> int:
     """Return the exit code of a command, which is given the code for a wrong command line."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    given = {BISECT, FIX} & {*options}
-    if arguments[:1] != ["test"] or not given:
+    if arguments[:1] != ["test"] or not any(word.startswith(_BEGIN) for word in options):
         return command(2)
     try:
         code = command(ABORT)
@@ -29,5 +30,5 @@ def run(command: Callable[[int], int], arguments: Sequence[str]) -> int:
         return SKIP
     if code in (ABORT, interruptions.EXIT_CODE):
         return code
-    good, bad = (NEW, OLD) if FIX in given else (OLD, NEW)
+    good, bad = (NEW, OLD) if FIX in options else (OLD, NEW)
     return {_VALID: good, _INVALID: bad}.get(code, SKIP)

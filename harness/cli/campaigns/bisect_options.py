@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness import errors
+
 if TYPE_CHECKING:
     from harness.campaign import bisection, campaign_plan
 
@@ -55,7 +57,7 @@ class BisectOptions:
 
         `words` begin with the scenarios; `beside` are options that have no place here, by name. A
         wrong command line is wrong at every revision, so it is a BadParameter, which ends the
-        search. Raises UsageError for a rate that is none.
+        search.
         """
         if self.bisect is None:
             self._require_nothing()
@@ -69,7 +71,10 @@ class BisectOptions:
             raise typer.BadParameter(
                 f"expected --bisect without {' and '.join(given)}, because its runs follow from the question: leave that out"
             )
-        return self._step()
+        try:
+            return self._step()
+        except errors.UsageError as error:
+            raise typer.BadParameter(str(error)) from error
 
     def _require_nothing(self) -> None:
         given = {"--until-decided": self.until_decided, "--bisect-steps": self.bisect_steps}

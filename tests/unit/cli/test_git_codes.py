@@ -24,6 +24,7 @@ def test_each_outcome_has_its_code(code: int, bug: int, fix: int) -> None:
 
 def test_a_command_line_that_cannot_be_read_ends_the_search() -> None:
     assert git_codes.run(lambda misuse: misuse, TEST) == 255
+    assert git_codes.run(lambda misuse: misuse, ["test", "./mine", "--bisct"]) == 255
     assert git_codes.run(lambda misuse: misuse, ["test", "./mine"]) == 2
 
 
