@@ -10,6 +10,7 @@ MOMENTS_MAX = 28
 """Moments of one race; those that decide least are left out."""
 REPLAYS_MAX = 3
 """Double allocations of a page that are replayed."""
+_HELD = "the device is held by"
 TEXT_MAX = 240
 """Characters of a sentence."""
 _LATER_NS = 2_000_000_000
@@ -45,6 +46,8 @@ class Replay:
 
     moments: Sequence[Moment]
     left_out: int
+    start: int
+    """Number of the moment from which on both claims hold the device, from 1."""
     unknown: str
     """The parts of the state that no record shows, as a sentence; empty: there are none."""
 
@@ -60,11 +63,22 @@ def replay(race: race_events.Race, *, zero_ns: int) -> Replay | None:
     if not all(map(race.writes.versions_of_claim, (first, second))):
         return None
     shown, left_out = _chosen(race, events)
+    moments = list(_moments(race, events, shown, zero_ns))
     return Replay(
-        moments=list(_moments(race, events, shown, zero_ns)),
+        moments=moments,
         left_out=left_out,
+        start=_start(moments),
         unknown=_unknown(race),
     )
+
+
+def _start(moments: Sequence[Moment]) -> int:
+    both = (
+        number
+        for number, moment in enumerate(moments, start=1)
+        if any(part.title == _HELD and part.kind for part in moment.parts)
+    )
+    return next(both, 1)
 
 
 def _chosen(race: race_events.Race, events: Sequence[race_events.Event]) -> tuple[set[int], int]:
@@ -112,7 +126,7 @@ def _parts(race: race_events.Race) -> Iterator[_Part]:
     """Yield the parts of the state; what no record shows is left out."""
     yield "claim A, as stored", lambda state, _: state.claim("A")
     yield "claim B, as stored", lambda state, _: state.claim("B")
-    yield "the device is held by", lambda state, _: state.device()
+    yield _HELD, lambda state, _: state.device()
     if _has_books(race):
         yield "planned, in flight", lambda state, _: state.in_flight()
         yield "in the scheduler's allocated devices", lambda state, _: state.allocated()

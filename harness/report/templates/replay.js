@@ -52,7 +52,7 @@
     back.setAttribute("aria-label", "previous moment");
     on.setAttribute("aria-label", "next moment");
     [back, on].forEach((button) => { button.type = "button"; });
-    Object.assign(range, { type: "range", min: 1, max: all.length, step: 1, value: 1 });
+    Object.assign(range, { type: "range", min: 1, max: all.length, step: 1, value: part.dataset.start });
     range.setAttribute("aria-label", "Moment of the race");
     const show = () => {
       const at = Number(range.value), moment = all[at - 1];

@@ -57,6 +57,8 @@ async def _replay(url: str, profile: pathlib.Path) -> None:
         count = await page.value("document.querySelectorAll('.moments tbody tr').length")
         said = "document.querySelector('.player input').getAttribute('aria-valuetext')"
         await page.value("document.querySelector('.player input').focus()")
+        assert "gets the device" in await page.value(said), "it begins where both hold it"
+        await page.press("Home")
         places = [(await page.value(said)).split(",")[0]]
         for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "ArrowRight", "Home"):
             await page.press(key)

@@ -67,6 +67,8 @@ def test_the_device_is_held_by_nobody_then_one_then_both_then_one(tmp_path: path
         ("no claim", ""),
     ]
     assert "gives the device back" in replay.moments[-1].text
+    assert "claim B is created" not in replay.moments[replay.start - 1].text
+    assert "claim B gets the device" in replay.moments[replay.start - 1].text
 
 
 def test_what_the_api_server_stores_of_both_claims(tmp_path: pathlib.Path) -> None:
