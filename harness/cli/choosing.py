@@ -189,7 +189,7 @@ Thresholds = Annotated[
         "--threshold",
         metavar="FIGURE<=NUMBER",
         help="Want this of the figures, in place of the scenario's own threshold: 'allocations_per_s>=50', "
-        "'stuck<=0'; of a whole campaign 'campaign:FIGURE<=NUMBER' (may be repeated).",
+        "'stuck<=0'; of a whole campaign campaign:FIGURE<=NUMBER (may be repeated).",
     ),
 ]
 Release = Annotated[

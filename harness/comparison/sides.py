@@ -196,6 +196,7 @@ def _below(path: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def _of_campaign(path: pathlib.Path) -> tuple[_Found, list[str]]:
+    campaign_folders.require_unchosen(path)
     campaign = campaign_folders.read(path)
     if campaign.seed is None:
         raise errors.UsageError(f"expected a campaign, but of {path} {campaign.problem}")

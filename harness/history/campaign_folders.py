@@ -116,6 +116,26 @@ def read(path: pathlib.Path) -> CampaignFolder:
     )
 
 
+class _Choice(msgspec.Struct):
+    failed_in: str = ""
+
+
+def require_unchosen(path: pathlib.Path) -> None:
+    """Raise UsageError for a campaign whose runs were chosen because they had failed before.
+
+    Their rates say nothing about others. A plan that cannot be read is the reader's matter.
+    """
+    try:
+        chosen = msgspec.json.decode(files.read_small(path / PLAN), type=_Choice).failed_in
+    except (errors.HistoryError, *_DECODING):
+        return
+    if chosen:
+        raise errors.UsageError(
+            f"expected runs that were not chosen by their outcome, but {path} has only those that "
+            f"failed in {chosen} (--last-failed): their rates say nothing; name whole campaigns"
+        )
+
+
 def _results(path: pathlib.Path) -> tuple[list[Result], bool]:
     """Return the results, and whether a last line that was not written whole is left out."""
     if not os.path.lexists(path):

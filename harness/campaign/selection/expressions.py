@@ -56,6 +56,8 @@ def select(plan: campaign_plan.CampaignPlan, text: str) -> campaign_plan.Campaig
             f"expected -k to select at least one of {len(plan.runs)} runs, but {text!r} selects "
             "none: --dry-run without -k lists them"
         )
+    if len(chosen) == len(plan.runs):
+        return plan
     numbered = [msgspec.structs.replace(run, number=at) for at, run in enumerate(chosen, start=1)]
     said = f"only {len(chosen)} of {len(plan.runs)} planned runs were to be made: -k {text!r}"
     return msgspec.structs.replace(plan, runs=numbered, selection=[*plan.selection, said])

@@ -47,7 +47,7 @@ def _campaigns(path: pathlib.Path) -> list[pathlib.Path]:
     if campaign_folders.is_one(path) or os.path.isfile(path / campaign_folders.DOCUMENT):  # noqa: PTH113 - never raises
         return [path]
     folders = report_folders.folders(path / campaign_folders.FOLDER)
-    found = sorted(folder for folder in folders if campaign_folders.is_one(folder))
+    found = sorted(filter(campaign_folders.is_one, folders))
     if not found:
         raise errors.UsageError(
             f"expected a campaign or a folder of reports with campaigns, but {path} is neither: "
@@ -56,16 +56,21 @@ def _campaigns(path: pathlib.Path) -> list[pathlib.Path]:
     return found
 
 
-def has_ended(path: pathlib.Path) -> bool:
-    """Return whether a campaign has the results of an end."""
+def is_night(path: pathlib.Path) -> bool:
+    """Return whether a campaign has ended, and no outcome has chosen its runs."""
+    try:
+        campaign_folders.require_unchosen(path)
+    except errors.UsageError:
+        return False
     return os.path.isfile(path / campaign_folders.DOCUMENT)  # noqa: PTH113 - never raises
 
 
 def read(path: pathlib.Path) -> night_series.Night:
     """Return the night of a campaign.
 
-    Raises UsageError if its results are missing, damaged or without a time.
+    Raises UsageError if its results are missing, damaged or without a time, or chosen by outcome.
     """
+    campaign_folders.require_unchosen(path)
     try:
         document = msgspec.json.decode(
             files.read_small(path / campaign_folders.DOCUMENT), type=_Document

@@ -64,6 +64,8 @@ def compare(
 
     Make a campaign of each scheduler, version or setting first: hunt --repeat 100
 
+        flake-hunt compare reports/campaigns/BEFORE reports/campaigns/AFTER
+
     Scenarios are compared one by one, and only under the same load; the others are listed.
 
     Runs are not judged again, and UNKNOWN runs are neither VALID nor INVALID. A run counts once,

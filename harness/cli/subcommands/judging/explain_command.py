@@ -41,6 +41,8 @@ def explain(
 ) -> int:
     """Find double allocations in logs of schedulers, and name the race behind each of them.
 
+        kubectl logs -n kube-system kube-scheduler-node-1 | flake-hunt explain -
+
     It needs no run. Let the scheduler log with -v=6, where it logs which devices it sees in use.
     Parts of a log may come in any order and may overlap; shares of a device are not judged. It also
     counts write conflicts and lost answers. Several run directories give a line each.

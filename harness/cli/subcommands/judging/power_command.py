@@ -51,6 +51,8 @@ def power(
 ) -> int:
     """Say how many runs are needed for which rate of failures, and what a number of runs can show.
 
+        flake-hunt power --rate 0.05 --runs 20
+
     A defect that fails in 5 % of the runs is easily missed in two of them. All figures are exact.
 
     Exit code 0, or 2 for options that make no sense.

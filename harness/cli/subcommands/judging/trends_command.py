@@ -65,17 +65,17 @@ def add(
     """Add campaigns to the database: their verdicts, rates, throughput, latency, time to detect.
 
     Each is one night. The same campaign again changes nothing, and is reported. The database is
-    made if there is none.
+    made if there is none. Campaigns of `hunt --last-failed` are left out: their runs were chosen.
     """
     from harness.comparison.trends import databases, night_reading
 
     campaigns = night_reading.campaigns(paths)
     nights = []
     for path in campaigns:
-        if path in paths or night_reading.has_ended(path):
+        if path in paths or night_reading.is_night(path):
             nights.append((path, night_reading.read(path)))
         else:
-            print(f"left out   {path}: it is under way, or was interrupted")
+            print(f"left out   {path}: it has not ended, or has only what failed before")
     with databases.opened(database, is_new_allowed=True) as opened:
         for path, night in nights:
             added = opened.add(night)

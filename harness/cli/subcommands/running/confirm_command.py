@@ -56,6 +56,8 @@ def confirm(
 ) -> int:
     """Play the script of a finding on a program: does it do the same?
 
+        flake-hunt confirm H1 --subject kube-scheduler=./kube-scheduler
+
     Exit code 10: confirmed, a check found the violation. 0: refuted, every step of the script
     happened, and nothing is violated.
 

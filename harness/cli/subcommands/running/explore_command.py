@@ -91,6 +91,8 @@ def explore(
 ) -> int:
     """Choose the interleavings of the scheduler's threads; exit code 10 at the first finding.
 
+        flake-hunt explore --defect gather-not-atomic
+
     Exit code 20 if an exhaustive search did not finish. Without --preemptions it searches the world
     whole: one of all interleavings that differ only in the order of independent steps. That ends
     for the smallest worlds only; --time and --schedules limit it.

@@ -67,6 +67,14 @@ def hunt(
 ) -> int:
     """Run scenarios with the correct scheduler, and with each known defect as a control.
 
+    `flake-hunt test PROGRAM` asks less, and is about your scheduler. Examples:
+
+        flake-hunt hunt --subject kube-scheduler=./kube-scheduler
+
+        flake-hunt hunt --all -k 'not control' --dry-run
+
+        flake-hunt hunt --last-failed --exit-first
+
     A hazard is a scenario in which the correct scheduler, like kube-scheduler, is known to fail. It
     must fail without its remedies and be valid with them.
 
@@ -141,7 +149,7 @@ def hunt(
         if out.is_json:
             out.document(made.document)
     campaigning.summarize_campaign(summary, made, campaign)
-    if minutes is not None:
+    if minutes is not None and not campaign.failed_in:
         seconds = (clocks.monotonic_ns() - begun_ns) / 1e9
         names = ", ".join(options.subject or ["python"])
         _remember(made, campaign, reports, subject=names, seconds=seconds, summary=summary, out=out)

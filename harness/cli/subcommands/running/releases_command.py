@@ -52,6 +52,8 @@ def releases(
 ) -> int:
     """Ask every release in a folder of binaries about every finding, and write one table.
 
+        flake-hunt releases --binaries ./kubernetes --only H1
+
     --binaries names the folder: its files kube-scheduler-VERSION and
     kube-controller-manager-VERSION are the releases. Hazards are asked by their scripts, the two
     races and the scenarios of `regress` by their loads. The finding of the API server

@@ -68,7 +68,12 @@ def run(
     quiet: outputs.Quiet = False,  # noqa: FBT002
     verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """Run a scenario once on its own cluster and judge it; exit code 0, 10 or 20 by verdict."""
+    """Run a scenario once on its own cluster and judge it; exit code 0, 10 or 20 by verdict.
+
+    flake-hunt run pod-churn --subject kube-scheduler=./kube-scheduler
+
+    flake-hunt run pod-churn --defect gather-not-atomic
+    """
     import json
 
     from harness import seeds

@@ -56,6 +56,8 @@ def prune(
 ) -> int:
     """Remove old campaigns and their runs from a folder of reports; show them first.
 
+        flake-hunt prune --keep-campaigns 14 --keep-size 20 --delete
+
     A campaign beyond any of the limits leaves. The newest one stays always, as do single runs of
     `flake-hunt run`, and campaigns that may be under way.
 

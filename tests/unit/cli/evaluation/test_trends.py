@@ -335,3 +335,24 @@ def test_a_night_whose_database_cannot_be_used_goes_on(
     trends_command.remember(folder, tmp_path, summary=None)
     assert "is the first one" in capsys.readouterr().out
     assert (tmp_path / trends_command.PAGE).is_file()
+
+
+def test_failed_runs_that_were_made_again_are_no_night_and_no_side(
+    flake_hunt: Any, tmp_path: pathlib.Path
+) -> None:
+    """Their runs were chosen because they had failed."""
+    for name in ("first", "second"):
+        campaign(tmp_path, name)
+    path = tmp_path / "campaigns" / "second"
+    plan = json.loads((path / "campaign.json").read_text()) | {"failed_in": "first"}
+    (path / "campaign.json").write_text(json.dumps(plan))
+    code, out, _ = flake_hunt("trends", "add", tmp_path, "--database", tmp_path / "t.sqlite")
+    assert code == 0
+    assert f"left out   {path}" in out
+    for words in (
+        ("trends", "add", path, "--database", tmp_path / "t.sqlite"),
+        ("compare", tmp_path / "campaigns" / "first", path),
+    ):
+        code, _, complaint = flake_hunt(*words)
+        assert code == 2
+        assert "has only those that failed in first (--last-failed)" in complaint
