@@ -219,16 +219,17 @@ def _bounds(
     tested = [run for row in table if not row.purpose.must_fail for run in row.runs]
     if missed := sum(bool(run.thresholds) for run in tested):
         yield f"thresholds not met in {missed} of {verdicts.counted(len(tested), 'run')}"
-    for verdict, words in _MET.items():
+    for verdict, words in _NOT_MET.items():
         of_it = [item.metric for item in found if item.verdict is verdict]
         if of_it:
             yield f"{words}: {', '.join(dict.fromkeys(of_it))}"
+    if found and threshold_results.worst(found) is verdicts.Verdict.VALID:
+        yield f"{verdicts.counted(len(found), 'threshold')} of the campaign met"
 
 
-_MET = {
+_NOT_MET = {
     verdicts.Verdict.INVALID: "thresholds of the campaign not met",
     verdicts.Verdict.UNKNOWN: "thresholds of the campaign without an answer",
-    verdicts.Verdict.VALID: "thresholds of the campaign met",
 }
 
 

@@ -94,7 +94,7 @@ def _answer(
     *,
     is_followed: bool,
 ) -> Answer:
-    if judgement.verdict is verdicts.Verdict.INVALID:
+    if violated:
         is_expected = not script.expects or bool({*script.expects} & {*violated})
         return Answer.CONFIRMED if is_expected else Answer.OTHER
     if not is_followed:

@@ -52,13 +52,18 @@ def load(path: pathlib.Path) -> OriginalRun:
     _require_no_control(plan, directory)
     judgement = judging.judge(directory)
     _require_invalid(judgement, path)
-    broken = (item for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID)
+    broken = [item for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
+    if not broken:
+        raise errors.UsageError(
+            f"expected a run with a violation, got {path}, which only did not meet thresholds "
+            f"({'; '.join(judgement.missed_thresholds)}): name a run in which a violation was found"
+        )
     scenario = _scenario(plan, directory)
     return OriginalRun(
         plan=plan,
         scenario=scenario,
         pool_objects=_pool_objects(scenario, directory),
-        check=next(broken),
+        check=broken[0],
     )
 
 
@@ -139,6 +144,7 @@ def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Sc
             traffic=scenario.traffic.model_copy(update={"workers": "local"}),
             controls=[],
             remedies=[],
+            thresholds=[],
             plain_hunt=False,
         )
     except pydantic.ValidationError as error:

@@ -35,6 +35,17 @@ def test_an_invalid_run_is_loaded_from_its_plan_alone(tmp_path: pathlib.Path) ->
     assert found.scenario.pools == scenarios.scenario().pools
 
 
+def test_a_run_that_only_missed_a_threshold_is_refused(tmp_path: pathlib.Path) -> None:
+    missed = [plans.Threshold(metric="claims", max=0)]
+    made = run(tmp_path, "a+D1", thresholds=missed)
+    with pytest.raises(
+        errors.UsageError, match=r"with a violation, .* \(threshold claims: 1, wanted"
+    ):
+        original_runs.load(made.path)
+    both = run(tmp_path / "both", thresholds=missed)
+    assert original_runs.load(both.path).check.check == "device_exclusivity"
+
+
 def test_nothing_of_the_run_or_of_campaigns_is_left(tmp_path: pathlib.Path) -> None:
     pools = {
         "nodes": 1,
