@@ -64,6 +64,8 @@ class Run:
     violations: int
     """Violations of all checks together."""
     seed: int
+    thresholds: Mapping[str, Verdict] = dataclasses.field(default_factory=dict)
+    """Each threshold of the run, as `--threshold` takes it -> its answer."""
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.reason}\n  seed {self.seed}\n  {self.directory}"
@@ -89,6 +91,7 @@ def run(
     defects: Sequence[str] = (),
     remedies: Sequence[str] = (),
     overrides: Sequence[str] = (),
+    thresholds: Sequence[str] = (),
     cluster: str = "embedded",
     cluster_overrides: Sequence[str] = (),
     binaries: pathlib.Path | None = None,
@@ -100,16 +103,16 @@ def run(
 
     `scenario` is a file or the name of a shipped scenario, `cluster` a profile likewise.
     `subject`, `claim_controller`, `defects`, `remedies`, `overrides` (`key=value`),
-    `cluster_overrides`, `binaries` and `until_found` are the options --subject, --claim-controller,
-    --defect, --remedy, --set, --cluster-set, --binaries and --until-found of `flake-hunt run`.
-    `seed` None: a random one. The run directory is made in `reports`. Raises Error if the run could
-    not be executed.
+    `thresholds`, `cluster_overrides`, `binaries` and `until_found` are the options --subject,
+    --claim-controller, --defect, --remedy, --set, --threshold, --cluster-set, --binaries and
+    --until-found of `flake-hunt run`. `seed` None: a random one. The run directory is made
+    in `reports`. Raises Error if the run could not be executed.
     """
     from harness import seeds
     from harness.run import run_plan, runs
     from harness.scenario import loading, profiles
 
-    loaded = loading.load(str(scenario), overrides=overrides)
+    loaded = loading.load(str(scenario), overrides=overrides, given_thresholds=thresholds)
     plan = run_plan.plan(
         loaded,
         seed=seeds.fresh() if seed is None else seed,
@@ -208,4 +211,5 @@ def _judged(directory: "directories.RunDirectory", judgement: "verdict_files.Jud
         checks={item.check: item.verdict for item in judgement.checks},
         violations=judgement.figures.violations,
         seed=judgement.seed,
+        thresholds={item.text: item.verdict for item in judgement.thresholds},
     )

@@ -71,6 +71,7 @@ class PeakMemory(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_mib: float | None = None
     """Of several schedulers, the largest."""
     api_server_mib: float | None = None
+    """With its etcd, if the run starts one."""
     harness_mib: float | None = None
     """Recorder, kubelets and load together, each at its largest."""
 

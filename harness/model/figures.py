@@ -122,7 +122,7 @@ def _rates() -> Iterator[Figure]:
 def _memory() -> Iterator[Figure]:
     for name, whose in (
         ("scheduler", "the scheduler, of several the largest"),
-        ("api_server", "the API server, where the run starts it"),
+        ("api_server", "the API server, and its etcd, where the run starts them"),
         ("harness", "recorder, kubelets and load together, each at its largest"),
     ):
         yield Figure(

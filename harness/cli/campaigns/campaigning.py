@@ -70,6 +70,7 @@ def make(
             _link_worst(found, pathlib.Path(plan.reports))
             document = tables.show(found, plan, folder=folder, out=out, ending=ending)
     annotations.of_campaign(results.rows(found))
+    annotations.of_thresholds(document.thresholds)
     return CampaignOutcome(
         results=found,
         folder=folder,

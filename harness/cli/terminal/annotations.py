@@ -8,7 +8,7 @@ from harness.report import escaping
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from harness.campaign import results
+    from harness.campaign import campaign_thresholds, results
     from harness.checks import verdict_files
 
 
@@ -41,6 +41,18 @@ def of_campaign(table: "Iterable[results.Row]") -> None:
         else:
             for run in row.runs:
                 _of_run(run)
+
+
+def of_thresholds(found: "Iterable[campaign_thresholds.Result]") -> None:
+    """Annotate the thresholds of a campaign: one that is not met is an error, UNKNOWN a warning."""
+    from harness.checks import verdicts
+
+    for item in found:
+        title = f"{item.verdict} {item.scenario}, {item.subject}"
+        if item.verdict is verdicts.Verdict.INVALID:
+            error(title, item.sentence)
+        elif item.verdict is verdicts.Verdict.UNKNOWN:
+            warning(title, item.sentence)
 
 
 def _of_expected_failure(row: "results.Row") -> None:

@@ -24,13 +24,15 @@ def test_the_correct_subject_is_valid_and_judged_alike_again(
     tmp_path: pathlib.Path, flake_hunt: called_commands.FlakeHunt
 ) -> None:
     """Also when a slow cluster needs more time for its load than the scenario wanted. The run keeps
-    the scenario, notes its cluster, and keeps no credentials.
+    the scenario, notes its cluster, keeps no credentials, and meets its thresholds.
     """
     scenario = str(running.scenario(tmp_path))
     little = ("--set", "traffic.duration_s=0.1", "--set", "load.allocations_min=80")
     two = ("--set", "traffic.processes=2")
-    code, output = running.called(tmp_path, "run", scenario, "--seed", "7", *little, *two)
+    bounds = ("--threshold", "claims>=80", "--threshold", "pod_to_running.max_ms<=1e9")
+    code, output = running.called(tmp_path, "run", scenario, "--seed", "7", *little, *two, *bounds)
     assert code == 0, output
+    assert "; 2 thresholds met" in output
     assert output.startswith("seed 7")
     directory = running.run_directory(tmp_path)
     assert (directory / "scenario.toml").read_text() == running.SMALL_SCENARIO

@@ -72,6 +72,7 @@ def merge(
         else:
             tables.print_campaign(table, merged.campaign, target, out)
         annotations.of_campaign(table)
+        annotations.of_thresholds(merged.campaign.thresholds)
     text = summaries.campaign(
         table,
         headline=merged.campaign.headline,

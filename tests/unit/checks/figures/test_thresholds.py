@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from harness import api
 from harness.checks import judging, run_figures, threshold_results, verdict_files, verdicts
 from harness.history import plans, records
 from harness.model import figures
@@ -56,6 +57,12 @@ def test_thresholds_that_are_met_are_counted(tmp_path: pathlib.Path) -> None:
     found = judge(tmp_path, KEPT, wanted("pods_running", min=2), wanted("claims", max=2))
     assert (found.verdict, found.exit_code) == (VALID, 0)
     assert "; 2 thresholds met" in found.reason
+
+
+def test_the_python_api_has_the_answers(tmp_path: pathlib.Path) -> None:
+    judge(tmp_path, KEPT, wanted("pods_running", min=3), wanted("claims", max=2))
+    found = api.judge(tmp_path / "run")
+    assert found.thresholds == {"pods_running>=3": INVALID, "claims<=2": VALID}
 
 
 def test_a_violation_is_told_first(tmp_path: pathlib.Path) -> None:

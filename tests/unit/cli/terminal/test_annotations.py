@@ -5,12 +5,14 @@ elsewhere.
 import re
 import types
 
+import msgspec
 import pytest
 
-from harness.campaign import results
+from harness.campaign import campaign_thresholds, results
 from harness.campaign.purposes import Purpose
-from harness.checks import verdicts
+from harness.checks import threshold_results, verdicts
 from harness.cli.terminal import annotations
+from harness.history import plans
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 MISSED = "title=control not caught%3A churn%2C a-defect"
@@ -91,3 +93,17 @@ def test_there_are_none_elsewhere(
 ) -> None:
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     assert lines([run(INVALID)], capsys) == []
+
+
+@pytest.mark.usefixtures("in_actions")
+def test_thresholds_of_a_campaign(capsys: pytest.CaptureFixture[str]) -> None:
+    threshold = plans.Threshold(metric="claims", min=5, per="campaign")
+    answers = [threshold_results.judged(threshold, value, "none") for value in (5, 4, None)]
+    fields = [msgspec.structs.asdict(item) for item in answers]
+    annotations.of_thresholds(
+        campaign_thresholds.Result(**known, scenario="churn", subject="correct") for known in fields
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "::error title=INVALID churn%2C correct::threshold claims: 4, wanted at least 5",
+        "::warning title=UNKNOWN churn%2C correct::threshold claims: none",
+    ]
