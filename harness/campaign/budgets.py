@@ -1,9 +1,10 @@
 """The time budget of a campaign: the runs that it plans, when it ends, and what it leaves undone.
 
 The first round makes every kind of run that the campaign has; each further round makes them again,
-without the controls. All rounds are planned at once, more than the time can have. A run that is
-under way when the time ends is cut: it is judged as it is, and counts only if it found what it
-looks for. A campaign some of whose kinds never had a whole run is UNKNOWN, unless it is INVALID.
+without the controls, and the hazards that a tested program is asked for only once more. All rounds
+are planned at once, more than the time can have. A run that is under way when the time ends is cut:
+it is judged as it is, and counts only if it found what it looks for. A campaign some of whose kinds
+never had a whole run is UNKNOWN, unless it is INVALID.
 """
 
 import math
@@ -49,20 +50,35 @@ def planned(
 ) -> campaign_plan.CampaignPlan:
     """Return the plan with its rounds and the end of its budget, which began at `begun_ns`."""
     seconds = minutes * 60
-    runs = plan.runs if plan.until_decided else list(_rounds(plan.runs, seconds * jobs))
+    first = _first_round(plan.runs, controls_first=plan.program is not None)
+    runs = plan.runs if plan.until_decided else list(_rounds(first, seconds * jobs))
     numbered = [msgspec.structs.replace(run, number=at) for at, run in enumerate(runs, start=1)]
     end_ns = begun_ns + int((seconds - min(ENDING_S, seconds / 10)) * 1e9)
     return msgspec.structs.replace(plan, runs=numbered, minutes=minutes, deadline_ns=end_ns)
 
 
-def _rounds(
-    first: Sequence[campaign_plan.PlannedRun], run_seconds: float
-) -> Iterator[campaign_plan.PlannedRun]:
-    """Yield the runs of all rounds; in the first one, each kind has a run before any has two."""
-    ordered = sorted(
-        first,
-        key=lambda run: (run.repetition, run.purpose.must_fail, list(Purpose).index(run.purpose)),
+def _first_round(
+    runs: Sequence[campaign_plan.PlannedRun], *, controls_first: bool
+) -> list[campaign_plan.PlannedRun]:
+    """Return the runs of the first round: each kind has one before any has two.
+
+    Controls are short. A test begins with them, because a worker that has a long run already has
+    the next one, too, and that one may have to wait.
+    """
+    return sorted(
+        runs,
+        key=lambda run: (
+            run.repetition,
+            run.purpose.must_fail != controls_first,
+            list(Purpose).index(run.purpose),
+        ),
     )
+
+
+def _rounds(
+    ordered: Sequence[campaign_plan.PlannedRun], run_seconds: float
+) -> Iterator[campaign_plan.PlannedRun]:
+    """Yield the runs of all rounds, of which these are the first one."""
     yield from ordered
     again = [run for run in ordered if run.purpose is not Purpose.CONTROL]
     if not again:
@@ -71,6 +87,8 @@ def _rounds(
     each = 1 + max(run.repetition for run in again)
     for number in range(1, 1 + math.ceil(max(wanted, 0) / len(again))):
         for run in again:
+            if run.purpose is Purpose.ASKED and number > 1:
+                continue
             seed = seeds.Seeds(run.seed).derive("round", number)
             yield msgspec.structs.replace(run, repetition=run.repetition + number * each, seed=seed)
 

@@ -355,7 +355,7 @@ def resolve(
         remedies=run.remedies,
         release=run.release,
         cluster=profiles.restore(plan.cluster),
-        until_found=run.purpose.ends_at_first,
+        until_found=run.purpose.must_fail,
         chosen_subjects=run.subjects,
         claim_controller=run.claim_controller,
         binaries=plan.binaries,

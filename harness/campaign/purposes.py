@@ -33,8 +33,8 @@ class Purpose(enum.StrEnum):
         return self in (Purpose.HAZARD, Purpose.ASKED)
 
     @property
-    def ends_at_first(self) -> bool:
-        """True if a run ends at the first violation, and has the longest time for one."""
+    def is_sought(self) -> bool:
+        """True if violations of one kind are looked for."""
         return self.must_fail or self is Purpose.ASKED
 
     @property

@@ -76,7 +76,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_against_subject(self) -> bool:
         """True if it is INVALID and should not be."""
-        return self.verdict is verdicts.Verdict.INVALID and not self.purpose.ends_at_first
+        return self.verdict is verdicts.Verdict.INVALID and not self.purpose.is_sought
 
     @property
     def is_found(self) -> bool:
@@ -85,9 +85,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         A run that must fail is known for its double allocations, of devices or of what devices
         share; to be stuck is another failure, unless its defects show in other ways.
         """
-        if self.purpose.ends_at_first and self.shows_otherwise:
+        if self.purpose.is_sought and self.shows_otherwise:
             return self.others + self.stuck > 0
-        if self.purpose.ends_at_first:
+        if self.purpose.is_sought:
             return self.double_allocations + self.consumed_twice > 0
         return self.is_violated
 
@@ -102,11 +102,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         if not self.purpose.is_of_hazard:
             return False
         by_itself = self.by_one_scheduler > 0 and not hazards.is_of_one_scheduler(self.hypothesis)
-        is_other = self._of_other_kinds > 0 or bool(self.thresholds)
+        is_other = self.of_other_kinds > 0 or bool(self.thresholds)
         return by_itself or (self.purpose is Purpose.ASKED and is_other)
 
     @property
-    def _of_other_kinds(self) -> int:
+    def of_other_kinds(self) -> int:
         """The number of violations that are not of the kind of its hazard."""
         if self.shows_otherwise:
             return self.double_allocations

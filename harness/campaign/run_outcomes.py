@@ -43,7 +43,7 @@ def inconclusive(attempts: Sequence[results.RunResult]) -> str:
         return f"UNKNOWN: {last.reason}"
     if last.error:
         return f"ERROR: the run could not be executed: {last.error}"
-    if not (last.purpose.ends_at_first or last.is_against_subject):
+    if not (last.purpose.is_sought or last.is_against_subject):
         return "" if last.verdict is verdicts.Verdict.VALID else f"UNKNOWN: {last.reason}"
     return ""
 
@@ -67,6 +67,6 @@ def _line(run: results.RunResult) -> str:
 
 
 def _mark(run: results.RunResult) -> str:
-    if not run.purpose.ends_at_first:
+    if not run.purpose.is_sought:
         return ""
     return f" ({run.purpose.found})" if run.is_found else f" (not {run.purpose.found})"

@@ -59,21 +59,21 @@ def _violations(bad: Sequence[results.RunResult]) -> str:
     doubles = sum(run.double_allocations for run in bad)
     stuck = sum(run.stuck for run in bad)
     others = sum(run.others for run in bad)
-    parts = [
-        verdicts.counted(count, noun)
-        for count, noun in (
-            (doubles, "double allocation"),
-            (stuck, "stuck object"),
-            (others, "other violation"),
-        )
-        if count
-    ]
     head = "" if doubles else "no double allocation, but "
-    return head + " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+    return head + _counted(
+        (doubles, "double allocation"), (stuck, "stuck object"), (others, "other violation")
+    )
+
+
+def _counted(*counts: tuple[int, str]) -> str:
+    """Return `1 stuck object`, `1 stuck object and 2 other violations`, …; zeros are left out."""
+    parts = [verdicts.counted(count, noun) for count, noun in counts if count]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
 
 
 def _others(table: Sequence[results.Row]) -> Iterator[str]:
     """Yield what is said of hazards, remedies, controls, and of what is missing."""
+    yield from _unexplained(table)
     yield from _asked(results.of_purpose(table, Purpose.ASKED))
     for purpose, words in (
         (Purpose.HAZARD, "known hazards shown"),
@@ -94,6 +94,19 @@ def _others(table: Sequence[results.Row]) -> Iterator[str]:
         yield f"{verdicts.counted(unknown, 'run')} inconclusive"
     if missing := sum(row.missing for row in table):
         yield f"{verdicts.counted(missing, 'planned run')} without a result"
+
+
+def _unexplained(table: Sequence[results.Row]) -> Iterator[str]:
+    """Yield the scenarios of known hazards in which something else was violated, too."""
+    for row in table:
+        if row.has_regression:
+            bad = [run for run in row.runs if run.is_regression]
+            more = _counted(
+                (sum(run.by_one_scheduler for run in bad), "double allocation"),
+                (sum(run.stuck for run in bad), "stuck object"),
+                (sum(run.of_other_kinds - run.stuck for run in bad), "other violation"),
+            )
+            yield f"{row.scenario} shows more than {row.hypothesis}: {more}"
 
 
 def _is_tested(row: results.Row) -> bool:

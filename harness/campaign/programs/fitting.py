@@ -11,6 +11,8 @@ from harness.scenario import hazards, loading, specs
 
 QUICK = ("pod-churn", "uses-all-resources", "answer-lost", "failover")
 """Scenarios of `--quick`."""
+STRANGERS_QUICK = ("pod-churn", "watch-lag", "answer-lost", "failover")
+"""The same for programs that are no kube-scheduler: not 800 pods, and a cache is asked for."""
 DEFAULT = (
     *QUICK,
     "shared-claims",
@@ -23,8 +25,12 @@ DEFAULT = (
     "stale-list",
 )
 """Scenarios of a test that asks for nothing else."""
+_LARGE = ("uses-all-resources",)
+"""Scenarios with hundreds of pods, for which a small scheduler of any language may need minutes."""
 RACES = "kubernetes#136269"
 """The finding whose two races are the controls of `--quick`."""
+_OF_WATCHES = ("delay-events", "expire-watch")
+"""Kinds of faults of watches."""
 Planner = Callable[[str], object]
 """Plans a run of a scenario; raises UsageError or ScenarioError for one that cannot work."""
 
@@ -62,15 +68,18 @@ def choose(program: tested_programs.TestedProgram, plan: Planner) -> Chosen:
 
 def _of_choice(program: tested_programs.TestedProgram) -> Sequence[str]:
     """Return the names of the choice; all: those that say something about a scheduler."""
-    if program.choice == "quick":
-        names: Sequence[str] = QUICK
-    elif program.choice == "default":
-        names = DEFAULT
-    else:
+    if program.choice == "all":
         return list(_about_schedulers())
-    if program.kind == "command":  # a stranger's program need not know more
-        return [name for name in names if not features.needed(loading.load(name).scenario)]
-    return names
+    is_quick = program.choice == "quick"
+    if program.kind != "command":
+        return QUICK if is_quick else DEFAULT
+    names = STRANGERS_QUICK if is_quick else DEFAULT
+    return [name for name in names if name not in _LARGE and not _needs_more(name)]
+
+
+def _needs_more(name: str) -> bool:
+    """Return whether a scenario asks for more than every scheduler of DRA must know."""
+    return bool(features.needed(loading.load(name).scenario))
 
 
 def _about_schedulers() -> Iterator[str]:
@@ -89,9 +98,23 @@ def _misfit(program: tested_programs.TestedProgram, scenario: specs.Scenario) ->
         return ""
     if scenario.remedies and not scenario.known_to_fail:
         return "its faults include known hazards, of which scenarios of their own ask"
+    if unseen := _watched(scenario) & {*program.only_lists}:
+        return f"its faults hit watches of {' and '.join(sorted(unseen))}, which the program only lists"
     if len(scenario.subject.schedulers) > 1 and program.kind != "kube-scheduler":
         return "it has several schedulers, which elect a leader as kube-scheduler does"
     return ""
+
+
+def _watched(scenario: specs.Scenario) -> set[str]:
+    """Return the resources whose watches by the scheduler are hit by faults of the scenario."""
+    targets = [(fault.kind, getattr(fault, "on", None)) for fault in scenario.faults]
+    return {
+        str(on.resource)
+        for kind, on in targets
+        if on is not None
+        and on.role == "scheduler"
+        and (kind in _OF_WATCHES or on.verbs == ["watch"])
+    }
 
 
 def _not_tried(names: Sequence[str]) -> list[str]:

@@ -34,10 +34,8 @@ def plan(
     `repeat` is the number of runs of each, without controls. Raises UsageError or ScenarioError for
     a test that cannot work.
     """
-    if scenarios:
-        program = msgspec.structs.replace(program, choice="chosen")
-        names = [*scenarios]
-    else:
+    names = [*scenarios]
+    if program.choice != "chosen":
 
         def planned(name: str) -> object:
             return run_plan.plan(
@@ -55,6 +53,7 @@ def plan(
         program = msgspec.structs.replace(
             program, left_out=chosen.left_out, not_tried=chosen.not_tried
         )
+    _require_asked(program, names)
     return campaign_plan.plan(
         names,
         program=program,
@@ -68,6 +67,18 @@ def plan(
         fault_carrier=fault_carrier,
         again=again,
     )
+
+
+def _require_asked(program: tested_programs.TestedProgram, names: Sequence[str]) -> None:
+    """Raise UsageError for a hazard that must be survived, and that no scenario asks for."""
+    asked = {loading.load(name).scenario.known_to_fail for name in names} - {""}
+    for name in {*program.must_survive} - {ALL, *asked}:
+        page = hazards.find(name)
+        others = hazards.scenarios(page.hazard) if page is not None else []
+        where = f"name its scenario, {others[0]}" if others else "no scenario asks for it"
+        raise errors.UsageError(
+            f"--must-survive: expected a hazard that this test asks for ({', '.join(sorted(asked)) or 'none'}), got {name}: {where}"
+        )
 
 
 def require_hazards(names: Sequence[str]) -> list[str]:

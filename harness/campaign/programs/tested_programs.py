@@ -29,6 +29,8 @@ class TestedProgram(msgspec.Struct, frozen=True, kw_only=True):
     """As `--subject` takes it, with its flags."""
     flags: list[str] = []
     """Flags that the user passes on to it."""
+    only_lists: list[str] = []
+    """Resources that it lists again and again and never watches: `resourceclaims`, `pods`."""
     choice: Choice = "default"
     left_out: list[LeftOut] = []
     not_tried: list[str] = []

@@ -65,7 +65,7 @@ def _look(
         return result, ""
     problem = f"{place.name}: verdict.json says {verdict.verdict} ({verdict.reason:.200}), and "
     problem += f"results.jsonl says {result.verdict} ({', '.join(differing)} differ)"
-    if verdict.verdict is verdicts.Verdict.INVALID and not run.purpose.ends_at_first:
+    if verdict.verdict is verdicts.Verdict.INVALID and not run.purpose.is_sought:
         result = msgspec.structs.replace(result, **_said(verdict), reason=problem)
     return result, problem
 

@@ -70,8 +70,7 @@ def has_ended(attempts: Attempts) -> bool:
     """Return whether these are all attempts of a run: none is missing, and none is still due."""
     last = attempts[-1]
     is_whole = _is_in_order(attempts)
-    is_last = bool(last.error) or not last.is_missed or len(attempts) >= last.purpose.attempts
-    return is_whole and is_last
+    return is_whole and not last.is_tried_again
 
 
 def _is_in_order(attempts: Sequence[results.RunResult]) -> bool:

@@ -38,58 +38,61 @@ class ProgramOptions:
     is_quick: Quick = False
     must_survive: MustSurvive = None
 
-    def planned(
-        self,
-        program: str,
-        words: Sequence[str],
-        *,
-        place: choosing.PlaceOptions,
-        is_whole: bool,
-        seed: int,
-        repeat: int,
-        reports: pathlib.Path,
-        again: list[str],
-    ) -> "campaign_plan.CampaignPlan":
-        """Return the plan of a test of this program; `words` are scenarios, and flags after them.
+    def identified(
+        self, text: str, words: Sequence[str], *, place: choosing.PlaceOptions, is_whole: bool
+    ) -> "tested_programs.TestedProgram":
+        """Return what the program is; `words` are scenarios, and flags for it after them.
 
-        Raises UsageError or ScenarioError for a test that cannot work.
+        Raises UsageError for one that cannot be tested.
         """
+        import msgspec
+
         from harness.campaign.programs import identifying, program_plans
-        from harness.scenario import loading
 
         if self.is_quick and is_whole:
             raise errors.UsageError("expected --quick or --all, got both: leave one out")
-        scenarios, flags = _divided(words)
-        binaries = choosing.folder(place.binaries)
-        found = identifying.identify(program, flags, binaries)
-        return program_plans.plan(
-            self._chosen(found, is_whole=is_whole),
-            loading.expanded(scenarios),
-            seed=seed,
-            repeat=repeat,
-            reports=reports,
-            cluster=place.profile(),
-            claim_controller=place.claim_controller,
-            binaries=binaries,
-            fault_carrier=place.fault_carrier,
-            again=again,
-        )
-
-    def _chosen(
-        self, found: "tested_programs.TestedProgram", *, is_whole: bool
-    ) -> "tested_programs.TestedProgram":
-        import msgspec
-
-        from harness.campaign.programs import program_plans
-
+        must_survive = program_plans.require_hazards(self.must_survive or ())
+        scenarios, flags = divided(words)
+        found = identifying.identify(text, flags, choosing.folder(place.binaries))
+        choice = "quick" if self.is_quick else "all" if is_whole else "default"
         return msgspec.structs.replace(
-            found,
-            choice="quick" if self.is_quick else "all" if is_whole else "default",
-            must_survive=program_plans.require_hazards(self.must_survive or ()),
+            found, choice="chosen" if scenarios else choice, must_survive=must_survive
         )
 
 
-def _divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
+def planned(
+    program: "tested_programs.TestedProgram",
+    words: Sequence[str],
+    *,
+    place: choosing.PlaceOptions,
+    seed: int,
+    repeat: int,
+    reports: pathlib.Path,
+    again: list[str],
+) -> "campaign_plan.CampaignPlan":
+    """Return the plan of a test; `words` are scenarios, and flags after them.
+
+    Raises UsageError or ScenarioError for a test that cannot work.
+    """
+    from harness.campaign.programs import program_plans
+    from harness.scenario import loading
+
+    scenarios, _ = divided(words)
+    return program_plans.plan(
+        program,
+        loading.expanded(scenarios),
+        seed=seed,
+        repeat=repeat,
+        reports=reports,
+        cluster=place.profile(),
+        claim_controller=place.claim_controller,
+        binaries=choosing.folder(place.binaries),
+        fault_carrier=place.fault_carrier,
+        again=again,
+    )
+
+
+def divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the names of scenarios, and the flags: all words from the first that begins with -."""
     first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
     return [*words[:first]], [*words[first:]]

@@ -75,6 +75,8 @@ def line(result: results.RunResult) -> tuple[str, str, str]:
         attempt = f"attempt {result.attempt + 1} of {purposes.ATTEMPTS}"
         word = f"not {result.purpose.found}".upper()
         return word, "bold yellow", f"{about}: {attempt}{then} {took}"
+    if result.purpose is Purpose.ASKED and result.verdict is verdicts.Verdict.VALID:
+        return "NOT SHOWN", "green", f"{about}: {result.reason} {took}"
     if result.purpose.is_of_hazard and result.is_found and not result.is_regression:
         return result.purpose.found.upper(), "green", f"{about}: {result.reason} {took}"
     if result.purpose.must_fail:

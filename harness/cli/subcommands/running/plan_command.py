@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness import errors
 from harness.cli import choosing
 from harness.cli.campaigns import campaign_options, program_options, run_selection
 from harness.cli.terminal import outputs
@@ -65,11 +66,12 @@ def plan(
     chosen = seeds.fresh() if options.seed is None else options.seed
     again = same_campaign(sys.argv[1:], chosen, is_given=options.seed is not None)
     if program:
-        campaign = of_program.planned(
-            program,
-            options.scenario or (),
+        _require_no_other_subject(options)
+        words = options.scenario or ()
+        campaign = program_options.planned(
+            of_program.identified(program, words, place=options, is_whole=options.is_whole),
+            words,
             place=options,
-            is_whole=options.is_whole,
             seed=chosen,
             repeat=campaign_options.REPEAT if options.repeat is None else options.repeat,
             reports=reports,
@@ -87,11 +89,33 @@ def plan(
     return 0
 
 
+def _require_no_other_subject(options: campaign_options.CampaignOptions) -> None:
+    """Raise UsageError for options about the subject of a hunt beside a program."""
+    given = {
+        "--subject": options.subject,
+        "--defect": options.defect,
+        "--remedy": options.remedy,
+        "--as": options.release,
+    }
+    if found := [name for name, value in given.items() if value]:
+        raise errors.UsageError(
+            f"expected --program alone, which decides on subject and controls, got {', '.join(found)} too: leave that out"
+        )
+
+
 def same_campaign(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:
-    """Return the arguments of `hunt` that make the campaign of `plan` on one machine."""
-    words = _without(["hunt", *arguments[1:]], ("--shards", "--into", "-o", "--reports"))
+    """Return the arguments of `hunt`, or `test`, that make the campaign of `plan` here."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    words = _without([*arguments[1:end]], ("--shards", "--into", "-o", "--reports"))
     words = [word for word in words if word not in ("--quiet", "-q")]
-    return [*words, *([] if is_given else ["--seed", str(seed)])]
+    program = next((word for word in words if word.startswith("--program")), "")
+    if program:
+        at = words.index(program)
+        value = program.partition("=")[2] or words[at + 1]
+        words = ["test", value, *_without(words, ("--program",))]
+    else:
+        words = ["hunt", *words]
+    return [*words, *([] if is_given else ["--seed", str(seed)]), *arguments[end:]]
 
 
 def _without(words: Sequence[str], options: Sequence[str]) -> list[str]:

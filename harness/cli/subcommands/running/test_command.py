@@ -91,7 +91,7 @@ def test(
     """
     from harness import clocks, seeds
     from harness.campaign import bisect_controls, budgets
-    from harness.scenario import profiles
+    from harness.campaign.programs import rehearsals
 
     begun_ns = clocks.monotonic_ns()
     budgets.require(minutes)
@@ -100,14 +100,18 @@ def test(
     step = bisecting.step(words or (), beside=beside)
     chosen = seeds.fresh() if seed is None else seed
     again = campaigning.command(sys.argv[1:], chosen, is_given=seed is not None)
-    chosen_options = dataclasses.replace(options, must_survive=["all"]) if step else options
-    plan = chosen_options.planned(
-        program,
+    asked = dataclasses.replace(options, must_survive=["all"]) if step else options
+    found = asked.identified(program, words or (), place=place, is_whole=is_whole)
+    if not selection.dry_run:
+        found = rehearsals.rehearsed(found, place.profile(), choosing.folder(place.binaries))
+    at_once = choosing.jobs(jobs, place.profile(), is_forced=force)
+    budget = minutes or MINUTES.get(found.choice, 0)
+    plan = program_options.planned(
+        found,
         words or (),
         place=place,
-        is_whole=is_whole,
         seed=chosen,
-        repeat=step.runs_max if step else 1 if minutes else repeat,
+        repeat=step.runs_max if step else 1 if budget else repeat,
         reports=reports,
         again=again,
     )
@@ -115,8 +119,6 @@ def test(
     if step is not None:
         plan = bisect_options.planned(plan, step, reports)
     first = len(plan.runs)
-    at_once = choosing.jobs(jobs, profiles.restore(plan.cluster), is_forced=force)
-    budget = minutes or MINUTES.get(plan.program.choice if plan.program else "", 0)
     if budget:
         plan = budgets.planned(plan, budget, begun_ns=begun_ns, jobs=at_once)
     if selection.dry_run:
@@ -125,6 +127,7 @@ def test(
         )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
+        out.note(f"testing {found.title}")
         made = campaigning.make(
             plan, reports=reports, jobs=at_once, out=out, metrics_port=metrics_port
         )

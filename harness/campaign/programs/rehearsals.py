@@ -1,0 +1,97 @@
+"""One pod with one claim before a test: a program that cannot do that is not tested for minutes."""
+
+import pathlib
+import tempfile
+
+import msgspec
+
+from harness import errors
+from harness.campaign.programs import tested_programs
+from harness.checks import verdict_files
+from harness.cluster.lifecycle import held_clusters
+from harness.history import directories, last_words
+from harness.model import naming
+from harness.run import run_plan, runs
+from harness.scenario import loading, profiles
+
+TIMEOUT_S = 20
+"""Seconds for one pod; a scheduler needs less than one, kube-scheduler up to five to begin."""
+_SCENARIO = "uses-all-resources"
+_WATCHED = ("resourceclaims", "pods")
+_LAG = "watch-of-"
+"""Begin of the names of the faults by which it is known whether the program watches."""
+_LAGS = ",".join(
+    f'{{kind="delay-events",name="{_LAG}{name}",on={{role="scheduler",resource="{name}"}},seconds=0.01}}'
+    for name in _WATCHED
+)
+_ONE_POD = (
+    f"faults=[{_LAGS}]",
+    "pools.nodes=1",
+    "pools.devices_per_node=1",
+    "traffic.processes=1",
+    "traffic.users=1",
+    "traffic.pods=1",
+    'subject.start="before-traffic"',
+    "load.allocations_min=1",
+    "load.pods_running_min=1",
+    f"limits.timeout_s={TIMEOUT_S}",
+    "limits.settle_s=1",
+)
+_PROVIDER = "embedded"
+
+
+def rehearsed(
+    program: tested_programs.TestedProgram, cluster: profiles.Profile, binaries: str
+) -> tested_programs.TestedProgram:
+    """Return what is known of a program once it has bound one pod; nothing of that stays.
+
+    Only programs that the test starts, on embedded clusters: others take minutes. Raises
+    UsageError, with the program's last words, if it ends or binds nothing.
+    """
+    if program.kind not in ("kube-scheduler", "command") or cluster.provider != _PROVIDER:
+        return program
+    held_clusters.prepare()
+    with tempfile.TemporaryDirectory(prefix="flake-hunt-rehearsal-") as folder:
+        judgement = _run(program, cluster, binaries, pathlib.Path(folder))
+    reasons = [item.reason for item in judgement.certificate if not item.ok]
+    deaf = [name for name in _WATCHED if any(f"{_LAG}{name}" in text for text in reasons)]
+    return msgspec.structs.replace(program, only_lists=deaf)
+
+
+def _run(
+    program: tested_programs.TestedProgram,
+    cluster: profiles.Profile,
+    binaries: str,
+    folder: pathlib.Path,
+) -> verdict_files.Judgement:
+    """Return the judgement of the run, in which its watches lag by a moment."""
+    loaded = loading.load(_SCENARIO, overrides=_ONE_POD)
+    plan = run_plan.plan(
+        loaded, seed=1, cluster=cluster, chosen_subjects=[program.subject], binaries=binaries
+    )
+    directory = runs.new_directory(plan, folder)
+    try:
+        judgement = runs.run(loaded, plan, directory)
+    except (errors.SubjectError, errors.ProcessError) as error:
+        raise _failed(program, directory, "it ended") from error
+    if not judgement.figures.pods_running:
+        raise _failed(program, directory, f"in {TIMEOUT_S} s it bound none")
+    return judgement
+
+
+def _failed(
+    program: tested_programs.TestedProgram, directory: directories.RunDirectory, what: str
+) -> errors.UsageError:
+    """Return the error with what the program said last, on one line."""
+    log = directory.log(naming.scheduler(0))
+    said = last_words.of_log(log, or_last_line=True)
+    words = f"its last words were: {said}" if said else "it said nothing"
+    hint = (
+        "pass flags on after --, as in -- --v=4"
+        if program.kind == "kube-scheduler"
+        else "check how it takes {kubeconfig}, which KUBECONFIG names too, and {scheduler_name}"
+    )
+    return errors.UsageError(
+        f"expected {program.title} to bind one pod with one claim on an embedded cluster, but {what}; "
+        f"{words} ({hint})"
+    )

@@ -1,0 +1,144 @@
+"""The scenarios of a test: those that fit, with hazards that are asked for, and controls."""
+
+import pathlib
+
+import msgspec
+import pytest
+
+from harness import errors
+from harness.campaign import budgets, campaign_plan
+from harness.campaign.programs import fitting, program_plans, tested_programs
+from harness.campaign.purposes import Purpose
+from harness.campaign.sharding import sharded_plans
+from harness.scenario import profiles
+
+OURS = tested_programs.TestedProgram(kind="python", name="ours", subject="python")
+MINE = tested_programs.TestedProgram(
+    kind="command", name="mine", subject="command=true {kubeconfig} {scheduler_name}"
+)
+
+
+def planned(
+    program: tested_programs.TestedProgram, *scenarios: str, **changes: object
+) -> campaign_plan.CampaignPlan:
+    program = msgspec.structs.replace(program, choice="chosen" if scenarios else "quick")
+    return program_plans.plan(
+        msgspec.structs.replace(program, **changes),
+        scenarios,
+        seed=1,
+        repeat=1,
+        reports=pathlib.Path("reports"),
+        cluster=profiles.load("embedded"),
+    )
+
+
+def titles(plan: campaign_plan.CampaignPlan, purpose: Purpose) -> list[str]:
+    return [run.title for run in plan.runs if run.purpose is purpose]
+
+
+def test_ours_must_show_its_hazards_and_survive_with_the_remedies() -> None:
+    plan = planned(OURS)
+    assert titles(plan, Purpose.HAZARD) == titles(plan, Purpose.REMEDY)
+    assert titles(plan, Purpose.HAZARD) == ["answer-lost", "failover"]
+    assert titles(plan, Purpose.ASKED) == []
+
+
+def test_a_stranger_is_asked_for_hazards_and_has_no_remedies() -> None:
+    plan = planned(MINE)
+    assert titles(plan, Purpose.ASKED) == ["answer-lost", "failover"]
+    assert (titles(plan, Purpose.HAZARD), titles(plan, Purpose.REMEDY)) == ([], [])
+    assert titles(plan, Purpose.SUBJECT) == ["pod-churn", "watch-lag"]
+    assert {run.tested.split()[0] for run in plan.runs if not run.defects} == {"true"}
+
+
+def test_the_controls_of_a_quick_test_are_the_two_races_with_our_scheduler() -> None:
+    runs = [run for run in planned(MINE).runs if run.purpose is Purpose.CONTROL]
+    assert {run.subject for run in runs} == {"assume-cache-shared-drain", "gather-not-atomic"}
+    assert {tuple(run.subjects) for run in runs} == {("python",)}
+
+
+def test_a_named_scenario_has_all_its_controls() -> None:
+    plan = planned(MINE, "pod-churn")
+    assert len(titles(plan, Purpose.CONTROL)) == 7
+    assert plan.program is not None
+    assert plan.program.choice == "chosen"
+
+
+@pytest.mark.parametrize(("name", "rest"), [("H1", ["failover"]), ("all", [])])
+def test_a_hazard_that_must_be_survived(name: str, rest: list[str]) -> None:
+    plan = planned(MINE, must_survive=program_plans.require_hazards([name.lower()]))
+    assert titles(plan, Purpose.ASKED) == rest
+    assert "answer-lost" in titles(plan, Purpose.SUBJECT)
+
+
+def test_a_hazard_that_is_none_or_that_is_not_asked_for() -> None:
+    with pytest.raises(errors.UsageError, match="expected a known hazard or `all`, got 'H99'"):
+        program_plans.require_hazards(["H99"])
+    with pytest.raises(errors.UsageError, match=r"asks for \(H1, H3\), got H7: name its scenario"):
+        planned(MINE, must_survive=["H7"])
+    with pytest.raises(errors.UsageError, match="got H10: no scenario asks for it"):
+        planned(MINE, must_survive=["H10"])
+
+
+def test_a_program_that_only_lists_is_not_asked_what_late_watches_do() -> None:
+    program = planned(MINE, only_lists=["resourceclaims", "pods"]).program
+    assert program is not None
+    assert [item.scenario for item in program.left_out] == ["watch-lag", "answer-lost"]
+    assert program.counted == ["2 scenarios left out"]
+    assert program.sentences[-1].startswith("left out: answer-lost: its faults hit watches")
+
+
+def test_what_the_release_cannot_read_is_left_out_with_the_reason() -> None:
+    def planner(name: str) -> object:
+        if name == "failover":
+            raise errors.UsageError("too old")
+        return None
+
+    chosen = fitting.choose(msgspec.structs.replace(MINE, choice="quick"), planner)
+    assert chosen.names == ["pod-churn", "watch-lag", "answer-lost"]
+    assert [(item.scenario, item.reason) for item in chosen.left_out] == [("failover", "too old")]
+
+
+def test_if_nothing_fits_the_first_reason_is_raised() -> None:
+    def planner(name: str) -> object:
+        raise errors.UsageError(f"{name} does not fit")
+
+    with pytest.raises(errors.UsageError, match="pod-churn does not fit"):
+        fitting.choose(msgspec.structs.replace(MINE, choice="default"), planner)
+
+
+def test_a_stranger_need_not_know_more_than_whole_devices() -> None:
+    chosen = fitting.choose(msgspec.structs.replace(MINE, choice="default"), lambda _: None)
+    assert "shared-claims" not in chosen.names
+    assert "claims that pods share" in chosen.not_tried
+    kube = msgspec.structs.replace(MINE, kind="kube-scheduler", choice="default")
+    assert "shared-claims" in fitting.choose(kube, lambda _: None).names
+
+
+def test_all_is_all_that_is_about_schedulers() -> None:
+    chosen = fitting.choose(
+        msgspec.structs.replace(MINE, kind="kube-scheduler", choice="all"), lambda _: None
+    )
+    assert {"partitions", "capacities", "two-schedulers"} <= {*chosen.names}
+    assert not {"driver-fails", "kubelet-lost", "evictions", "two-templates"} & {*chosen.names} - {
+        "kubelet-lost"
+    }
+    assert chosen.not_tried == []
+    of_mixed = {item.scenario for item in chosen.left_out}
+    assert of_mixed == {"api-server-restart", "nemesis"}
+
+
+def test_a_budget_begins_with_the_controls_and_asks_twice() -> None:
+    plan = budgets.planned(planned(MINE), 2, begun_ns=0, jobs=2)
+    first = [run.purpose for run in plan.runs[:6]]
+    assert first == [Purpose.CONTROL] * 2 + [Purpose.SUBJECT] * 2 + [Purpose.ASKED] * 2
+    assert titles(plan, Purpose.ASKED).count("answer-lost") == 2
+    assert titles(plan, Purpose.SUBJECT).count("pod-churn") > 2
+
+
+def test_a_plan_for_machines_has_the_program(tmp_path: pathlib.Path) -> None:
+    made = sharded_plans.make(planned(MINE), shards=2, durations={})
+    sharded_plans.write(tmp_path / "plan.json", made)
+    read = sharded_plans.read(tmp_path / "plan.json")
+    campaign = sharded_plans.campaign(read, read.runs, reports=tmp_path, started="", jobs=1)
+    assert campaign.program == planned(MINE).program
