@@ -35,6 +35,11 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True):
     per: Literal["run", "campaign"] = "run"
     """The runs that it judges: this one, or all of a campaign with its scenario and subject."""
 
+    def __post_init__(self) -> None:
+        """Raise ValueError unless there is one bound."""
+        if (self.max is None) == (self.min is None):
+            raise ValueError(f"expected either max or min of {self.metric!r:.60}")
+
     @property
     def text(self) -> str:
         """The threshold as an option takes it: `pod_to_running.p99_ms<=2000`."""

@@ -16,6 +16,8 @@ _LIVES = {
     "pod_to_running": ("pod to Running", "pods that were seen Running"),
 }
 """Name of a latency -> its title, and its samples."""
+_LARGE = 1e12
+"""From here on, numbers are not written with all their digits."""
 _LEAST = {"p50": 2, "p90": 10, "p99": 100, "max": 1}
 """Quantile -> least number of samples; of fewer it would be the largest one."""
 
@@ -54,7 +56,8 @@ class Figure:
 
     def text(self, value: float) -> str:
         """Return a value with its unit: `1,840 ms`."""
-        number = f"{value:,.3f}".rstrip("0").rstrip(".")
+        is_plain = 1 <= abs(value) < _LARGE
+        number = f"{value:,.3f}".rstrip("0").rstrip(".") if is_plain else f"{value:.6g}"
         return f"{number} {self.unit}".rstrip()
 
 

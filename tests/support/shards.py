@@ -25,7 +25,7 @@ Changes = Callable[[sharded_plans.ShardedRun], Mapping[str, Any]]
 
 
 def campaign(
-    *, subjects: int, controls: int, reports: str = "reports"
+    *, subjects: int, controls: int, reports: str = "reports", thresholds: Sequence[str] = ()
 ) -> campaign_plan.CampaignPlan:
     """A campaign with runs of the correct subject and of one control."""
     kinds = [(Purpose.SUBJECT, [], number) for number in range(subjects)]
@@ -37,6 +37,7 @@ def campaign(
             title=SCENARIO,
             purpose=purpose,
             defects=defects,
+            thresholds=list(thresholds),
             repetition=repetition,
             seed=1000 + number,
         )
@@ -57,10 +58,11 @@ def plan(
     subjects: int = 5,
     controls: int = 1,
     shards: int = 3,
+    thresholds: Sequence[str] = (),
     durations: Mapping[run_durations.Kind, float] | None = None,
 ) -> sharded_plans.ShardedPlan:
     """The plan of such a campaign."""
-    made = campaign(subjects=subjects, controls=controls)
+    made = campaign(subjects=subjects, controls=controls, thresholds=thresholds)
     return sharded_plans.make(made, shards=shards, durations=durations or {})
 
 
@@ -78,6 +80,7 @@ def result(run: campaign_plan.PlannedRun, **changes: Any) -> results.RunResult:
         verdict=INVALID if is_control else VALID,
         reason=f"run {run.number}",
         claims=run.number,
+        figures={"claims": run.number} if run.thresholds else {},
         double_allocations=int(is_control),
     )
     return msgspec.structs.replace(made, **changes)
@@ -144,6 +147,7 @@ def _verdict(run_id: str, made: results.RunResult, digest: str) -> dict[str, Any
         "figures": {
             "claims": made.claims, "violations": sum(counts.values()) + made.others, **counts
         },
+        "campaign_figures": made.figures,
         "evidence": {"plan.json": digest},
     }  # fmt: skip
 

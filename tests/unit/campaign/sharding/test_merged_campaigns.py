@@ -180,3 +180,34 @@ def test_the_number_of_jobs_is_that_of_all_machines(tmp_path: pathlib.Path) -> N
     record = pathlib.Path(own[1], shard_folders.RECORD)
     record.write_text(json.dumps(json.loads(record.read_text()) | {"jobs": 4}))
     assert codes(own, tmp_path / "other")[1].campaign.jobs == 0
+
+
+@pytest.mark.parametrize(("least", "code"), [(15, 0), (16, 10)])
+def test_a_threshold_is_judged_over_the_runs_of_all_shards(
+    tmp_path: pathlib.Path, least: int, code: int
+) -> None:
+    """The runs of the subject have 1 to 5 claims; no shard has all of them."""
+    plan = shards.plan(shards=3, thresholds=[f"campaign:claims>={least}"])
+    own = shards.every_folder(tmp_path, plan)
+    found, made = codes(own, tmp_path / "merged")
+    assert (found, [item.measured for item in made.campaign.thresholds]) == (code, [15.0])
+    text = (tmp_path / "merged" / "junit.xml").read_text()
+    assert f'name="threshold campaign:claims&gt;={least}"' in text
+    with shard_folders.opened(
+        plan, shards.chosen(1, plan), reports=tmp_path / "r1", jobs=1
+    ) as folder:
+        assert shard_folders.campaign(plan, folder).is_part
+
+
+def test_a_threshold_needs_all_shards_and_what_their_verdicts_say(tmp_path: pathlib.Path) -> None:
+    plan = shards.plan(shards=3, thresholds=["campaign:claims>=1"])
+    own = shards.every_folder(tmp_path, plan)
+    code, made = codes(own[:2], tmp_path / "merged")
+    [item] = made.campaign.thresholds
+    assert (code, item.verdict, item.measured) == (20, "UNKNOWN", None)
+    assert item.reason.endswith("of 5 runs cannot say it")
+    path = pathlib.Path(own[0], campaign_folders.RESULTS)
+    path.write_bytes(path.read_bytes().replace(b'"figures":{"claims":', b'"figures":{"claims":1'))
+    code, made = codes(own, tmp_path / "forged")
+    assert code == 20
+    assert "(figures differ)" in made.campaign.problems[0]

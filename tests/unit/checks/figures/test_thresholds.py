@@ -3,9 +3,10 @@
 import pathlib
 from typing import Any
 
+import msgspec
 import pytest
 
-from harness import api
+from harness import api, errors
 from harness.checks import judging, run_figures, threshold_results, verdict_files, verdicts
 from harness.history import plans, records
 from harness.model import figures
@@ -70,6 +71,31 @@ def test_a_violation_is_told_first(tmp_path: pathlib.Path) -> None:
     before, _, after = found.reason.rpartition("; ")
     assert before.startswith("device_exclusivity (once) is violated: ")
     assert after == "threshold claims: 3, wanted at most 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("pod_to_running.p99_ms", 1840.25, "1,840.25 ms"),
+        ("error_rate", 0.000125, "0.000125"),
+        ("error_rate", 0.0, "0"),
+        ("claims", -3.0, "-3"),
+        ("peak_memory.scheduler_mib", 1e300, "1e+300 MiB"),
+        ("pods_per_s", 12.5, "12.5 pods/s"),
+    ],
+)
+def test_a_value_is_written_with_its_unit(name: str, value: float, text: str) -> None:
+    assert figures.FIGURES[name].text(value) == text
+
+
+@pytest.mark.parametrize("bounds", [{}, {"max": 1, "min": 1}])
+def test_a_plan_has_one_bound_of_each(tmp_path: pathlib.Path, bounds: dict[str, int]) -> None:
+    directory = building.build(tmp_path / "run", KEPT, changes={"thresholds": []})
+    edited = msgspec.json.decode(directory.plan.read_bytes())
+    edited["thresholds"] = [{"metric": "claims", **bounds}]
+    directory.plan.write_bytes(msgspec.json.encode(edited))
+    with pytest.raises(errors.RunDirectoryError, match="expected either max or min of 'claims'"):
+        judging.judge(directory)
 
 
 # --------------------------------------------------------------------------------- what is missing
