@@ -10,7 +10,7 @@ import pytest
 from harness.checks import judging
 from harness.report import publishing
 from tests.histories import archives, building
-from tests.unit.serving import serving
+from tests.support import served_reports
 
 EVIL = '"><img src=x onerror=alert(1)>\n\u202eRTL</script><b>&amp;'
 HISTORY = "p:a,b a+D1 a^p p>n p* b+D1 a~"
@@ -52,14 +52,14 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture(scope="session")
-def client(reports: pathlib.Path) -> Iterator[serving.Client]:
+def client(reports: pathlib.Path) -> Iterator[served_reports.Client]:
     """A client that was let in."""
-    with serving.serving(reports) as found:
+    with served_reports.serving(reports) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
-def key(client: serving.Client) -> str:
+def key(client: served_reports.Client) -> str:
     """The key of the addresses of files."""
     page = client.ask("/campaigns/20260104T000000Z-7").text
     return page.partition("/files/")[2].partition("/")[0]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.unit.serving import serving
+from tests.support import served_reports
 
 PAGES = ("/", "/campaigns", "/running", "/sql", "/nothing", "/running/events?x")
 
 
-def test_without_the_token_nothing_is_told(client: serving.Client) -> None:
+def test_without_the_token_nothing_is_told(client: served_reports.Client) -> None:
     for path in ("/", "/campaigns", "/runs/pods/20260101T000000Z-good", "/sql", "/running/events"):
         for given in ("", "?token=", f"?token={client.token[:-1]}", f"?token={client.token}x"):
             answer = client.ask(path + given, {})
@@ -17,7 +17,7 @@ def test_without_the_token_nothing_is_told(client: serving.Client) -> None:
     assert client.ask("/").status == 200
 
 
-def test_the_token_gives_a_cookie_and_leaves_the_address(client: serving.Client) -> None:
+def test_the_token_gives_a_cookie_and_leaves_the_address(client: served_reports.Client) -> None:
     answer = client.ask(f"/runs/a/b?text=x&token={client.token}", {})
     assert (answer.status, answer.headers["Location"]) == (200, None)
     assert 'content="0; url=/runs/a/b?text=x"' in answer.text
@@ -32,7 +32,7 @@ def test_the_token_gives_a_cookie_and_leaves_the_address(client: serving.Client)
     assert cookie.startswith(f"flake-hunt-{client.port}=")
 
 
-def test_the_token_does_not_lead_to_another_host(client: serving.Client) -> None:
+def test_the_token_does_not_lead_to_another_host(client: served_reports.Client) -> None:
     answer = client.ask(f"//evil.example/?token={client.token}", {})
     assert 'url=/evil.example/"' in answer.text
 
@@ -51,7 +51,7 @@ def test_the_token_does_not_lead_to_another_host(client: serving.Client) -> None
         ({"Sec-Fetch-Site": "same-site"}, "another site"),
     ],
 )
-def test_requests_of_others_are_refused(headers, why: str, client: serving.Client) -> None:
+def test_requests_of_others_are_refused(headers, why: str, client: served_reports.Client) -> None:
     answer = client.ask("/", {"Cookie": client.cookie, **headers})
     assert answer.status == 403
     assert why in answer.text
@@ -68,11 +68,13 @@ def test_requests_of_others_are_refused(headers, why: str, client: serving.Clien
         {"Sec-Fetch-Site": "none"},
     ],
 )
-def test_requests_of_the_user_and_of_pages_are_admitted(headers, client: serving.Client) -> None:
+def test_requests_of_the_user_and_of_pages_are_admitted(
+    headers, client: served_reports.Client
+) -> None:
     assert client.ask("/", {"Cookie": client.cookie, **headers}).status == 200
 
 
-def test_forms_of_other_sites_are_refused(client: serving.Client) -> None:
+def test_forms_of_other_sites_are_refused(client: served_reports.Client) -> None:
     for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
         assert client.post("/sql", "statement=x", Origin=origin).status == 403
     without = {"Cookie": client.cookie}
@@ -81,7 +83,7 @@ def test_forms_of_other_sites_are_refused(client: serving.Client) -> None:
         assert client.ask("/", method=method).status in (403, 405)
 
 
-def test_every_page_has_its_headers(client: serving.Client) -> None:
+def test_every_page_has_its_headers(client: served_reports.Client) -> None:
     for path in PAGES[:-1]:
         for headers in ({}, None):
             found = client.ask(path, headers).headers
@@ -94,7 +96,7 @@ def test_every_page_has_its_headers(client: serving.Client) -> None:
             assert found["Referrer-Policy"] == "same-origin"
 
 
-def test_files_need_the_key_and_not_the_cookie(client: serving.Client, key: str) -> None:
+def test_files_need_the_key_and_not_the_cookie(client: served_reports.Client, key: str) -> None:
     path = "pods/20260101T000000Z-good/report.html"
     answer = client.ask(f"/files/{key}/{path}", {})
     assert answer.status == 200
@@ -108,7 +110,9 @@ def test_files_need_the_key_and_not_the_cookie(client: serving.Client, key: str)
     assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
-def test_a_report_may_link_to_another_but_read_none(client: serving.Client, key: str) -> None:
+def test_a_report_may_link_to_another_but_read_none(
+    client: served_reports.Client, key: str
+) -> None:
     path = f"/files/{key}/pods/20260101T000000Z-good/report.html"
     opened = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     read = {"Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty", "Origin": "null"}

@@ -8,15 +8,15 @@ import pytest
 
 from harness.serving import choices, listings
 from tests.histories import archives
-from tests.support import page_markup
-from tests.unit.serving import conftest, serving
+from tests.support import page_markup, served_reports
+from tests.unit.serving import conftest
 
 
 def links(text: str) -> list[str]:
     return re.findall(r'<td class="verdict [^"]*"><a href="([^"]*)"', text)
 
 
-def test_all_runs_are_listed_newest_first(client: serving.Client) -> None:
+def test_all_runs_are_listed_newest_first(client: served_reports.Client) -> None:
     found = [urllib.parse.unquote(link).rpartition("/")[2] for link in links(client.ask("/").text)]
     assert [name[15:].lstrip("-") or name for name in found if "good" in name] == ["Z-good"]
     assert len(found) == 8
@@ -38,7 +38,7 @@ def test_all_runs_are_listed_newest_first(client: serving.Client) -> None:
         ("page=99999999999999999999&scenario=written-by-hand", ["caught"]),
     ],
 )
-def test_filters(query: str, names: list[str], client: serving.Client) -> None:
+def test_filters(query: str, names: list[str], client: served_reports.Client) -> None:
     text = client.ask(f"/?{query}").text
     found = [urllib.parse.unquote(link) for link in links(text)]
     assert len(found) >= len(names)
@@ -48,13 +48,13 @@ def test_filters(query: str, names: list[str], client: serving.Client) -> None:
         assert len(found) == len(names)
 
 
-def test_the_campaign_of_runs_can_be_chosen(client: serving.Client) -> None:
+def test_the_campaign_of_runs_can_be_chosen(client: served_reports.Client) -> None:
     shown = urllib.parse.quote('"><img src=x onerror=alert(1)>\n\\u202eRTL</script><b>&amp;')
     assert len(links(client.ask(f"/?campaign={shown}").text)) == 1
 
 
 @pytest.mark.parametrize("path", ["/", "/campaigns", "/running", "/sql", "/?text=<script>&page=x"])
-def test_hostile_names_are_text(path: str, client: serving.Client) -> None:
+def test_hostile_names_are_text(path: str, client: served_reports.Client) -> None:
     text = client.ask(path.replace("<", "%3C")).text
     assert "<img" not in text
     assert "<b>&amp" not in text
@@ -64,7 +64,7 @@ def test_hostile_names_are_text(path: str, client: serving.Client) -> None:
     assert page.tags.count("script") == 1
 
 
-def test_campaigns(client: serving.Client) -> None:
+def test_campaigns(client: served_reports.Client) -> None:
     page = page_markup.read(client.ask("/campaigns").text)
     assert "it is under way, or was interrupted" in page.texts
     assert "1 of 9" in page.texts

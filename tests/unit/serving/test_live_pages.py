@@ -12,7 +12,7 @@ from harness import clocks
 from harness.history import directories
 from harness.serving import followers, listings, served_folders
 from tests.histories import archives
-from tests.unit.serving import serving
+from tests.support import served_reports
 
 
 def going_on(folder: pathlib.Path, name: str = "run", **changes) -> directories.RunDirectory:
@@ -30,7 +30,7 @@ def unfinished(run: directories.RunDirectory) -> dict[str, bytes]:
     return content
 
 
-def events(client: serving.Client, path: str):
+def events(client: served_reports.Client, path: str):
     """Yield the names and contents of the events of a stream."""
     connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
     with contextlib.closing(connection):
@@ -48,7 +48,7 @@ def events(client: serving.Client, path: str):
 def test_a_run_is_followed_until_it_ends(tmp_path: pathlib.Path) -> None:
     run = going_on(tmp_path)
     end = unfinished(run)
-    with serving.serving(tmp_path) as client:
+    with served_reports.serving(tmp_path) as client:
         path = f"/runs/{run.path.parent.name}/run"
         assert f'data-events="{path}/events"' in client.ask(path).text
         stream = events(client, f"{path}/events")
@@ -91,7 +91,7 @@ def test_campaigns_that_name_other_folders_are_not_followed(tmp_path: pathlib.Pa
         planned = {"scenario": "x", "title": title, "repetition": 1, "seed": 1}
         plan = {"schema": 2, "seed": 1, "runs": [planned]}
         (folder / "campaign.json").write_text(json.dumps(plan))
-        with serving.serving(tmp_path) as client:
+        with served_reports.serving(tmp_path) as client:
             page = client.ask("/campaigns/20260101T000000Z-1")
             assert page.status == 200
             assert client.ask("/campaigns/20260101T000000Z-1/events").status == 422
@@ -102,12 +102,12 @@ def test_the_server_ends_while_a_page_follows(tmp_path: pathlib.Path) -> None:
     unfinished(run)
     seen = threading.Event()
 
-    def read(client: serving.Client) -> None:
+    def read(client: served_reports.Client) -> None:
         with contextlib.suppress(OSError, http.client.HTTPException):
             for _ in events(client, "/running/events"):
                 seen.set()
 
-    with serving.serving(tmp_path) as client:
+    with served_reports.serving(tmp_path) as client:
         thread = threading.Thread(target=read, args=(client,))
         thread.start()
         assert seen.wait(60)

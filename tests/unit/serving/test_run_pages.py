@@ -11,8 +11,8 @@ from harness.history import directories
 from harness.serving import files_of, reading_child, run_pages
 from harness.tables import columns, definitions
 from tests.histories import archives, building, large
-from tests.support import page_markup
-from tests.unit.serving import conftest, serving
+from tests.support import page_markup, served_reports
+from tests.unit.serving import conftest
 
 GOOD = "/runs/pods/20260101T000000Z-good"
 
@@ -23,7 +23,7 @@ def rows(text: str) -> list[list[str]]:
     return [re.findall(r"<td[^>]*>(.*?)</td>", row, re.S) for row in body.split("<tr>")[1:]]
 
 
-def test_a_run_has_its_files_tables_and_commands(client: serving.Client) -> None:
+def test_a_run_has_its_files_tables_and_commands(client: served_reports.Client) -> None:
     page = page_markup.read(client.ask(GOOD).text)
     hrefs = [value for _, name, value in page.attributes if name == "href"]
     for name in ("report.html", "trace.json", "junit.xml", "verdict.json", "plan.json"):
@@ -43,13 +43,13 @@ def test_a_run_has_its_files_tables_and_commands(client: serving.Client) -> None
         ("20260109T000000Z-torn", "VALID"),
     ],
 )
-def test_runs_in_odd_states_have_pages(name: str, text: str, client: serving.Client) -> None:
+def test_runs_in_odd_states_have_pages(name: str, text: str, client: served_reports.Client) -> None:
     answer = client.ask(f"/runs/pods/{name}")
     assert answer.status == 200
     assert text in answer.text
 
 
-def test_hostile_names_are_text(client: serving.Client) -> None:
+def test_hostile_names_are_text(client: served_reports.Client) -> None:
     found = re.search(r'href="(/runs/%3Cimg[^"]*)"', client.ask("/").text)
     assert found is not None
     for rest in ("", "/tables/runs", "/tables/claims"):
@@ -61,7 +61,9 @@ def test_hostile_names_are_text(client: serving.Client) -> None:
 
 
 @pytest.mark.parametrize("name", definitions.TABLES)
-def test_every_table_has_its_rows(name: str, client: serving.Client, reports: pathlib.Path) -> None:
+def test_every_table_has_its_rows(
+    name: str, client: served_reports.Client, reports: pathlib.Path
+) -> None:
     place = "pods/20260107T000000Z-unfinished"
     frame = columns.Tables(reports / place)[name]
     wanted = [
@@ -123,7 +125,7 @@ def test_rows_are_found_by_a_text(many: directories.RunDirectory) -> None:
     assert 5 < found.count < 130
 
 
-def test_what_is_damaged_is_a_sentence(client: serving.Client) -> None:
+def test_what_is_damaged_is_a_sentence(client: served_reports.Client) -> None:
     answer = client.ask("/runs/pods/20260109T000000Z-torn/tables/claims")
     assert answer.status == 422
     assert "one is damaged" in answer.text
@@ -132,7 +134,7 @@ def test_what_is_damaged_is_a_sentence(client: serving.Client) -> None:
         assert client.ask(path).status == 404
 
 
-def test_odd_parameters_change_nothing(client: serving.Client) -> None:
+def test_odd_parameters_change_nothing(client: served_reports.Client) -> None:
     plain = rows(client.ask(f"{GOOD}/tables/claims").text)
     assert plain
     for odd in ("sort=run", "sort='%3B--", "page=-1", "page=1e9", "order=down", "times=x"):
@@ -145,7 +147,7 @@ def test_a_run_that_disappears_is_missing(
     tmp_path: pathlib.Path,
 ) -> None:
     made = archives.run(tmp_path, "run")
-    with serving.serving(tmp_path) as client:
+    with served_reports.serving(tmp_path) as client:
         path = f"/runs/{urllib.parse.quote(made.path.parent.name)}/run"
         assert client.ask(path).status == 200
         made.plan.unlink()

@@ -6,12 +6,14 @@ import pytest
 
 from harness import errors
 from harness.serving import served_folders
-from tests.unit.serving import serving
+from tests.support import served_reports
 
 GOOD = "pods/20260101T000000Z-good"
 
 
-def test_a_file_is_served_as_it_is(client: serving.Client, key: str, reports: pathlib.Path) -> None:
+def test_a_file_is_served_as_it_is(
+    client: served_reports.Client, key: str, reports: pathlib.Path
+) -> None:
     answer = client.ask(f"/files/{key}/{GOOD}/verdict.json", {})
     assert answer.body == (reports / GOOD / "verdict.json").read_bytes()
     assert answer.headers["Content-Type"] == "application/json"
@@ -39,13 +41,15 @@ def test_a_file_is_served_as_it_is(client: serving.Client, key: str, reports: pa
         "%ff%fe",
     ],
 )
-def test_anything_else_is_missing(path: str, client: serving.Client, key: str) -> None:
+def test_anything_else_is_missing(path: str, client: served_reports.Client, key: str) -> None:
     answer = client.ask(f"/files/{key}/{path}", {})
     assert answer.status == 404
     assert "root:" not in answer.text
 
 
-def test_what_browsers_would_run_is_text_or_a_download(client: serving.Client, key: str) -> None:
+def test_what_browsers_would_run_is_text_or_a_download(
+    client: served_reports.Client, key: str
+) -> None:
     assert client.ask(f"/files/{key}/stray.txt").headers["Content-Disposition"]
     xml = client.ask(f"/files/{key}/{GOOD}/junit.xml").headers
     assert xml["Content-Type"] == "text/plain; charset=utf-8"
@@ -56,7 +60,7 @@ def test_what_browsers_would_run_is_text_or_a_download(client: serving.Client, k
 @pytest.mark.parametrize(
     "place", ["pods/20260110T000000Z-linked", "pods/20260111T000000Z-link-inside", "pods/..", "a/b"]
 )
-def test_runs_behind_links_are_none(place: str, client: serving.Client) -> None:
+def test_runs_behind_links_are_none(place: str, client: served_reports.Client) -> None:
     for rest in ("", "/tables/claims", "/events"):
         assert client.ask(f"/runs/{place}{rest}").status == 404
 

@@ -13,14 +13,13 @@ import pytest
 
 from harness import clocks
 from harness.serving import reading_children, sql_pages
-from tests.support import page_markup
-from tests.unit.serving import serving
+from tests.support import page_markup, served_reports
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
 ENDLESS = "select count(*) from range(10000000) a, range(10000000) b where a.range * b.range = 7"
 
 
-def asked(client: serving.Client, statement: str, **fields: str) -> tuple[int, str]:
+def asked(client: served_reports.Client, statement: str, **fields: str) -> tuple[int, str]:
     answer = client.post("/sql", urllib.parse.urlencode({"statement": statement, **fields}))
     return answer.status, html.unescape(answer.text)
 
@@ -29,7 +28,7 @@ def cells(text: str) -> list[str]:
     return re.findall(r"<td[^>]*>(.*?)</td>", text.partition("<tbody>")[2].partition("</tbody>")[0])
 
 
-def test_an_answer_is_a_table(client: serving.Client) -> None:
+def test_an_answer_is_a_table(client: served_reports.Client) -> None:
     statement = "select count(distinct run), 'é', null, 1.5::decimal from runs"
     code, text = asked(client, statement, expected="no")
     assert (code, cells(text)) == (200, ["1", "é", '<span class="soft">NULL</span>', "1.500"])
@@ -37,7 +36,7 @@ def test_an_answer_is_a_table(client: serving.Client) -> None:
     assert statement in text
 
 
-def test_runs_may_be_named(client: serving.Client) -> None:
+def test_runs_may_be_named(client: served_reports.Client) -> None:
     named = [("run", "pods/20260101T000000Z-good"), ("run", "pods/20260102T000000Z-bad")]
     body = urllib.parse.urlencode([("statement", "select count(*) from runs"), *named])
     assert cells(client.post("/sql", body).text) == ["2"]
@@ -47,7 +46,7 @@ def test_runs_may_be_named(client: serving.Client) -> None:
     assert "expected runs" in client.post("/sql", others).text
 
 
-def test_a_file_has_all_rows(client: serving.Client) -> None:
+def test_a_file_has_all_rows(client: served_reports.Client) -> None:
     answer = client.post(
         "/sql",
         urllib.parse.urlencode(
@@ -71,7 +70,7 @@ def test_a_file_has_all_rows(client: serving.Client) -> None:
         ("</textarea><script>alert(1)</script>", "cannot be executed"),
     ],
 )
-def test_what_is_refused(statement: str, why: str, client: serving.Client) -> None:
+def test_what_is_refused(statement: str, why: str, client: served_reports.Client) -> None:
     body = urllib.parse.urlencode({"statement": statement, "text": "good"})
     answer = client.post("/sql", body)
     assert answer.status == 422
@@ -79,7 +78,7 @@ def test_what_is_refused(statement: str, why: str, client: serving.Client) -> No
     assert page_markup.read(answer.text).tags.count("script") == 1
 
 
-def test_runs_with_links_are_not_asked(client: serving.Client) -> None:
+def test_runs_with_links_are_not_asked(client: served_reports.Client) -> None:
     code, text = asked(client, "select count(*) from runs", verdict="VALID")
     assert (code, cells(text)) == (200, ["3"])
     assert "Left out: 1 run," in text
@@ -92,7 +91,7 @@ def _readers() -> list[psutil.Process]:
     return [item for item in found if "reading_child" in " ".join(item.cmdline())]
 
 
-def test_a_query_ends_when_its_page_is_closed(client: serving.Client) -> None:
+def test_a_query_ends_when_its_page_is_closed(client: served_reports.Client) -> None:
     body = urllib.parse.urlencode({"statement": ENDLESS, "verdict": "VALID"})
     head = (
         f"POST /sql HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nCookie: {client.cookie}\r\n"
@@ -105,7 +104,7 @@ def test_a_query_ends_when_its_page_is_closed(client: serving.Client) -> None:
 
 
 def test_a_query_that_takes_too_long_is_stopped(
-    client: serving.Client, monkeypatch: pytest.MonkeyPatch
+    client: served_reports.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading_children, "TIME_S", 1)
     begun = time.monotonic()
@@ -122,7 +121,7 @@ def test_nothing_is_left_behind(tmp_path: pathlib.Path, monkeypatch, client) -> 
 
 
 def test_without_duckdb_it_is_told_how_to_get_it(
-    client: serving.Client, monkeypatch: pytest.MonkeyPatch
+    client: served_reports.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.modules["importlib.util"], "find_spec", lambda name: None)
     text = html.unescape(client.ask("/sql").text)

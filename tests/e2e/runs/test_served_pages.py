@@ -1,0 +1,152 @@
+"""The pages of `serve` in a real browser: by the keyboard, silently, and safe from reports."""
+
+import asyncio
+import os
+import pathlib
+
+import pytest
+
+from harness import clocks
+from harness.checks import judging
+from harness.report import publishing
+from tests.histories import archives
+from tests.support import browsers, served_reports
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(browsers.CHROMIUM is None, reason=browsers.WHY_NOT),
+]
+RUN = "/runs/written-by-hand/20260101T000000Z-good"
+PAGES = ("/", "/campaigns", "/campaigns/20260102T000000Z-1", "/running", "/sql", RUN)
+EVIL = '"><img src=x onerror=alert(1)>\n\u202e</script><b>'
+FOCUS = """(() => {
+  const element = document.activeElement, style = getComputedStyle(element);
+  return [element.tagName, element.name || element.textContent.trim(), style.outlineStyle !== 'none'];
+})()"""
+ATTACK = """<!doctype html><meta charset=utf-8><title>report</title><body><script>
+(async () => {
+  const got = [];
+  const tries = {
+    fetch: () => fetch('/', {credentials: 'include'}).then((answer) => answer.text()),
+    opaque: () => fetch('/sql', {mode: 'no-cors', credentials: 'include'}).then(() => 'sent'),
+    form: () => fetch('/sql', {method: 'POST', credentials: 'include', body: 'statement=select 1'}).then(() => 'sent'),
+    request: () => new Promise((done, fail) => {
+      const asked = new XMLHttpRequest(); asked.open('GET', '/');
+      asked.onload = () => done(asked.responseText); asked.onerror = fail; asked.send();
+    }),
+    events: () => new Promise((done, fail) => {
+      const source = new EventSource('/running/events');
+      source.onmessage = source.onopen = () => done('open'); source.onerror = fail;
+    }),
+    image: () => new Promise((done, fail) => {
+      const image = new Image(); image.onload = () => done('drawn'); image.onerror = fail; image.src = '/static/x/style.css';
+    }),
+    cookie: () => document.cookie || 'empty',
+    store: () => localStorage.length + 1,
+    popup: () => { const popup = window.open('/'); if (!popup) throw new Error('none'); return 'popup'; },
+    other: () => fetch(location.href.replace('report.html', 'plan.json')).then((answer) => answer.text()),
+  };
+  for (const [name, attempt] of Object.entries(tries)) {
+    try { if (await attempt()) got.push(name); } catch { }
+  }
+  document.title = 'got: ' + got.join(' ');
+})();
+</script>"""
+
+
+def folder(path: pathlib.Path) -> None:
+    """A run, a hostile one, a campaign, and a run under way."""
+    good = archives.run(path, "20260101T000000Z-good")
+    publishing.publish(judging.examine(good))
+    archives.run(path, "20260103T000000Z-%2f", scenario=EVIL[:20], changes={"subject": EVIL})
+    archives.campaign(
+        path, "20260102T000000Z-1", [good], document={"verdict": "VALID", "summary": EVIL}
+    )
+
+
+def test_every_page_is_silent_and_can_be_used_by_the_keyboard(tmp_path: pathlib.Path) -> None:
+    folder(tmp_path / "reports")
+
+    async def look(client: served_reports.Client) -> None:
+        async with browsers.tab(tmp_path / "browser") as tab:
+            await tab.open(f"{client.origin}/?token={client.token}")
+            await tab.until("document.querySelector('main h1')?.textContent === 'Runs'")
+            assert await tab.value("location.search") == ""
+            for path in (
+                *PAGES,
+                f"{RUN}/tables/holds",
+                f"{RUN}/tables/operations?sort=op&order=down",
+            ):
+                await tab.open(client.origin + path)
+                assert tab.console == [], path
+                assert await tab.value("document.querySelectorAll('img').length") == 0
+                assert await tab.value("document.documentElement.scrollWidth <= innerWidth")
+                await tab.press("Tab")
+                assert await tab.value(FOCUS) == ["A", "Skip to the content", True]
+                for name in ("Runs", "Campaigns", "Running now", "SQL"):
+                    await tab.press("Tab")
+                    assert await tab.value(FOCUS) == ["A", name, True]
+            await tab.open(client.origin)
+            for _ in range(5):
+                await tab.press("Tab")
+            for name in ("verdict", "expected", "purpose", "scenario", "subject", "text"):
+                await tab.press("Tab")
+                _, focused, is_visible = await tab.value(FOCUS)
+                assert (focused, is_visible) == (name, True)
+            await tab.type("z-good")
+            await tab.press("Enter")
+            await tab.until("location.search.includes('text=z-good')")
+            assert await tab.until("document.querySelectorAll('tbody tr').length") == 1
+            await tab.open(client.origin)
+            await tab.press("Tab")
+            await tab.press("Enter")
+            await tab.until("document.activeElement.id === 'content'")
+
+    with served_reports.serving(tmp_path / "reports") as client:
+        asyncio.run(look(client))
+
+
+def test_a_report_can_ask_for_nothing(tmp_path: pathlib.Path) -> None:
+    reports = tmp_path / "reports"
+    folder(reports)
+    (reports / "written-by-hand" / "20260101T000000Z-good" / "report.html").write_text(ATTACK)
+
+    async def look(client: served_reports.Client) -> None:
+        async with browsers.tab(tmp_path / "browser") as tab:
+            await tab.open(f"{client.origin}{RUN}?token={client.token}")
+            address = await tab.until("document.querySelector('.actions a')?.href")
+            await tab.open(address)
+            assert await tab.until("document.title.startsWith('got:') && document.title") == "got:"
+            # The same script as a page of the server itself gets some of it.
+            await tab.open(client.origin)
+            script = ATTACK.partition("<script>")[2].partition("</script>")[0]
+            await tab.value(f"void {script.strip()}")
+            got = await tab.until("document.title.startsWith('got:') && document.title")
+            assert {"fetch", "request", "opaque", "events"} <= set(got.split())
+
+    with served_reports.serving(reports) as client:
+        asyncio.run(look(client))
+
+
+def test_a_run_under_way_is_brought_up_to_date_until_it_ends(tmp_path: pathlib.Path) -> None:
+    own = {"pid": os.getpid(), "boot_id": clocks.boot_id(), "created_wall_ns": clocks.wall_ns()}
+    run = archives.run(tmp_path / "reports", "run", "INVALID", changes=own)
+    content = {path: path.read_bytes() for path in (run.manifest, run.verdict)}
+    for path in content:
+        path.unlink()
+
+    async def look(client: served_reports.Client) -> None:
+        async with browsers.tab(tmp_path / "browser") as tab:
+            await tab.open(f"{client.origin}/running?token={client.token}")
+            await tab.until("document.querySelector('.state a')?.href")
+            await tab.value("document.querySelector('.state a').click()")
+            state = "document.querySelector('[data-events^=\"/runs/\"] strong')?.textContent"
+            assert await tab.until(state) == "running"
+            for path, written in content.items():
+                path.write_bytes(written)
+            await tab.until(f"{state} === 'INVALID'")
+            await tab.until("document.querySelector('[role=status] a')?.textContent === 'show how'")
+            assert tab.console == []
+
+    with served_reports.serving(tmp_path / "reports") as client:
+        asyncio.run(look(client))

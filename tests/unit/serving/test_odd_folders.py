@@ -1,0 +1,99 @@
+"""Folders in odd states: whatever is in them, a page is a page or a sentence."""
+
+import os
+import pathlib
+import shutil
+
+import pytest
+
+from tests.histories import archives
+from tests.support import served_reports
+
+CAMPAIGN = "20260104T000000Z-7"
+SPOILED = {
+    "nothing": b"",
+    "text": b"{",
+    "null": b"null",
+    "list": b"[]",
+    "deep": b"[" * 100_000,
+    "bytes": b"\xff\xfe\x00",
+    "huge-number": b'{"created_wall_ns": 1e999}',
+    "wide": b'{"seed": ' + b"9" * 5_000 + b"}",
+}
+
+
+def spoil(path: pathlib.Path, how: str) -> None:
+    """Put something else in place of a file."""
+    path.unlink(missing_ok=True)
+    match how:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "link":
+            path.symlink_to("/etc/hostname")
+        case "loop":
+            path.symlink_to(path)
+        case "closed":
+            path.touch(mode=0)
+        case _:
+            path.write_bytes(SPOILED[how])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plan.json",
+        "verdict.json",
+        "manifest.json",
+        "cluster.json",
+        "observations.jsonl",
+        "operations-traffic-0.jsonl",
+        "processes.jsonl",
+        "evidence-removed.json",
+        "report.html",
+    ],
+)
+def test_files_of_a_run(name: str, tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "made")
+    hows = [*SPOILED, "fifo", "folder", "link", "loop", "closed"]
+    for how in hows:
+        copy = shutil.copytree(made.path, made.path.with_name(how))
+        spoil(copy / name, how)
+    with served_reports.serving(tmp_path) as client:
+        for path in ("/", "/campaigns", "/running", "/sql", "/?expected=none"):
+            assert client.ask(path).status == 200
+        for how in hows:
+            for rest in ("", "/events"):
+                answer = client.ask(f"/runs/{made.path.parent.name}/{how}{rest}")
+                assert answer.status in (200, 404, 422), (how, rest)
+                assert "Traceback" not in answer.text
+        for how in ("fifo", "deep") if name.endswith("jsonl") else ():
+            table = "operations" if name.startswith("operations") else "claims"
+            answer = client.ask(f"/runs/{made.path.parent.name}/{how}/tables/{table}")
+            assert answer.status in (200, 404, 422), how
+
+
+@pytest.mark.parametrize("name", ["campaign.json", "results.jsonl", "results.json", "index.html"])
+def test_files_of_a_campaign(name: str, tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "made")
+    hows = [*SPOILED, "fifo", "folder", "link", "loop", "closed"]
+    for how in hows:
+        folder = archives.campaign(tmp_path, how, [made], document={"verdict": "V", "summary": ""})
+        spoil(folder / name, how)
+    with served_reports.serving(tmp_path) as client:
+        for path in ("/", "/campaigns", "/running"):
+            assert client.ask(path).status == 200
+        for how in hows:
+            for rest in ("", "/events"):
+                answer = client.ask(f"/campaigns/{how}{rest}")
+                assert answer.status in (200, 404, 422), (how, rest)
+
+
+def test_a_folder_that_disappears(tmp_path: pathlib.Path) -> None:
+    reports = tmp_path / "reports"
+    archives.run(reports, "run")
+    with served_reports.serving(reports) as client:
+        shutil.rmtree(reports)
+        for path in ("/", "/campaigns", "/running", "/runs/written-by-hand/run"):
+            assert client.ask(path).status in (200, 404)

@@ -1,0 +1,106 @@
+"""`flake-hunt serve` from its start to its end."""
+
+import contextlib
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+from harness.cli.subcommands.judging import serve_command
+from harness.serving import servers
+from tests.histories import archives
+from tests.support import called_commands, served_reports
+
+
+@pytest.fixture
+def ask(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> called_commands.FlakeHunt:
+    return called_commands.FlakeHunt(monkeypatch, capsys)
+
+
+@contextlib.contextmanager
+def started(reports: pathlib.Path, temporary: pathlib.Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "harness", "serve", str(reports), "--port", "0"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"TMPDIR": str(temporary), "DISPLAY": ":0", "PATH": "/usr/bin"},
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_ended_and_leaves_nothing(
+    number: signal.Signals, tmp_path: pathlib.Path
+) -> None:
+    reports, temporary = tmp_path / "reports", tmp_path / "temporary"
+    temporary.mkdir()
+    archives.run(reports, "run")
+    before = contents(reports)
+    with started(reports, temporary) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(3)]
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}\n", said[1])
+        client = served_reports.Client(said[1].strip())
+        for path in ("/", "/runs/written-by-hand/run", "/runs/written-by-hand/run/tables/pods"):
+            assert client.ask(path).status == 200
+        process.send_signal(number)
+        assert process.wait(60) == 0
+        assert process.communicate() == ("", "")
+    assert contents(reports) == before
+    assert list(temporary.iterdir()) == []
+
+
+def contents(folder: pathlib.Path) -> dict[str, tuple[int, int]]:
+    """Every path of a folder with its size and time."""
+    return {
+        str(path): (path.lstat().st_size, path.lstat().st_mtime_ns)
+        for path in [folder, *folder.rglob("*")]
+    }
+
+
+def test_a_port_in_use_is_one_sentence(ask, tmp_path: pathlib.Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        code, out, err = ask("serve", tmp_path, "--port", str(port))
+    assert (code, out) == (2, "")
+    assert err == (
+        f"flake-hunt: expected a free port for --port, got {port} (it is in use): choose another "
+        "one, or 0 for any\n"
+    )
+
+
+def test_a_folder_that_is_none_is_one_sentence(ask, tmp_path: pathlib.Path) -> None:
+    code, out, err = ask("serve", tmp_path / "nothing", "--port", "0")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "expected a folder of reports" in err
+
+
+def test_only_this_machine_can_reach_it() -> None:
+    with servers.bound(0) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def test_the_token_is_in_no_argument_of_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    with contextlib.ExitStack() as stack:
+        serve_command._open("http://127.0.0.1:1/?token=secret", stack)
+        page = pathlib.Path(opened[0].removeprefix("file://"))
+        assert "secret" not in opened[0]
+        assert "url=http://127.0.0.1:1/?token=secret" in page.read_text()
+        assert page.stat().st_mode & 0o077 == 0
+        assert page.parent == pathlib.Path(tempfile.gettempdir())
+    assert not page.exists()
