@@ -1,107 +1,136 @@
-"""Chromium without a window, driven by its DevTools protocol."""
+"""A page in headless Chromium, driven by its remote protocol: keys, media, pictures, console."""
 
 import asyncio
+import base64
 import contextlib
+import itertools
+import json
 import pathlib
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import aiohttp
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-WHY_NOT = "chromium is not installed"
-_OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run")
-_TIME_S = 90
-_KEYS = {"Tab": 9, "Enter": 13, " ": 32}
+_OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]
+_OPTIONS += ["--disable-background-networking", "--disable-dev-shm-usage"]
+_CODES = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Tab": 9, "Enter": 13, " ": 32}
+STARTS_S = 60.0
+"""A browser on a busy machine may need this long to start."""
 
 
-class Tab:
-    """A tab of the browser."""
+class Page:
+    """An open page."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        self._socket, self._number = socket, 0
+        self._socket = socket
+        self._numbers = itertools.count(1)
         self.console: list[str] = []
-        """What scripts and the browser have said."""
+        """Whatever the console was told, errors and broken policies with it."""
 
-    async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Call a method of the protocol."""
-        self._number += 1
-        await self._socket.send_json({"id": self._number, "method": method, "params": parameters})
-        async with asyncio.timeout(_TIME_S):
-            while True:
-                message = await self._socket.receive_json()
-                self._note(message)
-                if message.get("id") == self._number:
-                    assert "error" not in message, message
-                    return dict(message["result"])
+    async def call(self, method: str, **parameters: Any) -> Mapping[str, Any]:
+        """Call a method of the protocol, and return its result."""
+        number = next(self._numbers)
+        await self._socket.send_json({"id": number, "method": method, "params": parameters})
+        while True:
+            told = json.loads(await self._socket.receive_str())
+            self._note(told)
+            if told.get("id") == number:
+                assert "error" not in told, told
+                return dict(told["result"])
 
-    def _note(self, message: dict[str, Any]) -> None:
-        match message.get("method"):
-            case "Log.entryAdded":
-                self.console.append(message["params"]["entry"]["text"])
-            case "Runtime.consoleAPICalled" | "Runtime.exceptionThrown":
-                self.console.append(str(message["params"]))
+    def _note(self, told: Mapping[str, Any]) -> None:
+        if told.get("method") in (
+            "Runtime.consoleAPICalled",
+            "Runtime.exceptionThrown",
+            "Log.entryAdded",
+        ):
+            self.console.append(json.dumps(told["params"]))
 
-    async def value(self, expression: str) -> Any:
-        """Return the value of an expression of JavaScript."""
-        found = await self.call(
-            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
-        )
-        return found["result"].get("value")
+    async def enter(self, url: str) -> None:
+        """Begin to open a page, which may lead to another one."""
+        for domain in ("Page", "Runtime", "Log"):
+            await self.call(f"{domain}.enable")
+        await self.call("Page.navigate", url=url)
 
-    async def until(self, expression: str) -> Any:
-        """Wait until an expression is true, and return its value."""
-        async with asyncio.timeout(_TIME_S):
-            while not (found := await self.value(expression)):
-                await asyncio.sleep(0.05)
-        return found
-
-    async def open(self, address: str) -> None:
+    async def open(self, url: str) -> None:
         """Open a page, and wait until it is there."""
         self.console.clear()
-        await self.value("window.isOld = true")
-        await self.call("Page.navigate", url=address)
-        await self.until("!window.isOld && document.readyState === 'complete'")
+        await self.enter(url)
+        while await self.value("document.readyState") != "complete" or (
+            await self.value("location.href") != url
+        ):
+            await asyncio.sleep(0.02)
 
-    async def press(self, key: str) -> None:
-        """Press a key and let it go."""
-        text = {"text": "\r"} if key == "Enter" else {}
-        about = {"key": key, "code": key, "windowsVirtualKeyCode": _KEYS[key]}
-        await self.call("Input.dispatchKeyEvent", type="keyDown", **about, **text)
-        await self.call("Input.dispatchKeyEvent", type="keyUp", **about)
+    async def value(self, script: str) -> Any:
+        """Return the value of an expression in the page."""
+        found = await self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    async def until(self, script: str) -> Any:
+        """Wait until an expression in the page is true, and return its value."""
+        async with asyncio.timeout(STARTS_S):
+            while not (found := await self.value(script)):
+                await asyncio.sleep(0.02)
+        return found
 
     async def type(self, text: str) -> None:
         """Type a text where the focus is."""
         await self.call("Input.insertText", text=text)
 
+    async def press(self, key: str) -> None:
+        """Press a key, and let it go."""
+        named = {"key": key, "code": key, "windowsVirtualKeyCode": _CODES[key]}
+        text = {"text": "\r"} if key == "Enter" else {"text": " "} if key == " " else {}
+        await self.call("Input.dispatchKeyEvent", type="keyDown", **named, **text)
+        await self.call("Input.dispatchKeyEvent", type="keyUp", **named)
+
+    async def media(self, kind: str = "", **features: str) -> None:
+        """Show the page in another medium, such as `print`, or with features of one."""
+        wanted = [{"name": key.replace("_", "-"), "value": features[key]} for key in features]
+        await self.call("Emulation.setEmulatedMedia", media=kind, features=wanted)
+
+    async def size(self, width: int, height: int) -> None:
+        """Give the page a size, in pixels."""
+        await self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    async def picture(self, path: pathlib.Path) -> None:
+        """Write a picture of what is to be seen."""
+        found = await self.call("Page.captureScreenshot", format="png")
+        path.write_bytes(base64.b64decode(found["data"]))
+
 
 @contextlib.asynccontextmanager
-async def tab(folder: pathlib.Path) -> AsyncIterator[Tab]:
-    """Yield a tab of a browser whose files are in a folder; the browser ends afterwards."""
+async def page(profile: pathlib.Path) -> AsyncIterator[Page]:
+    """Yield an empty page of a browser of its own; `profile` is its folder."""
     assert CHROMIUM is not None
-    options = (*_OPTIONS, "--remote-debugging-port=0", f"--user-data-dir={folder}")
-    with subprocess.Popen(
-        [CHROMIUM, *options, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            port = (await _written(folder / "DevToolsActivePort")).splitlines()[0]
-            async with aiohttp.ClientSession() as session:
-                async with session.get(f"http://127.0.0.1:{port}/json") as answer:
-                    pages = [item for item in await answer.json() if item["type"] == "page"]
-                address = pages[0]["webSocketDebuggerUrl"]
-                async with session.ws_connect(address, max_msg_size=0) as socket:
-                    found = Tab(socket)
-                    for domain in ("Page", "Runtime", "Log"):
-                        await found.call(f"{domain}.enable")
-                    yield found
-        finally:
-            process.terminate()
+    command = [CHROMIUM, *_OPTIONS, "--remote-debugging-port=0", f"--user-data-dir={profile}"]
+    process = subprocess.Popen([*command, "about:blank"], stderr=subprocess.DEVNULL)
+    try:
+        port = await _port(profile / "DevToolsActivePort")
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"http://127.0.0.1:{port}/json") as answer:
+                targets = await answer.json(content_type=None)
+            target = next(item for item in targets if item["type"] == "page")
+            url = target["webSocketDebuggerUrl"]
+            async with session.ws_connect(url, max_msg_size=0) as socket:
+                yield Page(socket)
+    finally:
+        process.terminate()
+        process.wait()
 
 
-async def _written(path: pathlib.Path) -> str:
-    async with asyncio.timeout(_TIME_S):
-        while not path.exists() or not path.read_text().strip():
-            await asyncio.sleep(0.05)
-    return path.read_text()
+async def _port(file: pathlib.Path) -> int:
+    async with asyncio.timeout(STARTS_S):
+        while not (file.is_file() and (text := file.read_text()).count("\n") >= 1):
+            await asyncio.sleep(0.02)
+    return int(text.splitlines()[0])

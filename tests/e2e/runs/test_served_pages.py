@@ -14,7 +14,7 @@ from tests.support import browsers, served_reports
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.skipif(browsers.CHROMIUM is None, reason=browsers.WHY_NOT),
+    pytest.mark.skipif(browsers.CHROMIUM is None, reason="chromium is not installed"),
 ]
 RUN = "/runs/written-by-hand/20260101T000000Z-good"
 PAGES = ("/", "/campaigns", "/campaigns/20260102T000000Z-1", "/running", "/sql", RUN)
@@ -68,8 +68,8 @@ def test_every_page_is_silent_and_can_be_used_by_the_keyboard(tmp_path: pathlib.
     folder(tmp_path / "reports")
 
     async def look(client: served_reports.Client) -> None:
-        async with browsers.tab(tmp_path / "browser") as tab:
-            await tab.open(f"{client.origin}/?token={client.token}")
+        async with browsers.page(tmp_path / "browser") as tab:
+            await tab.enter(f"{client.origin}/?token={client.token}")
             await tab.until("document.querySelector('main h1')?.textContent === 'Runs'")
             assert await tab.value("location.search") == ""
             for path in (
@@ -86,7 +86,7 @@ def test_every_page_is_silent_and_can_be_used_by_the_keyboard(tmp_path: pathlib.
                 for name in ("Runs", "Campaigns", "Running now", "SQL"):
                     await tab.press("Tab")
                     assert await tab.value(FOCUS) == ["A", name, True]
-            await tab.open(client.origin)
+            await tab.open(f"{client.origin}/")
             for _ in range(5):
                 await tab.press("Tab")
             for name in ("verdict", "expected", "purpose", "scenario", "subject", "text"):
@@ -97,7 +97,7 @@ def test_every_page_is_silent_and_can_be_used_by_the_keyboard(tmp_path: pathlib.
             await tab.press("Enter")
             await tab.until("location.search.includes('text=z-good')")
             assert await tab.until("document.querySelectorAll('tbody tr').length") == 1
-            await tab.open(client.origin)
+            await tab.open(f"{client.origin}/")
             await tab.press("Tab")
             await tab.press("Enter")
             await tab.until("document.activeElement.id === 'content'")
@@ -112,13 +112,13 @@ def test_a_report_can_ask_for_nothing(tmp_path: pathlib.Path) -> None:
     (reports / "written-by-hand" / "20260101T000000Z-good" / "report.html").write_text(ATTACK)
 
     async def look(client: served_reports.Client) -> None:
-        async with browsers.tab(tmp_path / "browser") as tab:
-            await tab.open(f"{client.origin}{RUN}?token={client.token}")
+        async with browsers.page(tmp_path / "browser") as tab:
+            await tab.enter(f"{client.origin}{RUN}?token={client.token}")
             address = await tab.until("document.querySelector('.actions a')?.href")
             await tab.open(address)
             assert await tab.until("document.title.startsWith('got:') && document.title") == "got:"
             # The same script as a page of the server itself gets some of it.
-            await tab.open(client.origin)
+            await tab.open(f"{client.origin}/")
             script = ATTACK.partition("<script>")[2].partition("</script>")[0]
             await tab.value(f"void {script.strip()}")
             got = await tab.until("document.title.startsWith('got:') && document.title")
@@ -136,10 +136,9 @@ def test_a_run_under_way_is_brought_up_to_date_until_it_ends(tmp_path: pathlib.P
         path.unlink()
 
     async def look(client: served_reports.Client) -> None:
-        async with browsers.tab(tmp_path / "browser") as tab:
-            await tab.open(f"{client.origin}/running?token={client.token}")
-            await tab.until("document.querySelector('.state a')?.href")
-            await tab.value("document.querySelector('.state a').click()")
+        async with browsers.page(tmp_path / "browser") as tab:
+            await tab.enter(f"{client.origin}/running?token={client.token}")
+            await tab.open(await tab.until("document.querySelector('.state a')?.href"))
             state = "document.querySelector('[data-events^=\"/runs/\"] strong')?.textContent"
             assert await tab.until(state) == "running"
             for path, written in content.items():
