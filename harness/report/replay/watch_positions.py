@@ -7,7 +7,10 @@ watch on nothing is known until it shows another one: the scheduler may list the
 
 import array
 import bisect
-from collections.abc import Iterable, Iterator, Mapping
+import collections
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
 
 from harness.checks.holds import hold_history
 from harness.history import records
@@ -32,8 +35,8 @@ class Received:
 
     def __init__(self) -> None:
         self._times = array.array("q")
-        self._versions = array.array("q")
         self._newest = array.array("q")
+        self._first: dict[int, int] = {}
 
     def add(self, step: records.Step) -> None:
         """Note a step, if it is the receipt of an event of a claim, or a list of claims."""
@@ -43,7 +46,7 @@ class Received:
         if version.isdecimal() and len(version) < 19:
             before = self._newest[-1] if self._newest else 0
             self._times.append(step.ts_ns)
-            self._versions.append(int(version))
+            self._first.setdefault(int(version), step.ts_ns)
             self._newest.append(max(int(version), before) if step.name == _RECEIVED else 0)
 
     def __bool__(self) -> bool:
@@ -56,10 +59,7 @@ class Received:
 
     def time_of(self, version: int) -> int | None:
         """Return when a version was received first; None: never."""
-        found = (
-            ts for ts, known in zip(self._times, self._versions, strict=True) if known == version
-        )
-        return next(found, None)
+        return self._first.get(version)
 
 
 class Position:
@@ -86,6 +86,33 @@ class Position:
 UNKNOWN = Position(None, None)
 
 
+class HeldEvents:
+    """The events of claims that faults held back from one client."""
+
+    def __init__(self, items: Sequence[records.FaultApplied], ends: Sequence[int]) -> None:
+        """`ends` are the times at which the watches of the client ended."""
+        self.versions = np.array([item.resource_version for item in items], np.int64)
+        self.begun = np.array([item.begun_ns for item in items], np.int64)
+        ended = [_NEVER if item.ended_ns is None else item.ended_ns for item in items]
+        self._ended = np.array(ended, np.int64)
+        edges = np.array([*sorted(ends), _NEVER], np.int64)
+        self._broken = edges[np.searchsorted(edges[:-1], self.begun)]
+        """When the watch of each event ended, after which another one may have shown it."""
+
+    def at(self, ts_ns: int) -> Position:
+        """Return how far the watch was at a time."""
+        over = self._ended <= ts_ns
+        sent = self.versions[over & (self._broken > self._ended)]
+        held = (self.begun <= ts_ns) & ~over & (self._broken > ts_ns)
+        waiting = self.versions[held]
+        return Position(
+            int(sent.max()) if sent.size else None, int(waiting.min()) if waiting.size else None
+        )
+
+
+_NEVER = 2**62
+
+
 class WatchPositions:
     """The watches of all schedulers of a run."""
 
@@ -95,22 +122,22 @@ class WatchPositions:
         self._received = {
             process: found for process, found in received.items() if found and is_scheduler(process)
         }
-        self._held: dict[str, list[records.FaultApplied]] = {}
-        self._ends: dict[str, list[int]] = {}
+        held: dict[str, list[records.FaultApplied]] = collections.defaultdict(list)
+        ends: dict[str, list[int]] = collections.defaultdict(list)
         """Client -> the times at which faults ended its watch; empty: those of all clients."""
         for item in applications:
-            if item.resource == hold_history.CLAIMS and is_scheduler(item.client):
-                self._note(item)
-            elif fault_kinds.of(item.kind).effect is Effect.API_SERVER:
-                self._ends.setdefault("", []).append(item.begun_ns)
-
-    def _note(self, item: records.FaultApplied) -> None:
-        effect = fault_kinds.of(item.kind).effect
-        if item.event_type and effect in (Effect.LATE_EVENT, Effect.ENDED_WATCH):
-            self._held.setdefault(item.client, []).append(item)
-        if effect is Effect.ENDED_WATCH:
-            ended_ns = item.begun_ns if item.ended_ns is None else item.ended_ns
-            self._ends.setdefault(item.client, []).append(ended_ns)
+            effect = fault_kinds.of(item.kind).effect
+            if effect is Effect.API_SERVER:
+                ends[""].append(item.begun_ns)
+            if item.resource != hold_history.CLAIMS or not is_scheduler(item.client):
+                continue
+            if item.event_type and effect in (Effect.LATE_EVENT, Effect.ENDED_WATCH):
+                held[item.client].append(item)
+            if effect is Effect.ENDED_WATCH:
+                ends[item.client].append(item.begun_ns if item.ended_ns is None else item.ended_ns)
+        self._held = {
+            client: HeldEvents(items, [*ends[client], *ends[""]]) for client, items in held.items()
+        }
 
     @property
     def processes(self) -> list[str]:
@@ -122,19 +149,7 @@ class WatchPositions:
         if process in self._received:
             seen = self._received[process].at(ts_ns)
             return UNKNOWN if seen is None else Position(seen, seen + 1)
-        held = [item for item in self._held.get(process, ()) if item.begun_ns <= ts_ns]
-        over = [item for item in held if item.ended_ns is not None and item.ended_ns <= ts_ns]
-        sent = [item for item in over if not self._has_ended(item, item.ended_ns or 0)]
-        waiting = [item for item in held if item not in over and not self._has_ended(item, ts_ns)]
-        return Position(
-            max((item.resource_version for item in sent), default=None),
-            min((item.resource_version for item in waiting), default=None),
-        )
-
-    def _has_ended(self, item: records.FaultApplied, until_ns: int) -> bool:
-        """Return whether the watch of an event had ended, so that another one began."""
-        ends = [*self._ends.get(item.client, ()), *self._ends.get("", ())]
-        return any(item.begun_ns <= ended_ns <= until_ns for ended_ns in ends)
+        return self._held[process].at(ts_ns) if process in self._held else UNKNOWN
 
     def newest(self, ts_ns: int) -> int:
         """Return the newest version that any watch had delivered; 0: none is known."""
@@ -153,9 +168,6 @@ class WatchPositions:
         wanted = set(versions)
         for version in wanted:
             yield from ((version, ts_ns) for _, ts_ns in self.arrivals(version))
-        for items in self._held.values():
-            yield from (
-                (item.resource_version, item.begun_ns)
-                for item in items
-                if item.resource_version in wanted
-            )
+        for held in self._held.values():
+            pairs = zip(held.versions.tolist(), held.begun.tolist(), strict=True)
+            yield from (pair for pair in pairs if pair[0] in wanted)
