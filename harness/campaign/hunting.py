@@ -101,6 +101,8 @@ def hunt(
         ending = Ending.INTERRUPTED
     collector.cut_begun(ending)
     found = results.in_plan_order([*kept, *collector.results])
+    if any(result.cut for result in found):  # pytest takes an interrupted worker for a crash
+        junit_files.write(folder, plan.runs, found)
     return Hunted(results=found, ending=ending if endings.not_made(plan, found) else Ending.NONE)
 
 

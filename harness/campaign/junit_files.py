@@ -140,6 +140,8 @@ def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) 
         ET.SubElement(case, "failure", message=text)
     elif text := run_outcomes.inconclusive(attempts):
         ET.SubElement(case, "error", message=text)
+    elif text := run_outcomes.skipped(attempts):
+        ET.SubElement(case, "skipped", message=text)
     ET.SubElement(case, "system-out").text = run_outcomes.story(attempts)
     return case
 

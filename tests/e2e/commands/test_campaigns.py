@@ -77,6 +77,9 @@ def test_a_budget_cuts_the_first_run_too(tmp_path: pathlib.Path) -> None:
     assert (code, document["verdict"]) == (20, "UNKNOWN"), output
     assert "ended before 1 of 1 kind of runs had one" in document["summary"]
     assert "CUT " in output
+    (junit,) = tmp_path.glob("reports/campaigns/*/junit.xml")
+    assert 'errors="0"' in junit.read_text(), "an interrupted worker is no crash"
+    assert "<skipped" in junit.read_text()
     assert "The last 1 nights" in (tmp_path / "summary.md").read_text()
 
 

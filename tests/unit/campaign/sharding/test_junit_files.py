@@ -79,6 +79,14 @@ def test_a_run_without_a_result_is_an_error() -> None:
         assert case.find("failure") is None
 
 
+def test_a_run_that_was_cut_is_skipped() -> None:
+    cut = shards.result(SUBJECT, verdict=None, cut=True, reason="the time budget ended")
+    (suite,) = ET.fromstring(junit_files.render([SUBJECT], [cut]))
+    (skipped,) = suite.iter("skipped")
+    assert skipped.get("message") == "the time budget ended"
+    assert [suite.get(name) for name in ("errors", "failures", "skipped")] == ["0", "0", "1"]
+
+
 def test_runs_that_were_not_made_have_no_case() -> None:
     other = campaign_plan.PlannedRun(number=9, scenario="s", title="s", repetition=0, seed=1)
     content = junit_files.render([SUBJECT, other], OUTCOMES[1])
