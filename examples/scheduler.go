@@ -2,7 +2,7 @@
 // a time, always from fresh lists. It knows whole devices of a node.
 //
 //	go build -o scheduler-go scheduler.go
-//	flake-hunt run pod-churn --subject 'command=./scheduler-go {kubeconfig} {scheduler_name}'
+//	flake-hunt test './scheduler-go {kubeconfig} {scheduler_name}'
 package main
 
 import (

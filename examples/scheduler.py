@@ -1,6 +1,6 @@
 """A scheduler for DRA of the standard library alone: one pod at a time, always from fresh lists.
 
-    flake-hunt run pod-churn --subject 'command=python scheduler.py {kubeconfig} {scheduler_name}'
+    flake-hunt test 'python scheduler.py {kubeconfig} {scheduler_name}'
 
 It knows whole devices of a node: no selectors, constraints, shares or counters. It is right because
 it never plans with old data. Any program in any language can take its place.

@@ -23,8 +23,8 @@ EPILOG = (
 )
 
 PANELS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Begin here": {"running.test_command": ("test",)},
     "Run": {
-        "running.test_command": ("test",),
         "running.hunt_command": ("hunt",),
         "running.run_command": ("run",),
         "running.explore_command": ("explore",),

@@ -1,7 +1,9 @@
 """Progress and closing table of a campaign."""
 
 import contextlib
+import os
 import pathlib
+import shlex
 from collections.abc import Callable, Iterator
 
 import rich.console
@@ -122,6 +124,9 @@ def print_campaign(
     console.print(f"[{style}]{document.verdict}[/] {shown}", soft_wrap=True)
     if not out.is_quiet:
         console.print(f"  {folder / campaign_folders.INDEX}", markup=False, soft_wrap=True)
+    if document.program is not None and not out.is_quiet:
+        reports = shlex.quote(os.path.relpath(folder.parent.parent))
+        console.print(f"  flake-hunt serve {reports}   shows it in the browser", markup=False)
 
 
 def _problems(problems: list[str]) -> list[str]:
