@@ -43,8 +43,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Most steps of a search in as many revisions on a straight line."""
     about: int = 0
     """Steps that are expected by now; 0: git has not said it."""
-    bads: int = 0
-    """Earlier steps whose revision was bad."""
+    invalid: int = 0
+    """Earlier steps with an INVALID run."""
     start: str = ""
     """Identifies the search; empty: there is none that git knows of."""
 
@@ -147,9 +147,9 @@ def _promise(step: Step) -> str:
 def _doubt(step: Step) -> str:
     """Return a warning where the search ends without evidence that the defect shows here."""
     is_last = step.start and step.number >= step.about
-    if step.bads or not is_last or step.sought == "first good":
+    if step.invalid or not is_last:
         return ""
-    return "; no revision was bad: test the bad end of the search with this command, too"
+    return "; no run of the search was INVALID: test its end with the defect by this command, too"
 
 
 def _percent(share: float) -> str:

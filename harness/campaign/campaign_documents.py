@@ -151,7 +151,11 @@ def document(
         exit_code=code,
         summary="; ".join(
             [
-                sentences.of_table(table, plan.program.title if plan.program else ""),
+                sentences.of_table(
+                    table,
+                    plan.program.title if plan.program else "",
+                    ends_at_first=plan.exit_first,
+                ),
                 *_bounds(table, bounds),
                 *(_answers(decided) if plan.until_decided else ()),
                 *_counted(problems),

@@ -24,8 +24,15 @@ class GitBisection:
     """Most steps, on a straight line between the ends."""
     about: int
     """Steps that are expected by now."""
-    bads: int
+    news: int
     """Steps whose revision was marked with the new term: bad, unless the user chose another."""
+
+    def known(self, sought: bisection.Sought) -> dict[str, int | str]:
+        """Return the fields of a step that are known."""
+        olds = self.number - 1 - self.news
+        invalid = self.news if sought == "first bad" else olds
+        known = {"number": self.number, "steps": self.steps, "about": self.about}
+        return {"start": self.start, "invalid": invalid, **known}
 
 
 def read() -> GitBisection | None:
@@ -40,7 +47,7 @@ def read() -> GitBisection | None:
         number=done + 1,
         steps=bisection.steps_for(_revisions(ends, new)),
         about=done + bisection.steps_for(_revisions([*ends, *judged], new)),
-        bads=sum(term == new for term, _ in judged),
+        news=sum(term == new for term, _ in judged),
     )
 
 

@@ -1,6 +1,7 @@
 """The one sentence of a campaign: what it says of the tested program, in figures that are true.
 
-A rate without any failure has its exact one-sided bound, any other one its exact interval.
+A rate without any failure has its exact one-sided bound, any other one its exact interval; it has
+none if the failure itself ended the campaign, which would make it look higher.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,10 +13,14 @@ from harness.history import subject_names
 from harness.statistics import rates
 
 
-def of_table(table: Sequence[results.Row], title: str = "") -> str:
-    """Return the figures of a campaign; `title` names the program, empty: the subjects do."""
+def of_table(table: Sequence[results.Row], title: str = "", *, ends_at_first: bool = False) -> str:
+    """Return the figures of a campaign; `title` names the program, empty: the subjects do.
+
+    `ends_at_first`: the first failure ends the campaign.
+    """
     tested = results.of_purpose(table, Purpose.SUBJECT)
-    parts = [f"{title or _subjects(tested)}: {_found(tested)}", *_others(table)]
+    found = _found(tested, ends_at_first=ends_at_first)
+    parts = [f"{title or _subjects(tested)}: {found}", *_others(table)]
     return "; ".join(parts)
 
 
@@ -27,7 +32,7 @@ def _subjects(tested: Sequence[results.Row]) -> str:
     return ", ".join(names)
 
 
-def _found(tested: Sequence[results.Row]) -> str:
+def _found(tested: Sequence[results.Row], *, ends_at_first: bool) -> str:
     """Return what was violated in how many runs, and where first."""
     runs = [run for row in tested for run in row.runs if run.verdict in _CONCLUSIVE]
     bad = [run for run in runs if run.is_violated]
@@ -40,7 +45,8 @@ def _found(tested: Sequence[results.Row]) -> str:
         return f"no double allocation in {made} (95 %: under {under} % of runs)"
     low, high = map(_percent, rate.interval)
     share = f"in {len(bad)} of {verdicts.counted(len(runs), 'run')}"
-    return f"{_violations(bad)} {share} (95 %: {low} to {high} % of runs), first in {_first(bad)}"
+    interval = "" if ends_at_first else f" (95 %: {low} to {high} % of runs)"
+    return f"{_violations(bad)} {share}{interval}, first in {_first(bad)}"
 
 
 _CONCLUSIVE = (verdicts.Verdict.VALID, verdicts.Verdict.INVALID)

@@ -87,12 +87,12 @@ class BisectOptions:
         from harness.campaign import bisection, git_bisections, sequential_stopping
 
         question = sequential_stopping.question(self.until_decided) or bisection.QUESTION
+        sought: bisection.Sought = "first bad" if self.bisect else "first good"
         found = git_bisections.read()
-        known = dataclasses.asdict(found) if found else {}
-        steps = {"steps": self.bisect_steps} if self.bisect_steps else {}
-        step = bisection.step(
-            question, "first bad" if self.bisect else "first good", **(known | steps)
-        )
+        known = found.known(sought) if found else {}
+        if self.bisect_steps:
+            known["steps"] = self.bisect_steps
+        step = bisection.step(question, sought, **known)
         bisection.require(step, sequential_stopping.RUNS_MAX // 2)
         return step
 

@@ -107,7 +107,7 @@ def test_git_needs_as_many_steps_as_the_logarithm(revisions: int, steps: int) ->
 
 
 def test_a_line_says_what_git_is_told_and_why() -> None:
-    step = Step(rate=0.3, confidence=0.95, steps=4, number=3, about=4, bads=1, start="x")
+    step = Step(rate=0.3, confidence=0.95, steps=4, number=3, about=4, invalid=1, start="x")
     valid = [bisection.Counted(rate=rates.Rate(0, 13))]
     assert bisection.sentence(step, valid, 0) == (
         "step 3 of about 4: good: 13 of 13 runs VALID; a defect that shows in 30 % of runs would have been missed with "
@@ -131,14 +131,14 @@ def test_a_search_for_a_fix_says_fixed() -> None:
     assert bisection.sentence(step, valid, 0).startswith("a step of at most 3: ")
 
 
-def test_a_search_that_met_no_bad_revision_says_so_at_its_last_step() -> None:
+def test_a_search_without_any_failure_says_so_at_its_last_step() -> None:
     def said(**more: int) -> bool:
         step = Step(rate=0.3, confidence=0.95, steps=4, start="x", about=4, **more)
-        return "no revision was bad" in bisection.sentence(step, [], 0)
+        return "no run of the search was INVALID" in bisection.sentence(step, [], 0)
 
     assert said(number=4)
     assert not said(number=3)
-    assert not said(number=4, bads=1)
+    assert not said(number=4, invalid=1)
 
 
 def test_a_search_that_would_need_too_many_runs_is_refused() -> None:

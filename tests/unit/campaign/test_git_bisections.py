@@ -26,7 +26,7 @@ def eleven(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def figures() -> tuple[int, int, int, int] | None:
     found = git_bisections.read()
-    return (found.number, found.steps, found.about, found.bads) if found else None
+    return (found.number, found.steps, found.about, found.news) if found else None
 
 
 def test_a_search_is_read_step_by_step_and_skips_are_no_steps(eleven: None) -> None:
@@ -41,7 +41,7 @@ def test_a_search_is_read_step_by_step_and_skips_are_no_steps(eleven: None) -> N
     git("bisect", "good")
     found = git_bisections.read()
     assert found is not None
-    assert (found.number, found.steps, found.bads) == (3, 4, 1)
+    assert (found.number, found.steps, found.news) == (3, 4, 1)
     assert start is not None
     assert start.start == found.start
     git("bisect", "reset")
@@ -57,6 +57,9 @@ def test_ends_that_come_one_by_one_and_other_terms_are_read_alike(eleven: None) 
     assert figures() == (1, 4, 4, 0)
     git("bisect", "fixed")
     assert figures() == (2, 4, 4, 1)
+    found = git_bisections.read()
+    assert found is not None
+    assert (found.known("first good")["invalid"], found.known("first bad")["invalid"]) == (0, 1)
 
 
 def test_without_git_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -266,7 +266,7 @@ def test_a_step_ends_the_campaign(
 def test_a_step_has_an_exit_code_and_a_line(
     tmp_path: pathlib.Path, outcomes: list[Verdict | None], caught: int, code: int, words: str
 ) -> None:
-    stepped = msgspec.structs.replace(plan(runs=10, question=""), bisect_step=STEP)
+    stepped = msgspec.structs.replace(plan(runs=10, question=""), bisect_step=STEP, exit_first=True)
     found = [*in_order(outcomes), *controls(10)[:caught]]
     found += [
         msgspec.structs.replace(run, verdict=V, double_allocations=0)
@@ -275,3 +275,4 @@ def test_a_step_has_an_exit_code_and_a_line(
     document = campaign_documents.document(results.rows(found), stepped, tmp_path)
     assert document.exit_code == code
     assert document.notes[0].startswith(words)
+    assert "% of runs), first in" not in document.summary  # where a failure ended the runs
