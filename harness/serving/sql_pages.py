@@ -30,7 +30,7 @@ EXAMPLES = {
     "holds by run": EXAMPLE,
     "double allocations": "select * from exclusivity where double_allocations > 0",
     "slowest API calls": "select verb, resource, count(*) as calls,\n"
-    "  max(ended_ts_ns - begun_ts_ns) / 1e6 as slowest_ms\n"
+    "  max(ended_ts_ns - started_ts_ns) / 1e6 as slowest_ms\n"
     "from operations group by all order by slowest_ms desc",
 }
 

@@ -36,6 +36,13 @@ def test_an_answer_is_a_table(client: served_reports.Client) -> None:
     assert statement in text
 
 
+@pytest.mark.parametrize("statement", sql_pages.EXAMPLES.values())
+def test_the_examples_of_the_page_can_be_asked(statement: str, client) -> None:
+    code, text = asked(client, statement, text="bad")
+    assert code == 200
+    assert cells(text)
+
+
 def test_runs_may_be_named(client: served_reports.Client) -> None:
     named = [("run", "pods/20260101T000000Z-good"), ("run", "pods/20260102T000000Z-bad")]
     body = urllib.parse.urlencode([("statement", "select count(*) from runs"), *named])
