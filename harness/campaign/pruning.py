@@ -66,6 +66,8 @@ class Pruning(msgspec.Struct, frozen=True, kw_only=True):
     """False: nothing was removed yet."""
     within: int
     """Number of campaigns within the limits."""
+    failed: int = 0
+    """Number of others that stay because of runs that were not as expected."""
     bytes: int
     """Bytes on disk that the removal frees."""
     campaigns: list[PrunedCampaign]
@@ -107,6 +109,7 @@ def planned(reports: pathlib.Path, limits: Limits, *, with_failed: bool = False)
         reports=str(reports.resolve()),
         limits=limits,
         within=len(staying),
+        failed=sum(bool(item.stays) for item in pruned),
         bytes=sum(item.bytes for item in some),
         campaigns=some,
     )

@@ -88,6 +88,31 @@ def test_the_first_run_that_is_not_as_expected_ends_it(
     assert "another run ended the campaign (--exit-first)" in text
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"minutes": 60.0, "deadline_ns": clocks.monotonic_ns() + 3600 * 10**9},
+        {"until_decided": "0.5@0.9"},
+        {"keep": 0},
+        {"failed_in": "another", "selection": ["only some"]},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_it_goes_together_with_the_other_options(
+    tmp_path: pathlib.Path,
+    made: dict[int, list[results.RunResult]],
+    changes: dict[str, object],
+) -> None:
+    made[2] = [shards.violated(RUNS[1])]
+    found = hunt(tmp_path, **changes)
+    said = campaign_documents.document(
+        results.rows(found.results), plan(**changes), tmp_path, ending=found.ending
+    )
+    assert (len(found.results), said.verdict, said.exit_code) == (2, "INVALID", 10)
+    assert "so that 4 of 6 planned runs were not made" in said.summary
+    assert "budget" not in said.summary
+
+
 def test_a_control_that_is_caught_by_its_next_attempt_ends_nothing(
     tmp_path: pathlib.Path, made: dict[int, list[results.RunResult]]
 ) -> None:
