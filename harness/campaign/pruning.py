@@ -66,7 +66,7 @@ class Pruning(msgspec.Struct, frozen=True, kw_only=True):
     """False: nothing was removed yet."""
     within: int
     """Number of campaigns within the limits."""
-    failed: int = 0
+    staying: int = 0
     """Number of others that stay because of runs that were not as expected."""
     bytes: int
     """Bytes on disk that the removal frees."""
@@ -101,15 +101,15 @@ def planned(reports: pathlib.Path, limits: Limits, *, with_failed: bool = False)
     """
     found = list(_campaigns(reports))
     beyond = [item for item in _beyond(found, limits) if not _may_be_under_way(item.folder)]
-    staying = [item for item in found if item not in beyond]
-    needed = {place for item in staying for place in _places_of_results(item.folder)}
+    within = [item for item in found if item not in beyond]
+    needed = {place for item in within for place in _places_of_results(item.folder)}
     pruned = [_pruned(item, needed, with_failed=with_failed) for item in beyond]
     some = [item for item in pruned if item.bytes]
     return Pruning(
         reports=str(reports.resolve()),
         limits=limits,
-        within=len(staying),
-        failed=sum(bool(item.stays) for item in pruned),
+        within=len(within),
+        staying=sum(bool(item.stays) for item in pruned),
         bytes=sum(item.bytes for item in some),
         campaigns=some,
     )

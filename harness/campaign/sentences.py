@@ -20,8 +20,9 @@ def of_table(table: Sequence[results.Row], title: str = "", *, ends_at_first: bo
     """
     tested = results.of_purpose(table, Purpose.SUBJECT)
     found = _found(tested, ends_at_first=ends_at_first)
-    parts = [f"{title or _subjects(tested)}: {found}", *_others(table)]
-    return "; ".join(parts)
+    is_about_one = bool(tested or title) or not table  # and not of hazards or controls alone
+    first = [f"{title or _subjects(tested)}: {found}"] if is_about_one else []
+    return "; ".join([*first, *_others(table)])
 
 
 def _subjects(tested: Sequence[results.Row]) -> str:

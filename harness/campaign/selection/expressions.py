@@ -59,7 +59,7 @@ def select(plan: campaign_plan.CampaignPlan, text: str) -> campaign_plan.Campaig
     if len(chosen) == len(plan.runs):
         return plan
     numbered = [msgspec.structs.replace(run, number=at) for at, run in enumerate(chosen, start=1)]
-    said = f"only {len(chosen)} of {len(plan.runs)} planned runs were to be made: -k {text!r}"
+    said = f"only {len(chosen)} of {len(plan.runs)} planned runs were to be made (-k {text!r})"
     return msgspec.structs.replace(plan, runs=numbered, selection=[*plan.selection, said])
 
 

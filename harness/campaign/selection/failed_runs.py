@@ -13,6 +13,7 @@ import msgspec
 
 from harness import clocks, errors
 from harness.campaign import campaign_plan, results
+from harness.checks import verdicts
 from harness.history import campaign_folders, files, report_folders, subject_names
 
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -110,8 +111,10 @@ def told(earlier: Campaign) -> str:
     made = len({result.number for result in earlier.made if not result.cut})
     name, failed, planned = earlier.folder.name, len(earlier.failed), len(earlier.plan.runs)
     if not failed:
-        return f"nothing failed in {made} runs of {name}, so all {planned} were to be made again"
-    return f"only what failed in {name}, {failed} of {planned} runs, was to be made again"
+        runs = verdicts.counted(made, "run")
+        return f"nothing failed in {runs} of {name}, so all of it was to be made again"
+    runs = verdicts.counted(planned, "run")
+    return f"only what failed in {name}, {failed} of {runs}, was to be made again"
 
 
 def _as_they_are_now(

@@ -78,7 +78,7 @@ def test_what_was_not_as_expected_stays_with_its_evidence_and_its_campaign(
     assert all(retention.of_run(directories.RunDirectory(place)) for place in emptied)
     assert old_campaigns.left(tmp_path) == NAMES[:2]
     again = prune(tmp_path, campaigns=1)
-    assert (again.campaigns, again.within, again.failed) == ([], 1, 1), "nothing more to free"
+    assert (again.campaigns, again.within, again.staying) == ([], 1, 1), "nothing more to free"
     prune(tmp_path, campaigns=1, with_failed=True)
     assert old_campaigns.left(tmp_path) == NAMES[1:2]
     assert not any(place.exists() for place in places)

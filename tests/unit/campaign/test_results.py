@@ -232,3 +232,10 @@ def test_results_have_the_order_of_the_plan() -> None:
     ]
     ordered = [(result.number, result.attempt) for result in results.in_plan_order(found)]
     assert ordered == [(1, 0), (2, 0), (2, 1), (3, 0)]
+
+
+def test_a_campaign_of_controls_alone_says_nothing_of_a_subject() -> None:
+    table = results.rows([run(INVALID, control="defect")])
+    assert sentences.of_table(table) == "1 of 1 controls caught"
+    assert sentences.of_table([]) == "no subject: no run was conclusive"
+    assert sentences.of_table(table, "mine 1.2").startswith("mine 1.2: no run was conclusive; ")

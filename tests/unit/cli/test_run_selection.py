@@ -38,7 +38,7 @@ def test_its_json_has_what_another_start_with_the_seed_would_make(flake_hunt: An
     _, out, _ = flake_hunt(*DRY, "--seed", 7, "-k", "hazard", "--output", "json")
     made = json.loads(out)
     assert [(run["purpose"], run["hypothesis"]) for run in made["runs"]] == [("hazard", "H1")] * 2
-    assert made["selection"] == ["only 2 of 4 planned runs were to be made: -k 'hazard'"]
+    assert made["selection"] == ["only 2 of 4 planned runs were to be made (-k 'hazard')"]
     _, out, _ = flake_hunt(*DRY, "--seed", 7, "--output", "json")
     all_seeds = {run["seed"] for run in json.loads(out)["runs"]}
     assert {run["seed"] for run in made["runs"]} < all_seeds
@@ -109,7 +109,7 @@ def test_a_plan_for_many_machines_has_the_chosen_runs(flake_hunt: Any, here: pat
     code, _, _ = flake_hunt("plan", "answer-lost", "-k", "remedy", "--shards", 2, "-o", "p.json")
     made = sharded_plans.read(here / "p.json")
     assert (code, [run.purpose for run in made.runs]) == (0, ["remedy"] * 2)
-    assert made.selection == ["only 2 of 4 planned runs were to be made: -k 'remedy'"]
+    assert made.selection == ["only 2 of 4 planned runs were to be made (-k 'remedy')"]
 
 
 def test_a_test_of_a_program_takes_the_same_options(flake_hunt: Any, here: pathlib.Path) -> None:

@@ -107,8 +107,8 @@ def _row(item: "pruning.PrunedCampaign") -> tuple[str, str, str]:
 def _sum(found: "pruning.Pruning") -> str:
     """Return how much is freed, and what to do next."""
     stay = f"{outputs.counted(found.within, 'campaign')} within the limits"
-    if found.failed:
-        stay += f", and {found.failed} of the others with runs that failed (--with-failed)"
+    if found.staying:
+        stay += f", and {found.staying} of the others with runs that failed (--with-failed)"
     if not found.campaigns:
         return f"Nothing to remove; what stays: {stay}."
     size = f"{found.bytes / 2**20:.1f} MiB of {outputs.counted(len(found.campaigns), 'campaign')}"

@@ -70,7 +70,7 @@ def test_what_is_selected(text: str, expected: list[int]) -> None:
 def test_chosen_runs_are_numbered_from_one_and_the_plan_says_that_they_are_chosen() -> None:
     made = expressions.select(plan(), "hazard")
     assert [run.number for run in made.runs] == [1, 2, 3]
-    assert made.selection == ["only 3 of 6 planned runs were to be made: -k 'hazard'"]
+    assert made.selection == ["only 3 of 6 planned runs were to be made (-k 'hazard')"]
     for text in (" ", "not H3 or H3"):
         assert expressions.select(plan(), text) == plan(), "nothing is left out"
 
