@@ -117,6 +117,11 @@ def unexamined(
     return [run for key, run in kinds.items() if key not in made]
 
 
+def are_needed(left: Iterable[campaign_plan.PlannedRun]) -> bool:
+    """Return whether a campaign without these runs is UNKNOWN: no answer of a hazard decides."""
+    return any(run.purpose is not Purpose.ASKED for run in left)
+
+
 def summary(
     left: Sequence[object], plan: campaign_plan.CampaignPlan, *, ending: Ending, not_made: int
 ) -> Iterator[str]:

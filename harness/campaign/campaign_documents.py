@@ -138,7 +138,7 @@ def document(
     of_bounds = threshold_results.worst(bounds)
     is_broken = code in results.ERRORS and of_bounds is not verdicts.Verdict.INVALID
     verdict = verdicts.worst([results.verdict(table), of_bounds])
-    is_partial = bool(problems or left) or ending is Ending.FIRST
+    is_partial = bool(problems) or budgets.are_needed(left) or ending is Ending.FIRST
     if is_partial or any(item.answer is Answer.UNDECIDED for item in decided):
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
     code = code if is_broken else verdict.exit_code

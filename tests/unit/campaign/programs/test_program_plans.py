@@ -136,6 +136,12 @@ def test_a_budget_begins_with_the_controls_and_asks_twice() -> None:
     assert titles(plan, Purpose.SUBJECT).count("pod-churn") > 2
 
 
+def test_a_hazard_for_which_there_was_no_time_does_not_make_unknown() -> None:
+    runs = planned(MINE).runs
+    assert not budgets.are_needed([run for run in runs if run.purpose is Purpose.ASKED])
+    assert budgets.are_needed(runs)
+
+
 def test_a_plan_for_machines_has_the_program(tmp_path: pathlib.Path) -> None:
     made = sharded_plans.make(planned(MINE), shards=2, durations={})
     sharded_plans.write(tmp_path / "plan.json", made)
