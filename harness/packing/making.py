@@ -62,17 +62,19 @@ def make(paths: Sequence[pathlib.Path], *, limit: int, is_redacted: bool = False
     if is_redacted:
         chosen = _redacted(chosen)
     pack = _pack(chosen)
-    if len(pack.content) > limit:
-        chosen = smaller(chosen)
-        pack = _pack(chosen)
+    whole = chosen
+    for level in smaller_runs.LEVELS:
+        if len(pack.content) > limit:
+            chosen = _smaller(whole, level)
+            pack = _pack(chosen)
     if len(pack.content) > limit:
         raise errors.UsageError(_too_large(chosen, len(pack.content), limit))
     return pack
 
 
-def smaller(chosen: _Chosen) -> _Chosen:
+def _smaller(chosen: _Chosen, level: int) -> _Chosen:
     """Return the same without what can be made again, and compressed as far as it can be."""
-    runs = [smaller_runs.smaller(run) for run in chosen.runs]
+    runs = [smaller_runs.smaller(run, level) for run in chosen.runs]
     without = [f"{run.path}: {smaller_runs.LEFT_OUT}" for run in runs]
     return dataclasses.replace(chosen, runs=runs, left_out=[*chosen.left_out, *without])
 
@@ -124,11 +126,14 @@ def _add(chosen: _Chosen, path: pathlib.Path, left: int) -> int:
 
 
 def _rank(result: campaign_folders.Result) -> tuple[int, int]:
-    """Return the place of a run: what counts most in the campaign's verdict comes first."""
+    """Return the place of a run: the ones that count most in the campaign's verdict come first.
+
+    A run that the campaign's end cut off counts nowhere.
+    """
     order = ("INVALID", "UNKNOWN", "VALID")
     verdict = order.index(result.verdict) if result.verdict in order else len(order)
     purpose = _PURPOSES.index(result.purpose) if result.purpose in _PURPOSES else len(_PURPOSES)
-    return purpose, verdict
+    return purpose + result.cut * len(_PURPOSES), verdict
 
 
 # ------------------------------------------------------------------------------- the file

@@ -6,42 +6,57 @@ far as possible, and manifest.json lists the files as they are then.
 
 import io
 from collections.abc import Iterator
+from typing import IO
 
-from harness.history import journal_reader, zstd_frames
+from harness.history import compressed_files, journal_reader, zstd_frames
 from harness.packing import contents, staging
 
-LEVEL = 19
-"""A tenth to a fifth less than the level of runs, for about a second a megabyte."""
+LEVELS = (15, 19)
+"""Levels that are tried one after the other: a run's journals become a twentieth smaller, for
+0.05 s a megabyte of their content, and then a sixth, for half a second."""
 LEFT_OUT = "its timeline, trace.json, which flake-hunt report RUN_DIR makes again"
 _PIECE = 2**20
 
 
-def smaller(run: contents.RunContent) -> contents.RunContent:
+def smaller(run: contents.RunContent, level: int) -> contents.RunContent:
     """Return the run with smaller files, and with the verdict on these.
 
     Raises UsageError if that would be another verdict.
     """
-    files = {name: _smaller(name, data) for name, data in run.files.items()}
+    files = dict(_smaller(name, data, level) for name, data in run.files.items())
     with staging.staged(files) as directory:
         sealed = staging.sealed(run, directory)
     kept = {name: data for name, data in sealed.files.items() if not name.startswith("trace.json")}
     return contents.with_files(sealed, kept)
 
 
-def _smaller(name: str, data: bytes) -> bytes:
-    if not name.endswith(zstd_frames.SUFFIX):
-        return data
+def _smaller(name: str, data: bytes, level: int) -> tuple[str, bytes]:
+    """Return a file of a run, compressed as far as possible if it is a journal or a log."""
+    if not _is_compressible(name, data):
+        return name, data
+    compressed_name = name.removesuffix(zstd_frames.SUFFIX) + zstd_frames.SUFFIX
     try:
-        compressed = b"".join(_frames(data))
+        compressed = b"".join(_frames(_opened(name, data), level))
     except (zstd_frames.FrameError, EOFError):
-        return data
-    return min(compressed, data, key=len)
+        return name, data
+    return min((compressed_name, compressed), (name, data), key=lambda found: len(found[1]))
 
 
-def _frames(data: bytes) -> Iterator[bytes]:
-    """Yield frames of the same content; the last line has one of its own, as it had."""
-    compressor = zstd_frames.Compressor(level=LEVEL)
-    content, rest = zstd_frames.decompressing(io.BytesIO(data), buffer=_PIECE), b""
+def _is_compressible(name: str, data: bytes) -> bool:
+    is_large = len(data) >= compressed_files.LEAST_BYTES
+    is_record = name.endswith(".jsonl") or (name.startswith("audit/") and not name.endswith(".gz"))
+    return name.endswith(zstd_frames.SUFFIX) or (is_record and is_large)
+
+
+def _opened(name: str, data: bytes) -> IO[bytes]:
+    file = io.BytesIO(data)
+    is_compressed = name.endswith(zstd_frames.SUFFIX)
+    return zstd_frames.decompressing(file, buffer=_PIECE) if is_compressed else file
+
+
+def _frames(content: IO[bytes], level: int) -> Iterator[bytes]:
+    """Yield frames of the content; the last line has one of its own, as runs write it."""
+    compressor, rest = zstd_frames.Compressor(level=level), b""
     while piece := content.read(_PIECE):
         rest += piece
         yield compressor.append(rest[: -journal_reader.TRAILER_MAX])

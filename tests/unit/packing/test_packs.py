@@ -1,5 +1,6 @@
 """Packs are the same bytes for the same runs, are judged as the runs are, and fit."""
 
+import io
 import json
 import pathlib
 import shutil
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.packing import making, pack_index
+from harness.checks import judging
+from harness.history import compressed_files, manifests, zstd_frames
+from harness.packing import contents, making, pack_index, smaller_runs
 from harness.report import publishing
 from tests.histories import archives
 from tests.support.called_commands import FlakeHunt
@@ -166,6 +169,23 @@ def test_what_does_not_fit_loses_its_timeline_first_and_nothing_that_is_needed(
     assert everything - kept == {"s/one/trace.json"}
     with pytest.raises(errors.UsageError, match=r"expected at most .* but what the verdict needs"):
         making.make([made.path], limit=1000)
+
+
+def test_records_are_compressed_further_and_stay_the_same(tmp_path: pathlib.Path) -> None:
+    made = packed.run(tmp_path, "one", "VALID")
+    lines = b"".join(b"%d of 99999, and more of it\n" % number for number in range(99999))
+    made.log("scheduler").write_bytes(lines)
+    compressed_files.compress(made.log("scheduler"))
+    manifests.write(made, run_id="one")
+    publishing.publish(judging.examine(made))
+    run = contents.of_run(made.path)
+    found = smaller_runs.smaller(run, smaller_runs.LEVELS[0])
+    name = "logs/scheduler.log.zst"
+    assert len(found.files[name]) < len(run.files[name])
+    with zstd_frames.decompressing(io.BytesIO(found.files[name])) as file:
+        assert file.read() == lines
+    assert run.files.keys() - found.files.keys() == {"trace.json"}
+    assert found.judgement.verdict == run.judgement.verdict
 
 
 def test_what_cannot_be_packed(flake_hunt: Any, tmp_path: pathlib.Path) -> None:

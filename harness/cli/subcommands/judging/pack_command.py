@@ -54,10 +54,12 @@ def pack(
     too: it is packed only if its verdict and its violations are those of the run.
     """
     from harness import writing
+    from harness.cli.terminal import displaying
 
     _require_new(into, is_forced=force)
     with outputs.chosen(quiet=quiet) as out:
-        made = _made(directory, limit_mb, is_redacted=redact)
+        with displaying.status("judging and packing", out):
+            made = _made(directory, limit_mb, is_redacted=redact)
         target = into or pathlib.Path(f"{made.name}.zip")
         _require_new(target, is_forced=force)
         writing.replace(target, made.content)
