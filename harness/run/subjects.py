@@ -7,6 +7,7 @@ command lines.
 
 import dataclasses
 import pathlib
+import shlex
 from collections.abc import Sequence
 
 from harness import errors, placeholders, suggestions
@@ -26,6 +27,8 @@ from harness.subject import remedies as known_remedies
 
 SCHEDULER_NAME = "flake-hunt"
 """Default `schedulerName`; further schedulers get a number as suffix."""
+UNTOLD_NAME = "default-scheduler"
+"""`schedulerName` for a program whose command line has no {scheduler_name}: that of Kubernetes."""
 PROCESS = "scheduler"
 """Process name of the first scheduler; further ones get a number as suffix."""
 BINDING_TIMEOUT_SINCE = (1, 35)
@@ -260,10 +263,16 @@ def _resolved(
     scheduler: subject_specs.AnyScheduler, number: int, folder: str
 ) -> subject_specs.AnyScheduler:
     default = SCHEDULER_NAME if number == 0 else f"{SCHEDULER_NAME}-{number + 1}"
+    if isinstance(scheduler, subject_specs.CommandScheduler) and not _is_told_its_name(scheduler):
+        default = UNTOLD_NAME
     changes: dict[str, object] = {"scheduler_name": scheduler.scheduler_name or default}
     if isinstance(scheduler, subject_specs.KubeScheduler):
         changes["binary"] = str(kube_scheduler(scheduler.binary, folder))
     return scheduler.model_copy(update=changes)
+
+
+def _is_told_its_name(scheduler: subject_specs.CommandScheduler) -> bool:
+    return any("{scheduler_name}" in word for word in scheduler.command)
 
 
 def kube_scheduler(chosen: str, folder: str) -> pathlib.Path:
@@ -283,6 +292,11 @@ def _require_usable(scheduler: subject_specs.AnyScheduler, on: interfaces.Capabi
         binaries.program(scheduler.command[0])
         for word in scheduler.command:
             scheduler_commands.check_placeholders(word)
+        if on.scheduler and scheduler.scheduler_name == UNTOLD_NAME:
+            raise errors.UsageError(
+                f"expected {{scheduler_name}} in the command {shlex.join(scheduler.command)!r}, because the cluster's own "
+                f"scheduler schedules the pods of {UNTOLD_NAME}: give the program a name by it"
+            )
 
 
 def versions(subject: subject_specs.SubjectSpec) -> dict[str, str]:
@@ -297,7 +311,7 @@ def versions(subject: subject_specs.SubjectSpec) -> dict[str, str]:
             version = binaries.version(path)
             if binaries.is_of_kubernetes(path):
                 binaries.require_new_enough(path, version, name="kube-scheduler")
-            known[name] = f"kube-scheduler {version}"
+            known[name] = f"kube-scheduler {binaries.whole_version(path)}"
         elif isinstance(scheduler, subject_specs.CommandScheduler) and scheduler.version_command:
             program, *arguments = scheduler.version_command
             known[name] = binaries.version(binaries.program(program), arguments)

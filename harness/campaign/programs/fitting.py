@@ -102,6 +102,8 @@ def _misfit(program: tested_programs.TestedProgram, scenario: specs.Scenario) ->
         return f"its faults hit watches of {' and '.join(sorted(unseen))}, which the program only lists"
     if len(scenario.subject.schedulers) > 1 and program.kind != "kube-scheduler":
         return "it has several schedulers, which elect a leader as kube-scheduler does"
+    if program.kind == "command" and (needed := features.needed(scenario)):
+        return f"not every scheduler knows {', '.join(needed)}: name the scenario if this one does"
     return ""
 
 

@@ -63,15 +63,8 @@ def _of_kube_scheduler(words: str, more: str) -> str:
 
 
 def _of_command(words: Sequence[str], more: str) -> str:
-    """Return a stranger's command. Raises UsageError if it cannot learn whose pods are its own."""
+    """Return a stranger's command. Raises UsageError for one that cannot be started."""
     executables.require(words[0])
-    found = {name for word in words for name in placeholders.names(word, of="the program's")}
-    if "scheduler_name" not in found:
-        raise errors.UsageError(
-            f"expected {{scheduler_name}} among the words of {shlex.join(words)!r}, so that it schedules the pods of the "
-            f"test: flake-hunt test '{shlex.join(words)} --kubeconfig {{kubeconfig}} --name {{scheduler_name}}', with the "
-            "flags that it has for them"
-        )
     for word in words:
         scheduler_commands.check_placeholders(word)
     return f"command={shlex.join(words)}{more}"
@@ -93,7 +86,7 @@ def _named(scheduler: subject_specs.AnyScheduler, folder: str) -> tuple[str, str
         executables.require(str(path))
         version = binaries.version(path)
         binaries.require_new_enough(path, version, name=KUBE_SCHEDULER)
-        return KUBE_SCHEDULER, version.removeprefix("v")
+        return KUBE_SCHEDULER, binaries.whole_version(path).removeprefix("v")
     if isinstance(scheduler, subject_specs.CommandScheduler):
         words = subject_names.words_of_program(scheduler.command)
         return pathlib.PurePath(words[-1]).name, program_versions.of_command(scheduler.command)

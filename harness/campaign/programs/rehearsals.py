@@ -11,7 +11,7 @@ from harness.checks import verdict_files
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories, last_words
 from harness.model import naming
-from harness.run import run_plan, runs
+from harness.run import run_plan, runs, subjects
 from harness.scenario import loading, profiles
 
 TIMEOUT_S = 20
@@ -89,7 +89,8 @@ def _failed(
     hint = (
         "pass flags on after --, as in -- --v=4"
         if program.kind == "kube-scheduler"
-        else "check how it takes {kubeconfig}, which KUBECONFIG names too, and {scheduler_name}"
+        else "check how it takes {kubeconfig}, which KUBECONFIG names too, and {scheduler_name}, without which its pods are "
+        f"those of {subjects.UNTOLD_NAME}"
     )
     return errors.UsageError(
         f"expected {program.title} to bind one pod with one claim on an embedded cluster, but {what}; "

@@ -47,7 +47,8 @@ class TestedProgram(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> list[str]:
         """The features that were not tried, and the scenarios that were left out, with reasons."""
-        untried = f"not tried: {', '.join(self.not_tried)} (--all tries more)"
+        more = "name a scenario with them" if self.kind == "command" else "--all tries more"
+        untried = f"not tried: {', '.join(self.not_tried)} ({more})"
         return [
             *([untried] if self.not_tried else []),
             *(f"left out: {item.scenario}: {item.reason}" for item in self.left_out),

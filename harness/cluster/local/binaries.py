@@ -29,6 +29,11 @@ REMEDY = (
     f"--binaries, {BINARIES_VARIABLE} or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/NAME)"
 )
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+_WHOLE_VERSION = re.compile(r"v\d+\.\d+\.\d+[\w.+-]*")
+_UNSTAMPED = "v0.0.0"
+"""The version of a program of Kubernetes that was built without one, by `go build` alone."""
+_EMULATED = re.compile(r"kube=[\d.]+\(default:(\d+\.\d+)\)")
+"""The release in its help, since 1.31: it is compiled in."""
 _SOME_VERSION = re.compile(r"v?\d+(\.\d+){1,2}")
 
 
@@ -126,13 +131,24 @@ def _executable(path: pathlib.Path) -> pathlib.Path:
 def version(path: pathlib.Path, arguments: Sequence[str] = ("--version",)) -> str:
     """Return the first version in a binary's output, as `v1.36.4`.
 
-    Raises UsageError for a binary that does not run on this machine.
+    A build without a version has the release that its help names, as `v1.37.0`. Raises UsageError
+    for a binary that does not run on this machine.
     """
     output = _output(path, arguments)
     match = _VERSION.search(output)
     if not match:
         raise _prints_no_version(path, output, 0)
-    return f"v{match.group(1)}.{match.group(2)}.{match.group(3)}"
+    found = f"v{match.group(1)}.{match.group(2)}.{match.group(3)}"
+    release = _EMULATED.search(_output(path, ("--help",))) if found == _UNSTAMPED else None
+    return f"v{release.group(1)}.0" if release else found
+
+
+def whole_version(path: pathlib.Path) -> str:
+    """Return a version for people, with what makes it one build: `v1.37.0-alpha.1.9+a1b2`."""
+    found = _WHOLE_VERSION.search(_output(path, ("--version",)))
+    if found is None or not found[0].startswith(_UNSTAMPED):
+        return found[0] if found else version(path)
+    return version(path).removesuffix(".0") + "-unstamped"
 
 
 def is_of_kubernetes(path: pathlib.Path) -> bool:

@@ -85,6 +85,15 @@ def test_what_must_be_invalid_is_green_and_comes_after_the_subject(tmp_path: pat
     assert "expected" in page.texts
 
 
+def test_a_program_of_others_may_have_a_hazard_or_not(tmp_path: pathlib.Path) -> None:
+    asked = {"settings": {"known_to_fail": "H1"}, "subject": "kube-scheduler"}
+    for verdict in ("VALID", "INVALID", "UNKNOWN"):
+        archives.run(tmp_path, verdict, verdict, changes=asked)
+    page = _page(tmp_path)
+    assert {"✓ H1, shown", "✓ H1, not shown"} <= set(page.texts)
+    assert _classes(page).count("no") == 0
+
+
 def test_what_is_not_as_expected_is_not_green(tmp_path: pathlib.Path) -> None:
     archives.run(tmp_path, "bad", "INVALID")
     archives.run(tmp_path, "missed", "VALID", changes={"defects": ["gather-not-atomic"]})

@@ -1,5 +1,6 @@
 """Subjects: parsed, resolved for a cluster, and rejected if they cannot work."""
 
+import dataclasses
 import pathlib
 from typing import Any
 
@@ -87,6 +88,18 @@ def test_a_name_that_is_given_stays_also_twice() -> None:
     twice = [subject_specs.PythonScheduler(scheduler_name="one")] * 2
     subject = resolve(subject=subject_specs.SubjectSpec(schedulers=twice))
     assert [item.scheduler_name for item in subject.schedulers] == ["one", "one"]
+
+
+def test_a_program_that_is_not_told_its_name_gets_the_pods_of_kubernetes() -> None:
+    told, untold = (
+        resolve(f"command=true {{kubeconfig}}{name}") for name in (" {scheduler_name}", "")
+    )
+    assert told.schedulers[0].scheduler_name == "flake-hunt"
+    assert untold.schedulers[0].scheduler_name == "default-scheduler"
+    own = dataclasses.replace(BARE, scheduler=True)
+    with pytest.raises(errors.UsageError, match=r"expected \{scheduler_name\} in the command"):
+        resolve("command=true {kubeconfig}", on=own)
+    resolve("command=true {scheduler_name}", on=own)
 
 
 def test_schedulers_with_leader_election_share_a_name() -> None:

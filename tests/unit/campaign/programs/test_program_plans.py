@@ -115,6 +115,16 @@ def test_a_stranger_need_not_know_more_than_whole_devices() -> None:
     assert "shared-claims" in fitting.choose(kube, lambda _: None).names
 
 
+def test_all_leaves_out_what_a_stranger_need_not_know() -> None:
+    """A pod that waits for ever for want of a feature would be taken for a fault."""
+    chosen = fitting.choose(msgspec.structs.replace(MINE, choice="all"), lambda _: None)
+    reasons = {item.scenario: item.reason for item in chosen.left_out}
+    assert reasons["partitions"].startswith("not every scheduler knows ")
+    assert "partitions of devices" in reasons["partitions"]
+    assert {"pod-churn", "failover"} <= {*chosen.names}
+    assert "partitions of devices" in chosen.not_tried
+
+
 def test_all_is_all_that_is_about_schedulers() -> None:
     chosen = fitting.choose(
         msgspec.structs.replace(MINE, kind="kube-scheduler", choice="all"), lambda _: None
