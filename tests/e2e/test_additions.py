@@ -302,7 +302,7 @@ def require_hunted(package: pathlib.Path) -> None:
     hunted = ("--repeat", "1", "--reports", "hunted")
     text = printed(package, "hunt", "small.toml", *hunted, code=20)
     assert "small (H99)" in text  # the scheduler of this repository does not fail by it
-    assert "1 of 1 positive control" in text
+    assert "1 of 1 controls caught" in text
     found = {
         plans.read(path).defects[0]: path.parent
         for path in package.glob("hunted/small/*/plan.json")

@@ -28,7 +28,7 @@ def test_a_control_that_is_missed_makes_everything_unknown(
     assert "::error title=control not caught%3A small%2C gather-not-atomic::" in output
     (junit,) = tmp_path.glob("reports/campaigns/*/junit.xml")
     assert 'failures="1"' in junit.read_text()
-    assert "0 of 1 positive controls caught" in output
+    assert "0 of 1 controls caught" in output
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
