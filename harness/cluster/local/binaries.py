@@ -1,5 +1,6 @@
 """Find Kubernetes' own binaries and check their versions before anything is started."""
 
+import functools
 import os
 import pathlib
 import platform
@@ -160,6 +161,17 @@ def is_of_kubernetes(path: pathlib.Path) -> bool:
 
 
 def _output(path: pathlib.Path, arguments: Sequence[str]) -> str:
+    """Return what a binary prints; a file is asked once, although many runs need its version."""
+    try:
+        changed_ns = path.stat().st_mtime_ns
+    except OSError as error:
+        raise _does_not_run(path, error) from error
+    return _said(path, tuple(arguments), changed_ns)
+
+
+@functools.lru_cache(64)
+def _said(path: pathlib.Path, arguments: tuple[str, ...], changed_ns: int) -> str:
+    del changed_ns
     try:
         ended = subprocess.run(
             [str(path), *arguments],

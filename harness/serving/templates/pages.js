@@ -36,7 +36,7 @@ function follow(region) {
       region.before(note);
     });
   };
-  // A browser opens few connections to one server: a page that nobody sees needs none.
+  // Browsers limit the number of connections to one server, so a hidden page closes its own.
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) source?.close();
     else if (!ended) begin();
