@@ -78,6 +78,14 @@ class Write(msgspec.Struct, frozen=True):
     received: str = ""
     answered: str = ""
     """Times of the request and of its answer on the server's clock, as the log has them."""
+    is_marking: bool = False
+    """True for the answer to a graceful deletion: one that came second wrote nothing, and is
+    answered with the object of before, marked."""
+
+    def may_be_none(self, stored: object_states.State) -> bool:
+        """Return whether this answer wrote nothing, if its revision stored this state."""
+        is_marked = self.is_marking and not stored.is_marked and self.state.node == stored.node
+        return is_marked and not self.state.changed(stored, but=(object_states.DELETION,))
 
 
 HiddenKind: TypeAlias = Literal["bound", "gone", "collected", "evicted"]
@@ -232,7 +240,8 @@ def _written(event: Event, reference: _Reference, state: object_states.State) ->
         answered=event.stageTimestamp,
     )
     if event.verb == "delete":
-        return msgspec.structs.replace(write, is_deletion=state.is_over or not state.is_marked)
+        is_deletion = state.is_over or not state.is_marked
+        return msgspec.structs.replace(write, is_deletion=is_deletion, is_marking=not is_deletion)
     if event.verb != "create" and state.is_over:
         # The update that removes the last finalizer removes the object. It is answered with the
         # object as it was sent, which is never stored.

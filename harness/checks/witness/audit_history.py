@@ -92,9 +92,18 @@ class AuditHistory:
 
     def _add_write(self, write: audit_events.Write) -> None:
         """Keep a write; what changed nothing is answered with an earlier revision, again."""
-        first = self.writes[write.resource].setdefault(write.state.version, write)
-        if first is not write and differ(first, write):
+        writes = self.writes[write.resource]
+        first = writes.setdefault(write.state.version, write)
+        if first.may_be_none(write.state):
+            writes[write.state.version] = write
+        elif first is not write and differ(first, write) and not write.may_be_none(first.state):
             self.contradictions.append((first, write))
+
+    def drop_unwritten(self, resource: str, state: object_states.State) -> None:
+        """Drop the write of an observed revision if its answer shows that it wrote nothing."""
+        write = self.writes[resource].get(state.version)
+        if write is not None and write.may_be_none(state):
+            del self.writes[resource][state.version]
 
     def attempted(self) -> set[tuple[str, str]]:
         """Return resource and name, empty if generated, of writes whose answer was never given."""

@@ -121,6 +121,8 @@ def _of_writes(
     windows: Sequence[lost_writes.Window],
 ) -> Iterator[Difference]:
     writes = audited.writes[resource]
+    for seen in (*stream.listed, *stream.seen.values(), *stream.final.values()):
+        audited.drop_unwritten(resource, seen.state)
     explained = hidden_writes.Explanations(resource, audited, stream)
     yield from _of_observations(resource, audited, stream, found, explained, windows)
     for seen in (*stream.listed, *stream.final.values()):

@@ -269,3 +269,42 @@ def test_a_request_that_may_have_written_does_not_confirm_a_write(
     (text,) = lives.differences(lives.watch(lives.PODS, lives.BOUND_LIFE), log)
     assert text.startswith("pod tests/x at revision 3")
     assert reason in text
+
+
+MARKED = lives.GRACE | {"deletionGracePeriodSeconds": 30}
+TERMINATING: lives.Life = [
+    *lives.BOUND_LIFE,
+    ("MODIFIED", lives.state(4, node="n1", meta=MARKED, phase="Running")),
+]
+TERMINATING_LOG = [
+    *lives.BOUND_LOG,
+    lives.binding("n1"),
+    lives.told(lives.PODS, "delete", TERMINATING[3][1]),
+]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("at", [0, 4])
+def test_a_second_graceful_deletion_is_no_write_of_the_revision_of_its_answer(
+    version: int, at: int
+) -> None:
+    """kube-apiserver answers it with the object as it had read it before, marked."""
+    answer = copy.deepcopy(TERMINATING[version - 1][1])
+    answer["metadata"] |= MARKED
+    log = [*TERMINATING_LOG[:at], lives.told(lives.PODS, "delete", answer), *TERMINATING_LOG[at:]]
+    assert not lives.differences(lives.watch(lives.PODS, TERMINATING), log)
+
+
+@pytest.mark.parametrize("changed", [{"phase": "Failed"}, {"node": "n2"}])
+def test_such_an_answer_with_another_object_is_a_difference(changed: dict[str, str]) -> None:
+    answer = lives.state(3, **({"node": "n1", "phase": "Running"} | changed), meta=MARKED)
+    log = [*TERMINATING_LOG, lives.told(lives.PODS, "delete", answer)]
+    assert lives.differences(lives.watch(lives.PODS, TERMINATING), log)
+
+
+def test_a_revision_that_only_such_an_answer_has_is_not_explained_by_it() -> None:
+    log = [item for item in TERMINATING_LOG if item is not lives.BOUND_LOG[1]]
+    answer = lives.state(3, node="n1", meta=MARKED, phase="Running")
+    log.append(lives.told(lives.PODS, "delete", answer))
+    (text,) = lives.differences(lives.watch(lives.PODS, TERMINATING), log)
+    assert "revision 3" in text
