@@ -72,6 +72,13 @@ class Process:
         self._signal_group(signal.SIGKILL)
         return self._child.wait(_KILL_TIMEOUT_S)
 
+    def end(self, *, kill: bool, timeout_s: float) -> None:
+        """Kill the group, or stop it in an orderly way."""
+        if kill:
+            self.kill()
+        else:
+            self.stop(timeout_s=timeout_s)
+
     def pause(self) -> bool:
         """Stop the group (SIGSTOP) until `resume`; return False if the process has ended.
 

@@ -109,6 +109,7 @@ def publish(
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)
     junit_files.add_thresholds(folder, document.thresholds)
+    junit_files.add_left_out(folder, plan.left_out)
     is_one = document.verdict in list(verdicts.Verdict)  # and no harness error
     verdict = verdicts.Verdict(document.verdict) if is_one else results.verdict(table)
     index = page(document, folder, verdict=verdict)

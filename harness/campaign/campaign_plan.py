@@ -123,6 +123,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The first run that is not as expected ends the campaign."""
     selection: list[str] = []
     """Sentences that say which runs were left out of the plan on purpose."""
+    left_out: dict[str, str] = {}
+    """Scenarios that the cluster cannot run, with the reason."""
     failed_in: str = ""
     """Name of the campaign whose failed runs these are; empty: they are no such choice."""
     is_part: bool = False
@@ -160,6 +162,7 @@ def plan(
     locustfile: str = "",
     program: tested_programs.TestedProgram | None = None,
     thresholds: Sequence[str] = (),
+    leaves_out: bool = False,
 ) -> CampaignPlan:
     """Return the plan of a campaign.
 
@@ -169,30 +172,38 @@ def plan(
     change the Python scheduler in these runs, and `release` makes it like that one. `again` are
     the arguments of `flake-hunt` that repeat the campaign. With `until_decided`, `repeat` is the
     most runs of each subject. `locustfile` has the users of all runs. `program` takes the place of
-    `subjects`. `thresholds` are options, in place of the scenarios' own. Raises ScenarioError or
-    UsageError for runs that cannot work.
+    `subjects`. `thresholds` are options, in place of the scenarios' own. With `leaves_out`,
+    scenarios that cannot work are left out, if others can. Raises ScenarioError or UsageError for
+    runs that cannot work.
     """
     known_defects.require_known(defects or ())
     profile = cluster or profiles.load("embedded")
     random = seeds.Seeds(seed)
     runs: list[PlannedRun] = []
     versions: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     for name in scenarios:
         users = launching.override(locustfile)
         loaded = loading.load(name, overrides=users, given_thresholds=thresholds)
         if program is not None:
             subjects = subjects_of(program, loaded.scenario)
-        resolved = run_plan.plan(
-            loaded,
-            seed=seed,
-            remedies=remedies,
-            release=release,
-            cluster=profile,
-            chosen_subjects=subjects,
-            claim_controller=claim_controller,
-            binaries=binaries,
-            fault_carrier=fault_carrier,
-        )
+        try:
+            resolved = run_plan.plan(
+                loaded,
+                seed=seed,
+                remedies=remedies,
+                release=release,
+                cluster=profile,
+                chosen_subjects=subjects,
+                claim_controller=claim_controller,
+                binaries=binaries,
+                fault_carrier=fault_carrier,
+            )
+        except errors.UsageError as error:
+            if not leaves_out or len(left_out) == len(scenarios) - 1:
+                raise
+            left_out[loaded.scenario.name] = str(error)
+            continue
         versions |= resolved.versions
         kinds = _kinds(
             name,
@@ -223,6 +234,8 @@ def plan(
         until_decided=until_decided,
         locustfile=locustfile,
         again=list(again),
+        left_out=left_out,
+        selection=[f"{name} left out: {why}" for name, why in left_out.items()],
         versions=versions,
         program=program,
         runs=[

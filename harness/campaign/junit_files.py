@@ -4,6 +4,7 @@ pytest writes the cases in the order in which they end, and none if it is killed
 machines has them in the order of its plan, also those of runs without a result.
 """
 
+import functools
 import itertools
 import os
 import pathlib
@@ -11,7 +12,7 @@ import re
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from harness import writing
 from harness.campaign import (
@@ -79,15 +80,36 @@ def rename(path: pathlib.Path, planned: Iterable[campaign_plan.PlannedRun]) -> N
 
 def add_thresholds(folder: pathlib.Path, found: Sequence[campaign_thresholds.Result]) -> None:
     """Add the thresholds per campaign to the file in a campaign's folder, if there is one."""
+    _add(
+        folder,
+        [functools.partial(junit.add_threshold, name=item.place, found=item) for item in found],
+    )
+
+
+def add_left_out(folder: pathlib.Path, left_out: Mapping[str, str]) -> None:
+    """Add the scenarios that were left out, with the reason, as skipped cases."""
+    _add(
+        folder, [functools.partial(_left_out, name=name, why=why) for name, why in left_out.items()]
+    )
+
+
+def _left_out(suite: ET.Element, *, name: str, why: str) -> ET.Element:
+    case = ET.SubElement(suite, "testcase", classname=name, name=name, time="0.000")
+    ET.SubElement(case, "skipped", message=why)
+    return case
+
+
+def _add(folder: pathlib.Path, added: Sequence[Callable[[ET.Element], ET.Element]]) -> None:
     path = folder / summaries.JUNIT_NAME
-    if not (found and path.is_file()):
+    if not (added and path.is_file()):
         return
     root = ET.parse(path).getroot()  # noqa: S314 - our own file
     suite = root if root.tag == "testsuite" else root[0]
-    cases = [junit.add_threshold(suite, item.place, item) for item in found]
-    for name, kind in (("tests", "."), ("failures", "failure"), ("errors", "error")):
-        added = sum(case.find(kind) is not None for case in cases)
-        suite.set(name, str(int(suite.get(name, "0")) + added))
+    cases = [add(suite) for add in added]
+    counted = {"tests": ".", "failures": "failure", "errors": "error", "skipped": "skipped"}
+    for name, kind in counted.items():
+        count = sum(case.find(kind) is not None for case in cases)
+        suite.set(name, str(int(suite.get(name, "0")) + count))
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
     writing.replace(path, escaping.visible(text).encode())

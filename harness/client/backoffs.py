@@ -5,12 +5,19 @@ from harness.client import apis, transports
 
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 """Status codes of an API server that is overloaded, starting or stopping."""
+_BY_AUTHORIZER = ('User "', "cannot")
+"""Words of a 403 of the authorizer; admission has others."""
 
 
 def is_transient(error: errors.HarnessError) -> bool:
-    """Return whether the same call may succeed later: no whole response, 429, or 5xx."""
+    """Return whether the same call may succeed later: no whole response, 429, or 5xx.
+
+    Or 403 of the authorizer: after its start kube-apiserver answers so to everyone until it has
+    read the roles (kubernetes#121635).
+    """
     if isinstance(error, apis.ApiError):
-        return error.code in _TRANSIENT
+        is_by_authorizer = all(word in error.message for word in _BY_AUTHORIZER)
+        return error.code in _TRANSIENT or (error.is_forbidden and is_by_authorizer)
     return isinstance(error, transports.TransportError)
 
 

@@ -24,6 +24,8 @@ REFUSALS_MAX = 2
 
 More than one, because an exec plugin logs in again after the first.
 """
+REFUSED_MIN_S = 3.0
+"""Seconds for which an authorizer must refuse: one that has just started knows no roles."""
 _REMEDIES = {
     401: "the API server does not accept these credentials, which may have expired: log in again, or name another kubeconfig with --kubeconfig",
     403: "these credentials do not allow that: with --kubeconfig name a kubeconfig whose user may list, watch and change {plural}",
@@ -125,7 +127,7 @@ class Informer:
         self._problem = (
             "no answer"  # text: an exception would keep a connection alive by its traceback
         )
-        self._refusals = 0
+        self._refusals, self._refused_since_s = 0, 0.0
         self._refusal: errors.KubeconfigError | None = None
         self._thread: concurrency.Thread | None = None
 
@@ -189,13 +191,19 @@ class Informer:
                 self._stopped.wait(wait_s)
 
     def _note(self, error: errors.HarnessError) -> None:
-        """Keep the problem for `wait_synced`; end its wait after REFUSALS_MAX rejections."""
+        """Keep the problem for `wait_synced`; end its wait after REFUSALS_MAX rejections.
+
+        Those of an authorizer must have lasted for REFUSED_MIN_S, too.
+        """
         self._problem = str(error)
         if self._version or not _is_refusal(error):
             self._refusals = 0
             return
+        now_s = concurrency.monotonic_s()
+        self._refused_since_s = self._refused_since_s if self._refusals else now_s
         self._refusals += 1
-        if self._refusals == REFUSALS_MAX:
+        least_s = REFUSED_MIN_S if backoffs.is_transient(error) else 0.0
+        if self._refusals >= REFUSALS_MAX and now_s - self._refused_since_s >= least_s:
             self._refusal = _refused(self._resource, error)
             self._synced.set()
 

@@ -115,12 +115,12 @@ class ResourceStream:
         return self._ended
 
     def _get_list_until(self, deadline_ns: int) -> _List:
-        """Return a list; retry if the response is lost, as on a connection idle for too long."""
+        """Return a list; retry what may pass, such as a connection that was idle for too long."""
         while True:
             try:
                 return self._get_list()
-            except transports.TransportError as error:
-                if not error.sent or clocks.monotonic_ns() >= deadline_ns:
+            except (transports.TransportError, apis.ApiError) as error:
+                if not backoffs.is_transient(error) or clocks.monotonic_ns() >= deadline_ns:
                     raise
             clocks.sleep(_RETRY_S)
 

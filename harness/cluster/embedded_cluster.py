@@ -36,6 +36,8 @@ class ServerCommand:
     watch_history: int = 100_000
     """Commits of each resource that watches can resume from."""
 
+    roles_late_s: float = 0.0
+    """Seconds after a restart in which everyone gets 403."""
     is_audited: bool = False
     """Log the writes of claims and pods."""
 
@@ -81,7 +83,8 @@ class ServerCommand:
             more += ["--feature-gates", ",".join(self.feature_gates)]
         history = ("--watch-history", self.watch_history)
         audit = self._audit_options() if self.is_audited else ()
-        options = (*written, *ports, *data, *history, *more, *audit, "--faults")
+        late = ("--roles-late-s", self.roles_late_s) if self._is_restart else ()
+        options = (*written, *ports, *data, *history, *more, *audit, *late, "--faults")
         return [str(word) for word in options]
 
     def _audit_options(self) -> list[str]:
@@ -91,6 +94,11 @@ class ServerCommand:
             for word in ("--audit-writes-of", name)
         ]
         return ["--audit-log", str(self.audit_log), *names]
+
+    @property
+    def _is_restart(self) -> bool:
+        """True if there is data of an earlier server: `start` removes it first."""
+        return self.data.exists()
 
     def on_ports_in_use(self) -> "ServerCommand":
         """Return the same command with the ports that the kubeconfigs name."""
@@ -151,8 +159,8 @@ class EmbeddedCluster:
             return None
         return report
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> None:
-        """End the server, wait, and start it on the same ports and data.
+    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
+        """End the server, wait, and start it on the same ports and data; return when it ended.
 
         Raises ClusterError if it does not start, or if its data are in memory.
         """
@@ -161,25 +169,23 @@ class EmbeddedCluster:
         with self._lock:
             self._is_restarting = True
             try:
-                self._restart(kill=kill, down_s=down_s)
+                return self._restart(kill=kill, down_s=down_s)
             finally:
                 self._is_restarting = False
 
-    def _restart(self, *, kill: bool, down_s: float) -> None:
+    def _restart(self, *, kill: bool, down_s: float) -> interfaces.End:
         again = self._command.on_ports_in_use()
-        if kill:
-            self.process.kill()
-        else:
-            self.process.stop(timeout_s=STOP_TIMEOUT_S)
+        end = interfaces.End.of(lambda: self.process.end(kill=kill, timeout_s=STOP_TIMEOUT_S))
         with loopback_ports.kept((again.port, again.tls_port)):
             if self._is_going_down.wait(down_s):
-                return
+                return end
             try:
                 self.process = again.start()
             except (errors.ProcessError, errors.WaitTimeoutError) as error:
                 raise errors.ClusterError(
                     f"expected the API server to start again on its data ({error})"
                 ) from error
+        return end
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Do nothing: the server logs to the cluster's folder."""
@@ -242,6 +248,7 @@ class Provider:
                     for name, is_on in sorted(self._profile.feature_gates.items())
                 ),
                 watch_history=self._profile.watch_history,
+                roles_late_s=self._profile.roles_late_s,
                 is_audited=self._profile.audit_log,
             ),
         )

@@ -51,7 +51,7 @@ class ExistingCluster:
         """Return None: an API server that does not respond for a while may still be running."""
         return None
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> None:
+    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
         """Raise ClusterError: the harness cannot restart this cluster's API server."""
         del kill, down_s
         raise interfaces.unsupported_restart(self.name, "an existing cluster may serve others")

@@ -2,10 +2,10 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from harness import errors
+from harness import clocks, errors
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,23 @@ class ClusterRequest:
     """Ids of the runs that created objects on the cluster; used by `reap`."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class End:
+    """When an API server ended, by the monotonic clock."""
+
+    alive_ns: int
+    """The last moment at which it surely lived: it takes time to end it."""
+    dead_ns: int
+    """The first moment at which it surely had ended."""
+
+    @classmethod
+    def of(cls, end: Callable[[], object]) -> "End":
+        """Return when what `end` ends has ended."""
+        alive_ns = clocks.monotonic_ns()
+        end()
+        return cls(alive_ns, clocks.monotonic_ns())
+
+
 class Cluster(Protocol):
     """A running cluster."""
 
@@ -96,13 +113,13 @@ class Cluster(Protocol):
         None while all components run, or if their state cannot be seen from this machine.
         """
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> None:
+    def restart_api_server(self, *, kill: bool, down_s: float) -> End:
         """End the API server (`kill`: by SIGKILL) and start it again after `down_s` seconds.
 
-        Returns when it is ready: with the same addresses, credentials and data, but without the
-        faults that it carried. Meanwhile `exit_report` does not report it. May be called from any
-        thread. Raises ClusterError if it does not come back, or if the cluster's capabilities do
-        not include `restarts_api_server`.
+        Returns, once it is ready, when it ended. It has the same addresses, credentials and data,
+        but none of the faults that it carried. Meanwhile `exit_report` does not report it. May be
+        called from any thread. Raises ClusterError if it does not come back, or if the cluster's
+        capabilities do not include `restarts_api_server`.
         """
 
     def audit_position(self) -> int:

@@ -244,6 +244,10 @@ class FaultApplied(
     """Time at which the call, event or process went on; None: it never did."""
     detail: str = ""
     """The effect as text."""
+    alive_ns: Int62 | None = None
+    """Last moment at which a restarted API server surely lived; None: not known."""
+    dead_ns: Int62 | None = None
+    """First moment at which it surely had ended."""
 
 
 class FaultWindow(

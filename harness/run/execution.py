@@ -66,6 +66,7 @@ class Execution:
         self._faults: injector.Injector | None = None
         """None: there are none, or they are not prepared yet."""
         self._enough = goals.pods_for_load(self._scenario)
+        self._load_time = goals.LoadTime(getattr(traffic, "load_max_s", 0.0))
         self._changes = goals.PoolChangeGoal(plan, directory)
         self._convergence = convergence.ConvergenceWatch(self._api, plan)
         self._memory = memory_sampling.MemorySampler(
@@ -230,8 +231,9 @@ class Execution:
         self._phase("load")
         traffic = self._scenario.traffic
         longer_s = 0.0
-        if not isinstance(traffic, script_specs.ScriptTraffic) and traffic.is_remote:
-            longer_s = traffic.workers_wait_s
+        if not isinstance(traffic, script_specs.ScriptTraffic):
+            longer_s = traffic.load_max_s * (traffic_specs.LONGER_FOR_FAULTS - 1)
+            longer_s += traffic.workers_wait_s if traffic.is_remote else 0.0
         self._wait("the traffic to end", self._traffic_has_ended, longer_s=longer_s)
 
     def _traffic_has_ended(self) -> bool:
@@ -242,9 +244,16 @@ class Execution:
             self._progress.advance(self._pods.present, traffic.pods, "pods created")
         else:
             self._progress.advance(self._pods.ran, self._enough, "pods have run")
-        if self._pods.ran >= self._enough and self._changes.is_reached():
+        if self._has_done_enough():
             launching.enough_file(self._directory).touch()
         return self._processes.traffic_has_ended()
+
+    def _has_done_enough(self) -> bool:
+        """Return whether the load need not go on: for its own goals, or until faults happened."""
+        if self._faults is not None and self._faults.is_awaited():
+            return False
+        is_done = self._pods.ran >= self._enough and self._changes.is_reached()
+        return is_done or self._load_time.is_up(self._pods.ran, self._enough)
 
     def _wait_for_pods(self, count: int) -> None:
         """Wait until this many pods are Running, or until the scenario's timeout.

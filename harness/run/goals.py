@@ -33,6 +33,26 @@ def pods_for_load(scenario: specs.Scenario) -> int:
     return max(load.pods_running_min, math.ceil(pods / getattr(traffic, "claims_per_pod", 1)))
 
 
+class LoadTime:
+    """The time of a load that has not reached its goal yet."""
+
+    def __init__(self, longest_s: float) -> None:
+        """`longest_s`: the time that the scenario gives it."""
+        self._longest_s, self._begun_s = longest_s, 0.0
+
+    def is_up(self, ran: int, enough: int) -> bool:
+        """Return whether the load has to end, with so many pods that ran of those it needs.
+
+        A slow cluster gets more time, if that will do: LONGER_FOR_LOAD times as long at most.
+        """
+        if not self._longest_s:
+            return False
+        now_s = concurrency.monotonic_s()
+        self._begun_s = self._begun_s or now_s
+        share = (now_s - self._begun_s) / (self._longest_s * traffic_specs.LONGER_FOR_LOAD)
+        return share > 1 / traffic_specs.LONGER_FOR_LOAD and ran < enough * share
+
+
 class PoolChangeGoal:
     """Checks that the pools have changed as often as the scenario demands."""
 

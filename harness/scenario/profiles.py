@@ -58,6 +58,10 @@ class EmbeddedProfile(ProfileSpec):
     watch_history: Annotated[int, pydantic.Field(ge=1, le=10_000_000)] = 100_000
     """Commits of each resource that watches can resume from; kube-apiserver's watch cache holds
     about as many at most. The server's memory grows by them."""
+    roles_late_s: Annotated[float, pydantic.Field(ge=0, le=60)] = 0.0
+    """Seconds after each restart in which the API server answers 403 to everyone, as kube-apiserver
+    does for some hundred milliseconds, until its authorizer has read the roles
+    (kubernetes#121635)."""
 
 
 class LocalProfile(ProfileSpec):

@@ -66,6 +66,11 @@ class WorkerKeys(Spec):
     """Seconds in which all remote workers have to join."""
 
     @property
+    def load_max_s(self) -> float:
+        """Return the time that the scenario gives the load, in seconds; 0: it sets none."""
+        return max(getattr(self, "duration_s", 0.0), getattr(self, "duration_max_s", 0.0))
+
+    @property
     def is_remote(self) -> bool:
         """True if the workers are started elsewhere."""
         return self.workers == "remote"
@@ -84,6 +89,11 @@ class WorkerKeys(Spec):
     def is_bound_to_loopback(self) -> bool:
         """True if no other host can reach the address of `bind`."""
         return ipaddress.ip_address(self.address[0]).is_loopback
+
+
+LONGER_FOR_LOAD, LONGER_FOR_FAULTS = 2, 3
+"""How many times as long the load may go on until `load` is reached, if it is on its way, and until
+the faults have happened as often as they say."""
 
 
 class AllAtOnceTraffic(WorkerKeys):
@@ -119,8 +129,8 @@ class ChurnTraffic(WorkerKeys):
     """Seconds from the first pod until no further pod is created, if `load` has been reached by
     then."""
     duration_max_s: Seconds = 40.0
-    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive
-    controls."""
+    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive controls.
+    Twice as long if `load` is reached by then, three times for faults that take long."""
     hold_s: Seconds = 0.02
     """Mean seconds for which a Running pod is kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
@@ -151,7 +161,7 @@ class ChurnTraffic(WorkerKeys):
     @property
     def longest_s(self) -> float:
         """Return the longest time until the last user stops waiting, in seconds."""
-        return max(self.duration_s, self.duration_max_s) + self.wait_s
+        return self.load_max_s + self.wait_s
 
     @property
     def surge_after_s(self) -> float:
@@ -170,8 +180,8 @@ class SharedTraffic(WorkerKeys):
     duration_s: Seconds = 6.0
     """Seconds from the first claim until no further one is created, if `load` has been reached."""
     duration_max_s: Seconds = 40.0
-    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive
-    controls."""
+    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive controls.
+    Twice as long if `load` is reached by then, three times for faults that take long."""
     hold_s: Seconds = 0.02
     """Mean seconds for which the Running pods are kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
@@ -196,7 +206,7 @@ class SharedTraffic(WorkerKeys):
     @property
     def longest_s(self) -> float:
         """Return the longest time until the last user stops waiting, in seconds."""
-        return max(self.duration_s, self.duration_max_s) + self.wait_s
+        return self.load_max_s + self.wait_s
 
     @property
     def surge_after_s(self) -> float:
@@ -251,8 +261,8 @@ class ObjectsTraffic(WorkerKeys):
     duration_s: Seconds = 6.0
     """Seconds from the first object until no further one is created, if `load` has been reached."""
     duration_max_s: Seconds = 40.0
-    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive
-    controls."""
+    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive controls.
+    Twice as long if `load` is reached by then, three times for faults that take long."""
     hold_s: Seconds = 0.02
     """Mean seconds for which the Running pods are kept, and for which those of Jobs run
     (exponential, seeded)."""
@@ -282,7 +292,7 @@ class ObjectsTraffic(WorkerKeys):
     @property
     def longest_s(self) -> float:
         """Return the longest time until the last user stops waiting, in seconds."""
-        return max(self.duration_s, self.duration_max_s) + self.wait_s
+        return self.load_max_s + self.wait_s
 
     @property
     def surge_after_s(self) -> float:

@@ -111,7 +111,8 @@ class Worker:
     def _begin(self) -> None:
         """Begin the time of the load, and let the users work."""
         least_s = getattr(self.scenario.traffic, "duration_s", 0)
-        most_s = max(least_s, getattr(self.scenario.traffic, "duration_max_s", 0))
+        longest_s = getattr(self.scenario.traffic, "load_max_s", 0)
+        most_s = longest_s * traffic_specs.LONGER_FOR_FAULTS
         now_ns = clocks.monotonic_ns()
         self._least_ns, self._most_ns = now_ns + int(least_s * 1e9), now_ns + int(most_s * 1e9)
         gevent.spawn(self._await_end)

@@ -49,10 +49,10 @@ def require_permission(user: User, asked: request_info.Attributes) -> None:
     In Kubernetes the metrics are for administrators and the group `system:monitoring`.
     """
     if not user.may_write and not (asked.is_read and asked.path not in _MONITORING_PATHS):
-        raise _forbidden(user, asked)
+        raise forbidden(user, asked)
 
 
-def _forbidden(user: User, asked: request_info.Attributes) -> status_errors.StatusError:
+def forbidden(user: User, asked: request_info.Attributes) -> status_errors.StatusError:
     """Return 403 in the words of Kubernetes' RBAC authorizer."""
     target = asked.target
     if target is None:

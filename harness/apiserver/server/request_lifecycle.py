@@ -108,6 +108,8 @@ class RequestLifecycle:
         user = self._server.authenticator.user(self._incoming.authorization)
         if not user.may_write:
             authentication.require_permission(user, self._asked)
+        if self._asked.target is not None and not self._server.knows_roles:
+            raise authentication.forbidden(user, self._asked)
         if self._entry is not None:
             self._entry.allow(user)
         if self._request.path.startswith(admin_api.PREFIX):

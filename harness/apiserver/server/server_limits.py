@@ -20,6 +20,9 @@ class Limits:
     """Maximum unread bytes of one watch; its connection is dropped when exceeded."""
     unread_bytes_max: int = 256 * 1024 * 1024
     """Maximum unread bytes of all clients; clients with the most are dropped when exceeded."""
+    roles_late_s: float = 0.0
+    """Time after its start in which the server answers 403 to everyone, as kube-apiserver does
+    until its authorizer has read the roles."""
     retry_after_s: int = 1
     """`Retry-After` of 429 and 503 responses, in seconds."""
 

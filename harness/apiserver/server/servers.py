@@ -151,6 +151,7 @@ class Server:
         self._parts = parts
         self._coin = coin
         self._loop = asyncio.get_running_loop()
+        self._roles_known_s = self._loop.time() + parts.limits.roles_late_s
         self._is_controlling = False
         """True while the garbage collector works."""
         self._watches: dict[resources.ResourceType, set[Follower]] = {}
@@ -170,6 +171,11 @@ class Server:
     def time_s(self) -> float:
         """Return the time of the loop's clock in seconds."""
         return self._loop.time()
+
+    @property
+    def knows_roles(self) -> bool:
+        """True if the server can tell what users may do."""
+        return self._loop.time() >= self._roles_known_s
 
     def age_s(self, version: int) -> float:
         """Return the age of a version in seconds, 0 if it is not known."""

@@ -11,6 +11,8 @@ from harness.history import histories, plans, records
 CONFLICT = 409
 """The HTTP status of a name that is taken, among others."""
 
+NOT_FOUND = 404
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Operations:
@@ -129,6 +131,8 @@ class _Tally:
             self.unknown += 1
         if call.user == records.SET_UP and end.status == CONFLICT:
             return  # another worker was first
+        if call.verb == "delete" and end.status == NOT_FOUND:
+            return  # it is gone, as was asked for
         if end.outcome != "ok":
             what = f"{call.verb} {call.resource} {end.status or 'no answer'} {end.reason}"
             self.errors[what.strip()] += 1

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from harness.checks import protocol, verdicts
 from harness.history import histories, plans, records
 from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds.fault import Effect
+from harness.scenario.fault_kinds.fault import Effect, RepeatedFault
 
 RECORDER = "recorder"
 """Client whose record is judged: a fault of it rules out VALID."""
@@ -26,6 +26,8 @@ class FaultRecords:
     windows: Sequence[records.FaultWindow] = ()
     demands_all: bool = False
     """True if faults are demanded that are not required; see the function of this name."""
+    load_goes_on: bool = False
+    """True if the load goes on until each fault has happened as often as it has to."""
     exists: bool = False
     """False if there is no faults.jsonl."""
     is_complete: bool = False
@@ -54,6 +56,7 @@ def read(history: histories.History) -> FaultRecords:
     return FaultRecords(
         planned=plan.faults,
         demands_all=demands_all(plan),
+        load_goes_on="duration_s" in (plan.settings.get("traffic") or {}),
         applications=[item for item in body if isinstance(item, records.FaultApplied)],
         windows=[item for item in body if isinstance(item, records.FaultWindow)],
         exists=True,
@@ -88,6 +91,8 @@ def _problems(found: FaultRecords) -> Iterator[str]:
         is_required = fault.required or found.demands_all
         if is_required and not fault.drawn_by and not counts[fault.name]:
             yield f"{fault.name} never took effect"
+        elif is_required and found.load_goes_on and counts[fault.name] < owed(fault):
+            yield f"{fault.name} took effect {_of(counts[fault.name], fault)}"
         yield from _of_plan(fault, counts[fault.name], counted.get(fault.name))
     yield from _idle_nemeses(found.planned, counts)
     yield from _not_planned(found)
@@ -144,10 +149,13 @@ def _outside(found: FaultRecords) -> Iterator[str]:
             yield f"{item.fault} took effect before it began or after it was healed"
 
 
-def api_server_kills(found: FaultRecords) -> list[int]:
-    """Return the monotonic times at which the API server was killed, in nanoseconds."""
+def api_server_ends(found: FaultRecords) -> list[tuple[int, int]]:
+    """Return when the API server surely lived last, and from when on it surely had ended.
+
+    Monotonic times in nanoseconds; records of older runs have one only.
+    """
     return [
-        item.begun_ns
+        (item.alive_ns or item.begun_ns, item.dead_ns or item.begun_ns)
         for item in found.applications
         if fault_kinds.of(item.kind).effect is Effect.API_SERVER
     ]
@@ -157,6 +165,13 @@ def times(fault: plans.PlannedFault) -> int | None:
     """Return how often a fault may take effect at most; None: any number of times."""
     limit = fault.rule.get("count") if fault.rule else fault.parameters.get("times")
     return limit if isinstance(limit, int) else None
+
+
+def owed(fault: plans.PlannedFault) -> int:
+    """Return how often a fault has to happen that takes its time each time; 0: it need not."""
+    kind = fault_kinds.of(fault.kind)
+    takes_time = issubclass(kind, RepeatedFault) and bool(kind.once)
+    return fault.parameters.get("times", 0) if takes_time and not fault.drawn_by else 0
 
 
 def effect(item: records.FaultApplied, on: str, text: str) -> verdicts.FaultEffect:
@@ -174,8 +189,12 @@ def effect(item: records.FaultApplied, on: str, text: str) -> verdicts.FaultEffe
 
 def _effects(found: FaultRecords) -> str:
     counts = collections.Counter(item.fault for item in found.applications)
-    effects = [f"{fault.name}: {_times(counts[fault.name])}" for fault in found.planned]
+    effects = [f"{fault.name}: {_of(counts[fault.name], fault)}" for fault in found.planned]
     return f"{', '.join(effects)}; healed" if effects else "no fault was planned, none is recorded"
+
+
+def _of(count: int, fault: plans.PlannedFault) -> str:
+    return _times(count) + f" of {owed(fault)}" * (count < owed(fault))
 
 
 def _times(count: int) -> str:

@@ -5,7 +5,8 @@ Safety is judged apart, in `device_exclusivity`; claims that are kept for no pod
 slices at the end of the run. Objects in it that could go on are stuck if nothing has moved for the
 plan's `progress_s`: no pod was created, started to run or was removed, and no fault was healed.
 Pods for which no device is left may wait, and so may those of which the API server removed a claim
-in spite of its finalizer. If the scheduler has crashed, its pods are stuck in the
+in spite of its finalizer. What our own kubelet without defects has left undone is not the
+subject's: UNKNOWN. If the scheduler has crashed, its pods are stuck in the
 same way: a run gives them their time after the crash. No other check reads a clock; this one reads
 the recorder's monotonic clock, because its promise is about time.
 """
@@ -51,6 +52,11 @@ def check(evidence: protocol.Evidence) -> verdicts.CheckResult:
         return _result(verdicts.Verdict.UNKNOWN, evidence, str(why))
     found = stuck_objects.find(evidence[world_states.WorldState], evidence.plan.settings)
     stuck = [item for item in found.stuck if not item.is_leak]
+    ours = [item for item in stuck if item.is_of_kubelet and _is_kubelet_ours(evidence.plan)]
+    if stuck and len(ours) == len(stuck):
+        told = f"{_told(stuck, rest_s)}: that is our own kubelet's, not the subject's"
+        return _result(verdicts.Verdict.UNKNOWN, evidence, told)
+    stuck = [item for item in stuck if item not in ours]
     allowed_s = evidence.plan.progress_s or 0.0
     if stuck and rest_s >= allowed_s:
         return _result(verdicts.Verdict.INVALID, evidence, _told(stuck, rest_s), stuck, rest_s)
@@ -59,6 +65,12 @@ def check(evidence: protocol.Evidence) -> verdicts.CheckResult:
     if found.doubts:
         return _result(verdicts.Verdict.UNKNOWN, evidence, _told_doubts(evidence, found))
     return _judge_rest(evidence, found)
+
+
+def _is_kubelet_ours(plan: plans.Plan) -> bool:
+    """Return whether the kubelet, its driver and their parts are ours, without defects."""
+    driver = (plan.settings.get("subject") or {}).get("driver") or ""
+    return not plan.defects and not plan.plugins and driver in ("", "in-process", "socket")
 
 
 def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, allowed_s: float) -> str:

@@ -40,6 +40,8 @@ class Stuck:
     is_garbage: bool = False
     """A claim without reservation that the garbage collector has to remove: a scheduler that could
     not bind its pod has taken the reservation back, and left the allocation."""
+    is_of_kubelet: bool = False
+    """A pod with all its claims, or a deleted one, that only waits for the kubelet of its node."""
 
     @property
     def is_leak(self) -> bool:
@@ -129,18 +131,31 @@ class _Search:
     def _examine_pod(self, pod: observed_pods.Pod) -> None:
         if pod.metadata.deletion_timestamp:
             if not self._lacks(pod.spec.node_name):
-                self._add(pod, "is not removed", _deletion(pod))
+                is_ended = bool(pod.spec.node_name) and not pod.metadata.finalizers
+                self._add(pod, "is not removed", _deletion(pod), is_of_kubelet=is_ended)
         elif pod.has_ended or pod.runs or pod.spec.scheduling_gates:
             return
         elif pod.spec.node_name and self._lacks(pod.spec.node_name):
             self._blocked += 1  # its node was deleted: no kubelet runs it
         elif pod.status.phase == "Running":
             told = f"has run on {pod.spec.node_name}, but its containers do not run again"
-            self._add(pod, "does not run again", told)
+            self._add(pod, "does not run again", told, is_of_kubelet=self._has_claims(pod))
         elif pod.spec.node_name:
-            self._add(pod, "does not run", f"is bound to {pod.spec.node_name}, but does not run")
+            told = f"is bound to {pod.spec.node_name}, but does not run"
+            self._add(pod, "does not run", told, is_of_kubelet=self._has_claims(pod))
         else:
             self._examine_unbound(pod)
+
+    def _has_claims(self, pod: observed_pods.Pod) -> bool:
+        """Return whether all claims of a pod are allocated and reserved for it."""
+        uid, namespace = pod.metadata.uid, pod.metadata.namespace
+        claims = [self._claims.get(f"{namespace}/{name}") for _, name in _claim_names(pod)]
+        return all(
+            claim is not None
+            and claim.status.allocation is not None
+            and uid in (item.uid for item in claim.status.reserved_for or ())
+            for claim in claims
+        )
 
     def _lacks(self, node: str) -> bool:
         """Return whether a node is known to be gone."""
@@ -337,7 +352,7 @@ class _Search:
         summary: str,
         told: str,
         *others: world_states.Object,
-        is_garbage: bool = False,
+        **facts: bool,
     ) -> None:
         if self._is_robbed(about):
             self._robbed_count += 1
@@ -348,7 +363,7 @@ class _Search:
                 summary=f"{kind} {meta.name} {summary}",
                 text=f"{kind} {meta.key} (uid {meta.uid}) {told}",
                 involved=(about, *others),
-                is_garbage=is_garbage,
+                **facts,
             )
         )
 

@@ -78,7 +78,7 @@ class AuditComparison(msgspec.Struct, kw_only=True):
                 log.folded,
                 evidence[watched_writes.WatchedWrites],
                 ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds),
-                kills=fault_records.api_server_kills(evidence[fault_records.FaultRecords]),
+                ends=fault_records.api_server_ends(evidence[fault_records.FaultRecords]),
             ),
         )
 

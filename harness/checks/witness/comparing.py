@@ -83,15 +83,15 @@ def compare(
     watched: watched_writes.WatchedWrites,
     holds: Iterable[WatchedHold],
     *,
-    kills: Sequence[int] = (),
+    ends: Sequence[lost_writes.End] = (),
 ) -> Comparison:
     """Return how the audit log compares with the watch and the holds that it was folded to.
 
-    `kills` are the monotonic times at which the API server was killed, in nanoseconds.
+    `ends` are those of the API server.
     """
     found = Comparison()
     found.note(_contradictions(audited))
-    windows = lost_writes.windows(audited, watched.streams.values(), kills)
+    windows = lost_writes.windows(audited, watched.streams.values(), ends)
     for resource, stream in watched.streams.items():
         found.note(_of_writes(resource, audited, stream, found, windows.get(resource, ())))
     claims = watched.streams[audit_history.CLAIMS]

@@ -16,6 +16,11 @@ IN_FLIGHT_NS = 1_000_000_000
 """Longest time for which a write may have been committed and not answered when the server died."""
 
 
+End = tuple[int, int]
+"""When an API server surely lived last, and from when on it surely had ended: monotonic times in
+nanoseconds, on the clock of the recorder."""
+
+
 class Window(msgspec.Struct, frozen=True):
     """Where the writes are that a kill may have kept out of the log."""
 
@@ -37,28 +42,27 @@ def is_within(windows: Sequence[Window], seen: watched_writes.Seen) -> bool:
 def windows(
     audited: audit_history.AuditHistory,
     streams: Iterable[watched_writes.Stream],
-    kills: Sequence[int],
+    ends: Sequence[End],
 ) -> dict[str, list[Window]]:
     """Return the windows of each resource.
 
-    `kills` are monotonic times on the clock of the recorder. The times of the log are compared with
-    them by the writes that both know: as the recorder usually is some milliseconds late, what was
-    asked for just before a kill would else seem to come after it. A kill with no request after it
-    bounds nothing.
+    The times of the log are compared with those of the ends by the writes that both know: as the
+    recorder usually is some milliseconds late, what was asked for just before a kill would else
+    seem to come after it. An end with no request after it bounds nothing.
     """
-    if not kills or audited.is_restored:
+    if not ends or audited.is_restored:
         return {}
     differences = _clock_differences(audited, streams)
     if not differences:
         return {}
     return {
-        resource: list(_windows(list(writes.values()), kills, differences))
+        resource: list(_windows(list(writes.values()), ends, differences))
         for resource, writes in audited.writes.items()
     }
 
 
 def _windows(
-    writes: Sequence[audit_events.Write], kills: Sequence[int], differences: Sequence[int]
+    writes: Sequence[audit_events.Write], ends: Sequence[End], differences: Sequence[int]
 ) -> Iterator[Window]:
     usual, least = int(statistics.median(differences)), min(differences)
     timed = [
@@ -66,10 +70,10 @@ def _windows(
         for write in writes
         if (received := time_of(write.received)) and (answered := time_of(write.answered))
     ]
-    for kill in kills:
-        from_ns = kill - IN_FLIGHT_NS
+    for alive_ns, dead_ns in ends:
+        from_ns = alive_ns - IN_FLIGHT_NS
         before = [version for _, answered, version in timed if answered < from_ns]
-        after = [version for received, _, version in timed if received > kill]
+        after = [version for received, _, version in timed if received > dead_ns]
         if after:
             yield Window(max(before, default=0), min(after), from_ns)
 

@@ -109,6 +109,7 @@ class CampaignOptions(choosing.ClusterOptions):
             until_decided=until_decided,
             locustfile=locustfile,
             thresholds=self.threshold or (),
+            leaves_out=not self.scenario,
         )
 
 

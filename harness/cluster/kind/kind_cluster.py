@@ -63,10 +63,12 @@ class KindCluster:
                 return f"the container {self.node} does not run"
         return None
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> None:
+    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
         """End kube-apiserver and let the kubelet start it again; etcd keeps running."""
         with docker_engine.connected() as engine:
-            node_containers.restart(engine, self.node, self.kubeconfig, kill=kill, down_s=down_s)
+            return node_containers.restart(
+                engine, self.node, self.kubeconfig, kill=kill, down_s=down_s
+            )
 
     def audit_position(self) -> int:
         """Return 0: the log is on the node, and is copied whole."""

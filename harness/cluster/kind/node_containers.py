@@ -9,6 +9,7 @@ import pathlib
 
 from harness import clocks, errors
 from harness.client import transports
+from harness.cluster import interfaces
 from harness.cluster.kind import docker_engine, verification
 
 NAME_MAX = 50
@@ -81,15 +82,17 @@ def restart(
     *,
     kill: bool,
     down_s: float,
-) -> None:
+) -> interfaces.End:
     """End the API server of a node (`kill`: by SIGKILL) and have it started after `down_s` seconds.
 
-    Returns when it is ready. Raises ClusterError if it is not in time.
+    Returns, when it is ready, when it ended. Raises ClusterError if it is not ready in time.
     """
     timeout_s = 0 if kill else STOP_TIMEOUT_S
+    alive_ns = clocks.monotonic_ns()  # the kubelet may end it as soon as its manifest is gone
     engine.execute(node, ["mv", MANIFEST, PARKED])
     try:
         engine.execute(node, ["sh", "-c", _stop_command(timeout_s)])
+        dead_ns = clocks.monotonic_ns()
         clocks.sleep(down_s)
     finally:
         engine.execute(node, ["mv", PARKED, MANIFEST])
@@ -105,6 +108,7 @@ def restart(
             f"expected the API server to start again on its data ({error}): see the kubelet's "
             f"journal in the container {node}"
         ) from error
+    return interfaces.End(alive_ns, dead_ns)
 
 
 def _stop_command(timeout_s: int) -> str:

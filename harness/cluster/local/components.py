@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from harness import clocks, errors, processes
 from harness.client import transports
-from harness.cluster import loopback_ports
+from harness.cluster import interfaces, loopback_ports
 
 READY_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 15.0
@@ -61,22 +61,20 @@ class Component:
         report = process.exit_report()
         return None if self._restarting or process is not self._process else report
 
-    def restart(self, *, kill: bool, down_s: float, port: int) -> None:
+    def restart(self, *, kill: bool, down_s: float, port: int) -> interfaces.End:
         """End the process (`kill`: by SIGKILL) and start it again after `down_s` seconds.
 
-        Its port is kept meanwhile. Returns when it is ready. Raises ClusterError if it is not in
-        time.
+        Its port is kept meanwhile. Returns, once it is ready, when it ended. Raises ClusterError
+        if it is not ready in time.
         """
         with self._guard:
             self._restarting = True
             try:
-                if kill:
-                    self._started().kill()
-                else:
-                    self._started().stop(timeout_s=STOP_TIMEOUT_S)
+                end = interfaces.End.of(lambda: self._end(kill=kill))
                 with loopback_ports.kept([port]):
                     if not self._stopping.wait(down_s):
                         self._start()
+                return end
             finally:
                 self._restarting = False
 
@@ -84,10 +82,7 @@ class Component:
         """End the process, by SIGKILL or SIGTERM, until `start_again`."""
         with self._guard:
             self._restarting = True
-            if kill:
-                self._started().kill()
-            else:
-                self._started().stop(timeout_s=STOP_TIMEOUT_S)
+            self._end(kill=kill)
 
     def start_again(self) -> None:
         """Start the process after `end`, and wait until it is ready, unless it was stopped.
@@ -119,6 +114,9 @@ class Component:
         """Kill the process, if it was started."""
         if self._process is not None:
             self._process.kill()
+
+    def _end(self, *, kill: bool) -> None:
+        self._started().end(kill=kill, timeout_s=STOP_TIMEOUT_S)
 
     def _started(self) -> processes.Process:
         if self._process is None:

@@ -53,9 +53,9 @@ class LocalCluster:
         reports = (component.exit_report() for component in self.running)
         return "; ".join(filter(None, reports)) or None
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> None:
+    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
         """End kube-apiserver and start it again on the same port; etcd keeps running."""
-        self.process(API_SERVER).restart(kill=kill, down_s=down_s, port=self.ports.apiserver)
+        return self.process(API_SERVER).restart(kill=kill, down_s=down_s, port=self.ports.apiserver)
 
     def process(self, name: str) -> components.Component:
         """Return one of its processes."""

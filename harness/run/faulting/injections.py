@@ -211,7 +211,8 @@ class _Injections:
         if self._session is not None and self._plan.carrier == "server":
             across = self._session.across_restart
         restart = self._cluster.restart_api_server
-        return process_faults.ApiServerRestart(fault, self._journal, restart, across)
+        guard = self._guards.setdefault(process_faults.API_SERVER, concurrency.lock("restarts"))
+        return process_faults.ApiServerRestart(fault, self._journal, guard, restart, across)
 
     def rebooting(self, fault: plans.PlannedFault) -> injecting.Injection:
         """A node is rebooted."""

@@ -7,6 +7,7 @@ when it is healed. One more thread reads what the carrier has applied.
 from collections.abc import Callable, Mapping, Sequence
 
 from harness import clocks, concurrency
+from harness.checks.faults import fault_records
 from harness.history import plans
 from harness.run.faulting import carriers, fault_journal, injecting
 from harness.scenario import script_specs
@@ -78,6 +79,15 @@ class Injector:
     def active(self) -> list[str]:
         """Return the names of the faults that are on now."""
         return self._journal.active()
+
+    def is_awaited(self) -> bool:
+        """Return whether a fault has yet to happen as often as it has to."""
+        ended = self._journal.begun().difference(self.active())
+        return any(
+            fault.required and self._journal.ended_count(fault.name) < fault_records.owed(fault)
+            for fault in self._faults
+            if fault.name not in ended
+        )
 
     def has_ended(self, name: str) -> bool:
         """Return whether a fault was on, and is no more."""

@@ -132,17 +132,26 @@ class ClusterProcess:
 class Restart(Protocol):
     """Restarts the API server, as `Cluster.restart_api_server` does."""
 
-    def __call__(self, *, kill: bool, down_s: float) -> None:
+    def __call__(self, *, kill: bool, down_s: float) -> interfaces.End:
         """End it and start it again after `down_s` seconds. Raises ClusterError on failure."""
 
 
 class _RunFault:
-    """Base of faults that the run injects: effects are counted when they begin."""
+    """Base of faults that the run injects: effects are counted when they begin.
+
+    Those of one process wait for each other.
+    """
 
     needs_subject = True
 
-    def __init__(self, fault: plans.PlannedFault, journal: fault_journal.FaultJournal) -> None:
-        self._fault, self._journal = fault, journal
+    def __init__(
+        self,
+        fault: plans.PlannedFault,
+        journal: fault_journal.FaultJournal,
+        guard: concurrency.Lock,
+    ) -> None:
+        """`guard` is shared by the faults of the process."""
+        self._fault, self._journal, self._guard = fault, journal, guard
         self._parameters: Mapping[str, Any] = fault.parameters
 
     def begin(self) -> None:
@@ -153,16 +162,25 @@ class _RunFault:
         for number in range(self._parameters["times"]):
             if number and ending.over.wait(self._parameters["interval_s"]):
                 return
-            action()
+            self._once_at_a_time(ending, action)
+
+    def _once_at_a_time(self, ending: injecting.Ending, action: Callable[[], None]) -> None:
+        with self._guard:
+            if not ending.over.is_set():
+                action()
 
     @contextlib.contextmanager
-    def _effect(self, process: str, detail: str) -> Iterator[None]:
-        """Count an effect, and journal it with its end when the block is left."""
+    def _effect(self, process: str, detail: str) -> Iterator[dict[str, Any]]:
+        """Count an effect, and journal it with its end when the block is left.
+
+        What the block puts into the dictionary becomes fields of the record.
+        """
+        more = dict[str, Any]()
         begun_ns = clocks.monotonic_ns()
         self._journal.took_effect(self._fault.name)
         ended_ns: int | None = None
         try:
-            yield
+            yield more
             ended_ns = clocks.monotonic_ns()
         finally:
             self._journal.write(
@@ -173,6 +191,7 @@ class _RunFault:
                     begun_ns=begun_ns,
                     ended_ns=ended_ns,
                     detail=detail,
+                    **more,
                 )
             )
 
@@ -184,11 +203,12 @@ class ApiServerRestart(_RunFault):
         self,
         fault: plans.PlannedFault,
         journal: fault_journal.FaultJournal,
+        guard: concurrency.Lock,
         restart: Restart,
         across: Callable[[Callable[[], None]], None],
     ) -> None:
         """`across` calls its argument, and takes care of what the API server carries meanwhile."""
-        super().__init__(fault, journal)
+        super().__init__(fault, journal, guard)
         self._restart, self._across = restart, across
 
     def last(self, ending: injecting.Ending) -> None:
@@ -201,12 +221,17 @@ class ApiServerRestart(_RunFault):
     def _restart_once(self) -> None:
         kill = self._parameters["kill"]
         detail = "killed and started again" if kill else "stopped and started again"
-        with self._effect(API_SERVER, detail):
-            self._across(lambda: self._restart(kill=kill, down_s=self._parameters["down_s"]))
+        with self._effect(API_SERVER, detail) as more:
+
+            def restart() -> None:
+                end = self._restart(kill=kill, down_s=self._parameters["down_s"])
+                more.update(alive_ns=end.alive_ns, dead_ns=end.dead_ns)
+
+            self._across(restart)
 
 
 class ProcessFault(_RunFault):
-    """Base of faults of one process; those of the same process wait for each other."""
+    """Base of faults of one process."""
 
     def __init__(
         self,
@@ -215,9 +240,8 @@ class ProcessFault(_RunFault):
         processes: Processes,
         guard: concurrency.Lock,
     ) -> None:
-        """`guard` is shared by the faults of the process."""
-        super().__init__(fault, journal)
-        self._processes, self._guard = processes, guard
+        super().__init__(fault, journal, guard)
+        self._processes = processes
         self._process = fault.clients[0]
         self._down = ""
         """Process that has to be started again; empty: none."""
@@ -226,7 +250,7 @@ class ProcessFault(_RunFault):
 
     def last(self, ending: injecting.Ending) -> None:
         """Act on the process as often as the scenario says."""
-        self._repeat(ending, lambda: self._once_at_a_time(ending))
+        self._repeat(ending, lambda: self._act(ending, self._living()))
 
     def heal(self, ending: injecting.Ending) -> None:
         """Continue or start again what the fault has left behind."""
@@ -234,11 +258,6 @@ class ProcessFault(_RunFault):
             self._resume()
         if self._down and not ending.is_abandoned:
             self._start_again(self._down)
-
-    def _once_at_a_time(self, ending: injecting.Ending) -> None:
-        with self._guard:
-            if not ending.over.is_set():
-                self._act(ending, self._living())
 
     def _act(self, ending: injecting.Ending, process: str) -> None:
         raise NotImplementedError
@@ -292,7 +311,7 @@ class TakenOverScheduler(ProcessFault):
 
     def last(self, ending: injecting.Ending) -> None:
         """Replace the scheduler; one that is only paused stays so until the end."""
-        self._once_at_a_time(ending)
+        self._once_at_a_time(ending, lambda: self._act(ending, self._living()))
         if self._paused:
             ending.over.wait()
 

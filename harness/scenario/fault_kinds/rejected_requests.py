@@ -4,12 +4,14 @@ import random
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+import msgspec
 import pydantic
 
 from harness.faults import injection
 from harness.scenario.fault_kinds import fault, traffic_fault
 
 _REASONS: Mapping[int, str] = {
+    403: "Forbidden",
     409: "Conflict",
     429: "TooManyRequests",
     500: "InternalError",
@@ -17,14 +19,15 @@ _REASONS: Mapping[int, str] = {
     504: "Timeout",
 }
 """Reasons of the Status by HTTP status code, as API servers send them."""
+_FORBIDDEN = 'forbidden: User "anyone" cannot do this (injected by a fault)'
 
 
 class RejectRequest(traffic_fault.TrafficFault):
     """The request is answered with an error and not carried out."""
 
     kind: Literal["reject"]
-    code: Literal[409, 429, 500, 503, 504]
-    """HTTP status code."""
+    code: Literal[403, 409, 429, 500, 503, 504]
+    """HTTP status code; 403 as of an authorizer that has not read the roles yet."""
     retry_after_s: Annotated[int, pydantic.Field(ge=1, le=3600)] | None = None
     """Retry-After header in seconds; left out: no such header."""
 
@@ -32,7 +35,7 @@ class RejectRequest(traffic_fault.TrafficFault):
     does = "is answered {code}{after} and not carried out"
     effect = fault.Effect.LOST_WRITE
     clause = "the status write of {name} was rejected"
-    drawn = {"code": fault.one_of(*_REASONS), **traffic_fault.DRAWN_WRITES}
+    drawn = {"code": fault.one_of(409, 429, 500, 503, 504), **traffic_fault.DRAWN_WRITES}
 
     @classmethod
     def draw(cls, dice: random.Random) -> fault.Keys:
@@ -43,11 +46,12 @@ class RejectRequest(traffic_fault.TrafficFault):
     @property
     def action(self) -> injection.Action:
         """The Status of the code."""
-        return injection.Reject(
-            code=self.code,
-            reason=_REASONS[self.code],
-            retry_after_seconds=self.retry_after_s,
+        after_s = self.retry_after_s
+        made = injection.Reject(
+            code=self.code, reason=_REASONS[self.code], retry_after_seconds=after_s
         )
+        is_forbidden = self.code == 403
+        return msgspec.structs.replace(made, message=_FORBIDDEN) if is_forbidden else made
 
     @property
     def words(self) -> Mapping[str, Any]:

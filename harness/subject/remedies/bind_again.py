@@ -3,15 +3,13 @@
 from typing import Any
 
 from harness import concurrency
-from harness.client import apis, transports
+from harness.client import apis, backoffs, transports
 from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.objects import claims
 from harness.subject.plugin import scheduling_attempts
 from harness.subject.remedies import keep_in_flight, settled_claims
 from harness.subject.scheduling import binding_cycle
-
-_TOO_MANY_REQUESTS, _SERVER_ERRORS = 429, 500
 
 
 class BindAgainBinders(binding_cycle.Binders):
@@ -34,7 +32,7 @@ class BindAgainBinders(binding_cycle.Binders):
     if the pod is not bound. The pod's own thread waits; others go on.
 
     Not covered: a binding that is under way when the API server refuses the next one for another
-    reason than a conflict, for example 403; and a scheduler that ends before the outcome is known:
+    reason than a conflict, for example 422; and a scheduler that ends before the outcome is known:
     its successor may undo the pod before the late binding comes (H19).
     """
 
@@ -99,10 +97,5 @@ def _is_conflict(error: apis.ApiError | transports.TransportError) -> bool:
 
 
 def _is_refusal(error: apis.ApiError | transports.TransportError) -> bool:
-    """Return whether the API server has refused, and not because it is busy."""
-    return (
-        isinstance(error, apis.ApiError)
-        and not error.is_conflict
-        and error.code != _TOO_MANY_REQUESTS
-        and error.code < _SERVER_ERRORS
-    )
+    """Return whether the API server has refused, and not because it is busy or starting."""
+    return not _is_conflict(error) and not backoffs.is_transient(error)

@@ -14,6 +14,11 @@ from harness.client import apis, backoffs, transports
         *((apis.ApiError(code, "", ""), True) for code in (429, 500, 503, 504)),
         *((apis.ApiError(code, "", ""), False) for code in (400, 401, 403, 404, 409, 410, 422)),
         (errors.WaitTimeoutError("late"), False),
+        (
+            apis.ApiError(403, "Forbidden", 'pods is forbidden: User "a" cannot list resource'),
+            True,
+        ),
+        (apis.ApiError(403, "Forbidden", "pods is forbidden: exceeded quota: cpu"), False),
     ],
 )
 def test_what_may_pass(error: errors.HarnessError, expected: bool) -> None:

@@ -1,5 +1,8 @@
 """Counting pods while the run goes on."""
 
+import pytest
+
+from harness import concurrency
 from harness.client import apis, kubeconfigs, transports
 from harness.run import goals
 from harness.scenario import loading, traffic_specs
@@ -46,3 +49,26 @@ def test_a_pod_with_several_claims_counts_for_all_of_them_and_devices_only_for_r
     assert goals.pods_for_load(annotated) == max(
         annotated.load.pods_running_min, annotated.load.allocations_min // 2
     )
+
+
+@pytest.mark.parametrize(
+    ("at_s", "ran", "is_up"),
+    [
+        (9, 0, False),  # the time of the scenario
+        (11, 0, True),
+        (11, 50, True),  # not to be reached in twice the time
+        (11, 60, False),
+        (19, 94, True),
+        (19, 96, False),
+        (21, 99, True),
+    ],
+)
+def test_a_slow_load_gets_more_time_if_it_reaches_its_goal_then(
+    at_s: float, ran: int, is_up: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 100.0
+    monkeypatch.setattr(concurrency, "monotonic_s", lambda: now_s)
+    time = goals.LoadTime(10.0)
+    assert not time.is_up(0, 100)
+    now_s += at_s
+    assert time.is_up(ran, 100) is is_up

@@ -162,6 +162,7 @@ def apiserver(
     watches_max: Annotated[
         int, typer.Option(min=1, metavar="N", help="Maximum watches; further ones get 429.")
     ] = 2048,
+    roles_late_s: Annotated[float, typer.Option(min=0, hidden=True)] = 0.0,
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the embedded API server until SIGTERM or Ctrl-C."""
@@ -190,7 +191,9 @@ def apiserver(
             empties_namespaces=not no_empty_namespaces,
             feature_gates=feature_gates,
             serves_faults=faults,
-            limits=server_limits.Limits(connections_max=connections_max, watches_max=watches_max),
+            limits=server_limits.Limits(
+                connections_max=connections_max, watches_max=watches_max, roles_late_s=roles_late_s
+            ),
             ready_file=ready_file,
         ),
         note=note,

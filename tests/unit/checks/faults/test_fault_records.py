@@ -128,6 +128,39 @@ def test_the_faults_of_another_nemesis_do_not_suffice(tmp_path: pathlib.Path) ->
     assert reason == "no fault that night has drawn took effect"
 
 
+RESTARTING: Any = {"kind": "restart-api-server", "parameters": {"times": 5}}
+
+
+@pytest.mark.parametrize("count", [1, 4, 5])
+@pytest.mark.parametrize("required", [True, False])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_fault_that_happened_less_often_than_it_says(
+    count: int, required: bool, goes_on: bool
+) -> None:
+    """It is told; it is demanded where the load waits for it."""
+    planned = plans.PlannedFault(
+        name="it", carrier="run", text="It.", required=required, **RESTARTING
+    )
+    applied = [
+        records.FaultApplied(fault="it", kind=planned.kind, begun_ns=2, ended_ns=3)
+        for _ in range(count)
+    ]
+    window = records.FaultWindow(
+        fault="it", kind=planned.kind, begun_ns=1, ended_ns=4, applied_count=count
+    )
+    found = fault_records.FaultRecords(
+        planned=[planned],
+        applications=applied,
+        windows=[window],
+        load_goes_on=goes_on,
+        exists=True,
+        is_complete=True,
+    )
+    ok, reason = fault_records.answer(found)
+    assert ok is (count == 5 or not required or not goes_on)
+    assert ("of 5" in reason) is (count < 5)
+
+
 def test_a_fault_that_failed(tmp_path: pathlib.Path) -> None:
     why = "it could not be healed: the carrier does not answer"
 

@@ -1,6 +1,7 @@
 """Objects that are stuck at the end of a run, others that may wait, and doubtful ones."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -76,10 +77,10 @@ STUCK = {
         ),
         "pod p is not bound",
     ),
-    "is bound, but does not run": (
+    "is bound without a reservation": (
         World(
             pods=[worlds.pod("p", claim="a", node="n")],
-            claims=[worlds.claim("a", D0, users=["p"])],
+            claims=[worlds.claim("a", D0, users=["q"])],
             slices=TWO_DEVICES,
         ),
         "pod p does not run",
@@ -110,6 +111,49 @@ def test_what_is_stuck(world: World, summary: str) -> None:
     assert violation.resource_versions
     assert violation.objects
     assert result.reason == f"STUCK: {summary}; no progress for 60.0 s"
+
+
+LEFT_BY_KUBELET = {
+    "does not run": World(
+        pods=[worlds.pod("p", claim="a", node="n")],
+        claims=[worlds.claim("a", D0, users=["p"])],
+        slices=TWO_DEVICES,
+    ),
+    "is not removed": World(pods=[worlds.pod("p", claim="a", node="n", deleting=True)]),
+}
+
+
+@pytest.mark.parametrize(("summary", "world"), LEFT_BY_KUBELET.items())
+def test_what_our_own_kubelet_has_left_undone_is_not_the_subjects(
+    summary: str, world: World
+) -> None:
+    result = judge(world)
+    assert (result.verdict, result.violations) == (UNKNOWN, [])
+    assert f"pod p {summary}" in result.reason
+    assert "our own kubelet" in result.reason
+
+
+@pytest.mark.parametrize("world", LEFT_BY_KUBELET.values(), ids=LEFT_BY_KUBELET)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"defects": ["own-device-refused"]},
+        {"settings": {**worlds.SETTINGS, "subject": {"driver": "command=driver"}}},
+    ],
+)
+def test_a_kubelet_or_driver_that_is_tried_is_judged(world: World, changes: dict[str, Any]) -> None:
+    plan = msgspec.structs.replace(worlds.plan(), **changes)
+    given = worlds.judged(world, plan=plan, phases=worlds.phases(seconds=60))
+    assert _result(claim_progress.check(given)).verdict is INVALID
+
+
+def test_beside_what_the_kubelet_has_left_the_others_are_judged() -> None:
+    world = World(
+        pods=[worlds.pod("p", claim="a", node="n", deleting=True), worlds.pod("q")],
+        slices=TWO_DEVICES,
+    )
+    result = judge(world)
+    assert [item.summary for item in result.violations] == ["STUCK: pod q has no claim"]
 
 
 RUNNING = worlds.pod("q", claim="b", phase="Running", node="n")
@@ -211,7 +255,7 @@ def test_what_an_observer_cannot_know_is_unknown(world: World) -> None:
 @pytest.mark.parametrize("world", DOUBTFUL.values(), ids=DOUBTFUL)
 def test_beside_a_doubtful_pod_the_others_are_examined(world: World) -> None:
     both = World(
-        pods=[*world.pods, worlds.pod("q", node="n")],
+        pods=[*world.pods, worlds.pod("q")],
         claims=world.claims,
         slices=world.slices,
         taint_rules=world.taint_rules,
@@ -219,7 +263,7 @@ def test_beside_a_doubtful_pod_the_others_are_examined(world: World) -> None:
     given = worlds.judged(both, plan=worlds.plan(), phases=worlds.phases(seconds=60))
     answer = claim_progress.check(given)
     assert answer.verdict is INVALID
-    assert [item.summary for item in answer.violations] == ["STUCK: pod q does not run"]
+    assert [item.summary for item in answer.violations] == ["STUCK: pod q has no claim"]
 
 
 def test_a_selector_is_known_to_be_satisfied_by_what_it_was_given() -> None:

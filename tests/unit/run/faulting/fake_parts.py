@@ -146,6 +146,7 @@ def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedF
         carrier="server" if rule else "run",
         clients=["scheduler"],
         start_s=spec.start_s,
+        required=spec.required,
         start_after=plans.StartCondition(**after.model_dump()) if after else None,
         duration_s=getattr(spec, "duration_s", None),
         text="A fault.",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from harness import clocks, concurrency
+from harness.cluster import interfaces
 from harness.history import plans
 from harness.run.faulting import (
     carriers,
@@ -29,6 +30,7 @@ class Run:
     ) -> None:
         self.carrier = carrier or fake_parts.FakeCarrier()
         self.processes = fake_parts.FakeProcesses()
+        self.restarts, self.restarting = concurrency.lock("restarts"), 0
         self.path, self.has_load = folder / "faults.jsonl", True
         self.journal = fault_journal.FaultJournal(self.path, run_id="r")
         kinds = {item.name: item.kind for item in faults}
@@ -43,7 +45,11 @@ class Run:
             return carriers.TrafficFault(planned, self.session, self.journal)
         if planned.kind == "restart-api-server":
             return process_faults.ApiServerRestart(
-                planned, self.journal, self._restart, self.session.across_restart
+                planned,
+                self.journal,
+                self.restarts,
+                self._restart,
+                self.session.across_restart,
             )
         guard = concurrency.lock("guard")
         of = {
@@ -53,9 +59,13 @@ class Run:
         kind = of.get(planned.kind, process_faults.EndedProcess)
         return kind(planned, self.journal, self.processes, guard)
 
-    def _restart(self, *, kill: bool, down_s: float) -> None:
-        del kill, down_s
-        self.carrier.restart()
+    def _restart(self, *, kill: bool, down_s: float) -> interfaces.End:
+        self.restarting += 1
+        assert self.restarting == 1, "two at a time"
+        clocks.sleep(down_s)
+        end = interfaces.End.of(self.carrier.restart)
+        self.restarting -= 1
+        return end
 
     def start(self) -> None:
         """Start with a subject that is ready."""
@@ -315,3 +325,34 @@ def test_a_process_that_has_ended_before(begin: Any) -> None:
     run.injector.heal()
     assert "expected scheduler to run, but it has ended" in windows(run)["it"].error
     assert windows(run)["it"].applied_count == 0
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_the_load_waits_for_faults_that_take_long(begin: Any, required: bool) -> None:
+    keys = {"times": 2, "down_s": 0.01, "interval_s": 0.01, "required": required}
+    run = begin(fake_parts.fault("it", "kill-process", start_s=0.2, **keys))
+    assert run.injector.is_awaited() is required
+    run.start()
+    wait(lambda: run.journal.ended_count("it") == 2, "both")
+    assert not run.injector.is_awaited()
+
+
+def test_nothing_waits_for_a_fault_that_has_failed(begin: Any) -> None:
+    run = begin(fake_parts.fault("it", "kill-process", times=9, down_s=0))
+    run.processes.kill = lambda *_, **__: 1 / 0
+    run.start()
+    wait(lambda: run.injector.has_ended("it"), "its failure")
+    assert not run.injector.is_awaited()
+
+
+def test_restarts_of_the_api_server_wait_for_each_other(begin: Any) -> None:
+    """Two that overlap would move one manifest twice."""
+    names = ["one", "two"]
+    run = begin(*(fake_parts.fault(name, "restart-api-server", down_s=0.1) for name in names))
+    run.start()
+    wait(lambda: all(run.injector.has_ended(name) for name in names), "both")
+    run.injector.heal()
+    applied, windows = fake_parts.read(run.path)
+    assert [item.error for item in windows] == ["", ""]
+    first, second = sorted(applied, key=lambda item: item.begun_ns)
+    assert first.alive_ns <= first.dead_ns <= first.ended_ns <= second.begun_ns
