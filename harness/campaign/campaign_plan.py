@@ -214,6 +214,7 @@ def plan(
             claim_controller=claim_controller,
             release=release,
             tested=subject_names.of_plan(resolved),
+            hypothesis=resolved.known_to_fail,
             thresholds=_thresholds(resolved, thresholds),
             on=providers.of(profile).capabilities,
             program=program,
@@ -255,6 +256,7 @@ def _kinds(
     claim_controller: str,
     release: str,
     tested: str,
+    hypothesis: str,
     thresholds: list[str],
     program: tested_programs.TestedProgram | None,
     on: interfaces.Capabilities,
@@ -267,14 +269,14 @@ def _kinds(
     base = PlannedRun(
         scenario=name,
         title=scenario.name,
-        hypothesis=scenario.known_to_fail,
+        hypothesis=hypothesis,
         thresholds=thresholds,
         repetition=0,
         seed=0,
     )
     own = _controller_of_controls(scenario, claim_controller)
     is_mended = bool(scenario.remedies) and set(scenario.remedies) <= set(remedies)
-    is_hazard = hazards.fails_correct_subject(scenario.known_to_fail)
+    is_hazard = hazards.fails_correct_subject(hypothesis) or hypothesis != scenario.known_to_fail
     is_theirs = program is not None and program.kind != PYTHON
     purpose = _of_hazard(scenario, program) if is_hazard else Purpose.SUBJECT
     is_other = bool(subjects or claim_controller or release)

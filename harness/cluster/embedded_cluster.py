@@ -83,7 +83,7 @@ class ServerCommand:
             more += ["--feature-gates", ",".join(self.feature_gates)]
         history = ("--watch-history", self.watch_history)
         audit = self._audit_options() if self.is_audited else ()
-        late = ("--roles-late-s", self.roles_late_s) if self._is_restart else ()
+        late = ("--roles-late-s", self.roles_late_s) if self.data.exists() else ()  # a restart
         options = (*written, *ports, *data, *history, *more, *audit, *late, "--faults")
         return [str(word) for word in options]
 
@@ -94,11 +94,6 @@ class ServerCommand:
             for word in ("--audit-writes-of", name)
         ]
         return ["--audit-log", str(self.audit_log), *names]
-
-    @property
-    def _is_restart(self) -> bool:
-        """True if there is data of an earlier server: `start` removes it first."""
-        return self.data.exists()
 
     def on_ports_in_use(self) -> "ServerCommand":
         """Return the same command with the ports that the kubeconfigs name."""

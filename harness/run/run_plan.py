@@ -214,6 +214,7 @@ def plan(
     )
     changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
     has_rules = cluster_features.needs_rules(scenario.pools)
+    is_theirs = subject.spec.claim_controller not in ("python", "external")
     resolved = plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
@@ -233,7 +234,7 @@ def plan(
         collects_garbage=provider.capabilities.garbage_collector,
         audit_log=getattr(profile, "audit_log", False),
         progress_s=scenario.progress_s,
-        known_to_fail=scenario.known_to_fail,
+        known_to_fail=scenario.known_to_fail or scenario.known_to_fail_theirs * is_theirs,
         requirements=plans.Requirements(**scenario.load.model_dump()),
         thresholds=[plans.Threshold(**one.model_dump()) for one in scenario.thresholds],
         expected_operations=[*scenario.traffic.process_names, *faults.kubelets],

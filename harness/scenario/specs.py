@@ -121,6 +121,8 @@ class Scenario(Spec):
     """Hypothesis, such as `H1`, or cause, by which the correct subject fails as upstream does;
     empty: it is expected to be VALID. Campaigns expect INVALID then, and list the scenario as a
     hazard."""
+    known_to_fail_theirs: str = ""
+    """Hypothesis, such as `H23`, by which Kubernetes' own claim controller fails, but not ours."""
     remedies: list[Name] = []
     """Remedies with which the subject is expected to be VALID; campaigns try all of them
     together."""

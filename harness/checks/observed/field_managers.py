@@ -48,6 +48,13 @@ def owner(content: bytes | msgspec.Raw, *path: str) -> str:
     return next(owning, "")
 
 
+def of_condition(content: bytes | msgspec.Raw, kind: str) -> str:
+    """Return the manager of a condition of the status; empty: not known."""
+    key, path = f'k:{{"type":"{kind}"}}', ("status", "conditions")
+    owning = (item.manager for item in read(content) if key in (_within(item.fields, path) or ()))
+    return next(owning, "")
+
+
 def drivers_of_devices(entry: Entry) -> Iterator[str]:
     """Yield the drivers of the entries of `status.devices` that a manager owns."""
     for name in _within(entry.fields, ("status", "devices")) or ():

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from harness.checks.observed import (
+    field_managers,
     folders,
     observations,
     observed_claims,
@@ -23,6 +24,7 @@ from harness.model import devices
 NO_EXECUTE = "NoExecute"
 EVICTED = "DeletionByDeviceTaintManager"
 """Reason of the condition of a pod that was evicted because of a taint."""
+_CONDITION = "DisruptionTarget"
 Pool = tuple[str, str]
 """Driver and name of a pool."""
 
@@ -54,6 +56,9 @@ class PodTimes:
     ended_ns: float = math.inf
     """It was deleted, or had ended."""
     evicted_ns: float | None = None
+    evicted_rv: int = 0
+    evicted_by: str = ""
+    """The field manager that has said so; empty: not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -119,7 +124,8 @@ class DeviceUses(folders.Folder):
         if pod.metadata.deletion_timestamp or pod.has_ended or seen.is_gone:
             times.ended_ns = min(times.ended_ns, seen.ts_ns)
         if times.evicted_ns is None and any(map(_is_eviction, pod.status.conditions or ())):
-            times.evicted_ns = seen.ts_ns
+            times.evicted_ns, times.evicted_rv = seen.ts_ns, seen.version
+            times.evicted_by = field_managers.of_condition(pod.metadata.managed_fields, _CONDITION)
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note which pods use which devices by a version of a claim."""

@@ -23,6 +23,7 @@ IN_TIME_S = 10.0
 EARLY_S = 2.0
 """Seconds by which a pod may be evicted before its time: times of taints have whole seconds, and
 the recorder sees a taint later than the controller may."""
+KNOWN = "known as H23: a toleration without an effect does not keep a pod on its device"
 _NS = 1_000_000_000
 _STREAMS = (*("pods", "resourceclaims"), *("resourceslices", "devicetaintrules"))
 
@@ -86,7 +87,9 @@ def check(uses: device_uses.DeviceUses, *, has_gaps: bool) -> verdicts.Answer:
     if not examined:
         return CHECK.not_examined("no pod used a device with a NoExecute taint for long enough")
     found = [_late(uses.pods[uid], listed) for uid, listed in stayed.items() if any(listed)]
-    found += [_Finding(uses.pods[uid], [], _early(uses, by_pod.get(uid, []))) for uid in evicted]
+    found += [
+        _Finding(uses.pods[uid], [], _wrong(uses, uid, by_pod.get(uid, []))) for uid in evicted
+    ]
     found = [item for item in found if item.told]
     return check_results.of_found(
         CHECK,
@@ -119,12 +122,16 @@ def _long_uses(
                 yield use, taint, (end - due) / _NS
 
 
-def tolerated_for_s(tolerations: Sequence[Any], taint: device_uses.Tainting) -> float:
+def tolerated_for_s(
+    tolerations: Sequence[Any], taint: device_uses.Tainting, *, theirs: bool = False
+) -> float:
     """Return for how many seconds a taint is tolerated; infinite: for ever.
 
-    The shortest toleration counts. Seconds are those of tolerations with the effect NoExecute.
+    `theirs`: as Kubernetes' own controller counts, without tolerations that name no effect. The
+    shortest toleration counts. Seconds are those of tolerations with the effect NoExecute.
     """
-    limits = [_seconds(item) for item in tolerations if _matches(item, taint)]
+    counted = [item for item in tolerations if item.get("effect") or not theirs]
+    limits = [_seconds(item) for item in counted if _matches(item, taint)]
     return max(min(limits, default=0.0), 0.0)
 
 
@@ -156,13 +163,23 @@ def _late(
     return _Finding(pod, [use.claim], told)
 
 
-def _early(uses: device_uses.DeviceUses, of_pod: Sequence[device_uses.Use]) -> str:
+def _wrong(uses: device_uses.DeviceUses, uid: str, of_pod: Sequence[device_uses.Use]) -> str:
+    """Return why an evicted pod should not have been evicted then, and by whom it was."""
+    told, by = _early(uses, of_pod), uses.pods[uid].evicted_by
+    if told and not _early(uses, of_pod, theirs=True):
+        told += f" ({KNOWN})"
+    return told.replace("evicted", f"evicted by {by}", 1) if by else told
+
+
+def _early(
+    uses: device_uses.DeviceUses, of_pod: Sequence[device_uses.Use], *, theirs: bool = False
+) -> str:
     """Return why an evicted pod should not have been evicted then; empty: it should."""
     if not of_pod:
         return "was evicted, although it has never used a device"
     evicted_ns = uses.pods[of_pod[0].pod].evicted_ns or 0
     reasons = [
-        span.since_ns + tolerated_for_s(use.tolerations, taint) * _NS
+        span.since_ns + tolerated_for_s(use.tolerations, taint, theirs=theirs) * _NS
         for use in of_pod
         for taint, span in uses.taints_of(use.device)
         if span.until_ns > evicted_ns - EARLY_S * _NS and use.span.since_ns < evicted_ns
@@ -188,6 +205,6 @@ def _violation(item: _Finding) -> verdicts.Violation:
         guarantee=CHECK.name,
         summary=item.summary,
         text=f"Pod {involved.namespace}/{involved.name} (uid {involved.uid}) {item.told}.",
-        resource_versions=[],
+        resource_versions=[item.pod.evicted_rv] if item.pod.evicted_rv else [],
         objects=[involved, *item.claims],
     )

@@ -23,11 +23,13 @@ AUDIT_FILE = f"{AUDIT_FOLDER}/audit.log"
 AUDIT_FILE_MIB_MAX = 4096
 """Large enough for a whole run: rotation would split the history into several files."""
 WITHOUT_CLAIM_CONTROLLER = (
-    "*,bootstrap-signer-controller,token-cleaner-controller,-resourceclaim-controller"
+    "*,bootstrap-signer-controller,token-cleaner-controller,-resourceclaim-controller,"
+    "-device-taint-eviction-controller"
 )
 """Value of `--controllers`.
 
-It replaces kubeadm's own value, so the two controllers that kubeadm adds are repeated.
+It replaces kubeadm's own value, so the two controllers that kubeadm adds are repeated. Ours also
+evicts pods by taints of their devices.
 """
 KUBELET_CONFIG_FILE = "/var/lib/kubelet/config.yaml"
 """Where kubeadm writes the kubelet's configuration in the node."""

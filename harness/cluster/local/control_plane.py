@@ -36,8 +36,8 @@ COLLECTORS = ("garbage-collector-controller", "namespace-controller", "serviceac
 """Controllers that a cluster needs in which another one makes the claims. The last one shows that
 they have begun."""
 GROUP_CONTROLLER = "podgroup-protection-controller"
-WITHOUT_CLAIM_CONTROLLER = "*,-resourceclaim-controller"
-"""Value of --controllers for a run that brings its own claim controller."""
+WITHOUT_CLAIM_CONTROLLER = "*,-resourceclaim-controller,-device-taint-eviction-controller"
+"""Value of --controllers for a run that brings its own claim controller, which evicts, too."""
 NODE_MONITOR_GRACE = "240h"
 """How long a node stays Ready without a heartbeat."""
 

@@ -60,7 +60,8 @@ _OF_PLANS = frozenset(
         "start",
         "carrier",
     }
-    | {"published_by", "compression", "reserve_by", "claim_controller", "packages", "known_to_fail"}
+    | {"published_by", "compression", "reserve_by", "claim_controller", "packages"}
+    | {"known_to_fail", "known_to_fail_theirs"}
     | {"versions", "overrides", "resource_kinds", "allocation_mode", "verbs", "verb", "fault"}
 )
 """Keys of a plan whose texts are chosen from a few, or are programs."""

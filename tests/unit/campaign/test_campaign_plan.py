@@ -141,6 +141,37 @@ def test_a_chosen_claim_controller_is_not_for_the_controls(tmp_path: pathlib.Pat
     assert plan.versions["claim-controller"] == "kube-controller-manager v1.36.4"
 
 
+@pytest.mark.parametrize("controller", ["", "kube-controller-manager"])
+def test_a_scenario_may_be_a_hazard_of_kubernetes_own_claim_controller(
+    tmp_path: pathlib.Path, controller: str
+) -> None:
+    commands.install(tmp_path, "kube-controller-manager")
+    plan = planned(
+        tmp_path,
+        scenarios=["evictions"],
+        claim_controller=controller,
+        binaries=str(tmp_path),
+    )
+    expected = (Purpose.HAZARD, "H23") if controller else (Purpose.SUBJECT, "")
+    found = {(run.purpose, run.hypothesis) for run in plan.runs}
+    assert found == {expected, (Purpose.CONTROL, "")}
+
+
+def test_what_a_cluster_cannot_run_is_left_out_of_all_and_refused_by_name(
+    tmp_path: pathlib.Path,
+) -> None:
+    asked = {"scenarios": ["finalizer-overlooked", "pod-churn"], "fault_carrier": "proxy"}
+    with pytest.raises(errors.UsageError, match="expected an embedded API server that carries"):
+        planned(tmp_path, **asked)
+    plan = planned(tmp_path, **asked, leaves_out=True)
+    assert {run.title for run in plan.runs} == {"pod-churn"}
+    assert list(plan.left_out) == ["finalizer-overlooked"]
+    assert "expected an embedded API server" in plan.left_out["finalizer-overlooked"]
+    assert plan.selection[0].startswith("finalizer-overlooked left out: ")
+    with pytest.raises(errors.UsageError, match="expected an embedded API server that carries"):
+        planned(tmp_path, **{**asked, "scenarios": ["finalizer-overlooked"]}, leaves_out=True)
+
+
 @pytest.mark.parametrize(
     ("own", "chosen", "of_controls"),
     [

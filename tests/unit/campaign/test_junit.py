@@ -9,7 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.campaign import campaign_plan, hunting, plugin, purposes, results, summaries
+from harness.campaign import (
+    campaign_plan,
+    hunting,
+    junit_files,
+    plugin,
+    purposes,
+    results,
+    summaries,
+)
 from harness.checks import verdicts
 
 pytestmark = pytest.mark.slow
@@ -171,3 +179,15 @@ def test_no_more_workers_are_started_than_runs_are_left(
     assert len(left.runs) == 8
     hunting.hunt(left, tmp_path, listener=lambda result: None)
     assert [item.partition("*")[0] for item in asked if "*popen" in item] == [str(workers)]
+
+
+def test_scenarios_that_were_left_out_are_skipped_with_the_reason(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / summaries.JUNIT_NAME
+    path.write_text('<testsuites><testsuite tests="2" skipped="1"/></testsuites>')
+    junit_files.add_left_out(tmp_path, {"one": "no carrier"})
+    (suite,) = ET.parse(path).getroot()
+    assert (suite.get("tests"), suite.get("skipped")) == ("3", "2")
+    (case,) = suite
+    (skipped,) = case
+    assert (case.get("name"), skipped.tag) == ("one", "skipped")
+    assert skipped.get("message") == "no carrier"

@@ -1,5 +1,6 @@
 """The embedded API server ended and started again: its data, addresses, credentials and remains."""
 
+import contextlib
 import pathlib
 import socket
 import threading
@@ -10,7 +11,7 @@ import psutil
 import pytest
 
 from harness import clocks, errors
-from harness.client import apis, transports
+from harness.client import apis, backoffs, transports
 from harness.cluster import embedded_cluster, interfaces, loopback_ports, providers
 from harness.scenario import profiles
 
@@ -64,6 +65,34 @@ def test_after_a_restart_everything_is_as_before(cluster: Cluster, kill: bool) -
     create(cluster, "after")
     assert [path.read_text() for path in kubeconfigs] == texts
     assert [nodes(path) for path in kubeconfigs] == [["after", "before"]] * 2
+
+
+def test_after_a_restart_everyone_may_be_refused_for_a_while(tmp_path: pathlib.Path) -> None:
+    """As by a kube-apiserver whose authorizer has not read the roles yet; not at the first
+    start.
+    """
+    profile = profiles.load("embedded", overrides=["storage=disk", "roles_late_s=0.5"])
+    made = providers.up(profile, interfaces.ClusterRequest(name="two", directory=tmp_path / "c"))
+    assert isinstance(made, Cluster)
+    try:
+        create(made, "before")
+        made.restart_api_server(kill=True, down_s=0.0)
+        with pytest.raises(apis.ApiError, match="403 Forbidden") as caught:
+            nodes(made.kubeconfig)
+        assert backoffs.is_transient(caught.value)
+        with contextlib.closing(transports.connect(made.kubeconfig)) as transport:
+            request = transports.Request(method="GET", path="/readyz")
+            assert transport.send(request).status == 200
+        clocks.wait_until(lambda: _sees(made.kubeconfig), timeout_s=TIMEOUT_S, why="the roles")
+    finally:
+        made.down()
+
+
+def _sees(path: pathlib.Path) -> bool:
+    try:
+        return nodes(path) == ["before"]
+    except apis.ApiError:
+        return False
 
 
 def test_a_watch_resumes_where_it_was(cluster: Cluster) -> None:

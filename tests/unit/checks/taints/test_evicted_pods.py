@@ -26,8 +26,17 @@ LATE = int(evicted_pods.IN_TIME_S)
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 
 
-def pod(second: int, *, evicted: bool = False, deleted: bool = False, node: str = "n") -> Any:
-    meta = {"name": "p", "namespace": "n", "uid": "p"}
+def pod(
+    second: int, *, evicted: bool = False, deleted: bool = False, node: str = "n", by: str = ""
+) -> Any:
+    meta: Object = {"name": "p", "namespace": "n", "uid": "p"}
+    if by:
+        owned = {"f:status": {"f:conditions": {'k:{"type":"DisruptionTarget"}': {}}}}
+        other = {"f:status": {"f:conditions": {'k:{"type":"Ready"}': {}}}}
+        meta["managedFields"] = [
+            {"manager": "kubelet", "operation": "Update", "fieldsV1": other},
+            {"manager": by, "operation": "Update", "fieldsV1": owned},
+        ]
     if deleted:
         meta["deletionTimestamp"] = "2026-01-31T00:00:00Z"
     status: Object = {}
@@ -151,6 +160,22 @@ def test_a_pod_is_gone_in_time_and_only_with_a_reason(
         assert isinstance(found, verdicts.CheckResult)
         assert found.verdict is (INVALID if expected == "VIOLATED" else VALID)
         assert found.examined_count == 1
+
+
+@pytest.mark.parametrize(
+    ("toleration", "is_known"),
+    [(FOR_EVER, True), ({**FOR_EVER, "effect": "NoExecute"}, False), (FIVE_S, False)],
+)
+def test_a_wrong_eviction_names_who_has_evicted_and_the_known_finding(
+    toleration: Object, is_known: bool
+) -> None:
+    evicted = pod(11, evicted=True, deleted=True, by="kube-controller-manager")
+    found = judge(piece(1, CLEAN), claim(2, toleration), pod(3), piece(10, TAINTED), evicted)
+    assert isinstance(found, verdicts.CheckResult)
+    (violation,) = found.violations
+    assert "was evicted by kube-controller-manager" in violation.text
+    assert ("H23" in violation.summary) is is_known
+    assert violation.resource_versions == [11]
 
 
 def test_a_gap_leaves_it_open() -> None:
