@@ -49,8 +49,9 @@ class LoadTime:
             return False
         now_s = concurrency.monotonic_s()
         self._begun_s = self._begun_s or now_s
-        share = (now_s - self._begun_s) / (self._longest_s * traffic_specs.LONGER_FOR_LOAD)
-        return share > 1 / traffic_specs.LONGER_FOR_LOAD and ran < enough * share
+        times = (now_s - self._begun_s) / self._longest_s
+        most = traffic_specs.LONGER_FOR_LOAD
+        return times > most or (times > 1 and ran * most < enough * times)
 
 
 class PoolChangeGoal:

@@ -4,7 +4,6 @@ import random
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-import msgspec
 import pydantic
 
 from harness.faults import injection
@@ -46,12 +45,13 @@ class RejectRequest(traffic_fault.TrafficFault):
     @property
     def action(self) -> injection.Action:
         """The Status of the code."""
-        after_s = self.retry_after_s
-        made = injection.Reject(
-            code=self.code, reason=_REASONS[self.code], retry_after_seconds=after_s
+        more = {"message": _FORBIDDEN} if self.code == 403 else {}
+        return injection.Reject(
+            code=self.code,
+            reason=_REASONS[self.code],
+            retry_after_seconds=self.retry_after_s,
+            **more,
         )
-        is_forbidden = self.code == 403
-        return msgspec.structs.replace(made, message=_FORBIDDEN) if is_forbidden else made
 
     @property
     def words(self) -> Mapping[str, Any]:

@@ -9,15 +9,15 @@ import contextlib
 import pathlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from harness import clocks
+from harness import clocks, processes
 from harness.checks import verdict_files, verdicts
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
-from harness.history import directories
+from harness.history import directories, journal_reader, records
 from harness.run import run_plan, runs
 from harness.scenario import loading, profiles
 from tests.e2e import running
@@ -79,6 +79,55 @@ def test_a_run_goes_on_when_its_api_server_comes_back(tmp_path: pathlib.Path) ->
     gaps = reason(judgement, "no-gaps")
     assert "commits observed" in gaps
     assert re.search(r"\b[1-9]\d* with unknown outcome", reason(judgement, "operations"))
+
+
+REMEDIES = ("keep-in-flight-until-known", "bind-again-until-known")
+LATE_S = 0.4
+"""Time from the begin of a restart to the end of the API server, as an engine takes it."""
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("remedies", [REMEDIES, ()])
+def test_an_api_server_that_ends_late_and_refuses_everyone_after_its_start(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, remedies: Sequence[str]
+) -> None:
+    """As kind's does. Without remedies an answer that is lost may lead to a violation (H1, H11)."""
+    end = processes.Process.end
+
+    def end_late(process: processes.Process, *, kill: bool, timeout_s: float) -> None:
+        clocks.sleep(LATE_S)
+        end(process, kill=kill, timeout_s=timeout_s)
+
+    monkeypatch.setattr(processes.Process, "end", end_late)
+    profile = profiles.load("embedded", overrides=['storage="disk"', "roles_late_s=0.5"])
+    loaded = loading.load("api-server-restart", overrides=["traffic.duration_s=4"])
+    plan = run_plan.plan(loaded, seed=7, cluster=profile, remedies=remedies)
+    directory = directories.create(tmp_path / "run")
+    (tmp_path / "cluster").mkdir()
+    request = interfaces.ClusterRequest(name="late", directory=tmp_path / "cluster")
+    with held_clusters.held(profile, request) as cluster:
+        judgement = runs.run(loaded, plan, directory, cluster=cluster)
+    assert [item for item in judgement.certificate if not item.ok] == []
+    assert reason(judgement, "faults") == "api-server-killed: 5 times; healed"
+    assert forbidden(directory), "no client was refused"
+    if remedies:
+        assert judgement.verdict is verdicts.Verdict.VALID, judgement.reason
+    else:
+        assert judgement.verdict is not verdicts.Verdict.UNKNOWN
+    progress = next(item for item in judgement.checks if item.check == "claim_progress")
+    assert progress.verdict is verdicts.Verdict.VALID, progress.reason
+
+
+def forbidden(directory: directories.RunDirectory) -> list[records.Completion]:
+    """The answers 403 of the authorizer that clients of the run got."""
+    found = []
+    for path in directory.path.glob("operations-*"):
+        found += [
+            item
+            for item in journal_reader.read(path).records
+            if isinstance(item, records.Completion) and item.status == 403
+        ]
+    return found
 
 
 def reason(judgement: verdict_files.Judgement, name: str) -> str:

@@ -61,6 +61,7 @@ def test_a_pod_with_several_claims_counts_for_all_of_them_and_devices_only_for_r
         (19, 94, True),
         (19, 96, False),
         (21, 99, True),
+        (21, 300, True),  # something else is missing
     ],
 )
 def test_a_slow_load_gets_more_time_if_it_reaches_its_goal_then(

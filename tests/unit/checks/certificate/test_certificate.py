@@ -466,6 +466,18 @@ def test_a_shared_object_that_another_worker_has_created_is_no_error(
     assert operations.errors["create resourceclaimtemplates 409 AlreadyExists"] == 1
 
 
+@pytest.mark.parametrize(("verb", "is_error"), [("delete", False), ("patch", True)])
+def test_a_deletion_of_what_is_gone_is_no_error(
+    tmp_path: pathlib.Path, verb: Any, is_error: bool
+) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 p*")
+    call = msgspec.structs.replace(building.invocation(50, language.PODS, "p"), verb=verb)
+    end = records.Completion(op=50, outcome="fail", ts_ns=0, status=404, reason="NotFound")
+    damages.appended(damages.operations, call, end)(directory)
+    operations = api_call_totals.read(histories.load(directory.path))
+    assert (f"{verb} pods 404 NotFound" in operations.errors) is is_error
+
+
 def _surge(count: int) -> damages.Damage:
     """Some pods that a user has begun beside others, and a wait that ended well."""
     ran = records.Waited(
