@@ -1,13 +1,20 @@
 """The time budget of a campaign: the runs that it plans, when it ends, and what it leaves undone.
 
-The first round makes every kind of run that the campaign has; each further round makes them again,
-without the controls, and the hazards that a tested program is asked for only once more. All rounds
-are planned at once, more than the time can have. A run that is under way when the time ends is cut:
-it is judged as it is, and counts only if it found what it looks for. A campaign some of whose kinds
-never had a whole run is UNKNOWN, unless it is INVALID.
+The first round makes every kind of run that the campaign has: the tested subject first, and short
+runs before long ones. Each further round makes them again, without the controls, and the hazards
+that a tested program is asked for only once more. All rounds are planned at once, more than the
+time can have.
+
+The budget is a target. When it ends, all runs end but the first ones of the kinds that decide,
+which may take as long again; they end with the others if a violation was found, or if the runs so
+far show that twice the time is too little. A run that is under way at its end is cut: it is judged
+as it is, and counts only if it found what it looks for. A campaign some of whose kinds never had a
+whole run is UNKNOWN, unless it is INVALID.
 """
 
+import functools
 import math
+import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -16,6 +23,7 @@ from harness import clocks, errors, seeds
 from harness.campaign import campaign_plan, results
 from harness.campaign.endings import Ending
 from harness.campaign.purposes import Purpose
+from harness.campaign.selection import failed_runs
 from harness.checks import verdicts
 
 SHORTEST_RUN_S = 2.0
@@ -28,8 +36,10 @@ ENDING_S = 5.0
 """Seconds for stopping runs and writing pages; of a short budget a tenth."""
 GRACE_S = 8.0
 """Seconds after the end in which a worker must have stopped its run; it is interrupted then."""
+MORE = 1.25
+"""How much longer than forecast a budget has to be that is sure to do."""
 _WHY_CUT = {
-    Ending.NONE: "the time budget ended during the run",
+    Ending.NONE: "cut by its campaign's budget",
     Ending.INTERRUPTED: "interrupted",
     Ending.FIRST: "another run ended the campaign (--exit-first)",
 }
@@ -50,29 +60,17 @@ def planned(
 ) -> campaign_plan.CampaignPlan:
     """Return the plan with its rounds and the end of its budget, which began at `begun_ns`."""
     seconds = minutes * 60
-    first = _first_round(plan.runs, controls_first=plan.program is not None)
+    first = _first_round(plan.runs)
     runs = plan.runs if plan.until_decided else list(_rounds(first, seconds * jobs))
     numbered = [msgspec.structs.replace(run, number=at) for at, run in enumerate(runs, start=1)]
     end_ns = begun_ns + int((seconds - min(ENDING_S, seconds / 10)) * 1e9)
     return msgspec.structs.replace(plan, runs=numbered, minutes=minutes, deadline_ns=end_ns)
 
 
-def _first_round(
-    runs: Sequence[campaign_plan.PlannedRun], *, controls_first: bool
-) -> list[campaign_plan.PlannedRun]:
-    """Return the runs of the first round: each kind has one before any has two.
-
-    Controls are short. A test begins with them, because a worker that has a long run already has
-    the next one, too, and that one may have to wait.
-    """
-    return sorted(
-        runs,
-        key=lambda run: (
-            run.repetition,
-            run.purpose.must_fail != controls_first,
-            list(Purpose).index(run.purpose),
-        ),
-    )
+def _first_round(runs: Sequence[campaign_plan.PlannedRun]) -> list[campaign_plan.PlannedRun]:
+    """Return the runs of the first round: each kind has one before any has two."""
+    order = list(Purpose)
+    return sorted(runs, key=lambda run: (run.repetition, order.index(run.purpose), run.estimate_s))
 
 
 def _rounds(
@@ -93,10 +91,65 @@ def _rounds(
             yield msgspec.structs.replace(run, repetition=run.repetition + number * each, seed=seed)
 
 
-def has_ended(plan: campaign_plan.CampaignPlan, *, before_s: float = 0.0) -> bool:
-    """Return whether the budget of a plan has ended, or will within `before_s`."""
-    is_limited = plan.deadline_ns is not None
-    return is_limited and clocks.monotonic_ns() >= (plan.deadline_ns or 0) - before_s * 1e9
+class Budget:
+    """The end of a campaign's time for each of its runs; `folder` has its results so far."""
+
+    def __init__(self, plan: campaign_plan.CampaignPlan, folder: pathlib.Path) -> None:
+        self._plan, self._folder = plan, folder
+        self._deciding = {run.number for run in plan.kinds.values() if decides(run)}
+
+    def left_s(self, run: campaign_plan.PlannedRun | None = None) -> float:
+        """Return the seconds that are left for a run, negative after its end; None: for any."""
+        if self._plan.deadline_ns is None:
+            return math.inf
+        left_s = (self._plan.deadline_ns - clocks.monotonic_ns()) / 1e9
+        if run is not None and (
+            run.number not in self._deciding or (left_s <= 0 and not self._is_longer)
+        ):
+            return left_s
+        return left_s + self._plan.minutes * 60
+
+    @functools.cached_property
+    def _is_longer(self) -> bool:
+        """Whether it pays to go on when the budget ends: first asked then."""
+        return are_likely_to_end(self._plan, failed_runs.read(self._folder).made)
+
+    def has_time_for(self, run: campaign_plan.PlannedRun) -> bool:
+        """Return whether a run may begin."""
+        return self.left_s(run) > BEGIN_S
+
+
+def decides(run: campaign_plan.PlannedRun) -> bool:
+    """Return whether a campaign without such a run is UNKNOWN: no answer of a hazard decides."""
+    return run.purpose is not Purpose.ASKED
+
+
+def are_likely_to_end(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResult]) -> bool:
+    """Return whether all that decides is likely to be known after twice the budget."""
+    if any(result.is_against_subject or result.is_regression for result in found):
+        return False  # a violation has decided
+    return _needed_s(plan, found, filter(decides, plan.kinds.values())) <= 120 * plan.minutes
+
+
+def minutes_that_do(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResult]) -> int:
+    """Return a budget in which each kind has a run, by the runs on this machine and cluster."""
+    seconds = _needed_s(plan, found, plan.kinds.values())
+    return math.ceil(max(MORE * seconds / 60, plan.minutes + 1))
+
+
+def _needed_s(
+    plan: campaign_plan.CampaignPlan,
+    found: Iterable[results.RunResult],
+    runs: Iterable[campaign_plan.PlannedRun],
+) -> float:
+    """Return how long these runs take, those without a result as much slower than estimated.
+
+    Without any result, the budget was too short for the first run.
+    """
+    taken_s = {result.kind: result.seconds for result in found if not result.cut}
+    known_s = taken_s or {plan.runs[0].kind: 60 * plan.minutes}
+    slower = sum(known_s.values()) / sum(plan.kinds[kind].estimate_s for kind in known_s)
+    return sum(taken_s.get(run.kind, run.estimate_s * slower) for run in runs) / max(plan.jobs, 1)
 
 
 def cut(
@@ -113,29 +166,29 @@ def unexamined(
     if not (plan.minutes or ending):
         return []
     made = {(row.purpose, row.scenario, row.subject, row.hypothesis) for row in table}
-    kinds = {(run.purpose, run.title, run.subject, run.hypothesis): run for run in plan.runs}
-    return [run for key, run in kinds.items() if key not in made]
-
-
-def are_needed(left: Iterable[campaign_plan.PlannedRun]) -> bool:
-    """Return whether a campaign without these runs is UNKNOWN: no answer of a hazard decides."""
-    return any(run.purpose is not Purpose.ASKED for run in left)
+    return [run for kind, run in plan.kinds.items() if kind not in made]
 
 
 def summary(
-    left: Sequence[object], plan: campaign_plan.CampaignPlan, *, ending: Ending, not_made: int
+    left: Sequence[object],
+    plan: campaign_plan.CampaignPlan,
+    minutes: int,
+    *,
+    ending: Ending,
+    not_made: int,
 ) -> Iterator[str]:
     """Yield the sentence that says what a campaign did not come to, if there is anything.
 
-    `left` has a run of each kind that had none.
+    `left` has a run of each kind that had none; `minutes` would do for all; 0: that is not said.
     """
-    kinds = {(run.purpose, run.title, run.subject, run.hypothesis) for run in plan.runs}
     why = ending or f"the budget of {plan.minutes:g} minutes ended"
     if ending is Ending.FIRST:
         count = verdicts.counted(len(plan.runs), "planned run")
         yield f"{why}, so that {not_made} of {count} were not made"
     elif left:
-        yield f"{why} before {len(left)} of {verdicts.counted(len(kinds), 'kind')} of runs had one"
+        will_do = f" (--minutes {minutes} will do)" * bool(minutes)
+        kinds = verdicts.counted(len(plan.kinds), "kind")
+        yield f"{why} before {len(left)} of {kinds} of runs had one{will_do}"
 
 
 def notes(

@@ -1,6 +1,8 @@
 """The result of a campaign as one document: results.json, and what `hunt --output json` prints."""
 
+import os
 import pathlib
+import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -85,6 +87,8 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     """Sentences that say which runs were left out on purpose, which kinds of runs the campaign did
     not come to, and which runs were cut."""
+    next: str = ""
+    """The command that is likely to give an answer; empty: there is one, or no such command."""
     until_decided: str = ""
     """The question that ended the runs of each subject, such as `0.01@0.95`; empty: none did."""
     decisions: list[sequential_stopping.Decision] = []
@@ -102,10 +106,11 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentences(self) -> list[str]:
-        """The answers, also those of thresholds, the notes, and what a test left out."""
-        program = self.program
+        """The answers, also those of thresholds, the notes, what a test left out, what is next."""
+        left_out = self.program.sentences if self.program else ()
         bounds = (item.told for item in self.thresholds)
-        return [*self.answers, *bounds, *self.notes, *(program.sentences if program else ())]
+        following = [f"next: {self.next}"] * bool(self.next)
+        return [*self.answers, *bounds, *self.notes, *left_out, *following]
 
     @property
     def headline(self) -> str:
@@ -138,13 +143,16 @@ def document(
     of_bounds = threshold_results.worst(bounds)
     is_broken = code in results.ERRORS and of_bounds is not verdicts.Verdict.INVALID
     verdict = verdicts.worst([results.verdict(table), of_bounds])
-    is_partial = bool(problems) or budgets.are_needed(left) or ending is Ending.FIRST
+    is_partial = bool(problems) or any(map(budgets.decides, left)) or ending is Ending.FIRST
     if is_partial or any(item.answer is Answer.UNDECIDED for item in decided):
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
     code = code if is_broken else verdict.exit_code
     if plan.bisect_step is not None:
         verdict, is_broken = _of_step(plan, table, decided), False
         code = verdict.exit_code
+    is_short = plan.minutes and any(map(budgets.decides, left))
+    minutes = budgets.minutes_that_do(plan, found) if is_short else 0
+    is_open = verdict is verdicts.Verdict.UNKNOWN and plan.bisect_step is None
     return CampaignDocument(
         seed=plan.seed,
         verdict="ERROR" if is_broken else str(verdict),
@@ -160,7 +168,9 @@ def document(
                 *(_answers(decided) if plan.until_decided else ()),
                 *_counted(problems),
                 *(plan.program.counted if plan.program else ()),
-                *budgets.summary(left, plan, ending=ending, not_made=endings.not_made(plan, found)),
+                *budgets.summary(
+                    left, plan, minutes, ending=ending, not_made=endings.not_made(plan, found)
+                ),
             ]
         ),
         program=plan.program,
@@ -173,12 +183,24 @@ def document(
         planned=len(plan.runs),
         minutes=plan.minutes,
         notes=[*plan.selection, *_step(plan, table, decided, code), *budgets.notes(left, cut)],
+        next=_next(plan, table, minutes) if is_open and not is_broken else "",
         until_decided=plan.until_decided,
         decisions=decided if plan.until_decided else [],
         thresholds=bounds,
         problems=list(problems),
         rows=[_row(row) for row in table],
     )
+
+
+def _next(plan: campaign_plan.CampaignPlan, table: Sequence[results.Row], minutes: int) -> str:
+    """Return the command for a campaign that is UNKNOWN, with a budget; 0: without one."""
+    failed = ["hunt", "--last-failed", "--reports", os.path.relpath(plan.reports or ".")]
+    words = plan.again if minutes and plan.again else failed
+    if not minutes and all(row.is_as_expected for row in table):
+        return ""
+    end = words.index("--") if "--" in words else len(words)
+    budget = ["--minutes", str(minutes)] * bool(minutes)  # of several, the last one counts
+    return shlex.join(["flake-hunt", *words[:end], *budget, *words[end:]])
 
 
 def _of_step(

@@ -14,13 +14,18 @@ from harness.cluster import interfaces, providers
 from harness.history import plans, subject_names
 from harness.model import naming
 from harness.run import fault_planning, run_plan
-from harness.run.defects import known_defects
+from harness.run.defects import known_defects, track_record
 from harness.scenario import hazards, loading, profiles, specs, threshold_specs
 from harness.traffic import launching
 
 SCHEMA_VERSION = 2
 PYTHON = subject_names.PYTHON
 """The subject of controls and remedies, as `--subject` takes it."""
+AROUND_S = 6.0
+"""Seconds of a run on the embedded cluster beside its load: its processes start, pods end, files
+are judged."""
+PODS_PER_S = 100
+"""Pods of a load without a duration that run in a second."""
 
 
 class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +57,13 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Thresholds as options take them, in place of the scenario's own, with those per campaign."""
     repetition: int
     seed: int
+    estimate_s: float = 1.0
+    """Seconds that it takes on a machine with nothing else to do, as far as that is known."""
+
+    @property
+    def kind(self) -> results.Kind:
+        """The kind of the run."""
+        return self.purpose, self.title, self.subject, self.hypothesis
 
     @property
     def subject(self) -> str:
@@ -140,6 +152,14 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     program: tested_programs.TestedProgram | None = None
     """The program of a test; None: a hunt."""
     runs: list[PlannedRun]
+
+    @property
+    def kinds(self) -> dict[results.Kind, PlannedRun]:
+        """The first planned run of each kind."""
+        first: dict[results.Kind, PlannedRun] = {}
+        for run in self.runs:
+            first.setdefault(run.kind, run)
+        return first
 
 
 def plan(
@@ -273,6 +293,7 @@ def _kinds(
         thresholds=thresholds,
         repetition=0,
         seed=0,
+        estimate_s=_estimate_s(scenario),
     )
     own = _controller_of_controls(scenario, claim_controller)
     is_mended = bool(scenario.remedies) and set(scenario.remedies) <= set(remedies)
@@ -297,8 +318,20 @@ def _kinds(
     known_defects.require_known(chosen)
     for defect in chosen:
         yield msgspec.structs.replace(
-            ours, purpose=Purpose.CONTROL, hypothesis="", defects=[defect]
+            ours,
+            purpose=Purpose.CONTROL,
+            hypothesis="",
+            defects=[defect],
+            estimate_s=track_record.seconds(defect, scenario.name) or ours.estimate_s,
         )
+
+
+def _estimate_s(scenario: specs.Scenario) -> float:
+    """Return how long a run of a scenario takes, by its load."""
+    traffic = scenario.traffic
+    pods_s = getattr(traffic, "pods", 0) / PODS_PER_S
+    load_s = getattr(traffic, "duration_s", None)
+    return AROUND_S + pods_s + (traffic.longest_s if load_s is None else load_s)
 
 
 def subjects_of(program: tested_programs.TestedProgram, scenario: specs.Scenario) -> list[str]:

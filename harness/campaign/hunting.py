@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from xdist import scheduler
+from xdist.workermanage import WorkerController
 
 from harness import clocks, errors, prepared_processes, writing
 from harness.campaign import (
@@ -29,7 +30,14 @@ from harness.history import directories, retention
 
 
 class RunScheduling(scheduler.LoadScheduling):  # type: ignore[misc]
-    """The order of `--dist load`."""
+    """The order of `--dist load`, but first each worker has one run, and only then another one."""
+
+    def _send_tests(self, node: WorkerController, num: int) -> None:
+        """Send a worker its next runs; at the start two, of which the others begin with none."""
+        if num == 2 and not self.node2pending[node]:
+            idle = sum(not pending for pending in self.node2pending.values())
+            self.pending.insert(1, self.pending.pop(min(idle, len(self.pending) - 1)))
+        super()._send_tests(node, num)
 
     def drop(self, is_needed: Callable[[str], bool]) -> None:
         """Forget the runs that no worker has yet and whose id is not needed."""
@@ -97,7 +105,7 @@ def hunt(
             f"expected pytest to execute the campaign, but it ended with {ended}"
         )
     ending = collector.ending
-    if is_stopped and not budgets.has_ended(plan):
+    if is_stopped and collector.budget.left_s() > 0:
         ending = Ending.INTERRUPTED
     collector.cut_begun(ending)
     found = results.in_plan_order([*kept, *collector.results])
@@ -159,6 +167,7 @@ class _Collector:
         self._begun: dict[str, float] = {}
         """Names of the runs that workers have begun and not ended -> the time of the begin."""
         self._path, self._listener = path, listener
+        self.budget = budgets.Budget(plan, path.parent)
         self._stopping = sequential_stopping.Stopping(plan, path.parent)
         self._scheduling: RunScheduling | None = None
         self.results: list[results.RunResult] = []
@@ -194,14 +203,14 @@ class _Collector:
         """Collect the results of a test, when one of its phases has ended in a worker."""
         if report.when == "teardown":
             self._begun.pop(report.nodeid.rpartition("::")[2], None)
-        if budgets.has_ended(self._plan, before_s=budgets.BEGIN_S) and self._scheduling is not None:
-            self._scheduling.drop(lambda _: False)
+        if self._scheduling is not None and self._plan.minutes:
+            self._scheduling.drop(lambda name: self.budget.has_time_for(self._planned[name]))
         if report.when == "call":
             for name, value in report.user_properties:
                 if name == plugin.RESULT:
                     self._add(msgspec.json.decode(str(value), type=results.RunResult))
         if report.failed and plugin.JUDGED not in dict(report.user_properties):
-            if budgets.has_ended(self._plan):  # the worker was interrupted: the run is cut
+            if self.budget.left_s() <= 0:  # the worker was interrupted: the run is cut
                 return
             self._add(_broken(report, self._planned))
 

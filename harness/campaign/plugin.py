@@ -7,6 +7,7 @@ as properties of the test.
 """
 
 import contextlib
+import math
 import os
 import pathlib
 import signal
@@ -86,15 +87,14 @@ def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _limit(config: pytest.Config, plan: campaign_plan.CampaignPlan) -> None:
+def _limit(config: pytest.Config, budget: budgets.Budget) -> None:
     """Have a worker interrupted that has not stopped its run some time after the budget's end.
 
     Most runs end at it by themselves; a cluster that is being created, or a judge, does not.
     """
-    if hasattr(config, "workerinput") and plan.deadline_ns is not None:
-        left_s = deadlines.Deadline(plan.deadline_ns).left_s() + budgets.GRACE_S
+    if hasattr(config, "workerinput") and budget.left_s() < math.inf:
         signal.signal(signal.SIGALRM, _interrupt)
-        signal.setitimer(signal.ITIMER_REAL, max(left_s, 0.001))
+        signal.setitimer(signal.ITIMER_REAL, max(budget.left_s() + budgets.GRACE_S, 0.001))
 
 
 def pytest_collect_file(
@@ -113,11 +113,12 @@ class CampaignFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield one item for each run that has no result yet."""
         plan = campaign_plan.read(self.path)
-        _limit(self.config, plan)
+        budget = budgets.Budget(plan, self.path.parent)
+        _limit(self.config, budget)
         for run in plan.runs:
             if run.number in plan.done:
                 continue
-            yield RunItem.from_parent(self, name=run.id, plan=plan, run=run)
+            yield RunItem.from_parent(self, name=run.id, plan=plan, run=run, budget=budget)
 
 
 class RunItem(pytest.Item):
@@ -130,16 +131,17 @@ class RunItem(pytest.Item):
         *,
         plan: campaign_plan.CampaignPlan,
         run: campaign_plan.PlannedRun,
+        budget: budgets.Budget,
     ) -> None:
         super().__init__(name, parent)
-        self._plan, self._run = plan, run
+        self._plan, self._run, self._budget = plan, run, budget
         self._attempts: list[results.RunResult] = []
 
     def runtest(self) -> None:
         """Execute the run, repeatedly if it misses what it must find; fail for a failure."""
         if not sequential_stopping.is_needed(self.path.parent, self._run):
             pytest.skip(f"decided ({self._plan.until_decided}): no further run is needed")
-        if budgets.has_ended(self._plan, before_s=budgets.BEGIN_S):
+        if not self._budget.has_time_for(self._run):
             pytest.skip("the time budget leaves no time for this run")
         if self._has_ended():
             pytest.skip("another run ended the campaign (--exit-first)")
@@ -161,13 +163,16 @@ class RunItem(pytest.Item):
             result = self._attempt(attempt)
             self._attempts.append(result)
             self.user_properties.append((RESULT, msgspec.json.encode(result).decode()))
-            is_over = budgets.has_ended(self._plan) or self._has_ended()
+            is_over = self._budget.left_s(self._run) <= 0 or self._has_ended()
             if result.error or result.is_found or is_over:
                 return
 
     def _has_ended(self) -> bool:
         """Return whether another run has ended the campaign."""
         return self._plan.exit_first and endings.has_ended(self.path.parent)
+
+    def _left_s(self) -> float:
+        return 0.0 if self._has_ended() else self._budget.left_s(self._run)
 
     def reportinfo(self) -> tuple[pathlib.Path, int | None, str]:
         """Return pytest's location of the test."""
@@ -176,7 +181,7 @@ class RunItem(pytest.Item):
     def _attempt(self, attempt: int) -> results.RunResult:
         """Execute one attempt; an error of the harness becomes part of its result."""
         started = time.monotonic()
-        deadline = deadlines.Deadline(self._plan.deadline_ns, has_ended=self._has_ended)
+        deadline = deadlines.Deadline(self._left_s)
         try:
             directory, judgement = self._execute(attempt, deadline)
         except errors.HarnessError as error:

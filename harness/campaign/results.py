@@ -18,6 +18,10 @@ USAGE_ERROR = errors.UsageError.exit_code
 ERRORS = (HARNESS_ERROR, USAGE_ERROR)
 
 
+Kind = tuple[Purpose, str, str, str]
+"""Purpose, scenario, subject and hazard: the runs of a row of the table."""
+
+
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run."""
 
@@ -67,11 +71,20 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Number of earlier attempts that missed the same control or hazard."""
 
     @property
+    def kind(self) -> Kind:
+        """The kind of the run."""
+        return self.purpose, self.scenario, self.subject, self.hypothesis
+
+    @property
+    def breaks(self) -> int:
+        """The number of violations, of all guarantees."""
+        return self.double_allocations + self.stuck + self.others
+
+    @property
     def is_violated(self) -> bool:
         """True if a guarantee is violated, and not only thresholds are not met."""
-        has_violations = self.double_allocations + self.stuck + self.others > 0
         is_invalid = self.verdict is verdicts.Verdict.INVALID
-        return is_invalid and (has_violations or not self.thresholds)
+        return is_invalid and (self.breaks > 0 or not self.thresholds)
 
     @property
     def is_against_subject(self) -> bool:
@@ -157,6 +170,11 @@ class Row:
     def double_allocations(self) -> int:
         """The number of double allocations in all runs."""
         return sum(run.double_allocations for run in self.runs)
+
+    @property
+    def breaks(self) -> int:
+        """The number of violations in all runs."""
+        return sum(run.breaks for run in self.runs)
 
     @property
     def stuck(self) -> int:
@@ -251,7 +269,7 @@ def worst_of_subject(results: Iterable[RunResult]) -> RunResult | None:
 
 def _badness(run: RunResult) -> tuple[int, int]:
     verdict = run.verdict or verdicts.Verdict.UNKNOWN
-    return list(verdicts.Verdict).index(verdict), run.double_allocations + run.stuck + run.others
+    return list(verdicts.Verdict).index(verdict), run.breaks
 
 
 def of_purpose(table: Iterable[Row], purpose: Purpose) -> list[Row]:

@@ -29,7 +29,6 @@ RUNS_MAX = 10_000
 """Most runs of one subject."""
 _PATIENCE = 4
 """Runs of a subject that is not decided, as a multiple of those of one that never fails."""
-Key = tuple[str, str, str, str]
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +111,7 @@ def is_needed(folder: pathlib.Path, run: campaign_plan.PlannedRun) -> bool:
         content = regular_files.content(folder / DECIDED)
     except FileNotFoundError:
         return True
-    return _key_of_plan(run) not in msgspec.json.decode(content, type=list[Key])
+    return run.kind not in msgspec.json.decode(content, type=list[results.Kind])
 
 
 class Stopping:
@@ -123,7 +122,7 @@ class Stopping:
         self._groups = _groups(plan) if self._asked else {}
         self._count_planned = len(plan.runs)
         self._made: dict[int, list[results.RunResult]] = collections.defaultdict(list)
-        self._decided: list[Key] = []
+        self._decided: list[results.Kind] = []
         self._answers = set[Answer]()
 
     @property
@@ -140,7 +139,7 @@ class Stopping:
         Raises StorageError or UnwritableError if the file cannot be written.
         """
         self._made[result.number].append(result)
-        key = _key(result)
+        key = result.kind
         if self._asked is None or key not in self._groups or key in self._decided:
             return False
         count = _count(self._asked, self._groups[key], self._made)
@@ -153,7 +152,7 @@ class Stopping:
 
     def is_needed(self, run: campaign_plan.PlannedRun) -> bool:
         """Return whether the subject of a run is not decided."""
-        return _key_of_plan(run) not in self._decided
+        return run.kind not in self._decided
 
 
 _Asked = Question | bisection.Step
@@ -163,20 +162,12 @@ def _asked(plan: campaign_plan.CampaignPlan) -> _Asked | None:
     return plan.bisect_step or question(plan.until_decided)
 
 
-def _groups(plan: campaign_plan.CampaignPlan) -> dict[Key, list[campaign_plan.PlannedRun]]:
+def _groups(plan: campaign_plan.CampaignPlan) -> dict[results.Kind, list[campaign_plan.PlannedRun]]:
     groups = collections.defaultdict(list)
     for run in sorted(plan.runs, key=lambda run: run.number):
         if run.purpose is not Purpose.CONTROL:
-            groups[_key_of_plan(run)].append(run)
+            groups[run.kind].append(run)
     return groups
-
-
-def _key_of_plan(run: campaign_plan.PlannedRun) -> Key:
-    return str(run.purpose), run.title, run.subject, run.hypothesis
-
-
-def _key(result: results.RunResult | Decision) -> Key:
-    return str(result.purpose), result.scenario, result.subject, result.hypothesis
 
 
 def _by_number(found: Iterable[results.RunResult]) -> dict[int, list[results.RunResult]]:
@@ -227,7 +218,7 @@ def _gives_up(asked: _Asked, rate: rates.Rate, inconclusive: int) -> bool:
 
 def _decision(
     asked: _Asked,
-    key: Key,
+    key: results.Kind,
     planned: Sequence[campaign_plan.PlannedRun],
     made: Mapping[int, Sequence[results.RunResult]],
 ) -> Decision:

@@ -22,15 +22,15 @@ def campaign(
 def rows(table: Sequence[results.Row]) -> list[str]:
     """Return the lines of the table; unexpected verdicts are bold."""
     return [
-        "| purpose | scenario | subject | runs | found | claims | double allocations | stuck | verdict |",
+        "| purpose | scenario | subject | runs | found | claims | double allocations | breaks | verdict |",
         "|---|---|---|---:|---:|---:|---:|---:|---|",
         *map(_row, table),
     ]
 
 
 def _row(row: results.Row) -> str:
-    found = row.caught if row.purpose.must_fail else ""
-    figures = f"{len(row.runs)} | {found} | {row.claims} | {row.double_allocations} | {row.stuck}"
+    counts = (len(row.runs), row.caught, row.claims, row.double_allocations, row.breaks)
+    figures = " | ".join(map(str, counts))
     purpose = " ".join(filter(None, (row.purpose.value, row.hypothesis)))
     names = " | ".join(map(escaping.in_markdown, (purpose, row.scenario, row.subject)))
     return f"| {names} | {figures} | {_verdict(row)} |"

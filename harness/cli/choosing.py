@@ -350,9 +350,16 @@ def folder(binaries: pathlib.Path | None) -> str:
     return "" if binaries is None else str(binaries.resolve())
 
 
-def jobs(asked: int | None, chosen: "profiles.Profile", *, is_forced: bool) -> int:
+def jobs(
+    asked: int | None,
+    chosen: "profiles.Profile",
+    *,
+    is_forced: bool,
+    leaves_room: bool = False,
+) -> int:
     """Return the number of concurrent runs: as asked, or one that suits the machine.
 
+    `leaves_room`: fewer if the machine is busy already, because runs that starve prove nothing.
     Raises UsageError if it exceeds PROCESSES_PER_CORE, unless forced.
     """
     cores = os.cpu_count() or 1
@@ -365,7 +372,8 @@ def jobs(asked: int | None, chosen: "profiles.Profile", *, is_forced: bool) -> i
             suitable = cores + cores // 2
         case _:
             suitable = cores
-    return asked or suitable
+    busy = os.getloadavg()[0] / cores if leaves_room else 0.0
+    return asked or math.ceil(suitable / (1 + busy))
 
 
 def require_bearable(what: str, count: int, *, is_forced: bool) -> None:

@@ -30,6 +30,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     cut: bool = False
     """The time of the campaign ended during the run, which counts nowhere."""
+    reason: str = ""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from harness import errors
-from harness.history import directories, files, subject_names
+from harness.history import campaign_folders, directories, files, subject_names
 from harness.model import answers
 
 _PLAN = "plan.json"
@@ -213,7 +213,17 @@ def _without_verdict(directory: directories.RunDirectory, plan: Plan) -> RunFold
     state, problem = State.UNFINISHED, "it is under way, or was interrupted"
     if os.path.lexists(directory.manifest):
         state, problem = State.UNJUDGED, "it ended, but has no verdict.json"
+    if cut := _cut(directory, plan):
+        state, problem = State.UNJUDGED, f"it was {cut}"
     return RunFolder(path=directory.path, state=state, plan=plan, problem=problem)
+
+
+def _cut(directory: directories.RunDirectory, plan: Plan) -> str:
+    """Return why the campaign of a run without a verdict cut it; empty: it has none, or did not."""
+    folder = directory.path.parent.parent / campaign_folders.FOLDER / plan.campaign
+    if not plan.campaign or not os.path.lexists(folder / campaign_folders.DOCUMENT):
+        return ""
+    return next((one.reason for one in campaign_folders.read(folder).results if one.cut), "")
 
 
 def plan_of(content: bytes) -> Plan:

@@ -116,6 +116,15 @@ class Card:
     """The cause of a double allocation without steps, from the schedulers' logs; None: none."""
 
     @property
+    def label(self) -> str:
+        """The device of a double allocation, or another object, and the version that shows it."""
+        found = self.violation
+        objects = [item.name for item in found.objects[:1]]
+        names = [found.device] if isinstance(found, verdicts.DoubleAllocation) else objects
+        versions = (f"at version {version}" for version in found.resource_versions[-1:])
+        return " ".join([*names, *versions]) or self.anchor
+
+    @property
     def why(self) -> str:
         """The cause of a double allocation as text; empty for every other violation."""
         if self.strip is None:

@@ -188,8 +188,8 @@ class Scenario(Spec):
             return self
         if "load" not in self.model_fields_set:
             raise ValueError(
-                "load: expected the least load for a VALID verdict, got none: add [load] with "
-                "allocations_min"
+                "load: expected the least load for a VALID verdict, got none: add these two lines:\n"
+                "[load]\nallocations_min = 100"
             )
         if not self.load.allocations_min:
             raise ValueError("load.allocations_min: expected a number from 1 on, got 0")

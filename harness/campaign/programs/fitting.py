@@ -1,12 +1,13 @@
 """Chooses the scenarios that fit a program, and says of the others why they do not."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from harness import errors
 from harness.campaign.programs import features, tested_programs
-from harness.run.defects import known_defects
+from harness.run.defects import known_defects, track_record
 from harness.scenario import hazards, loading, specs
 
 QUICK = ("pod-churn", "uses-all-resources", "answer-lost", "failover")
@@ -27,8 +28,8 @@ DEFAULT = (
 """Scenarios of a test that asks for nothing else."""
 _LARGE = ("uses-all-resources",)
 """Scenarios with hundreds of pods, for which a small scheduler of any language may need minutes."""
-RACES = "kubernetes#136269"
-"""The finding whose two races are the controls of `--quick`."""
+QUICK_CONTROLS = 2
+"""Controls of `--quick`: those of its first scenario that are found soonest."""
 _OF_WATCHES = ("delay-events", "expire-watch")
 """Kinds of faults of watches."""
 Planner = Callable[[str], object]
@@ -131,6 +132,9 @@ def controls(
     """Return the known defects that a quick test uses as controls; None: those of the scenario."""
     if program.choice != "quick":
         return None
-    page = hazards.find(RACES)
-    races = page.hazard.defects if page is not None else []
-    return [name for name in races if name in scenario.controls and scenario.name == QUICK[0]]
+    if scenario.name != QUICK[0]:
+        return []
+    known = sorted(
+        scenario.controls, key=lambda name: track_record.seconds(name, scenario.name) or math.inf
+    )
+    return known[:QUICK_CONTROLS]

@@ -1,17 +1,19 @@
 """One pod with one claim before a test: a program that cannot do that is not tested for minutes."""
 
+import math
 import pathlib
 import tempfile
+from collections.abc import Callable
 
 import msgspec
 
-from harness import errors
+from harness import clocks, errors
 from harness.campaign.programs import tested_programs
 from harness.checks import verdict_files
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories, last_words
 from harness.model import naming
-from harness.run import run_plan, runs, subjects
+from harness.run import deadlines, progressing, run_plan, runs, subjects
 from harness.scenario import loading, profiles
 
 TIMEOUT_S = 20
@@ -41,21 +43,38 @@ _PROVIDER = "embedded"
 
 
 def rehearsed(
-    program: tested_programs.TestedProgram, cluster: profiles.Profile, binaries: str
+    program: tested_programs.TestedProgram,
+    cluster: profiles.Profile,
+    binaries: str,
+    *,
+    say: Callable[[str], object] = lambda _: None,
 ) -> tested_programs.TestedProgram:
     """Return what is known of a program once it has bound one pod; nothing of that stays.
 
-    Only programs that the test starts, on embedded clusters: others take minutes. Raises
-    UsageError, with the program's last words, if it ends or binds nothing.
+    `say` is told what is waited for. Only programs that the test starts, on embedded clusters:
+    others take minutes. Raises UsageError, with the program's last words, if it ends or binds
+    nothing.
     """
     if program.kind not in ("kube-scheduler", "command") or cluster.provider != _PROVIDER:
         return program
+    say(f"first {program.title} has to bind one pod with one claim, in {TIMEOUT_S} s at most")
     held_clusters.prepare()
     with tempfile.TemporaryDirectory(prefix="flake-hunt-rehearsal-") as folder:
         judgement = _run(program, cluster, binaries, pathlib.Path(folder))
     reasons = [item.reason for item in judgement.certificate if not item.ok]
     deaf = [name for name in _WATCHED if any(f"{_LAG}{name}" in text for text in reasons)]
     return msgspec.structs.replace(program, only_lists=deaf)
+
+
+class _Clock(progressing.Silent):
+    """The time for the pod, which begins with the load."""
+
+    end_ns = math.inf
+
+    def phase(self, name: str) -> None:
+        """Begin the time."""
+        if name == "load":
+            self.end_ns = clocks.monotonic_ns() + TIMEOUT_S * 10**9
 
 
 def _run(
@@ -69,9 +88,10 @@ def _run(
     plan = run_plan.plan(
         loaded, seed=1, cluster=cluster, chosen_subjects=[program.subject], binaries=binaries
     )
-    directory = runs.new_directory(plan, folder)
+    directory, clock = runs.new_directory(plan, folder), _Clock()
+    deadline = deadlines.Deadline(lambda: clock.end_ns - clocks.monotonic_ns())
     try:
-        judgement = runs.run(loaded, plan, directory)
+        judgement = runs.run(loaded, plan, directory, progress=clock, deadline=deadline)
     except (errors.SubjectError, errors.ProcessError) as error:
         raise _failed(program, directory, "it ended") from error
     if not judgement.figures.pods_running:

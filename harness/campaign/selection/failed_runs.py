@@ -29,9 +29,18 @@ class Campaign:
 
     @property
     def failed(self) -> list[campaign_plan.PlannedRun]:
-        """The planned runs that were not as expected in their last attempt."""
+        """The planned runs that were not as expected in their last attempt.
+
+        Of a campaign with a time budget also the first run of each kind that had none.
+        """
         last = {result.number: result for result in results.in_plan_order(self.made)}
-        return [run for run in self.plan.runs if self._has_failed(last.get(run.number))]
+        made = {result.kind for result in self.made if not result.cut}
+        left = {run.number for kind, run in self.plan.kinds.items() if kind not in made}
+        return [
+            run
+            for run in self.plan.runs
+            if self._has_failed(last.get(run.number)) or (self.plan.minutes and run.number in left)
+        ]
 
     @property
     def unexpected(self) -> set[int]:
@@ -41,7 +50,7 @@ class Campaign:
 
     def _has_failed(self, result: results.RunResult | None) -> bool:
         if result is None or result.cut:
-            return bool(self.plan.failed_in)
+            return bool(self.plan.failed_in and not self.plan.minutes)
         return not result.is_as_expected
 
 
@@ -85,16 +94,17 @@ def read(folder: pathlib.Path) -> Campaign:
 def planned(earlier: Campaign, reports: pathlib.Path) -> campaign_plan.CampaignPlan:
     """Return the plan that makes the failed runs again with their seeds; all, if none failed.
 
-    Its subjects are as they are now. Raises UsageError or ScenarioError for one that is gone.
+    It has the time budget of the campaign, which `budgets.planned` begins. Its subjects are as they
+    are now. Raises UsageError or ScenarioError for one that is gone.
     """
-    chosen = earlier.failed or earlier.plan.runs
+    all_runs = [*earlier.plan.kinds.values()] if earlier.plan.minutes else earlier.plan.runs
+    chosen = earlier.failed or all_runs
     chosen, versions = _as_they_are_now(earlier.plan, chosen)
     return msgspec.structs.replace(
         earlier.plan,
         reports=str(reports.resolve()),
         started=clocks.wall_text(),
         until_decided="",
-        minutes=0,
         deadline_ns=None,
         done=[],
         again=[],
@@ -110,6 +120,9 @@ def told(earlier: Campaign) -> str:
     """Return the sentence that says which runs are made again."""
     made = len({result.number for result in earlier.made if not result.cut})
     name, failed, planned = earlier.folder.name, len(earlier.failed), len(earlier.plan.runs)
+    if failed and earlier.plan.minutes:
+        runs = verdicts.counted(failed, "run")
+        return f"only what failed or had no run in {name}, {runs}, was to be made again"
     if not failed:
         runs = verdicts.counted(made, "run")
         return f"nothing failed in {runs} of {name}, so all of it was to be made again"

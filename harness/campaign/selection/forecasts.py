@@ -9,11 +9,7 @@ import msgspec
 from harness.campaign import campaign_plan
 from harness.campaign.purposes import Purpose
 from harness.campaign.selection import run_durations
-from harness.scenario import loading
 
-AROUND_S = 6.0
-"""Seconds of a run on the embedded cluster beside its load: its processes start, pods end, files
-are judged."""
 SCHEMA_VERSION = 1
 
 
@@ -57,8 +53,7 @@ def forecast(
 ) -> Forecast:
     """Return what a plan would make with as many jobs; `first` is the size of its first round."""
     durations = run_durations.known(reports)
-    estimates = {run.scenario: _estimate_s(run.scenario) for run in plan.runs[:first]}
-    runs = [_run(run, durations, estimates[run.scenario]) for run in plan.runs[:first]]
+    runs = [_run(run, durations) for run in plan.runs[:first]]
     return Forecast(
         seed=plan.seed,
         jobs=jobs,
@@ -78,11 +73,7 @@ def ended_after_s(durations_s: Iterable[float], jobs: int) -> float:
     return max(free_at)
 
 
-def _run(
-    run: campaign_plan.PlannedRun,
-    durations: Mapping[run_durations.Kind, float],
-    estimate_s: float,
-) -> Run:
+def _run(run: campaign_plan.PlannedRun, durations: Mapping[run_durations.Kind, float]) -> Run:
     known = durations.get(run_durations.kind(run.title, run.subject))
     return Run(
         number=run.number,
@@ -92,13 +83,6 @@ def _run(
         hypothesis=run.hypothesis,
         repetition=run.repetition,
         seed=run.seed,
-        seconds=estimate_s if known is None else known,
+        seconds=run.estimate_s if known is None else known,
         is_measured=known is not None,
     )
-
-
-def _estimate_s(scenario: str) -> float:
-    """Return how long a run of a scenario takes that was never made, by its load."""
-    traffic = loading.load(scenario).scenario.traffic
-    load_s = getattr(traffic, "duration_s", None)
-    return AROUND_S + (traffic.longest_s if load_s is None else load_s)

@@ -57,6 +57,7 @@ def make(
     metrics = metrics_serving.CampaignMetrics()
     with metrics_serving.serving(metrics_port, metrics, out):
         folder = folder or hunting.new_folder(reports, plan.seed)
+        out.note(f"seed {plan.seed}")
         metrics.follow(folder)
         with (
             indexing.refreshed(reports),

@@ -82,7 +82,6 @@ def make(
     with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
         campaign = shard_folders.campaign(plan, folder)
         shard_folders.require_same_subjects(campaign)
-        out.note(f"seed {plan.seed}")
         out.note(_about(chosen, len(campaign.runs), len(campaign.done)))
         made = campaigning.make(
             campaign,

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import shlex
+import textwrap
 from collections.abc import Callable, Iterator
 
 import rich.console
@@ -112,7 +113,7 @@ def print_campaign(
     """Print the closing table, the verdict, and where the campaign's page is."""
     console = displaying.console()
     if not out.is_quiet:
-        console.print(_table(table))
+        console.print(_table(table, console.width))
     for text in [*document.sentences, *_problems(document.problems)]:
         console.print(f"  {escaping.visible(text)}", markup=False, soft_wrap=True)
     for row in table:
@@ -135,35 +136,43 @@ def _problems(problems: list[str]) -> list[str]:
     return [*problems[:PROBLEMS_MAX], *more]
 
 
-def _table(table: list[results.Row]) -> rich.table.Table:
+def _table(table: list[results.Row], width: int) -> rich.table.Table:
     """Return the table, with a heading for each purpose if there are several."""
-    drawn = rich.table.Table(box=None, pad_edge=False)
+    drawn = rich.table.Table(box=None, pad_edge=False, collapse_padding=width < displaying.WIDE)
+    names_width = max((width - _FIGURES_WIDTH) // 2, 1)
     for name in ("scenario", "subject"):
         drawn.add_column(name, overflow="fold")
-    for name in ("runs", "found", "claims", "double allocations", "stuck"):
+    for name in ("runs", "found", "claims", "double allocations", "breaks"):
         drawn.add_column(name, justify="right", no_wrap=name != "double allocations")
     drawn.add_column("verdict", no_wrap=True)
     drawn.add_column("seconds", justify="right", no_wrap=True)
     for purpose in Purpose:
         group = results.of_purpose(table, purpose)
         if group and len(group) < len(table):
-            drawn.add_row(f"[bold]{purpose.heading}[/]")
+            drawn.add_row(f"[bold]{_wrapped(purpose.heading, names_width)}[/]")
         for row in group:
-            drawn.add_row(*_cells(row))
+            drawn.add_row(*_cells(row, names_width))
     return drawn
 
 
-def _cells(row: results.Row) -> tuple[str, ...]:
+_FIGURES_WIDTH = 55
+"""Columns of the terminal that everything but the names needs."""
+
+
+def _wrapped(name: str, width: int) -> str:
+    """Return a name in lines that end between its words; rich cuts them anywhere."""
+    return "\n".join(textwrap.wrap(name, width, break_long_words=False))
+
+
+def _cells(row: results.Row, names_width: int) -> tuple[str, ...]:
+    scenario = f"{row.scenario} ({row.hypothesis})" if row.hypothesis else row.scenario
     return (
-        rich.markup.escape(
-            f"{row.scenario} ({row.hypothesis})" if row.hypothesis else row.scenario
-        ),
-        rich.markup.escape(row.subject),
+        *(rich.markup.escape(_wrapped(name, names_width)) for name in (scenario, row.subject)),
         str(len(row.runs)),
-        str(row.caught) if row.purpose.must_fail else "",
+        str(row.caught),
         str(row.claims),
         str(row.double_allocations),
-        str(row.stuck),
+        str(row.breaks),
         _verdict(row),
         f"{row.seconds:.1f}",
     )

@@ -56,6 +56,12 @@ def best(detections: list[Detection]) -> Detection | None:
     return min(proven, key=_rank, default=None)
 
 
+def seconds(defect: str, scenario: str) -> float | None:
+    """Return the median time until a scenario found a defect; None: that was not measured."""
+    measured = recorded().detections.get(defect, ())
+    return next((item.median_s for item in measured if item.place == scenario), None)
+
+
 def _rank(item: Detection) -> tuple[float, float]:
     return -(item.found + 1) / (item.attempts + 2), item.median_s or 0.0
 

@@ -1,9 +1,13 @@
 """A campaign with a time budget: what it plans, what it cuts, and what may be said of the rest."""
 
+import math
 import pathlib
+from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness import clocks, errors
 from harness.campaign import (
@@ -18,7 +22,8 @@ from harness.campaign import (
 from harness.campaign.endings import Ending
 from harness.campaign.purposes import Purpose
 from harness.checks.verdicts import Verdict
-from harness.history import directories, retention
+from harness.history import campaign_folders, directories, retention
+from tests.support import shards
 
 OK, BAD, OPEN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 KINDS = {"correct": Purpose.SUBJECT, "a-defect": Purpose.CONTROL, "b-defect": Purpose.CONTROL}
@@ -106,18 +111,84 @@ def test_no_time_is_no_budget(minutes: float) -> None:
     budgets.require(0.1)
 
 
-@pytest.mark.parametrize(
-    ("used_s", "before_s", "ended"),
-    [(0, 0, False), (53, 0, False), (53, 3, True), (56, 0, True), (70, 0, True)],
-)
-def test_it_ends_early_enough_to_write_the_pages(
-    used_s: float, before_s: float, *, ended: bool
+# ------------------------------------------------------------------------------ the target
+
+
+def left_s(
+    tmp_path: pathlib.Path, at: int, *found: results.RunResult, used_s: float = 70.0, **changes: Any
+) -> float:
+    """The seconds that are left for a run of a campaign of a minute with two jobs."""
+    made = msgspec.structs.replace(plan(1, used_s=used_s), jobs=2, **changes)
+    campaign_plan.write(tmp_path / campaign_folders.PLAN, made)
+    (tmp_path / campaign_folders.RESULTS).write_bytes(shards.lines(found))
+    return budgets.Budget(made, tmp_path).left_s(made.runs[at])
+
+
+def test_when_it_ends_the_first_run_of_each_kind_may_take_as_long_again(
+    tmp_path: pathlib.Path,
 ) -> None:
-    assert budgets.has_ended(plan(1, used_s=used_s), before_s=before_s) is ended
+    """55 s of a minute: the rest is for the pages."""
+    whole = result("correct", OK)
+    assert left_s(tmp_path, 2, whole, used_s=0) == pytest.approx(115, abs=1)
+    assert left_s(tmp_path, 2, whole) == pytest.approx(45, abs=1)
+    assert left_s(tmp_path, 2, whole, used_s=116) < 0
+    assert left_s(tmp_path, -1, whole, used_s=50) == pytest.approx(5, abs=1), "a repetition"
+    assert left_s(tmp_path, -1, whole) < 0
 
 
-def test_without_a_budget_it_never_ends() -> None:
-    assert not budgets.has_ended(first_round(), before_s=1e9)
+def test_it_does_not_go_on_for_what_decides_nothing(tmp_path: pathlib.Path) -> None:
+    runs = [msgspec.structs.replace(run, purpose=Purpose.ASKED) for run in plan().runs]
+    assert left_s(tmp_path, 2, runs=runs) < 0
+
+
+@pytest.mark.parametrize("seconds", [100.0, 1000.0])
+def test_it_does_not_go_on_if_twice_the_time_is_too_little(
+    tmp_path: pathlib.Path, seconds: float
+) -> None:
+    slow = msgspec.structs.replace(result("correct", OK), seconds=seconds)
+    assert left_s(tmp_path, 2, slow) < 0
+
+
+def test_it_does_not_go_on_after_a_violation(tmp_path: pathlib.Path) -> None:
+    assert left_s(tmp_path, 2, result("correct", BAD)) < 0
+
+
+def test_without_a_budget_no_run_ends(tmp_path: pathlib.Path) -> None:
+    unlimited = budgets.Budget(first_round(), tmp_path)
+    assert unlimited.left_s() == math.inf
+
+
+@pytest.mark.parametrize(
+    ("found", "minutes"),
+    [
+        ([], 4),  # each of three kinds may take the minute that one did not end in
+        ([60.0], 4),
+        ([60.0, 200.0], 9),
+        ([1.0], 2),
+    ],
+)
+def test_the_budget_that_will_do_follows_from_the_runs_on_this_machine(
+    found: list[float], minutes: int
+) -> None:
+    made = [
+        msgspec.structs.replace(result(subject, OK), seconds=seconds)
+        for subject, seconds in zip(KINDS, found, strict=False)
+    ]
+    assert budgets.minutes_that_do(plan(1), made) == minutes
+
+
+@given(st.lists(st.floats(0.1, 500), min_size=1, max_size=3), st.integers(1, 4), st.floats(0.1, 60))
+def test_a_campaign_of_the_budget_that_will_do_would_end(
+    seconds: list[float], jobs: int, minutes: float
+) -> None:
+    made = [
+        msgspec.structs.replace(result(subject, OK), seconds=taken)
+        for subject, taken in zip(KINDS, seconds, strict=False)
+    ]
+    short = msgspec.structs.replace(first_round(), minutes=minutes, jobs=jobs)
+    enough = msgspec.structs.replace(short, minutes=float(budgets.minutes_that_do(short, made)))
+    assert enough.minutes > short.minutes
+    assert budgets.are_likely_to_end(enough, made)
 
 
 # ------------------------------------------------------------------------------ the verdict
@@ -160,12 +231,32 @@ def test_what_was_not_examined_is_not_valid(
 
 def test_what_the_time_did_not_suffice_for_is_named(tmp_path: pathlib.Path) -> None:
     made = document([*ALL[:2], result("b-defect", None, cut=True)], tmp_path)
-    assert "the budget of 0.5 minutes ended before 1 of 3 kinds of runs had one" in made.summary
+    said = (
+        "the budget of 0.5 minutes ended before 1 of 3 kinds of runs had one (--minutes 2 will do)"
+    )
+    assert said in made.summary
+    assert made.next == "flake-hunt hunt --last-failed --reports reports --minutes 2"
     assert made.notes == [
         "no run was made of: churn with b-defect",
         "cut, and not counted: churn with b-defect",
     ]
     assert [len(row.runs) for row in made.rows] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [
+        (["test", "x"], "test x --minutes 2"),
+        (["test", "x", "--minutes=1", "--", "--v=4"], "test x --minutes=1 --minutes 2 -- --v=4"),
+    ],
+)
+def test_the_next_command_is_the_same_with_more_time(
+    tmp_path: pathlib.Path, again: list[str], expected: str
+) -> None:
+    """The last one of several budgets counts, and what follows -- is the program's."""
+    asked = msgspec.structs.replace(plan(0.5), again=again)
+    made = campaign_documents.document(results.rows(ALL[1:]), asked, tmp_path)
+    assert made.next == f"flake-hunt {expected}"
 
 
 def test_an_interruption_is_named_as_one(tmp_path: pathlib.Path) -> None:
@@ -175,7 +266,25 @@ def test_an_interruption_is_named_as_one(tmp_path: pathlib.Path) -> None:
 
 def test_a_whole_campaign_has_nothing_to_note(tmp_path: pathlib.Path) -> None:
     made = document(ALL, tmp_path)
-    assert (made.notes, "budget" in made.summary) == ([], False)
+    assert (made.notes, made.next, "budget" in made.summary) == ([], "", False)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [*ALL, result("correct", OPEN)],
+        [*ALL[:2], result("b-defect", OK)],
+        [*ALL[:2], result("b-defect", None, cut=True)],
+        [],
+    ],
+)
+def test_each_unknown_names_its_next_command(
+    tmp_path: pathlib.Path, found: list[results.RunResult]
+) -> None:
+    made = document(found, tmp_path)
+    assert made.verdict == "UNKNOWN"
+    assert made.next.startswith("flake-hunt ")
+    assert made.sentences[-1] == f"next: {made.next}"
 
 
 # ------------------------------------------------------------------------------- the runs
@@ -220,7 +329,8 @@ def test_no_run_begins_shortly_before_the_end(
 def test_a_missed_control_is_not_tried_again_after_the_end(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, clock: list[float]
 ) -> None:
-    found = hunted(tmp_path, monkeypatch, clock, OK, used_s=14.5)
+    monkeypatch.setattr(budgets, "are_likely_to_end", lambda plan, found: True)
+    found = hunted(tmp_path, monkeypatch, clock, OK, used_s=34.5)
     assert [run.subject for run in found] == ["correct"]
     assert (tmp_path / summaries.JUNIT_NAME).read_text().count("<skipped") > 0
 
@@ -236,7 +346,7 @@ def test_a_run_that_was_cut_is_skipped_in_junit(
     assert [run.cut for run in made.results if run.attempt == 0] == [True] * len(made.results)
     text = (tmp_path / summaries.JUNIT_NAME).read_text()
     assert 'errors="0" failures="0"' in text
-    assert "the time budget ended during the run" in text
+    assert "s budget" in text
     assert results.rows(made.results) == []
 
 

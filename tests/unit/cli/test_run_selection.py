@@ -25,12 +25,12 @@ def test_a_dry_run_lists_the_runs_and_writes_nothing(flake_hunt: Any, here: path
     head, *rows, total = out.splitlines()
     assert head == "seed 7"
     assert [line.split() for line in rows] == [
-        ["~6", "s", "remedy", "answer-lost", "(H1)", "python", "+", "keep-in-flight-until-known"],
-        ["~6", "s", "remedy", "answer-lost", "(H1)", "python", "+", "keep-in-flight-until-known"],
-        ["~6", "s", "hazard", "answer-lost", "(H1)", "correct"],
-        ["~6", "s", "hazard", "answer-lost", "(H1)", "correct"],
+        ["~7", "s", "remedy", "answer-lost", "(H1)", "python", "+", "keep-in-flight-until-known"],
+        ["~7", "s", "remedy", "answer-lost", "(H1)", "python", "+", "keep-in-flight-until-known"],
+        ["~7", "s", "hazard", "answer-lost", "(H1)", "correct"],
+        ["~7", "s", "hazard", "answer-lost", "(H1)", "correct"],
     ]
-    assert total == "4 runs, about 12 s with 2 at once; 4 of the times (~) are estimates"
+    assert total == "4 runs, about 14 s with 2 at once; 4 of the times (~) are estimates"
     assert [*here.iterdir()] == []
 
 

@@ -71,7 +71,6 @@ def confirm(
 
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         first_seed = seeds.fresh() if seed is None else seed
-        out.note(f"seed {first_seed}")
         with displaying.status("looking for the order that the finding needs", out):
             found = chosen_scripts.chosen(
                 what, reports / _SCRIPTS, file=write, overrides=override or ()
@@ -80,6 +79,7 @@ def confirm(
             out.note(line)
         held_clusters.prepare()
         defects, remedies = _parts(found, on, defect, remedy, release)
+        out.note(f"seed {first_seed}")
         play = functools.partial(
             _play,
             on=on,

@@ -121,6 +121,7 @@ def hunt(
     again = campaigning.command(sys.argv[1:], chosen, is_given=options.seed is not None)
     if last_failed:
         campaign = run_selection.failed_again(context_of_options, reports)
+        minutes = minutes or campaign.minutes or None
     else:
         campaign = options.planned(
             chosen, reports=reports, again=again, until_decided=until_decided, locustfile=locustfile
@@ -135,7 +136,6 @@ def hunt(
             campaign, first=first, jobs=at_once, reports=reports, form=output, is_quiet=quiet
         )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
-        out.note(f"seed {campaign.seed}")
         for text in campaign.selection:
             out.note(text)
         made = campaigning.make(

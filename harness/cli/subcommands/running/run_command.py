@@ -114,10 +114,10 @@ def run(
         fault_carrier=on.fault_carrier,
     )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
-        out.note(f"seed {chosen}")
         metrics = metrics_serving.RunMetrics()
         with metrics_serving.serving(metrics_port, metrics, out):
             directory = runs.new_directory(plan, reports)
+            out.note(f"seed {chosen}")
             metrics.follow(directory.path)
             with (
                 indexing.refreshed(reports),

@@ -102,9 +102,12 @@ def test(
     again = campaigning.command(sys.argv[1:], chosen, is_given=seed is not None)
     asked = dataclasses.replace(options, must_survive=["all"]) if step else options
     found = asked.identified(program, words or (), place=place, is_whole=is_whole)
+    at_once = choosing.jobs(jobs, place.profile(), is_forced=force, leaves_room=True)
     if not selection.dry_run:
-        found = rehearsals.rehearsed(found, place.profile(), choosing.folder(place.binaries))
-    at_once = choosing.jobs(jobs, place.profile(), is_forced=force)
+        with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+            found = rehearsals.rehearsed(
+                found, place.profile(), choosing.folder(place.binaries), say=out.note
+            )
     budget = minutes or MINUTES.get(found.choice, 0)
     plan = program_options.planned(
         found,
@@ -126,8 +129,6 @@ def test(
             plan, first=first, jobs=at_once, reports=reports, form=output, is_quiet=quiet
         )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
-        out.note(f"seed {chosen}")
-        out.note(f"testing {found.title}")
         made = campaigning.make(
             plan, reports=reports, jobs=at_once, out=out, metrics_port=metrics_port
         )

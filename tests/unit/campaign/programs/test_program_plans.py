@@ -16,6 +16,9 @@ OURS = tested_programs.TestedProgram(kind="python", name="ours", subject="python
 MINE = tested_programs.TestedProgram(
     kind="command", name="mine", subject="command=true {kubeconfig} {scheduler_name}"
 )
+KUBE = tested_programs.TestedProgram(
+    kind="kube-scheduler", name="kube-scheduler", subject="command=true {kubeconfig}"
+)
 
 
 def planned(
@@ -51,9 +54,12 @@ def test_a_stranger_is_asked_for_hazards_and_has_no_remedies() -> None:
     assert {run.tested.split()[0] for run in plan.runs if not run.defects} == {"true"}
 
 
-def test_the_controls_of_a_quick_test_are_the_two_races_with_our_scheduler() -> None:
+def test_the_controls_of_a_quick_test_are_found_soonest_with_our_scheduler() -> None:
     runs = [run for run in planned(MINE).runs if run.purpose is Purpose.CONTROL]
-    assert {run.subject for run in runs} == {"assume-cache-shared-drain", "gather-not-atomic"}
+    every = [run for run in planned(MINE, "pod-churn").runs if run.purpose is Purpose.CONTROL]
+    soonest = sorted(every, key=lambda run: run.estimate_s)[:2]
+    assert {run.subject for run in runs} == {run.subject for run in soonest}
+    assert max(run.estimate_s for run in runs) < 5 < max(run.estimate_s for run in every)
     assert {tuple(run.subjects) for run in runs} == {("python",)}
 
 
@@ -138,18 +144,29 @@ def test_all_is_all_that_is_about_schedulers() -> None:
     assert of_mixed == {"api-server-restart", "nemesis"}
 
 
-def test_a_budget_begins_with_the_controls_and_asks_twice() -> None:
+@pytest.mark.parametrize("program", [OURS, MINE, KUBE])
+def test_a_budget_begins_with_the_subject_and_with_short_runs(
+    program: tested_programs.TestedProgram,
+) -> None:
+    plan = budgets.planned(planned(program), 2, begun_ns=0, jobs=2)
+    first = plan.runs[: len(plan.kinds)]
+    order = [(list(Purpose).index(run.purpose), run.estimate_s) for run in first]
+    assert order == sorted(order)
+    assert first[0].purpose is Purpose.SUBJECT
+    assert [run.kind for run in first] == [*plan.kinds]
+
+
+def test_a_budget_asks_twice() -> None:
     plan = budgets.planned(planned(MINE), 2, begun_ns=0, jobs=2)
-    first = [run.purpose for run in plan.runs[:6]]
-    assert first == [Purpose.CONTROL] * 2 + [Purpose.SUBJECT] * 2 + [Purpose.ASKED] * 2
     assert titles(plan, Purpose.ASKED).count("answer-lost") == 2
     assert titles(plan, Purpose.SUBJECT).count("pod-churn") > 2
 
 
 def test_a_hazard_for_which_there_was_no_time_does_not_make_unknown() -> None:
     runs = planned(MINE).runs
-    assert not budgets.are_needed([run for run in runs if run.purpose is Purpose.ASKED])
-    assert budgets.are_needed(runs)
+    assert [run for run in runs if not budgets.decides(run)] == [
+        run for run in runs if run.purpose is Purpose.ASKED
+    ]
 
 
 def test_a_plan_for_machines_has_the_program(tmp_path: pathlib.Path) -> None:

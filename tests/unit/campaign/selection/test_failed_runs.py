@@ -70,6 +70,19 @@ def test_everything_is_made_again_if_nothing_failed(tmp_path: pathlib.Path) -> N
     ]
 
 
+def test_what_a_budget_left_without_a_run_is_made_again(tmp_path: pathlib.Path) -> None:
+    """Once, and with its budget, whatever number of rounds was planned."""
+    write(tmp_path, [*GOOD[:2], shards.result(RUNS[3], cut=True, verdict=None)], minutes=2.0)
+    made = failed_runs.planned(failed_runs.newest(tmp_path), tmp_path)
+    assert ([run.seed for run in made.runs], made.minutes) == ([1004], 2.0)
+    assert "failed or had no run in 20260101T000000Z-7, 1 run, was" in made.selection[0]
+
+
+def test_all_of_a_budget_is_one_run_of_each_kind(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, [GOOD[0], GOOD[3]], minutes=2.0)
+    assert seeds_again(tmp_path) == [1001, 1004]
+
+
 def test_a_failed_run_stays_failed_until_it_is_made_again(tmp_path: pathlib.Path) -> None:
     """After `--last-failed --exit-first`, the next `--last-failed` has those it did not come to."""
     made = [shards.violated(RUNS[0]), shards.result(RUNS[1], cut=True, verdict=None), GOOD[2]]
@@ -95,7 +108,7 @@ def test_the_plan_is_that_of_the_campaign(tmp_path: pathlib.Path) -> None:
     made = failed_runs.planned(failed_runs.newest(tmp_path), tmp_path)
     same = ("seed", "cluster", "binaries", "fault_carrier", "locustfile")
     assert [getattr(made, name) for name in same] == [getattr(before, name) for name in same]
-    assert (made.minutes, made.deadline_ns, made.until_decided) == (0, None, "")
+    assert (made.minutes, made.deadline_ns, made.until_decided) == (3.0, None, "")
     assert (made.done, made.again, made.exit_first) == ([], [], False)
     assert (made.failed_in, made.reports) == (folder.name, str(tmp_path))
     assert [(run.number, run.tested) for run in made.runs] == [(1, "correct")]

@@ -35,7 +35,7 @@ def test_times_are_measured_where_there_are_some(tmp_path: pathlib.Path) -> None
     times = [(run.seconds, run.is_measured) for run in found.runs]
     assert times[:2] == [(21.5, True)] * 2
     assert not times[2][1]
-    assert times[2][0] > forecasts.AROUND_S
+    assert times[2][0] == plan.runs[2].estimate_s
     assert found.seconds == pytest.approx(sum(seconds for seconds, _ in times))
     assert [run.seed for run in found.runs] == [run.seed for run in plan.runs]
     shorter = forecasts.forecast(plan, jobs=3, reports=tmp_path, first=2)
