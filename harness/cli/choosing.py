@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import inspect
-import math
 import os
 import pathlib
 import re
@@ -359,7 +358,7 @@ def jobs(
 ) -> int:
     """Return the number of concurrent runs: as asked, or one that suits the machine.
 
-    `leaves_room`: fewer if the machine is busy already, because runs that starve prove nothing.
+    `leaves_room`: at most one for each core if the machine is busy: runs that starve prove nothing.
     Raises UsageError if it exceeds PROCESSES_PER_CORE, unless forced.
     """
     cores = os.cpu_count() or 1
@@ -372,8 +371,8 @@ def jobs(
             suitable = cores + cores // 2
         case _:
             suitable = cores
-    busy = os.getloadavg()[0] / cores if leaves_room else 0.0
-    return asked or math.ceil(suitable / (1 + busy))
+    is_busy = leaves_room and os.getloadavg()[0] > cores / 2
+    return asked or (min(suitable, cores) if is_busy else suitable)
 
 
 def require_bearable(what: str, count: int, *, is_forced: bool) -> None:

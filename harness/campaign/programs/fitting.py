@@ -28,8 +28,6 @@ DEFAULT = (
 """Scenarios of a test that asks for nothing else."""
 _LARGE = ("uses-all-resources",)
 """Scenarios with hundreds of pods, for which a small scheduler of any language may need minutes."""
-QUICK_CONTROLS = 2
-"""Controls of `--quick`: those of its first scenario that are found soonest."""
 _OF_WATCHES = ("delay-events", "expire-watch")
 """Kinds of faults of watches."""
 Planner = Callable[[str], object]
@@ -134,7 +132,6 @@ def controls(
         return None
     if scenario.name != QUICK[0]:
         return []
-    known = sorted(
+    return sorted(
         scenario.controls, key=lambda name: track_record.seconds(name, scenario.name) or math.inf
-    )
-    return known[:QUICK_CONTROLS]
+    )[:1]

@@ -77,3 +77,18 @@ def test_a_campaign_ends_when_all_subjects_are_decided(tmp_path: pathlib.Path) -
     assert NEEDED * SUBJECTS <= made <= NEEDED * SUBJECTS + 4
     decisions = sequential_stopping.decisions(planned, collector.results)
     assert {item.answer for item in decisions} == {"below"}
+
+
+def test_each_worker_begins_one_run_before_any_has_its_next(tmp_path: pathlib.Path) -> None:
+    planned = plan()
+    collector = hunting._Collector(planned, tmp_path / "results.jsonl", lambda result: None)
+    options = {"tx": ["popen"] * 3, "maxschedchunk": 1}
+    config = types.SimpleNamespace(getvalue=options.get, getoption=options.get)
+    scheduling = collector.pytest_xdist_make_scheduler(config, None)
+    workers = [Worker() for _ in range(3)]
+    for worker in workers:
+        scheduling.add_node(worker)
+        scheduling.add_node_collection(worker, [f"campaign.json::{run.id}" for run in planned.runs])
+    scheduling.schedule()
+    assert [[*worker.queue] for worker in workers] == [[0, 3], [1, 4], [2, 5]]
+    assert [*scheduling.pending] == [*range(6, len(planned.runs))]

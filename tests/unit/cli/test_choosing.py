@@ -61,3 +61,15 @@ def test_an_option_of_another_kind_of_cluster_is_refused(
         choosing.ProfileOptions(
             kubeconfig=path, context=context, i_know_this_cluster=is_known
         ).profile()
+
+
+@pytest.mark.parametrize(("load", "expected"), [(0.0, 3), (2.0, 2), (20.0, 2)])
+def test_on_a_busy_machine_fewer_runs_are_made_at_once(
+    monkeypatch: pytest.MonkeyPatch, load: float, expected: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    profile = profiles.load("embedded")
+    assert choosing.jobs(None, profile, is_forced=False, leaves_room=True) == expected
+    assert choosing.jobs(None, profile, is_forced=False) == 3
+    assert choosing.jobs(2, profile, is_forced=False, leaves_room=True) == 2

@@ -103,3 +103,8 @@ def test_refusals(arguments: list[str], sentence: str, flake_hunt: FlakeHunt) ->
     code, _, err = flake_hunt("confirm", *arguments)
     assert code == 2
     assert sentence in " ".join(err.split())
+
+
+def test_nothing_is_printed_before_an_error_of_usage(flake_hunt: FlakeHunt) -> None:
+    code, out, complaint = flake_hunt("confirm", "H99")
+    assert (code, out, "H99" in complaint) == (2, "", True)

@@ -104,3 +104,19 @@ def test_versions_of_the_cluster(tmp_path: pathlib.Path) -> None:
     assert run_folders.cluster_versions(made.path) == {"kube-apiserver": "v1.36.2"}
     made.cluster.write_text("[]")
     assert run_folders.cluster_versions(made.path) == {}
+
+
+@pytest.mark.parametrize("has_ended", [True, False])
+def test_a_run_that_its_campaign_cut_says_so(tmp_path: pathlib.Path, *, has_ended: bool) -> None:
+    made = archives.run(tmp_path, "one", "VALID")
+    made.verdict.unlink()
+    made.plan.write_text(json.dumps(json.loads(made.plan.read_bytes()) | {"campaign": "c"}))
+    folder = made.path.parent.parent / "campaigns" / "c"
+    folder.mkdir(parents=True)
+    (folder / "campaign.json").write_text('{"seed": 1, "runs": []}')
+    cut = {"scenario": "s", "subject": "t", "cut": True, "reason": "cut by its campaign's budget"}
+    (folder / "results.jsonl").write_text(json.dumps(cut) + "\n")
+    if has_ended:
+        (folder / "results.json").write_text('{"verdict": "UNKNOWN", "summary": ""}')
+    problem = run_folders.read(made.path).problem
+    assert (problem == "it was cut by its campaign's budget") is has_ended

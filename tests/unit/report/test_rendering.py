@@ -466,3 +466,14 @@ def test_the_picture_comes_before_the_certificate(tmp_path: pathlib.Path) -> Non
     text = _render(tmp_path, races.TEXT).report.read_text(encoding="utf-8")
     picture = text.index("in two claims at once")
     assert picture < text.index('<h2 id="devices">') < text.index('<h2 id="certificate">')
+
+
+def test_the_first_violation_is_told_once_and_links_name_devices(tmp_path: pathlib.Path) -> None:
+    directory = _render(tmp_path, "a+D1 b+D1 c+D2 d+D2")
+    (check,) = (one for one in judging.judge(directory).checks if one.violations)
+    page, [first, second] = _page(directory), check.violations
+    html = directory.report.read_text()
+    assert html.count(f"<p>{first.text}</p>") == html.count(f"<p>{second.text}</p>") == 1
+    for found in (first, second):
+        assert f"{found.device} at version {found.resource_versions[-1]}" in page.texts  # type: ignore[attr-defined]
+    assert "double-1" not in page.texts

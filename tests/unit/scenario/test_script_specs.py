@@ -111,5 +111,8 @@ def test_only_a_script_may_owe_no_load() -> None:
     assert _scenario(played, load={"allocations_min": 2}).load.allocations_min == 2
     with pytest.raises(pydantic.ValidationError, match=r"load.allocations_min: expected a number"):
         _scenario({"profile": "churn"}, load={"allocations_min": 0})
-    with pytest.raises(pydantic.ValidationError, match="load: expected the least load"):
+    with pytest.raises(
+        pydantic.ValidationError,
+        match=r"load: expected the least load[^$]*add these two lines:\n\[load\]\nallocations_min = ",
+    ):
         _scenario({"profile": "churn"})

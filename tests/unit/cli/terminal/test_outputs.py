@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import rich.console
 
-from harness.campaign import campaign_documents, campaign_plan, results, sentences
+from harness.campaign import campaign_documents, campaign_plan, results, sentences, summaries
 from harness.cli.terminal import displaying, outputs, tables
 from harness.cluster import cluster_records
 from harness.cluster.lifecycle import held_clusters
@@ -409,3 +409,31 @@ def progress(*, verbose: bool, is_terminal: bool) -> str:
         shown.phase("load")
         shown.advance(47, 200, "pods have run")
     return file.getvalue()
+
+
+def row(scenario: str, subject: str, **said: Any) -> results.Row:
+    ended = result(scenario=scenario, subject=subject, verdict="INVALID", **said)
+    return results.Row(scenario, subject, ended.purpose, "", (ended,))
+
+
+WORDS = ("uses-all-resources", "assume-cache-shared-drain", "finalizer-not-added", "pod-churn")
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_no_word_of_the_table_is_cut(width: int) -> None:
+    file = io.StringIO()
+    console = rich.console.Console(file=file, width=width)
+    console.print(tables._table([row(WORDS[0], name) for name in WORDS], width))
+    shown = file.getvalue().split()
+    for word in (part for name in WORDS for part in name.split("-")):
+        assert any(word in text.split("-") for text in shown), word
+
+
+def test_a_caught_finalizer_breaks_something() -> None:
+    caught = row("churn", "finalizer-not-added", double_allocations=0, others=3)
+    subject = row("churn", "correct", purpose="subject")
+    assert tables._cells(caught, 80)[2:7] == ("1", "0", "0", "0", "3")
+    assert tables._cells(subject, 80)[3] == "1", "found has the same meaning in each row"
+    head, _, *lines = summaries.rows([caught, subject])
+    assert "| breaks |" in head
+    assert [line.split(" | ")[4] for line in lines] == ["0", "1"]
