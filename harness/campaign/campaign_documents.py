@@ -143,16 +143,17 @@ def document(
     of_bounds = threshold_results.worst(bounds)
     is_broken = code in results.ERRORS and of_bounds is not verdicts.Verdict.INVALID
     verdict = verdicts.worst([results.verdict(table), of_bounds])
-    is_partial = bool(problems) or any(map(budgets.decides, left)) or ending is Ending.FIRST
+    is_short = any(map(budgets.decides, left))
+    is_partial = bool(problems) or is_short or ending is Ending.FIRST
     if is_partial or any(item.answer is Answer.UNDECIDED for item in decided):
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
     code = code if is_broken else verdict.exit_code
     if plan.bisect_step is not None:
         verdict, is_broken = _of_step(plan, table, decided), False
         code = verdict.exit_code
-    is_short = plan.minutes and any(map(budgets.decides, left))
-    minutes = budgets.minutes_that_do(plan, found) if is_short else 0
-    is_open = verdict is verdicts.Verdict.UNKNOWN and plan.bisect_step is None
+    minutes = budgets.minutes_that_do(plan, found) if is_short and not ending else 0
+    failed = is_short or any(not row.is_as_expected for row in table)
+    is_open = verdict is verdicts.Verdict.UNKNOWN and plan.bisect_step is None and failed
     return CampaignDocument(
         seed=plan.seed,
         verdict="ERROR" if is_broken else str(verdict),
@@ -183,7 +184,7 @@ def document(
         planned=len(plan.runs),
         minutes=plan.minutes,
         notes=[*plan.selection, *_step(plan, table, decided, code), *budgets.notes(left, cut)],
-        next=_next(plan, table, minutes) if is_open and not is_broken else "",
+        next=_next(plan, minutes) if is_open and not is_broken else "",
         until_decided=plan.until_decided,
         decisions=decided if plan.until_decided else [],
         thresholds=bounds,
@@ -192,12 +193,10 @@ def document(
     )
 
 
-def _next(plan: campaign_plan.CampaignPlan, table: Sequence[results.Row], minutes: int) -> str:
-    """Return the command for a campaign that is UNKNOWN, with a budget; 0: without one."""
+def _next(plan: campaign_plan.CampaignPlan, minutes: int) -> str:
+    """Return the command with another budget, or (0) the one that makes what failed again."""
     failed = ["hunt", "--last-failed", "--reports", os.path.relpath(plan.reports or ".")]
     words = plan.again if minutes and plan.again else failed
-    if not minutes and all(row.is_as_expected for row in table):
-        return ""
     end = words.index("--") if "--" in words else len(words)
     budget = ["--minutes", str(minutes)] * bool(minutes)  # of several, the last one counts
     return shlex.join(["flake-hunt", *words[:end], *budget, *words[end:]])

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import math
 import os
 import pathlib
 import re

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Quick = Annotated[
     bool,
     typer.Option(
-        "--quick", help="About two minutes: fewer scenarios, and two known bugs as controls."
+        "--quick", help="About two minutes: fewer scenarios, and one known bug as control."
     ),
 ]
 MustSurvive = Annotated[

@@ -27,7 +27,8 @@ def hunt(
         float | None,
         typer.Option(
             callback=choosing.require_number,
-            help="Repeat the runs until this time is used. Runs that are under way then are cut, and all pages are written.",
+            help="Repeat the runs until this time is used. Runs that are under way then are cut, and all pages are written. If some "
+            "kind of run had none, that one may take as long again.",
         ),
     ] = None,
     jobs: choosing.Jobs = None,
@@ -89,9 +90,11 @@ def hunt(
     below the limit. UNKNOWN runs do not count. `flake-hunt power` says how many runs that takes.
 
     With --minutes, the first round makes every run, and the next ones all but the controls again.
-    If the time ends before each kind of run was made once, the outcome is 20, unless it is 10. A
-    run that is cut counts only if it found what it looks for. reports/nights.jsonl keeps the
-    history, and reports/trends.html shows how the figures change; --summary gets both.
+    When the time ends, the first run of a kind may take as long again, if that is likely to be
+    enough for all kinds. If some kind has no run even then, the outcome is 20, unless it is 10, and
+    says how many minutes will do. A run that is cut counts only if it found what it looks for.
+    reports/nights.jsonl keeps the history, and reports/trends.html shows how the figures change;
+    --summary gets both.
 
     With --plan and --shard, one shard of a campaign over many machines runs; see `plan --help`.
     """

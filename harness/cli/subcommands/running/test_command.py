@@ -52,7 +52,8 @@ def test(
         float | None,
         typer.Option(
             callback=choosing.require_number,
-            help="Time budget (default: 10, with --quick 2, else none).",
+            help="Time budget (default: 10, with --quick 2, else none). On a slow machine twice the time is used if that is enough for "
+            "one run of each kind.",
         ),
     ] = None,
     repeat: Annotated[
