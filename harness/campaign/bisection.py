@@ -140,7 +140,7 @@ def _place(step: Step) -> str:
 def _promise(step: Step) -> str:
     return (
         f"a defect that shows in {_percent(step.rate)} of runs would have been missed with "
-        f"{step.missed * 100:.2g} %; whole chain {_percent(step.confidence)}"
+        f"{rates.upper(step.missed * 100)} %; whole chain {_percent(step.confidence)}"
     )
 
 

@@ -14,6 +14,7 @@ from harness.campaign.endings import Ending
 from harness.checks import verdicts
 from harness.history import campaign_folders, run_folders, subject_names
 from harness.report import page_templates
+from harness.statistics import rates
 
 ERROR = "ERROR"
 """The word for a run that could not be executed."""
@@ -23,7 +24,7 @@ LINKED_MAX = 12
 
 def interval(row: campaign_documents.Row) -> str:
     """Return the exact interval of the rate, in percent; empty without conclusive runs."""
-    return f"{row.low * 100:.0f}–{row.high * 100:.0f} %" if row.conclusive else ""
+    return f"{rates.span(row.low, row.high, '–')} %" if row.conclusive else ""
 
 
 def word(run: results.RunResult) -> str:

@@ -3,6 +3,7 @@
 A planned run has them as options have them. Controls, hazards and remedies have no part.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -82,4 +83,6 @@ def _rate(figure: figures.Figure, runs: Sequence[results.RunResult]) -> tuple[fl
     rate = results.rate(runs)
     if not rate.runs:
         return None, f"it needs {figure.needs}, and there are none"
-    return round({"invalid_rate": rate.share}.get(figure.name, rate.interval[1]), 6), ""
+    if figure.name == "invalid_rate":
+        return round(rate.share, 6), ""
+    return math.ceil(round(rate.interval[1] * 1e6, 3)) / 1e6, ""

@@ -41,20 +41,15 @@ def _found(tested: Sequence[results.Row], *, ends_at_first: bool) -> str:
     if not runs:
         return "no run was conclusive"
     if not bad:
-        under = _percent(rate.most)
+        under = rates.upper(rate.most * 100)
         made = verdicts.counted(len(runs), "run")
         return f"no double allocation in {made} (95 %: under {under} % of runs)"
-    low, high = map(_percent, rate.interval)
     share = f"in {len(bad)} of {verdicts.counted(len(runs), 'run')}"
-    interval = "" if ends_at_first else f" (95 %: {low} to {high} % of runs)"
+    interval = "" if ends_at_first else f" (95 %: {rates.span(*rate.interval)} % of runs)"
     return f"{_violations(bad)} {share}{interval}, first in {_first(bad)}"
 
 
 _CONCLUSIVE = (verdicts.Verdict.VALID, verdicts.Verdict.INVALID)
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.0f}" if share >= 0.01 else f"{share * 100:.1g}"
 
 
 def _first(bad: Sequence[results.RunResult]) -> str:

@@ -5,9 +5,10 @@ It begins with the answer. Names in it come from files, and are not obeyed.
 
 from collections.abc import Iterator, Sequence
 
-from harness.comparison import comparison_texts, documents, rate_comparisons
+from harness.comparison import comparison_texts, documents
 from harness.comparison.documents import Answer, FixAnswer
 from harness.report import escaping
+from harness.statistics import rates
 
 LABELS = ("base", "change")
 MARK = "<!-- flake-hunt -->"
@@ -112,8 +113,8 @@ def _shares(pair: documents.PairComparison) -> str:
 
 
 def _rate(found: documents.Outcomes, noun: str = "") -> str:
-    low, high = map(rate_comparisons.percent, (found.low, found.high))
-    return f"{found.invalid} of {found.conclusive}{noun} ({low}–{high} %)"
+    interval = rates.span(found.low, found.high, "–")
+    return f"{found.invalid} of {found.conclusive}{noun} ({interval} %)"
 
 
 def _invalid(comparison: documents.Comparison) -> tuple[int, int]:
@@ -132,7 +133,7 @@ def _same(base: int, change: int) -> str:
 
 def _excluded(comparison: documents.Comparison) -> str:
     rises = [max(abs(pair.fall_low), abs(pair.fall_high)) for pair in comparison.pairs]
-    return f"in each scenario one of {max(rises) * 100:.0f} percentage points or more is excluded"
+    return f"in each scenario one of {rates.upper(max(rises) * 100)} percentage points or more is excluded"
 
 
 def _example(comparison: documents.Comparison) -> str:

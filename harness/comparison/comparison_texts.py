@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harness.comparison import documents
 from harness.comparison.documents import Answer
-from harness.comparison.rate_comparisons import percent
+from harness.statistics import rates
 
 ROWS_MAX = 20
 """Rows of one table on a terminal, unless all are asked for; those that differ come first."""
@@ -147,7 +147,7 @@ def answer(pair: documents.PairComparison) -> str:
 
 def _rate(found: documents.Outcomes, subject: str) -> str:
     rate = f"{found.invalid} of {found.conclusive}"
-    return f"{subject}{rate} ({percent(found.low)}–{percent(found.high)} %)"
+    return f"{subject}{rate} ({rates.span(found.low, found.high, '–')} %)"
 
 
 def _times(comparison: documents.Comparison) -> Table:
@@ -195,8 +195,13 @@ def change(time: documents.TimeComparison) -> str:
     if low is None or high is None:
         return "too few runs"
     if not median:
-        return f"{low:+.3g} to {high:+.3g} {time.unit}"
-    return f"{low / median * 100:+.0f} to {high / median * 100:+.0f} %"
+        return f"{_signed(rates.lower(low))} to {_signed(rates.upper(high))} {time.unit}"
+    ends = rates.lower(low / median * 100), rates.upper(high / median * 100)
+    return f"{' to '.join(map(_signed, ends))} %"
+
+
+def _signed(number: str) -> str:
+    return number if number.startswith("-") else f"+{number}"
 
 
 def _not_compared(comparison: documents.Comparison) -> Table:

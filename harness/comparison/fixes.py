@@ -116,8 +116,8 @@ def _fall(item: Compared) -> str:
     """Return how much the rate changes: the exact interval, without what the test excludes."""
     low, high = rates.fall(item.first, item.second)
     word, least, most = ("rises", -high, -low) if item.is_worse else ("falls", low, high)
-    least_text = f"{least * 100:.0f}" if least >= 0.005 else "more than 0"
-    return f"the rate {word} by {least_text} to {most * 100:.0f} percentage points"
+    least_text = rates.lower(least * 100) if least > 0 else "more than 0"
+    return f"the rate {word} by {least_text} to {rates.upper(most * 100)} percentage points"
 
 
 def _why_not(labels: tuple[str, str], compared: Sequence[Compared]) -> str:
@@ -141,5 +141,5 @@ def _power(item: Compared) -> str:
     )
     return (
         f" (power: {runs} runs of each side show a fix that never fails with probability "
-        f"{rate_comparisons.percent(chance)} %)"
+        f"{rates.lower(chance * 100)} %)"
     )

@@ -1,7 +1,6 @@
 """Rates of INVALID runs on two sides: exact intervals, exact tests, and the answer as text."""
 
 import dataclasses
-import math
 from collections.abc import Iterable, Sequence
 
 from harness.checks import verdicts
@@ -99,8 +98,8 @@ def text(test: Test, first: rates.Rate, second: rates.Rate, labels: tuple[str, s
         return f"{worse} is worse: INVALID in {shares}"
     if test.answer is Answer.SAME:
         return (
-            f"no difference found: INVALID in {shares}; one of {math.ceil(test.widest * 100)} "
-            "percentage points or more is excluded"
+            f"no difference found: INVALID in {shares}; one of "
+            f"{rates.upper(test.widest * 100)} percentage points or more is excluded"
         )
     if not (first.runs and second.runs):
         return (
@@ -115,14 +114,5 @@ def text(test: Test, first: rates.Rate, second: rates.Rate, labels: tuple[str, s
 
 def counted(rate: rates.Rate) -> str:
     """Return `14 of 20 runs (46 to 88 %)`."""
-    low, high = rate.interval
     noun = "run" if rate.runs == 1 else "runs"
-    return f"{rate.failed} of {rate.runs} {noun} ({percent(low)} to {percent(high)} %)"
-
-
-def percent(share: float) -> str:
-    """Return a share in percent, without the sign; the ends are not rounded to."""
-    value = share * 100
-    if 0 < value < 1 or 99 < value < 100:
-        return f"{value:.2g}" if value < 1 else f"{min(value, 99.9):.1f}"
-    return f"{value:.0f}"
+    return f"{rate.failed} of {rate.runs} {noun} ({rates.span(*rate.interval)} %)"

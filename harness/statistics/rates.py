@@ -42,12 +42,33 @@ class Rate:
 
     def __str__(self) -> str:
         """Return `failed in 14 of 20 runs (95 % confidence: 46 % to 88 %)`."""
-        low, high = self.interval
         noun = "run" if self.runs == 1 else "runs"
         return (
             f"failed in {self.failed} of {self.runs} {noun} "
-            f"({CONFIDENCE:.0%} confidence: {low:.0%} to {high:.0%})"
-        ).replace("%", " %")
+            f"({CONFIDENCE * 100:.0f} % confidence: {span(*self.interval, ' % to ')} %)"
+        )
+
+
+def span(low: float, high: float, joint: str = " to ") -> str:
+    """Return an interval of shares in percent, without the last sign: `46 to 88`."""
+    return f"{lower(low * 100)}{joint}{upper(high * 100)}"
+
+
+def lower(value: float) -> str:
+    """Return the lower end of an interval with two digits, never higher than it is."""
+    return f"{_floor(value):.12g}"
+
+
+def upper(value: float) -> str:
+    """Return the upper end of an interval with two digits, never lower than it is."""
+    return f"{0.0 - _floor(-value):.12g}"
+
+
+def _floor(value: float) -> float:
+    """Round down to two digits, but not to a unit from 100 on; 99 to 100 % have a third one."""
+    size = abs(value)
+    places = 1 if 99 < size < 100 else max(1 - math.floor(math.log10(max(size, 1e-9))), 0)
+    return math.floor(round(value * 10**places, 6)) / 10**places  # 5 may be 5.000000000000001
 
 
 def fall(first: Rate, second: Rate, *, confidence: float = CONFIDENCE) -> tuple[float, float]:

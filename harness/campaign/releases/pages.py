@@ -10,6 +10,7 @@ from harness import writing
 from harness.campaign.releases import documents, programs, questions
 from harness.checks import verdicts
 from harness.report import page_templates
+from harness.statistics import rates
 
 NAME = "releases.html"
 _LOOKS = {
@@ -79,7 +80,7 @@ def _table(document: documents.ReleasesDocument, program: programs.Program) -> T
 
 def interval(cell: documents.Cell) -> str:
     """Return the exact interval of the rate, in percent; empty if no run decided."""
-    return f"{cell.low * 100:.0f}–{cell.high * 100:.0f} %" if cell.decided else ""
+    return f"{rates.span(cell.low, cell.high, '–')} %" if cell.decided else ""
 
 
 def _link(run: documents.Run) -> str:

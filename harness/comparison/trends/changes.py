@@ -329,5 +329,4 @@ def _importance(change: Change) -> tuple[bool, bool, Key, int]:
 
 
 def _counted(rate: rates.Rate) -> str:
-    low, high = rate.interval
-    return f"{rate.failed} of {rate.runs} runs ({low * 100:.3g} to {high * 100:.3g} %)"
+    return f"{rate.failed} of {rate.runs} runs ({rates.span(*rate.interval)} %)"

@@ -123,7 +123,7 @@ def of_rates(
     rows = [(columns.labels[item.night], *_rate_cells(item)) for item in points[-ROWS_MAX:]]
     return time_plots.Chart(
         title=title,
-        picture=_picture(columns, drawn, changed, title, f"{top * 100:.3g} %", top),
+        picture=_picture(columns, drawn, changed, title, f"{rates.upper(top * 100)} %", top),
         header=("night", "INVALID", "runs", "UNKNOWN", "95 %"),
         rows=rows[::-1],
         note=f"{columns.note}Lines are exact 95 % intervals.",
@@ -131,8 +131,8 @@ def of_rates(
 
 
 def _rate_cells(point: RatePoint) -> tuple[str, ...]:
-    low, high = (f"{value * 100:.3g}" for value in point.rate.interval)
-    return str(point.rate.failed), str(point.rate.runs), str(point.unknown), f"{low}–{high} %"
+    interval = f"{rates.span(*point.rate.interval, '–')} %"
+    return str(point.rate.failed), str(point.rate.runs), str(point.unknown), interval
 
 
 def of_figures(
@@ -246,6 +246,7 @@ def page(
         .get_template("trends.html.j2")
         .render(
             trend=trend,
+            span=rates.span,
             look=_look(trend),
             newest=trend.nights[-1] if trend.nights else None,
             verdicts=verdicts(columns, [night.verdict for night in nights]) if nights else "",

@@ -77,11 +77,10 @@ def _what_happened(found: Findings) -> Iterator[str]:
 
 def _how_often(found: Findings) -> Iterator[str]:
     yield "## How often"
-    low, high = found.rate.interval
     yield (
         f"It failed in **{found.rate.failed} of {found.rate.runs} runs** of the scenario below, each with "
         f"another seed. The exact (Clopper-Pearson) {rates.CONFIDENCE:.0%} confidence interval of the "
-        f"rate is {low:.0%} to {high:.0%}."
+        f"rate is {rates.span(*found.rate.interval, '% to ')}%."
     )
     if found.is_interrupted:
         yield "The search for a smaller scenario was interrupted; there may be one."

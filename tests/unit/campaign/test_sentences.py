@@ -52,7 +52,7 @@ def test_valid() -> None:
 def test_invalid() -> None:
     runs = [*[run()] * 9, *(run(INVALID, double_allocations=count) for count in (2, 1, 1))]
     assert said(*runs) == (
-        "kube-scheduler 1.36.3: 4 double allocations in 3 of 12 runs (95 %: 5 to 57 % of runs), first in pod-churn"
+        "kube-scheduler 1.36.3: 4 double allocations in 3 of 12 runs (95 %: 5.4 to 58 % of runs), first in pod-churn"
     )
 
 

@@ -81,7 +81,7 @@ def test_a_new_failure_is_named_with_its_scenario_and_what_was_found(
     text = comment(tmp_path, "VVVV", "VVVI")
     assert "\nNew with this change:\n\n- churn: device\\_exclusivity" in text
     assert "(churn/b-I-00000)" in text
-    assert "| churn | 0 of 4 (0–60 %) | 1 of 4 (0.63–81 %) | cannot tell |" in text
+    assert "| churn | 0 of 4 (0–61 %) | 1 of 4 (0.63–81 %) | cannot tell |" in text
     assert "New with" not in comment(tmp_path / "2", "VVVI", "VVVI"), "the base has it, too"
 
 

@@ -68,7 +68,7 @@ def test_the_page_tells_everything(tmp_path: pathlib.Path) -> None:
     )
     for words in (
         "**14 of 20 runs**",
-        "46% to 88%",
+        "45% to 89%",
         "the response to the status write of a was lost (lose-response)",
         "| kube-apiserver | v1.36.2 |",
         "| nodes | 2 | 1 |",

@@ -3,6 +3,8 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.statistics import rates
 
@@ -39,5 +41,29 @@ def test_without_runs_nothing_is_known() -> None:
 
 
 def test_in_words() -> None:
-    assert str(rates.Rate(14, 20)) == "failed in 14 of 20 runs (95 % confidence: 46 % to 88 %)"
+    assert str(rates.Rate(14, 20)) == "failed in 14 of 20 runs (95 % confidence: 45 % to 89 %)"
     assert str(rates.Rate(1, 1)).startswith("failed in 1 of 1 run (")
+
+
+@given(st.floats(-1e4, 1e4), st.floats(-1e4, 1e4))
+def test_printed_ends_are_rounded_outwards(low: float, high: float) -> None:
+    for value, printed in ((low, rates.lower(low)), (high, rates.upper(high))):
+        assert float(printed) == pytest.approx(value, rel=0.1, abs=1e-5)
+    assert float(rates.lower(low)) <= low + 1e-6
+    assert float(rates.upper(high)) >= high - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("runs", "under"),
+    [(1, "95"), (24, "12"), (71, "4.2"), (120, "2.5"), (200, "1.5"), (1000, "0.3")],
+)
+def test_no_bound_is_printed_below_itself(runs: int, under: str) -> None:
+    """71 runs without any failure bound the rate by 4.13 %, not by 4 %."""
+    assert rates.upper(rates.Rate(0, runs).most * 100) == under
+
+
+@pytest.mark.parametrize(
+    ("share", "ends"), [(0, ("0", "0")), (0.99963, ("99.9", "100")), (1, ("100", "100"))]
+)
+def test_the_ends_of_all_shares_stay_ends(share: float, ends: tuple[str, str]) -> None:
+    assert rates.span(share, share, "|").split("|") == list(ends)

@@ -107,7 +107,7 @@ def test_the_page_shows_the_slower_scheduler_and_the_defect(
     sentence = out.splitlines()[0]
     assert sentence.startswith(
         "The night of 2026-01-08T02:17:00Z (INVALID) got worse: pod-churn, correct: rate of INVALID "
-        "is worse: 0 of 280 runs (0 to 1.31 %), now 8 of 40 runs"
+        "is worse: 0 of 280 runs (0 to 1.4 %), now 8 of 40 runs"
     )
     assert "more for the worse (throughput; claim to allocation, p50; " in sentence
     assert "throughput is worse: " in out.splitlines()[2]

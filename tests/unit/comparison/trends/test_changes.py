@@ -22,7 +22,7 @@ def test_the_last_night_is_slower_and_has_a_defect() -> None:
     rate = worse["correct", night_series.RATE]
     assert (rate.before, rate.after, rate.p_value) == (0.0, 0.2, None)
     assert rate.text.startswith(
-        "pod-churn, correct: rate of INVALID is worse: 0 of 280 runs (0 to 1.31 %), now 8 of 40 runs"
+        "pod-churn, correct: rate of INVALID is worse: 0 of 280 runs (0 to 1.4 %), now 8 of 40 runs"
     )
     assert worse["correct", "throughput"].after == pytest.approx(30, rel=0.1)
     assert ("correct", "claim to allocation, p99") in worse
